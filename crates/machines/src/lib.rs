@@ -1,0 +1,1 @@
+//! Accelerators: description, mapping, schedule, checker, timing, energy, replay.

@@ -1,0 +1,1 @@
+//! The homomorphic program, the kernel program, and the lowering between them.

@@ -1,0 +1,1 @@
+//! Execution of kernel programs: a batched CPU runtime and an operation-by-operation interpreter.

@@ -1,0 +1,1 @@
+//! Schemes, client side: parameters, security, keys, encoding, encryption, noise.
