@@ -1,0 +1,133 @@
+"""Does every link of the chain import only links to its left, and does nothing but `reproduce` know the published answers?"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAIN = ["kernels", "schemes", "program", "runtime", "machines", "python"]
+LONGEST_FILE = 800
+SOURCE_SUFFIXES = {".rs", ".py", ".sv", ".v", ".md"}
+
+#: The only places that may open `figures/`: the comparison itself, its entry in the bindings and the command line, and tests.
+READERS_OF_FIGURES = re.compile(r"(^|/)(reproduce(\.rs|\.py|/)|tests?/|test_)")
+READS_FIGURES = re.compile(r"""["'/]figures(/|["'])""")
+
+
+def tracked_files() -> list[Path]:
+    """Files under version control, or those that would be: what is ignored is not ours to judge."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listing.returncode == 0:
+        names = listing.stdout.decode().split("\0")
+        return sorted(ROOT / name for name in names if name and (ROOT / name).is_file())
+    skipped = {"target", ".venv", ".git", "node_modules"}
+    return sorted(
+        path
+        for path in ROOT.rglob("*")
+        if path.is_file() and skipped.isdisjoint(path.relative_to(ROOT).parts)
+    )
+
+
+def link_of(package: str) -> str | None:
+    """The link that a package name or a crate path stands for, if it is one of the chain's."""
+    name = package.replace("_", "-").removeprefix("polyfabric-")
+    return name if package.replace("_", "-").startswith("polyfabric-") and name in CHAIN else None
+
+
+def manifest_dependencies(link: str) -> set[str]:
+    """Every dependency that a link's manifest names, in all sections and for all targets."""
+    manifest = tomllib.loads((ROOT / "crates" / link / "Cargo.toml").read_text())
+    sections = ("dependencies", "dev-dependencies", "build-dependencies")
+    tables = [manifest, *manifest.get("target", {}).values()]
+    return {
+        declared.get("package", name) if isinstance(declared, dict) else name
+        for table in tables
+        for section in sections
+        for name, declared in table.get(section, {}).items()
+    }
+
+
+def links_right_of(link: str) -> set[str]:
+    return set(CHAIN[CHAIN.index(link) :])
+
+
+def test_the_chain_is_the_workspace() -> None:
+    crates = {path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml")}
+    assert crates == set(CHAIN)
+
+
+@pytest.mark.parametrize("link", CHAIN)
+def test_a_manifest_depends_only_on_links_to_the_left(link: str) -> None:
+    named = {link_of(dependency) for dependency in manifest_dependencies(link)} - {None}
+    assert not named & links_right_of(link), f"{link} depends on a link that is not to its left"
+
+
+@pytest.mark.parametrize("link", CHAIN)
+def test_a_source_imports_only_links_to_the_left(link: str) -> None:
+    offenders = []
+    for path in sorted((ROOT / "crates" / link).rglob("*.rs")):
+        # A link's own integration tests and documentation examples name their own crate.
+        allowed = {link}
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            for name in re.findall(r"\bpolyfabric_[a-z]+\b", line):
+                target = link_of(name)
+                if target in links_right_of(link) - allowed:
+                    offenders.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not offenders, "\n".join(offenders)
+
+
+def test_only_the_bindings_know_python() -> None:
+    for link in CHAIN[:-1]:
+        assert not manifest_dependencies(link) & {"pyo3", "numpy"}, f"{link} must not know Python"
+
+
+def test_the_peer_is_a_dependency_of_the_benchmark_alone() -> None:
+    for link in CHAIN:
+        assert "tfhe" not in manifest_dependencies(link)
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    assert "bench" in workspace["exclude"]
+    assert 'name = "tfhe"' not in (ROOT / "Cargo.lock").read_text()
+
+
+def test_published_figures_are_read_by_the_comparison_only() -> None:
+    offenders = []
+    for path in tracked_files():
+        place = path.relative_to(ROOT).as_posix()
+        if path.suffix not in {".rs", ".py"} or READERS_OF_FIGURES.search(place):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if READS_FIGURES.search(line) and not line.lstrip().startswith(("//", "#")):
+                offenders.append(f"{place}:{number}: {line.strip()}")
+    assert not offenders, "a model must not know the answer:\n" + "\n".join(offenders)
+
+
+def test_no_file_is_longer_than_a_reader_can_hold() -> None:
+    long = {}
+    for path in tracked_files():
+        if path.suffix in SOURCE_SUFFIXES:
+            lines = len(path.read_text().splitlines())
+            if lines > LONGEST_FILE:
+                long[path.relative_to(ROOT).as_posix()] = lines
+    assert not long, f"files over {LONGEST_FILE} lines: {long}"
+
+
+def test_links_in_the_documentation_lead_somewhere() -> None:
+    missing = []
+    for path in tracked_files():
+        if path.suffix != ".md":
+            continue
+        text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" not in target and not (path.parent / target).exists():
+                missing.append(f"{path.relative_to(ROOT)}: {target}")
+    assert not missing, "\n".join(missing)
