@@ -1,1 +1,3 @@
 //! Schemes, client side: parameters, security, keys, encoding, encryption, noise.
+
+pub mod tfhe;

@@ -1,0 +1,238 @@
+//! The client's keys: what encrypts and decrypts, and never leaves the client.
+
+use std::marker::PhantomData;
+
+use polyfabric_kernels::Torus;
+use thiserror::Error;
+
+use super::dimension::LweDimension;
+use super::glwe::GlweSecretKey;
+use super::lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
+use super::parameters::Parameters;
+use super::random::{Purpose, RandomnessError, Seeds};
+
+/// Why keys could not be made.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum KeyError {
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessError),
+    /// The parameter set is for the other torus.
+    #[error(
+        "parameter set {name} is for a {parameters}-bit torus, but keys over a {key}-bit torus were asked for; use the {parameters}-bit key type"
+    )]
+    TorusWidth {
+        /// The set.
+        name: String,
+        /// log2 q of the set.
+        parameters: u32,
+        /// log2 q of the key type.
+        key: u32,
+    },
+}
+
+/// The secret keys of one parameter set. Wiped from memory when dropped; never printed.
+///
+/// ```
+/// use polyfabric_schemes::tfhe::{ClientKey, LweKind, sets};
+///
+/// let parameters = sets::parameters("toy-256")?;
+/// let client = ClientKey::<u32>::generate(&parameters)?;
+/// let ciphertexts = client.encrypt(LweKind::Small, &[1 << 29, 7 << 29])?;
+/// let phases = client.decrypt_phase(LweKind::Small, &ciphertexts)?;
+/// assert_eq!(phases.iter().map(|phase| phase.wrapping_add(1 << 28) >> 29).collect::<Vec<_>>(), [1, 7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct ClientKey<T> {
+    parameters: Parameters,
+    small: LweSecretKey,
+    glwe: GlweSecretKey,
+    large: LweSecretKey,
+    torus: PhantomData<T>,
+}
+
+/// A client key over either torus, for files and bindings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyClientKey {
+    /// q = 2^32.
+    Torus32(ClientKey<u32>),
+    /// q = 2^64.
+    Torus64(ClientKey<u64>),
+}
+
+pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyError> {
+    if parameters.torus_bits() == T::BITS {
+        return Ok(());
+    }
+    Err(KeyError::TorusWidth {
+        name: parameters.name().to_owned(),
+        parameters: parameters.torus_bits(),
+        key: T::BITS,
+    })
+}
+
+impl<T: Torus> ClientKey<T> {
+    /// Uniform binary keys from the operating system's generator.
+    ///
+    /// # Errors
+    /// [`KeyError::TorusWidth`] if `parameters` are for the other torus; [`KeyError::Randomness`].
+    pub fn generate(parameters: &Parameters) -> Result<Self, KeyError> {
+        check_torus::<T>(parameters)?;
+        Self::from_seeds(parameters, &Seeds::from_os()?)
+    }
+
+    /// Keys that a test can repeat. Never for secrets.
+    ///
+    /// # Errors
+    /// [`KeyError::TorusWidth`].
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(parameters: &Parameters, seed: u64) -> Result<Self, KeyError> {
+        Self::from_seeds(parameters, &Seeds::for_tests(seed))
+    }
+
+    fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, KeyError> {
+        check_torus::<T>(parameters)?;
+        let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
+        let small = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
+        let glwe = GlweSecretKey::generate(
+            parameters.glwe_dimension(),
+            parameters.ring_degree(),
+            &mut stream,
+        );
+        Ok(Self::from_secrets(parameters.clone(), small, glwe))
+    }
+
+    /// The caller has checked torus and dimensions.
+    pub(crate) fn from_secrets(
+        parameters: Parameters,
+        small: LweSecretKey,
+        glwe: GlweSecretKey,
+    ) -> Self {
+        let large = glwe.flatten();
+        Self {
+            parameters,
+            small,
+            glwe,
+            large,
+            torus: PhantomData,
+        }
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The GLWE key S.
+    pub fn glwe(&self) -> &GlweSecretKey {
+        &self.glwe
+    }
+
+    /// The small key s of dimension n, or the large key s' of dimension kN.
+    pub fn lwe(&self, kind: LweKind) -> &LweSecretKey {
+        match kind {
+            LweKind::Small => &self.small,
+            LweKind::Large => &self.large,
+        }
+    }
+
+    /// n or kN.
+    pub fn dimension(&self, kind: LweKind) -> LweDimension {
+        match kind {
+            LweKind::Small => self.parameters.lwe_dimension(),
+            LweKind::Large => self.parameters.large_lwe_dimension(),
+        }
+    }
+
+    /// Standard deviation of the noise of a fresh encryption: the LWE noise under the small key, the GLWE noise under the large.
+    pub fn fresh_noise_std(&self, kind: LweKind) -> f64 {
+        match kind {
+            LweKind::Small => self.parameters.lwe_noise_std(),
+            LweKind::Large => self.parameters.glwe_noise_std(),
+        }
+    }
+
+    /// Encrypts already encoded torus elements with fresh randomness.
+    ///
+    /// # Errors
+    /// [`RandomnessError`].
+    pub fn encrypt(&self, kind: LweKind, plaintexts: &[T]) -> Result<LweBatch<T>, RandomnessError> {
+        Ok(self.encrypt_with(kind, plaintexts, &Seeds::from_os()?))
+    }
+
+    /// [`Self::encrypt`] in a way that a test can repeat. Never for secrets: two calls with one seed leak the difference.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn encrypt_for_tests(&self, kind: LweKind, plaintexts: &[T], seed: u64) -> LweBatch<T> {
+        self.encrypt_with(kind, plaintexts, &Seeds::for_tests(seed))
+    }
+
+    fn encrypt_with(&self, kind: LweKind, plaintexts: &[T], seeds: &Seeds) -> LweBatch<T> {
+        let (key, std) = (self.lwe(kind), self.fresh_noise_std(kind));
+        let mut mask = seeds.mask.stream(Purpose::Encryption, 0);
+        let mut noise = seeds.secret.stream(Purpose::Encryption, 0);
+        let mut batch = LweBatch::zeros(self.dimension(kind), plaintexts.len());
+        for (ciphertext, &plaintext) in batch.iter_mut().zip(plaintexts) {
+            key.encrypt_into(plaintext, std, &mut mask, &mut noise, ciphertext);
+        }
+        batch
+    }
+
+    /// The phases (message plus noise) of `batch`, to be decoded.
+    ///
+    /// # Errors
+    /// [`BatchError::Dimension`] if the batch is not under the key that `kind` names.
+    pub fn decrypt_phase(&self, kind: LweKind, batch: &LweBatch<T>) -> Result<Vec<T>, BatchError> {
+        if batch.dimension() != self.dimension(kind) {
+            return Err(BatchError::Dimension {
+                ciphertext: batch.dimension(),
+                key: self.dimension(kind),
+            });
+        }
+        let key = self.lwe(kind);
+        Ok(batch
+            .iter()
+            .map(|ciphertext| key.phase(ciphertext))
+            .collect())
+    }
+
+    /// Which key ciphertexts of `dimension` are under; `None` if neither. Where n = kN, the small one.
+    pub fn kind_of(&self, dimension: LweDimension) -> Option<LweKind> {
+        [LweKind::Small, LweKind::Large]
+            .into_iter()
+            .find(|&kind| self.dimension(kind) == dimension)
+    }
+}
+
+impl<T> std::fmt::Debug for ClientKey<T> {
+    /// Shows the parameter set, never the secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "ClientKey({}, secrets not shown)",
+            self.parameters.name()
+        )
+    }
+}
+
+impl AnyClientKey {
+    /// Generates keys over the torus that `parameters` name.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate(parameters: &Parameters) -> Result<Self, KeyError> {
+        if parameters.torus_bits() == 32 {
+            ClientKey::generate(parameters).map(Self::Torus32)
+        } else {
+            ClientKey::generate(parameters).map(Self::Torus64)
+        }
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        match self {
+            Self::Torus32(key) => key.parameters(),
+            Self::Torus64(key) => key.parameters(),
+        }
+    }
+}

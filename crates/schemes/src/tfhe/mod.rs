@@ -1,0 +1,24 @@
+//! TFHE: parameters, keys, encryption, encodings, noise, files.
+//!
+//! Conventions: torus elements are wrapping `u32` or `u64` ([`polyfabric_kernels::Torus`]); secrets are binary; an LWE ciphertext is
+//! (a_0, …, a_{n-1}, b) with phase b − Σ a_i s_i; a GLWE ciphertext is (A_0, …, A_{k-1}, B) with phase B − Σ A_j S_j.
+
+pub mod client_key;
+pub mod dimension;
+pub mod glwe;
+pub mod lwe;
+pub mod parameters;
+pub mod random;
+pub mod security;
+pub mod server_key;
+pub mod sets;
+
+pub use client_key::{AnyClientKey, ClientKey, KeyError};
+pub use dimension::{DimensionError, GlweDimension, LweDimension};
+pub use glwe::GlweSecretKey;
+pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
+pub use parameters::{ParameterError, Parameters, ParametersLiteral};
+pub use random::RandomnessError;
+pub use server_key::{
+    AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress,
+};

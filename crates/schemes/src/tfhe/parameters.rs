@@ -1,0 +1,445 @@
+//! Parameters as written, and parameters as checked. Only checking makes the second from the first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use polyfabric_kernels::{Gadget, RingDegree, RingDegreeError};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::dimension::{DimensionError, GlweDimension, LweDimension};
+use super::security;
+
+/// Security, in bits, below which a set is used only when it is named, and with a warning.
+pub const STANDARD_SECURITY_BITS: f64 = 128.0;
+
+/// A TFHE parameter set as a person or a file writes it. Nothing about it has been checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParametersLiteral {
+    /// Name of the set: lower-case letters, digits, `-` and `.`.
+    pub name: String,
+    /// log2 of the torus modulus q: 32 or 64.
+    pub torus_bits: u32,
+    /// n.
+    pub lwe_dimension: usize,
+    /// k.
+    pub glwe_dimension: usize,
+    /// N.
+    pub ring_degree: usize,
+    /// Base β and levels l of the bootstrapping key.
+    pub bootstrap_gadget: Gadget,
+    /// Base β_k and levels l_k of the key-switching key; none for a set without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_switch_gadget: Option<Gadget>,
+    /// log2 of the standard deviation of LWE noise, as a fraction of the torus.
+    pub lwe_noise_log2: f64,
+    /// log2 of the standard deviation of GLWE noise, as a fraction of the torus.
+    pub glwe_noise_log2: f64,
+    /// Where each figure comes from: field name to paper, library, derivation or assumption.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+}
+
+/// A checked TFHE parameter set; cheap to clone. Two are equal if all figures and the name are, whatever their sources.
+#[derive(Clone, Debug)]
+pub struct Parameters(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    literal: ParametersLiteral,
+    lwe_dimension: LweDimension,
+    glwe_dimension: GlweDimension,
+    ring_degree: RingDegree,
+    large_lwe_dimension: LweDimension,
+    security_bits: f64,
+}
+
+/// Why a written parameter set is not usable: the cause, the offending values, the remedy.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ParameterError {
+    /// The name is empty, too long, or has other characters.
+    #[error(
+        "parameter set name {0:?} is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
+    )]
+    Name(String),
+    /// q is neither 2^32 nor 2^64.
+    #[error(
+        "parameter set {name}: torus_bits is {given}; the torus is held in 32 or 64 bits, so write 32 or 64"
+    )]
+    TorusBits {
+        /// The set.
+        name: String,
+        /// The offending value.
+        given: u32,
+    },
+    /// n, k or kN out of range.
+    #[error("parameter set {name}: {source}")]
+    Dimension {
+        /// The set.
+        name: String,
+        /// Which dimension and why.
+        source: DimensionError,
+    },
+    /// N is not a supported power of two.
+    #[error("parameter set {name}: {source}")]
+    RingDegree {
+        /// The set.
+        name: String,
+        /// The offending value.
+        source: RingDegreeError,
+    },
+    /// The large LWE dimension kN is too large.
+    #[error(
+        "parameter set {name}: glwe_dimension {glwe_dimension} times ring_degree {ring_degree} exceeds {max}; lower one of the two"
+    )]
+    LargeDimension {
+        /// The set.
+        name: String,
+        /// k.
+        glwe_dimension: usize,
+        /// N.
+        ring_degree: usize,
+        /// [`LweDimension::MAX`].
+        max: usize,
+    },
+    /// A gadget has an empty or too large base, or no level.
+    #[error(
+        "parameter set {name}: {gadget} has log2_base {log2_base} and levels {levels}; log2_base must be 1 to {max_log2_base} and levels at least 1"
+    )]
+    GadgetRange {
+        /// The set.
+        name: String,
+        /// `bootstrap_gadget` or `key_switch_gadget`.
+        gadget: &'static str,
+        /// log2 of the base.
+        log2_base: u32,
+        /// Number of levels.
+        levels: u32,
+        /// [`MAX_LOG2_BASE`].
+        max_log2_base: u32,
+    },
+    /// A gadget keeps more bits than the torus has.
+    #[error(
+        "parameter set {name}: {gadget} keeps log2_base {log2_base} x levels {levels} = {kept} bits, but the torus has {torus_bits}; lower log2_base or levels, or use a 64-bit torus"
+    )]
+    GadgetExceedsTorus {
+        /// The set.
+        name: String,
+        /// `bootstrap_gadget` or `key_switch_gadget`.
+        gadget: &'static str,
+        /// log2 of the base.
+        log2_base: u32,
+        /// Number of levels.
+        levels: u32,
+        /// Their product.
+        kept: u64,
+        /// log2 q.
+        torus_bits: u32,
+    },
+    /// A noise is not a number, too small for the torus, or too large to carry a message.
+    #[error(
+        "parameter set {name}: {noise} is {given}; on a {torus_bits}-bit torus it must be from {min} (a standard deviation of 4 units of the torus, below which rounded noise is no longer Gaussian) to {max}"
+    )]
+    Noise {
+        /// The set.
+        name: String,
+        /// `lwe_noise_log2` or `glwe_noise_log2`.
+        noise: &'static str,
+        /// The offending value.
+        given: f64,
+        /// log2 q.
+        torus_bits: u32,
+        /// Smallest value taken.
+        min: f64,
+        /// Largest value taken.
+        max: f64,
+    },
+    /// The bootstrapping or key-switching key would be unreasonably large.
+    #[error(
+        "parameter set {name}: its {key} would take {bytes} bytes, more than the {max} taken here; lower the dimensions or the levels"
+    )]
+    KeyTooLarge {
+        /// The set.
+        name: String,
+        /// Which key.
+        key: &'static str,
+        /// Its size.
+        bytes: u128,
+        /// [`MAX_KEY_BYTES`].
+        max: u128,
+    },
+    /// No set has this name.
+    #[error("no parameter set is called {given:?}; {hint}")]
+    UnknownSet {
+        /// What was asked for.
+        given: String,
+        /// The nearest names, or where the list is.
+        hint: String,
+    },
+}
+
+/// Largest log2 of a gadget base: digits must fit a signed 32-bit integer.
+pub const MAX_LOG2_BASE: u32 = 31;
+/// Largest size of one key, 64 GiB.
+pub const MAX_KEY_BYTES: u128 = 1 << 36;
+/// Largest noise, 2^-3 of the torus: a Boolean at ±1/8 is lost at less.
+pub const MAX_NOISE_LOG2: f64 = -3.0;
+/// log2 of the smallest noise in units of the torus: a standard deviation of 4.
+pub const MIN_NOISE_UNITS_LOG2: f64 = 2.0;
+
+impl Parameters {
+    /// Checks `literal`.
+    ///
+    /// # Errors
+    /// The first [`ParameterError`] met, in the order of the fields.
+    pub fn check(literal: &ParametersLiteral) -> Result<Self, ParameterError> {
+        let name = &literal.name;
+        let named = || name.clone();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            return Err(ParameterError::Name(named()));
+        }
+        if !matches!(literal.torus_bits, 32 | 64) {
+            return Err(ParameterError::TorusBits {
+                name: named(),
+                given: literal.torus_bits,
+            });
+        }
+        let dimension = |source| ParameterError::Dimension {
+            name: named(),
+            source,
+        };
+        let lwe_dimension = LweDimension::new(literal.lwe_dimension).map_err(dimension)?;
+        let glwe_dimension = GlweDimension::new(literal.glwe_dimension).map_err(dimension)?;
+        let ring_degree =
+            RingDegree::new(literal.ring_degree).map_err(|source| ParameterError::RingDegree {
+                name: named(),
+                source,
+            })?;
+        let large_lwe_dimension = LweDimension::new(glwe_dimension.get() * ring_degree.get())
+            .map_err(|_| ParameterError::LargeDimension {
+                name: named(),
+                glwe_dimension: glwe_dimension.get(),
+                ring_degree: ring_degree.get(),
+                max: LweDimension::MAX,
+            })?;
+        check_gadget(literal, "bootstrap_gadget", literal.bootstrap_gadget)?;
+        if let Some(gadget) = literal.key_switch_gadget {
+            check_gadget(literal, "key_switch_gadget", gadget)?;
+        }
+        check_noise(literal, "lwe_noise_log2", literal.lwe_noise_log2)?;
+        check_noise(literal, "glwe_noise_log2", literal.glwe_noise_log2)?;
+
+        let security_bits = security::level_bits(
+            lwe_dimension.get(),
+            literal.lwe_noise_log2,
+            literal.torus_bits,
+        )
+        .min(security::level_bits(
+            large_lwe_dimension.get(),
+            literal.glwe_noise_log2,
+            literal.torus_bits,
+        ));
+        let parameters = Self(Arc::new(Inner {
+            literal: literal.clone(),
+            lwe_dimension,
+            glwe_dimension,
+            ring_degree,
+            large_lwe_dimension,
+            security_bits,
+        }));
+        let word = u128::from(literal.torus_bits / 8);
+        for (key, elements) in [
+            ("bootstrapping key", parameters.bootstrap_key_elements()),
+            (
+                "key-switching key",
+                parameters.key_switch_key_elements().unwrap_or(0),
+            ),
+        ] {
+            let bytes = elements * word;
+            if bytes > MAX_KEY_BYTES {
+                return Err(ParameterError::KeyTooLarge {
+                    name: named(),
+                    key,
+                    bytes,
+                    max: MAX_KEY_BYTES,
+                });
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// The literal that was checked.
+    pub fn literal(&self) -> &ParametersLiteral {
+        &self.0.literal
+    }
+
+    /// Name of the set.
+    pub fn name(&self) -> &str {
+        &self.0.literal.name
+    }
+
+    /// log2 q: 32 or 64.
+    pub fn torus_bits(&self) -> u32 {
+        self.0.literal.torus_bits
+    }
+
+    /// n.
+    pub fn lwe_dimension(&self) -> LweDimension {
+        self.0.lwe_dimension
+    }
+
+    /// k.
+    pub fn glwe_dimension(&self) -> GlweDimension {
+        self.0.glwe_dimension
+    }
+
+    /// N.
+    pub fn ring_degree(&self) -> RingDegree {
+        self.0.ring_degree
+    }
+
+    /// kN, the LWE dimension of extracted samples.
+    pub fn large_lwe_dimension(&self) -> LweDimension {
+        self.0.large_lwe_dimension
+    }
+
+    /// β and l.
+    pub fn bootstrap_gadget(&self) -> Gadget {
+        self.0.literal.bootstrap_gadget
+    }
+
+    /// β_k and l_k.
+    pub fn key_switch_gadget(&self) -> Option<Gadget> {
+        self.0.literal.key_switch_gadget
+    }
+
+    /// Standard deviation of LWE noise, a fraction of the torus.
+    pub fn lwe_noise_std(&self) -> f64 {
+        self.0.literal.lwe_noise_log2.exp2()
+    }
+
+    /// Standard deviation of GLWE noise, a fraction of the torus.
+    pub fn glwe_noise_std(&self) -> f64 {
+        self.0.literal.glwe_noise_log2.exp2()
+    }
+
+    /// Polynomials of one GGSW row: (k+1)·l rows of k+1 polynomials.
+    pub fn ggsw_rows(&self) -> usize {
+        self.0.glwe_dimension.ciphertext_polynomials()
+            * self.0.literal.bootstrap_gadget.levels as usize
+    }
+
+    /// Torus elements of the bootstrapping key: n·(k+1)·l·(k+1)·N.
+    pub fn bootstrap_key_len(&self) -> usize {
+        self.bootstrap_key_elements() as usize
+    }
+
+    /// Torus elements of the key-switching key, kN·l_k·(n+1), if the set has one.
+    pub fn key_switch_key_len(&self) -> Option<usize> {
+        self.key_switch_key_elements()
+            .map(|elements| elements as usize)
+    }
+
+    fn bootstrap_key_elements(&self) -> u128 {
+        let polynomials = self.0.glwe_dimension.ciphertext_polynomials();
+        [
+            self.0.lwe_dimension.get(),
+            self.ggsw_rows(),
+            polynomials,
+            self.0.ring_degree.get(),
+        ]
+        .into_iter()
+        .map(|factor| factor as u128)
+        .product()
+    }
+
+    fn key_switch_key_elements(&self) -> Option<u128> {
+        self.key_switch_gadget().map(|gadget| {
+            self.0.large_lwe_dimension.get() as u128
+                * u128::from(gadget.levels)
+                * self.0.lwe_dimension.ciphertext_len() as u128
+        })
+    }
+
+    /// Security in bits: the lesser of the LWE and the GLWE problem's, by [`security::level_bits`].
+    pub fn security_bits(&self) -> f64 {
+        self.0.security_bits
+    }
+
+    /// What to tell the user of a set under 128 bits, none for the others. Such a set is used only when it is named.
+    pub fn security_warning(&self) -> Option<String> {
+        let bits = self.security_bits();
+        (bits < STANDARD_SECURITY_BITS).then(|| {
+            format!(
+                "parameter set {} gives about {:.0} bits of security, under the standard {:.0}: its ciphertexts can be broken with enough effort; \
+                 use it to reproduce published results, never for secrets",
+                self.name(),
+                bits.floor(),
+                STANDARD_SECURITY_BITS
+            )
+        })
+    }
+}
+
+impl PartialEq for Parameters {
+    fn eq(&self, other: &Self) -> bool {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        let figures = |parameters: &Self| ParametersLiteral {
+            sources: BTreeMap::new(),
+            ..parameters.0.literal.clone()
+        };
+        figures(self) == figures(other)
+    }
+}
+
+fn check_gadget(
+    literal: &ParametersLiteral,
+    field: &'static str,
+    gadget: Gadget,
+) -> Result<(), ParameterError> {
+    let Gadget { log2_base, levels } = gadget;
+    let kept = u64::from(log2_base) * u64::from(levels);
+    if !(1..=MAX_LOG2_BASE).contains(&log2_base) || levels == 0 {
+        return Err(ParameterError::GadgetRange {
+            name: literal.name.clone(),
+            gadget: field,
+            log2_base,
+            levels,
+            max_log2_base: MAX_LOG2_BASE,
+        });
+    }
+    if kept > u64::from(literal.torus_bits) {
+        return Err(ParameterError::GadgetExceedsTorus {
+            name: literal.name.clone(),
+            gadget: field,
+            log2_base,
+            levels,
+            kept,
+            torus_bits: literal.torus_bits,
+        });
+    }
+    Ok(())
+}
+
+fn check_noise(
+    literal: &ParametersLiteral,
+    noise: &'static str,
+    given: f64,
+) -> Result<(), ParameterError> {
+    let min = MIN_NOISE_UNITS_LOG2 - f64::from(literal.torus_bits);
+    if (min..=MAX_NOISE_LOG2).contains(&given) {
+        return Ok(());
+    }
+    Err(ParameterError::Noise {
+        name: literal.name.clone(),
+        noise,
+        given,
+        torus_bits: literal.torus_bits,
+        min,
+        max: MAX_NOISE_LOG2,
+    })
+}

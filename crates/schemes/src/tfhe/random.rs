@@ -1,0 +1,157 @@
+//! Randomness: seeds from the operating system, ChaCha20 streams from seeds, and the rounded Gaussian.
+//!
+//! Secrets and noise come from one seed, the public masks of ciphertexts and keys from another, drawn independently, so that
+//! publishing the mask seed of a transport key says nothing about the secret stream. Each row of a key has its own stream of each
+//! (the row's number is the stream's nonce), so rows can be made in any order, on any core, and come out the same.
+
+use polyfabric_kernels::Torus;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{OsRng, RngCore, SeedableRng, TryRngCore};
+use thiserror::Error;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The operating system gave no randomness.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error(
+    "the operating system's random generator failed ({0}); keys and encryptions need it, so nothing was made"
+)]
+pub struct RandomnessError(String);
+
+/// A public seed: from it anyone expands the masks of a transport key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskSeed(pub [u8; 32]);
+
+/// A secret seed, wiped from memory when dropped.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct SecretSeed([u8; 32]);
+
+/// What a stream is for: streams of different purposes never coincide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Purpose {
+    /// Bits of the secret keys.
+    SecretKey = 0,
+    /// Rows of the bootstrapping key.
+    BootstrapKey = 1,
+    /// Rows of the key-switching key.
+    KeySwitchKey = 2,
+    /// Ciphertexts.
+    Encryption = 3,
+}
+
+/// The two seeds, independent of each other, from which keys or ciphertexts are made.
+#[derive(Clone)]
+pub struct Seeds {
+    /// For secrets and noise.
+    pub secret: SecretSeed,
+    /// For masks.
+    pub mask: MaskSeed,
+}
+
+/// An endless stream of uniform or Gaussian torus elements.
+pub struct Stream {
+    generator: ChaCha20Rng,
+    spare: Option<f64>,
+}
+
+fn os_bytes() -> Result<[u8; 32], RandomnessError> {
+    let mut bytes = [0; 32];
+    OsRng
+        .try_fill_bytes(&mut bytes)
+        .map_err(|error| RandomnessError(error.to_string()))?;
+    Ok(bytes)
+}
+
+impl Seeds {
+    /// Two independent draws from the operating system.
+    ///
+    /// # Errors
+    /// [`RandomnessError`] if the operating system gives none.
+    pub fn from_os() -> Result<Self, RandomnessError> {
+        Ok(Self {
+            secret: SecretSeed(os_bytes()?),
+            mask: MaskSeed(os_bytes()?),
+        })
+    }
+
+    /// Seeds that a test can repeat. Never for secrets.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(seed: u64) -> Self {
+        let derive = |context: &str| blake3::derive_key(context, &seed.to_le_bytes());
+        Self {
+            secret: SecretSeed(derive("polyfabric schemes 2026 test secret stream")),
+            mask: MaskSeed(derive("polyfabric schemes 2026 test mask stream")),
+        }
+    }
+}
+
+fn stream(seed: [u8; 32], purpose: Purpose, row: u64) -> Stream {
+    let mut generator = ChaCha20Rng::from_seed(seed);
+    // Rows stay below 2^56: a key has at most 2^36 bytes and a batch is in memory.
+    generator.set_stream((purpose as u64) << 56 | row);
+    Stream {
+        generator,
+        spare: None,
+    }
+}
+
+impl MaskSeed {
+    /// The stream of one row's masks.
+    pub fn stream(&self, purpose: Purpose, row: u64) -> Stream {
+        stream(self.0, purpose, row)
+    }
+}
+
+impl SecretSeed {
+    /// The stream of one row's noise, or of a key's bits.
+    pub fn stream(&self, purpose: Purpose, row: u64) -> Stream {
+        stream(self.0, purpose, row)
+    }
+}
+
+impl Stream {
+    /// Fills `masks` with uniform torus elements.
+    pub fn fill_uniform<T: Torus>(&mut self, masks: &mut [T]) {
+        if T::BITS == 32 {
+            masks
+                .iter_mut()
+                .for_each(|mask| *mask = T::from_u64(u64::from(self.generator.next_u32())));
+        } else {
+            masks
+                .iter_mut()
+                .for_each(|mask| *mask = T::from_u64(self.generator.next_u64()));
+        }
+    }
+
+    /// `len` uniform bits, one a byte.
+    pub fn bits(&mut self, len: usize) -> Vec<u8> {
+        let mut bits = Vec::with_capacity(len);
+        while bits.len() < len {
+            let mut word = self.generator.next_u64();
+            bits.extend((0..64.min(len - bits.len())).map(|position| (word >> position & 1) as u8));
+            word.zeroize();
+        }
+        bits
+    }
+
+    /// One draw of the rounded Gaussian: a normal variable of standard deviation `std` (fraction of the torus), rounded to the
+    /// nearest torus element.
+    ///
+    /// Box–Muller on two uniforms of 53 bits, so the tail ends at √(2·53·ln 2) ≈ 8.6 standard deviations (probability 2^-54).
+    pub fn gaussian<T: Torus>(&mut self, std: f64) -> T {
+        T::from_fraction(self.normal() * std)
+    }
+
+    fn normal(&mut self) -> f64 {
+        if let Some(value) = self.spare.take() {
+            return value;
+        }
+        let scale = 2f64.powi(-53);
+        // In (0, 1], so that the logarithm is finite.
+        let radius = (-2.0 * (((self.generator.next_u64() >> 11) + 1) as f64 * scale).ln()).sqrt();
+        let angle = std::f64::consts::TAU * ((self.generator.next_u64() >> 11) as f64 * scale);
+        let (sine, cosine) = angle.sin_cos();
+        self.spare = Some(radius * sine);
+        radius * cosine
+    }
+}

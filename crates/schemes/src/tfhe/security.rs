@@ -1,0 +1,115 @@
+//! Security level of LWE and GLWE with binary secrets, from a small table of published curves (`security.toml`).
+//!
+//! A curve gives, for one level λ, the least noise that an LWE dimension needs: log2 σ = slope·n + bias. Each is a fit of the
+//! lattice estimator's output. GLWE of dimension k over degree N counts as LWE of dimension kN: no attack that uses the ring is
+//! known to do better.
+//!
+//! Between the levels of the table, 1/λ is interpolated linearly in log2 σ: the slopes of the curves are close to proportional to
+//! 1/λ, and the result is monotone in the noise and below what interpolating λ itself would give.
+//!
+//! Below the lowest level (80) the same line is continued, which only says "weak"; above the highest (192) the answer is 192.
+//! Under the least dimension that the fits cover (450) the curves are extrapolated too. [`Estimate::extrapolated`] tells.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// One published curve.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// λ in bits.
+    pub level: f64,
+    /// Change of log2 σ for each unit of the dimension.
+    pub slope: f64,
+    /// log2 σ at dimension 0.
+    pub bias: f64,
+    /// Least dimension that the fit covers.
+    pub minimal_dimension: usize,
+    /// Where it was published.
+    pub source: String,
+}
+
+/// A security level and how far to trust it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// λ in bits.
+    pub bits: f64,
+    /// Whether the dimension or the level lies outside what the table covers.
+    pub extrapolated: bool,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    curve: Vec<Curve>,
+}
+
+static CURVES: LazyLock<Vec<Curve>> = LazyLock::new(|| {
+    let table: Table = toml::from_str(include_str!("security.toml"))
+        .expect("the committed table parses; a test holds it");
+    table.curve
+});
+
+/// The curves, by increasing level.
+pub fn curves() -> &'static [Curve] {
+    &CURVES
+}
+
+impl Curve {
+    /// Least log2 σ at dimension `n`.
+    pub fn least_noise_log2(&self, n: usize) -> f64 {
+        self.slope * n as f64 + self.bias
+    }
+}
+
+/// Security, in bits, of LWE with binary secret of dimension `n` and noise 2^`log2_std` (fraction of the torus) modulo
+/// 2^`torus_bits`.
+///
+/// The level depends on the noise as a fraction of the torus, so `torus_bits` only bounds what noise can be told from none: noise
+/// under one unit of the torus rounds to zero and gives 0 bits.
+pub fn level_bits(n: usize, log2_std: f64, torus_bits: u32) -> f64 {
+    estimate(n, log2_std, torus_bits).bits
+}
+
+/// [`level_bits`], with whether the table covers the question.
+pub fn estimate(n: usize, log2_std: f64, torus_bits: u32) -> Estimate {
+    if log2_std < -f64::from(torus_bits) || log2_std.is_nan() {
+        return Estimate {
+            bits: 0.0,
+            extrapolated: false,
+        };
+    }
+    let curves = curves();
+    let below = curves
+        .iter()
+        .take_while(|curve| curve.least_noise_log2(n) <= log2_std)
+        .count();
+    let outside = below == 0 || below == curves.len();
+    let extrapolated = outside || curves.iter().any(|curve| n < curve.minimal_dimension);
+    if below == curves.len() {
+        return Estimate {
+            bits: curves[below - 1].level,
+            extrapolated: true,
+        };
+    }
+    let low = &curves[below.saturating_sub(1)];
+    let high = &curves[below.max(1)];
+    let (noise_low, noise_high) = (low.least_noise_log2(n), high.least_noise_log2(n));
+    let position = (log2_std - noise_low) / (noise_high - noise_low);
+    let inverse = low.level.recip() + position * (high.level.recip() - low.level.recip());
+    Estimate {
+        bits: inverse.recip(),
+        extrapolated,
+    }
+}
+
+/// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n`, and never under 4 units of the torus.
+pub fn least_noise_log2_for_128(n: usize, torus_bits: u32) -> f64 {
+    let curve = curves()
+        .iter()
+        .find(|curve| curve.level == 128.0)
+        .expect("the committed table has 128; a test holds it");
+    curve
+        .least_noise_log2(n)
+        .max(super::parameters::MIN_NOISE_UNITS_LOG2 - f64::from(torus_bits))
+}

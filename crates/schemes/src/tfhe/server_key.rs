@@ -1,0 +1,340 @@
+//! The server's keys: bootstrapping key, key-switching key, and their transport form.
+//!
+//! The transport form holds the bodies and a public seed, from which the masks are expanded: for k = 1 half the size of the
+//! bootstrapping key, and 1/(n+1) of the key-switching key.
+//!
+//! GGSW(s_i), row (j, t): a GLWE encryption of −s_i·g·S_j for j < k and of s_i·g for j = k, where g = q/β^(t+1). That is
+//! GLWE(0) + s_i·g on the constant coefficient of polynomial j (TFHE, Chillotti et al. 2020, Definition 3.11): the mask A_j stays
+//! uniform and the body takes the message, so that masks can come from a seed.
+
+use polyfabric_kernels::{Gadget, Torus};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::client_key::{AnyClientKey, ClientKey, KeyError};
+use super::lwe::LweKind;
+use super::parameters::Parameters;
+use super::random::{MaskSeed, Purpose, SecretSeed, Seeds};
+
+/// How far making or expanding a key has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyProgress {
+    /// What is being made.
+    pub stage: &'static str,
+    /// Rows done.
+    pub done: u64,
+    /// Rows in all.
+    pub total: u64,
+}
+
+/// Told of progress from any thread, some hundred times a stage.
+pub type OnProgress<'a> = &'a (dyn Fn(KeyProgress) + Sync);
+
+/// Ignores progress.
+pub fn no_progress(_: KeyProgress) {}
+
+/// Public keys in the coefficient domain, as kernels read them.
+///
+/// `bootstrap_key` is indexed [i in 0..n][row = j·l + t][column in 0..=k][coefficient in 0..N], `key_switch_key`
+/// [i in 0..kN][t in 0..l_k][n + 1].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerKey<T> {
+    pub(crate) parameters: Parameters,
+    pub(crate) bootstrap_key: Vec<T>,
+    pub(crate) key_switch_key: Option<Vec<T>>,
+}
+
+/// The transport form: bodies, and the seed of the masks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompressedServerKey<T> {
+    pub(crate) parameters: Parameters,
+    pub(crate) mask_seed: MaskSeed,
+    /// [i][row][N].
+    pub(crate) bootstrap_bodies: Vec<T>,
+    /// [i][t].
+    pub(crate) key_switch_bodies: Option<Vec<T>>,
+}
+
+/// A server key over either torus, for files and bindings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyServerKey {
+    /// q = 2^32.
+    Torus32(ServerKey<u32>),
+    /// q = 2^64.
+    Torus64(ServerKey<u64>),
+}
+
+/// q/β^(t+1), the weight of level `t` (0 the most significant). `gadget` keeps at most `T::BITS` bits.
+pub fn gadget_weight<T: Torus>(gadget: Gadget, t: u32) -> T {
+    T::from_u64(1 << (T::BITS - gadget.log2_base * (t + 1)))
+}
+
+/// Counts rows and tells the hook at every hundredth.
+struct Counter<'a> {
+    hook: OnProgress<'a>,
+    stage: &'static str,
+    total: u64,
+    done: AtomicU64,
+}
+
+impl<'a> Counter<'a> {
+    fn new(hook: OnProgress<'a>, stage: &'static str, total: usize) -> Self {
+        Self {
+            hook,
+            stage,
+            total: total as u64,
+            done: AtomicU64::new(0),
+        }
+    }
+
+    fn row(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_multiple_of((self.total / 100).max(1)) || done == self.total {
+            (self.hook)(KeyProgress {
+                stage: self.stage,
+                done,
+                total: self.total,
+            });
+        }
+    }
+}
+
+impl<T: Torus> CompressedServerKey<T> {
+    /// Makes the server's keys with fresh seeds from the operating system, on all cores.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate(client: &ClientKey<T>, progress: OnProgress<'_>) -> Result<Self, KeyError> {
+        Ok(Self::from_seeds(client, &Seeds::from_os()?, progress))
+    }
+
+    /// Keys that a test can repeat. Never for secrets.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
+        Self::from_seeds(client, &Seeds::for_tests(seed), &no_progress)
+    }
+
+    fn from_seeds(client: &ClientKey<T>, seeds: &Seeds, progress: OnProgress<'_>) -> Self {
+        let parameters = client.parameters().clone();
+        Self {
+            bootstrap_bodies: bootstrap_bodies(client, &seeds.mask, &seeds.secret, progress),
+            key_switch_bodies: parameters.key_switch_gadget().map(|gadget| {
+                key_switch_bodies(client, gadget, &seeds.mask, &seeds.secret, progress)
+            }),
+            mask_seed: seeds.mask,
+            parameters,
+        }
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Bytes of seed and bodies.
+    pub fn bytes(&self) -> u64 {
+        let bodies =
+            self.bootstrap_bodies.len() + self.key_switch_bodies.as_ref().map_or(0, Vec::len);
+        (bodies * size_of::<T>() + size_of::<MaskSeed>()) as u64
+    }
+
+    /// Expands the masks and gives the keys that a server computes with.
+    pub fn expand(&self, progress: OnProgress<'_>) -> ServerKey<T> {
+        let parameters = &self.parameters;
+        let degree = parameters.ring_degree().get();
+        let masks = parameters.large_lwe_dimension().get();
+        ServerKey {
+            bootstrap_key: expand_rows(
+                &self.bootstrap_bodies,
+                degree,
+                masks,
+                &self.mask_seed,
+                Purpose::BootstrapKey,
+                &Counter::new(
+                    progress,
+                    "expanding the bootstrapping key",
+                    self.bootstrap_bodies.len() / degree,
+                ),
+            ),
+            key_switch_key: self.key_switch_bodies.as_ref().map(|bodies| {
+                expand_rows(
+                    bodies,
+                    1,
+                    parameters.lwe_dimension().get(),
+                    &self.mask_seed,
+                    Purpose::KeySwitchKey,
+                    &Counter::new(progress, "expanding the key-switching key", bodies.len()),
+                )
+            }),
+            parameters: parameters.clone(),
+        }
+    }
+}
+
+/// Bodies of all GGSW rows, [i][row][N].
+fn bootstrap_bodies<T: Torus>(
+    client: &ClientKey<T>,
+    mask_seed: &MaskSeed,
+    secret_seed: &SecretSeed,
+    progress: OnProgress<'_>,
+) -> Vec<T> {
+    let parameters = client.parameters();
+    let (degree, gadget) = (
+        parameters.ring_degree().get(),
+        parameters.bootstrap_gadget(),
+    );
+    let (rows, levels) = (parameters.ggsw_rows(), gadget.levels as usize);
+    let dimension = parameters.glwe_dimension().get();
+    let std = parameters.glwe_noise_std();
+    let glwe = client.glwe();
+    let bits = client.lwe(LweKind::Small).bits();
+    let count = bits.len() * rows;
+    let counter = Counter::new(progress, "generating the bootstrapping key", count);
+    let mut bodies = vec![T::default(); count * degree];
+    bodies
+        .par_chunks_exact_mut(degree)
+        .enumerate()
+        .for_each_init(
+            || vec![T::default(); dimension * degree],
+            |masks, (index, body)| {
+                mask_seed
+                    .stream(Purpose::BootstrapKey, index as u64)
+                    .fill_uniform(masks);
+                glwe.add_mask_product(masks, body);
+                let mut noise = secret_seed.stream(Purpose::BootstrapKey, index as u64);
+                body.iter_mut()
+                    .for_each(|b| *b = b.wrapping_add(noise.gaussian(std)));
+
+                let (bit, row) = (i64::from(bits[index / rows]), index % rows);
+                let (j, t) = (row / levels, row % levels);
+                let message = gadget_weight::<T>(gadget, t as u32).wrapping_mul_signed(bit);
+                if j == dimension {
+                    body[0] = body[0].wrapping_add(message);
+                } else {
+                    let secret = &glwe.bits()[j * degree..(j + 1) * degree];
+                    for (b, &s) in body.iter_mut().zip(secret) {
+                        *b = b.wrapping_sub(message.wrapping_mul_signed(i64::from(s)));
+                    }
+                }
+                counter.row();
+            },
+        );
+    bodies
+}
+
+/// Bodies of all key-switching rows, [i][t]: LWE_n(s'_i · q/β_k^(t+1)).
+fn key_switch_bodies<T: Torus>(
+    client: &ClientKey<T>,
+    gadget: Gadget,
+    mask_seed: &MaskSeed,
+    secret_seed: &SecretSeed,
+    progress: OnProgress<'_>,
+) -> Vec<T> {
+    let std = client.parameters().lwe_noise_std();
+    let levels = gadget.levels as usize;
+    let (small, large) = (client.lwe(LweKind::Small), client.lwe(LweKind::Large));
+    let count = large.bits().len() * levels;
+    let counter = Counter::new(progress, "generating the key-switching key", count);
+    let mut bodies = vec![T::default(); count];
+    bodies.par_iter_mut().enumerate().for_each_init(
+        || vec![T::default(); small.bits().len()],
+        |masks, (index, body)| {
+            mask_seed
+                .stream(Purpose::KeySwitchKey, index as u64)
+                .fill_uniform(masks);
+            let bit = i64::from(large.bits()[index / levels]);
+            let message =
+                gadget_weight::<T>(gadget, (index % levels) as u32).wrapping_mul_signed(bit);
+            let noise = secret_seed
+                .stream(Purpose::KeySwitchKey, index as u64)
+                .gaussian(std);
+            *body = small.dot(masks).wrapping_add(message).wrapping_add(noise);
+            counter.row();
+        },
+    );
+    bodies
+}
+
+/// Rows of `masks` uniform elements followed by `body_len` elements of `bodies`.
+fn expand_rows<T: Torus>(
+    bodies: &[T],
+    body_len: usize,
+    masks: usize,
+    seed: &MaskSeed,
+    purpose: Purpose,
+    counter: &Counter<'_>,
+) -> Vec<T> {
+    let mut key = vec![T::default(); bodies.len() / body_len * (masks + body_len)];
+    key.par_chunks_exact_mut(masks + body_len)
+        .zip(bodies.par_chunks_exact(body_len))
+        .enumerate()
+        .for_each(|(index, (row, body))| {
+            let (mask, rest) = row.split_at_mut(masks);
+            seed.stream(purpose, index as u64).fill_uniform(mask);
+            rest.copy_from_slice(body);
+            counter.row();
+        });
+    key
+}
+
+impl<T: Torus> ServerKey<T> {
+    /// Makes the server's keys: [`CompressedServerKey::generate`], expanded.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate(client: &ClientKey<T>, progress: OnProgress<'_>) -> Result<Self, KeyError> {
+        Ok(CompressedServerKey::generate(client, progress)?.expand(progress))
+    }
+
+    /// Keys that a test can repeat. Never for secrets.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
+        CompressedServerKey::for_tests(client, seed).expand(&no_progress)
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// [i][row][column][coefficient], coefficient domain.
+    pub fn bootstrap_key(&self) -> &[T] {
+        &self.bootstrap_key
+    }
+
+    /// [i][t][n + 1], if the set has a key switch.
+    pub fn key_switch_key(&self) -> Option<&[T]> {
+        self.key_switch_key.as_deref()
+    }
+
+    /// Bytes of both keys.
+    pub fn bytes(&self) -> u64 {
+        let elements = self.bootstrap_key.len() + self.key_switch_key.as_ref().map_or(0, Vec::len);
+        (elements * size_of::<T>()) as u64
+    }
+}
+
+impl AnyServerKey {
+    /// Makes the server's keys for `client`.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate(client: &AnyClientKey, progress: OnProgress<'_>) -> Result<Self, KeyError> {
+        match client {
+            AnyClientKey::Torus32(client) => {
+                ServerKey::generate(client, progress).map(Self::Torus32)
+            }
+            AnyClientKey::Torus64(client) => {
+                ServerKey::generate(client, progress).map(Self::Torus64)
+            }
+        }
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        match self {
+            Self::Torus32(key) => key.parameters(),
+            Self::Torus64(key) => key.parameters(),
+        }
+    }
+}

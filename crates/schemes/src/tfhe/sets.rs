@@ -1,0 +1,141 @@
+//! The named parameter sets: those of the papers, our own defaults, and insecure toys for tests (`sets/*.toml`).
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::parameters::{ParameterError, Parameters, ParametersLiteral};
+
+/// Where a set comes from, hence what it may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Our own, from the optimiser: at least 128 bits.
+    Default,
+    /// Named by a paper.
+    Paper,
+    /// Small and insecure, for tests.
+    Toy,
+}
+
+/// One entry of the table of sets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Where it comes from.
+    pub family: Family,
+    /// Security in bits that its paper or library states.
+    #[serde(default)]
+    pub claimed_security_bits: Option<u32>,
+    /// What to know of it.
+    #[serde(default)]
+    pub note: String,
+    /// The figures.
+    pub parameters: ParametersLiteral,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    set: Vec<Entry>,
+}
+
+static ENTRIES: LazyLock<Vec<(Entry, Parameters)>> = LazyLock::new(|| {
+    [
+        include_str!("sets/papers.toml"),
+        include_str!("sets/toys.toml"),
+    ]
+    .into_iter()
+    .flat_map(|text| {
+        toml::from_str::<Table>(text)
+            .expect("the committed tables parse; a test holds it")
+            .set
+    })
+    .map(|entry| {
+        let checked = Parameters::check(&entry.parameters)
+            .expect("every committed set passes the check; a test holds it");
+        (entry, checked)
+    })
+    .collect()
+});
+
+/// All sets, in the order of the table.
+pub fn all() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
+    ENTRIES
+        .iter()
+        .map(|(entry, parameters)| (entry, parameters))
+}
+
+/// All names, in the order of the table.
+pub fn names() -> Vec<&'static str> {
+    all()
+        .map(|(entry, _)| entry.parameters.name.as_str())
+        .collect()
+}
+
+/// The entry called `name`.
+///
+/// # Errors
+/// [`ParameterError::UnknownSet`], with the nearest names.
+pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
+    all()
+        .find(|(entry, _)| entry.parameters.name == name)
+        .ok_or_else(|| ParameterError::UnknownSet {
+            given: name.to_owned(),
+            hint: nearest_names(name),
+        })
+}
+
+/// The set called `name`, as written.
+///
+/// # Errors
+/// [`ParameterError::UnknownSet`].
+pub fn literal(name: &str) -> Result<&'static ParametersLiteral, ParameterError> {
+    entry(name).map(|(entry, _)| &entry.parameters)
+}
+
+/// The set called `name`, checked.
+///
+/// # Errors
+/// [`ParameterError::UnknownSet`].
+pub fn parameters(name: &str) -> Result<Parameters, ParameterError> {
+    entry(name).map(|(_, parameters)| parameters.clone())
+}
+
+/// The sets that may be chosen without being named: at least 128 bits.
+pub fn secure() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
+    all().filter(|(_, parameters)| parameters.security_warning().is_none())
+}
+
+fn nearest_names(given: &str) -> String {
+    let mut by_distance: Vec<_> = names()
+        .into_iter()
+        .map(|name| (edit_distance(given, name), name))
+        .collect();
+    by_distance.sort();
+    let near: Vec<_> = by_distance
+        .iter()
+        .filter(|(distance, _)| *distance <= 3)
+        .take(3)
+        .map(|&(_, name)| name)
+        .collect();
+    if near.is_empty() {
+        format!("known sets: {}", names().join(", "))
+    } else {
+        format!("did you mean {}?", near.join(" or "))
+    }
+}
+
+/// Levenshtein distance, by bytes.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
