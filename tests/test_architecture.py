@@ -32,9 +32,7 @@ def tracked_files() -> list[Path]:
         return sorted(ROOT / name for name in names if name and (ROOT / name).is_file())
     skipped = {"target", ".venv", ".git", "node_modules"}
     return sorted(
-        path
-        for path in ROOT.rglob("*")
-        if path.is_file() and skipped.isdisjoint(path.relative_to(ROOT).parts)
+        path for path in ROOT.rglob("*") if path.is_file() and skipped.isdisjoint(path.relative_to(ROOT).parts)
     )
 
 

@@ -1,0 +1,85 @@
+"""On a machine that lacks something, does the set-up say what is missing and how to get it, before building anything?"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+#: What any Debian-like machine has, and the check itself uses.
+BASE_COMMANDS = ["bash", "cut", "head", "printf", "sed", "sort", "env"]
+
+
+def fake_command(folder: Path, name: str, prints: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{prints}'\n")
+    path.chmod(0o755)
+
+
+def check(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    for name in BASE_COMMANDS:
+        found = shutil.which(name)
+        if found and not (folder / name).exists():
+            (folder / name).symlink_to(found)
+    return subprocess.run(
+        [ROOT / "scripts" / "check-tools"],
+        cwd=ROOT,
+        env={"PATH": str(folder), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_empty_machine_is_told_everything_at_once(tmp_path: Path) -> None:
+    result = check(tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[0::2] == [
+        "missing: rustc and cargo",
+        "missing: Python 3.11 or newer ('python3' is not a command here)",
+        "missing: a C compiler ('cc' is not a command here), which Rust links with",
+        "3 thing(s) missing; nothing was built",
+    ]
+    remedies = result.stderr.splitlines()[1::2]
+    assert all(line.startswith("    remedy: ") for line in remedies)
+
+
+@pytest.mark.parametrize(
+    ("rust", "python", "expected"),
+    [
+        ("1.70.0", "3.11.2", r"Rust 1\.\d+ or newer \(rustc is 1\.70\.0\)"),
+        ("1.200.0", "3.9.18", r"Python 3\.11 or newer \(python3 is 3\.9\.18\)"),
+    ],
+)
+def test_an_old_tool_is_named_with_its_version(tmp_path: Path, rust: str, python: str, expected: str) -> None:
+    fake_command(tmp_path, "rustc", f"rustc {rust} (0123456 2023-01-01)")
+    fake_command(tmp_path, "cargo", f"cargo {rust}")
+    fake_command(tmp_path, "cc", "cc")
+    fake_command(tmp_path, "python3", python)
+    result = check(tmp_path)
+    assert result.returncode == 1
+    assert re.search(expected, result.stderr)
+    assert "1 thing(s) missing" in result.stderr
+
+
+def test_a_complete_machine_passes_silently(tmp_path: Path) -> None:
+    fake_command(tmp_path, "rustc", "rustc 1.200.0 (0123456 2030-01-01)")
+    fake_command(tmp_path, "cargo", "cargo 1.200.0")
+    fake_command(tmp_path, "cc", "cc")
+    fake_command(tmp_path, "interpreter", "3.13.0")
+    result = check(tmp_path, PYTHON="interpreter")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_pins_name_no_registry_and_no_hash() -> None:
+    text = (ROOT / "requirements.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.]+", line), line
+    assert "uv.lock" not in os.listdir(ROOT)
