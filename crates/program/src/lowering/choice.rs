@@ -1,0 +1,74 @@
+//! The typed choices that a runtime or a machine supplies to the lowering.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the products of one column of an external product are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accumulation {
+    /// In the transform domain: one inverse transform a column (Morphling's output reuse, section IV-B).
+    TransformDomain,
+    /// In the coefficient domain: one inverse transform a product.
+    CoefficientDomain,
+}
+
+/// How often a decomposed polynomial is transformed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputTransform {
+    /// Once, for all columns (Morphling's input reuse, section IV-B).
+    Shared,
+    /// Once for each product.
+    PerProduct,
+}
+
+/// Where the key switch stands relative to the blind rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeySwitchOrder {
+    /// No key switch: look-ups cannot be chained. Inputs under the small key, look-up results under the large one.
+    None,
+    /// Key switch, then modulus switch and blind rotation. All program values are under the large key.
+    Before,
+    /// Blind rotation, then key switch. All program values are under the small key.
+    After,
+}
+
+/// The arithmetic that carries out polynomial products.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arithmetic {
+    /// Exact products modulo q.
+    ExactInteger,
+    /// Folded negacyclic FFT in binary64.
+    F64,
+}
+
+/// How a homomorphic program becomes a kernel program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TfheLowering {
+    /// Domain of accumulation.
+    pub accumulation: Accumulation,
+    /// Sharing of input transforms.
+    pub input_transform: InputTransform,
+    /// Place of the key switch.
+    pub key_switch: KeySwitchOrder,
+    /// Secret bits a blind-rotation iteration consumes.
+    pub key_unrolling: u32,
+    /// Arithmetic of the products.
+    pub arithmetic: Arithmetic,
+}
+
+impl TfheLowering {
+    /// Input and output reuse, no unrolling: what the CPU runtime and Morphling execute.
+    pub fn new(key_switch: KeySwitchOrder, arithmetic: Arithmetic) -> Self {
+        Self {
+            accumulation: Accumulation::TransformDomain,
+            input_transform: InputTransform::Shared,
+            key_switch,
+            key_unrolling: 1,
+            arithmetic,
+        }
+    }
+}
