@@ -70,17 +70,30 @@ def test_a_manifest_depends_only_on_links_to_the_left(link: str) -> None:
     assert not named & links_right_of(link), f"{link} depends on a link that is not to its left"
 
 
+def imports_to_the_right(link: str, source: str) -> list[tuple[int, str]]:
+    """Lines of a source file of `link` that name a crate right of it. Its own name is free: tests and examples use it."""
+    forbidden = links_right_of(link) - {link}
+    return [
+        (number, line.strip())
+        for number, line in enumerate(source.splitlines(), start=1)
+        for name in re.findall(r"\bpolyfabric_[a-z]+\b", line)
+        if link_of(name) in forbidden
+    ]
+
+
+def test_an_import_to_the_right_would_be_seen() -> None:
+    source = "use polyfabric_kernels::Torus;\nuse polyfabric_runtime::cpu;\n"
+    assert imports_to_the_right("schemes", source) == [(2, "use polyfabric_runtime::cpu;")]
+    assert imports_to_the_right("machines", source) == []
+
+
 @pytest.mark.parametrize("link", CHAIN)
 def test_a_source_imports_only_links_to_the_left(link: str) -> None:
-    offenders = []
-    for path in sorted((ROOT / "crates" / link).rglob("*.rs")):
-        # A link's own integration tests and documentation examples name their own crate.
-        allowed = {link}
-        for number, line in enumerate(path.read_text().splitlines(), start=1):
-            for name in re.findall(r"\bpolyfabric_[a-z]+\b", line):
-                target = link_of(name)
-                if target in links_right_of(link) - allowed:
-                    offenders.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    offenders = [
+        f"{path.relative_to(ROOT)}:{number}: {line}"
+        for path in sorted((ROOT / "crates" / link).rglob("*.rs"))
+        for number, line in imports_to_the_right(link, path.read_text())
+    ]
     assert not offenders, "\n".join(offenders)
 
 
@@ -97,15 +110,27 @@ def test_the_peer_is_a_dependency_of_the_benchmark_alone() -> None:
     assert 'name = "tfhe"' not in (ROOT / "Cargo.lock").read_text()
 
 
+def reads_of_figures(source: str) -> list[tuple[int, str]]:
+    """Lines that open a published figure, comments apart."""
+    return [
+        (number, line.strip())
+        for number, line in enumerate(source.splitlines(), start=1)
+        if READS_FIGURES.search(line) and not line.lstrip().startswith(("//", "#"))
+    ]
+
+
+def test_a_read_of_a_published_figure_would_be_seen() -> None:
+    source = 'const A: &str = include_str!("../../figures/morphling.toml");\n// see figures/morphling.toml\n'
+    assert [number for number, _ in reads_of_figures(source)] == [1]
+    assert reads_of_figures('open(ROOT / "figures" / name)') != []
+
+
 def test_published_figures_are_read_by_the_comparison_only() -> None:
     offenders = []
     for path in tracked_files():
         place = path.relative_to(ROOT).as_posix()
-        if path.suffix not in {".rs", ".py"} or READERS_OF_FIGURES.search(place):
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), start=1):
-            if READS_FIGURES.search(line) and not line.lstrip().startswith(("//", "#")):
-                offenders.append(f"{place}:{number}: {line.strip()}")
+        if path.suffix in {".rs", ".py"} and not READERS_OF_FIGURES.search(place):
+            offenders += [f"{place}:{number}: {line}" for number, line in reads_of_figures(path.read_text())]
     assert not offenders, "a model must not know the answer:\n" + "\n".join(offenders)
 
 
