@@ -1,0 +1,1 @@
+"""Applications: complete programs on real data."""
