@@ -2,8 +2,17 @@
 //!
 //! Each kernel has a slow, obvious reference and a fast form that property tests hold equal.
 
+pub mod aligned;
 pub mod decompose;
+pub mod fft;
+pub mod key_switch;
+pub mod modulus_switch;
+pub mod negacyclic;
+#[cfg(test)]
+mod random;
 pub mod ring;
+pub mod rotation;
+pub mod sample_extract;
 pub mod torus;
 
 pub use decompose::Gadget;

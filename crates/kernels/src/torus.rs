@@ -2,8 +2,16 @@
 
 use std::fmt::Debug;
 
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
 /// One torus element: a `u32` (q = 2^32) or a `u64` (q = 2^64). All arithmetic wraps modulo q.
-pub trait Torus: Copy + Debug + Default + Eq + Send + Sync + 'static {
+///
+/// Sealed: the vector kernels rely on an element being exactly its [`Self::BITS`] bits.
+pub trait Torus: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// log2 of q.
     const BITS: u32;
 

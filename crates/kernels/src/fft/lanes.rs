@@ -1,0 +1,143 @@
+//! Eight numbers side by side: what the transform asks of an instruction set.
+
+use super::passes::Field;
+
+/// 1.5 · 2^52: adding it leaves a number's nearest integer in the low bits of the sum.
+pub(super) const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// 2^32.
+pub(super) const TWO_32: f64 = 4_294_967_296.0;
+/// 2^64.
+pub(super) const TWO_64: f64 = TWO_32 * TWO_32;
+
+/// Eight f64. Every method is unsafe for one reason: its instruction set must be present, and the
+/// pointers valid for eight elements (of any alignment).
+pub(super) trait Lanes: Copy {
+    /// Reads eight numbers.
+    unsafe fn load(from: *const f64) -> Self;
+    /// Writes eight numbers.
+    unsafe fn store(self, to: *mut f64);
+    /// The same number in every lane.
+    unsafe fn splat(value: f64) -> Self;
+    /// `self + other`.
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self - other`.
+    unsafe fn sub(self, other: Self) -> Self;
+    /// `self * other`.
+    unsafe fn mul(self, other: Self) -> Self;
+    /// `self * factor + term`, rounded once or twice.
+    unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
+    /// `term - self * factor`, rounded once or twice.
+    unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self;
+    /// Element (r, c) to (c, r).
+    unsafe fn transpose(rows: [Self; 8]) -> [Self; 8];
+    /// The digits that `field` cuts out of eight 32-bit words.
+    unsafe fn digits_32(words: *const u32, field: Field) -> Self;
+    /// The digits that `field` cuts out of eight 64-bit words.
+    unsafe fn digits_64(words: *const u64, field: Field) -> Self;
+    /// Adds the nearest integers, mod 2^32, to eight words. |self| < 2^62.
+    unsafe fn add_to_32(self, words: *mut u32);
+    /// Adds the nearest integers, mod 2^64, to eight words. |self| < 2^114.
+    unsafe fn add_to_64(self, words: *mut u64);
+    /// self − 2^32 · ⌊self / 2^32⌉, exact for |self| < 2^83.
+    unsafe fn reduce_32(self) -> Self;
+}
+
+/// Eight numbers in plain Rust.
+#[derive(Clone, Copy)]
+pub(super) struct Portable([f64; 8]);
+
+#[inline(always)]
+fn nearest(value: f64) -> f64 {
+    (value + MAGIC) - MAGIC
+}
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        Self(std::array::from_fn(|l| f(self.0[l], other.0[l])))
+    }
+}
+
+// Every pointer access below is within the eight elements that the trait's contract makes valid.
+impl Lanes for Portable {
+    #[inline(always)]
+    unsafe fn load(from: *const f64) -> Self {
+        // SAFETY: eight valid elements, by the trait's contract.
+        Self(unsafe { from.cast::<[f64; 8]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f64) {
+        // SAFETY: eight valid elements, by the trait's contract.
+        unsafe { to.cast::<[f64; 8]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn splat(value: f64) -> Self {
+        Self([value; 8])
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
+        Self(std::array::from_fn(|l| self.0[l] * factor.0[l] + term.0[l]))
+    }
+    #[inline(always)]
+    unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self {
+        Self(std::array::from_fn(|l| term.0[l] - self.0[l] * factor.0[l]))
+    }
+    #[inline(always)]
+    unsafe fn transpose(rows: [Self; 8]) -> [Self; 8] {
+        std::array::from_fn(|r| Self(std::array::from_fn(|c| rows[c].0[r])))
+    }
+    #[inline(always)]
+    unsafe fn digits_32(words: *const u32, field: Field) -> Self {
+        // SAFETY: eight valid elements, by the trait's contract.
+        let words = unsafe { words.cast::<[u32; 8]>().read_unaligned() };
+        Self(words.map(|w| f64::from((w << field.left) as i32 >> field.right)))
+    }
+    #[inline(always)]
+    unsafe fn digits_64(words: *const u64, field: Field) -> Self {
+        // SAFETY: eight valid elements, by the trait's contract.
+        let words = unsafe { words.cast::<[u64; 8]>().read_unaligned() };
+        Self(words.map(|w| ((w << field.left) as i64 >> field.right) as f64))
+    }
+    #[inline(always)]
+    unsafe fn add_to_32(self, words: *mut u32) {
+        // SAFETY: `words` is valid for eight elements, by the trait's contract.
+        unsafe {
+            let centred = self.reduce_32();
+            let words = words.cast::<[u32; 8]>();
+            let old = words.read_unaligned();
+            words
+                .write_unaligned(std::array::from_fn(|l| old[l].wrapping_add((centred.0[l] + MAGIC).to_bits() as u32)));
+        }
+    }
+    #[inline(always)]
+    unsafe fn add_to_64(self, words: *mut u64) {
+        // SAFETY: `words` is valid for eight elements, by the trait's contract.
+        unsafe {
+            let words = words.cast::<[u64; 8]>();
+            let old = words.read_unaligned();
+            words.write_unaligned(std::array::from_fn(|l| {
+                let centred = self.0[l] - nearest(self.0[l] / TWO_64) * TWO_64;
+                let high = nearest(centred / TWO_32);
+                let low = centred - high * TWO_32;
+                let integer = |x: f64| (x + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits());
+                old[l].wrapping_add(integer(high) << 32).wrapping_add(integer(low))
+            }));
+        }
+    }
+    #[inline(always)]
+    unsafe fn reduce_32(self) -> Self {
+        Self(self.0.map(|x| x - nearest(x / TWO_32) * TWO_32))
+    }
+}

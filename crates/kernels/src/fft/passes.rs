@@ -1,0 +1,548 @@
+//! The transform, written once over [`Lanes`].
+//!
+//! A spectrum keeps its M complex points in groups of eight: eight real parts, then eight imaginary
+//! ones (two cache lines). Forward goes down the tree of [`super::plan`] (decimation in frequency),
+//! inverse up (decimation in time), so no bit reversal is ever done; products are pointwise in the
+//! order in which the points lie.
+//!
+//! Down to 64-point nodes a pass takes whole groups. The last six levels of a 64-point node are done in
+//! registers: radix 8 across its eight groups, one 8×8 transposition, radix 8 again with a twiddle
+//! for each lane. Every 64-point node thus stays transposed in the spectrum.
+
+use super::lanes::{Lanes, Portable};
+use super::plan::{BLOCK, Plan};
+
+/// Where a digit lies in a word: (word << `left`) >> `right`, arithmetic.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    pub left: u32,
+    pub right: u32,
+}
+
+/// The coefficients that a forward transform reads.
+pub(super) trait Source: Copy {
+    /// Coefficients `at..at + 8`. SAFETY: `V`'s set is present and the range is within the source.
+    unsafe fn load<V: Lanes>(self, at: usize) -> V;
+}
+
+/// Digits in 32-bit words.
+#[derive(Clone, Copy)]
+pub(super) struct Words32(pub *const u32, pub Field);
+/// Digits in 64-bit words.
+#[derive(Clone, Copy)]
+pub(super) struct Words64(pub *const u64, pub Field);
+
+impl Source for Words32 {
+    #[inline(always)]
+    unsafe fn load<V: Lanes>(self, at: usize) -> V {
+        // SAFETY: this function's contract.
+        unsafe { V::digits_32(self.0.add(at), self.1) }
+    }
+}
+impl Source for Words64 {
+    #[inline(always)]
+    unsafe fn load<V: Lanes>(self, at: usize) -> V {
+        // SAFETY: this function's contract.
+        unsafe { V::digits_64(self.0.add(at), self.1) }
+    }
+}
+
+/// Where an inverse transform adds its coefficients.
+pub(super) trait Sink: Copy {
+    /// Adds to coefficients `at..at + 8`. SAFETY: `V`'s set is present, the range within the sink.
+    unsafe fn add<V: Lanes>(self, at: usize, value: V);
+}
+
+/// 32-bit torus; `REDUCE` if values may reach 2^62.
+#[derive(Clone, Copy)]
+pub(super) struct Torus32<const REDUCE: bool>(pub *mut u32);
+/// 64-bit torus.
+#[derive(Clone, Copy)]
+pub(super) struct Torus64(pub *mut u64);
+
+impl<const REDUCE: bool> Sink for Torus32<REDUCE> {
+    #[inline(always)]
+    unsafe fn add<V: Lanes>(self, at: usize, value: V) {
+        // SAFETY: this function's contract.
+        unsafe { (if REDUCE { value.reduce_32() } else { value }).add_to_32(self.0.add(at)) }
+    }
+}
+impl Sink for Torus64 {
+    #[inline(always)]
+    unsafe fn add<V: Lanes>(self, at: usize, value: V) {
+        // SAFETY: this function's contract.
+        unsafe { value.add_to_64(self.0.add(at)) }
+    }
+}
+
+/// Eight complex numbers.
+#[derive(Clone, Copy)]
+struct Complex<V> {
+    re: V,
+    im: V,
+}
+
+/// (a, b) → (a + w b, a − w b). SAFETY of this and all below: `V`'s instruction set is present.
+#[inline(always)]
+unsafe fn down<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>, w: Complex<V>) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let re = w.im.neg_mul_add(b.im, w.re.mul(b.re));
+        let im = w.im.mul_add(b.re, w.re.mul(b.im));
+        *b = Complex { re: a.re.sub(re), im: a.im.sub(im) };
+        *a = Complex { re: a.re.add(re), im: a.im.add(im) };
+    }
+}
+
+/// (a, b) → (a + i w b, a − i w b).
+#[inline(always)]
+unsafe fn down_i<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>, w: Complex<V>) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let re = w.im.neg_mul_add(b.im, w.re.mul(b.re));
+        let im = w.im.mul_add(b.re, w.re.mul(b.im));
+        *b = Complex { re: a.re.add(im), im: a.im.sub(re) };
+        *a = Complex { re: a.re.sub(im), im: a.im.add(re) };
+    }
+}
+
+/// (a, b) → (a + b, w̄ (a − b)).
+#[inline(always)]
+unsafe fn up<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>, w: Complex<V>) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let (re, im) = (a.re.sub(b.re), a.im.sub(b.im));
+        *a = Complex { re: a.re.add(b.re), im: a.im.add(b.im) };
+        *b = Complex { re: w.im.mul_add(im, w.re.mul(re)), im: w.im.neg_mul_add(re, w.re.mul(im)) };
+    }
+}
+
+/// (a, b) → (a + b, −i w̄ (a − b)).
+#[inline(always)]
+unsafe fn up_i<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>, w: Complex<V>) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let (re, im) = (a.im.sub(b.im), b.re.sub(a.re));
+        *a = Complex { re: a.re.add(b.re), im: a.im.add(b.im) };
+        *b = Complex { re: w.im.mul_add(im, w.re.mul(re)), im: w.im.neg_mul_add(re, w.re.mul(im)) };
+    }
+}
+
+/// Applies `$op` to elements `$i` and `$j`.
+macro_rules! pair {
+    ($op:ident, $x:ident, $i:expr, $j:expr, $w:expr) => {{
+        let (head, tail) = $x.split_at_mut($j);
+        $op(&mut head[$i], &mut tail[0], $w);
+    }};
+}
+
+#[inline(always)]
+unsafe fn down_8<V: Lanes>(x: &mut [Complex<V>; 8], w: [Complex<V>; 4]) {
+    // SAFETY: this function's contract.
+    unsafe {
+        pair!(down, x, 0, 4, w[0]);
+        pair!(down, x, 1, 5, w[0]);
+        pair!(down, x, 2, 6, w[0]);
+        pair!(down, x, 3, 7, w[0]);
+        pair!(down, x, 0, 2, w[1]);
+        pair!(down, x, 1, 3, w[1]);
+        pair!(down_i, x, 4, 6, w[1]);
+        pair!(down_i, x, 5, 7, w[1]);
+        pair!(down, x, 0, 1, w[2]);
+        pair!(down_i, x, 2, 3, w[2]);
+        pair!(down, x, 4, 5, w[3]);
+        pair!(down_i, x, 6, 7, w[3]);
+    }
+}
+
+#[inline(always)]
+unsafe fn up_8<V: Lanes>(x: &mut [Complex<V>; 8], w: [Complex<V>; 4]) {
+    // SAFETY: this function's contract.
+    unsafe {
+        pair!(up, x, 0, 1, w[2]);
+        pair!(up_i, x, 2, 3, w[2]);
+        pair!(up, x, 4, 5, w[3]);
+        pair!(up_i, x, 6, 7, w[3]);
+        pair!(up, x, 0, 2, w[1]);
+        pair!(up, x, 1, 3, w[1]);
+        pair!(up_i, x, 4, 6, w[1]);
+        pair!(up_i, x, 5, 7, w[1]);
+        pair!(up, x, 0, 4, w[0]);
+        pair!(up, x, 1, 5, w[0]);
+        pair!(up, x, 2, 6, w[0]);
+        pair!(up, x, 3, 7, w[0]);
+    }
+}
+
+/// `2^R` elements by the first `R` twiddles, downwards.
+#[inline(always)]
+unsafe fn down_any<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], w: [Complex<V>; 4]) {
+    // SAFETY: this function's contract.
+    unsafe {
+        match R {
+            1 => pair!(down, x, 0, 1, w[0]),
+            2 => {
+                pair!(down, x, 0, 2, w[0]);
+                pair!(down, x, 1, 3, w[0]);
+                pair!(down, x, 0, 1, w[1]);
+                pair!(down_i, x, 2, 3, w[1]);
+            }
+            3 => down_8(x, w),
+            _ => {}
+        }
+    }
+}
+
+/// `2^R` elements by the first `R` twiddles, upwards.
+#[inline(always)]
+unsafe fn up_any<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], w: [Complex<V>; 4]) {
+    // SAFETY: this function's contract.
+    unsafe {
+        match R {
+            1 => pair!(up, x, 0, 1, w[0]),
+            2 => {
+                pair!(up, x, 0, 1, w[1]);
+                pair!(up_i, x, 2, 3, w[1]);
+                pair!(up, x, 0, 2, w[0]);
+                pair!(up, x, 1, 3, w[0]);
+            }
+            3 => up_8(x, w),
+            _ => {}
+        }
+    }
+}
+
+/// The group of eight points that starts at point `at`. SAFETY: it lies within the spectrum.
+#[inline(always)]
+unsafe fn read<V: Lanes>(spectrum: *const f64, at: usize) -> Complex<V> {
+    // SAFETY: this function's contract.
+    unsafe { Complex { re: V::load(spectrum.add(2 * at)), im: V::load(spectrum.add(2 * at + 8)) } }
+}
+
+#[inline(always)]
+unsafe fn write<V: Lanes>(value: Complex<V>, spectrum: *mut f64, at: usize) {
+    // SAFETY: the contract of `read`.
+    unsafe {
+        value.re.store(spectrum.add(2 * at));
+        value.im.store(spectrum.add(2 * at + 8));
+    }
+}
+
+/// The `2R` numbers of one node (8 for radix 8), each in every lane.
+#[inline(always)]
+unsafe fn broadcast<V: Lanes, const R: u32>(node: *const f64) -> [Complex<V>; 4] {
+    // SAFETY: this function's contract, and the node's twiddles are at `node`.
+    unsafe {
+        let zero = Complex { re: V::splat(0.0), im: V::splat(0.0) };
+        let mut w = [zero; 4];
+        for (j, w) in w.iter_mut().enumerate().take(entries(R)) {
+            *w = Complex { re: V::splat(*node.add(2 * j)), im: V::splat(*node.add(2 * j + 1)) };
+        }
+        w
+    }
+}
+
+/// Distinct twiddles of a node in a pass of `radix` levels.
+const fn entries(radix: u32) -> usize {
+    if radix == 3 { 4 } else { radix as usize }
+}
+
+/// The first pass: coefficients c and c + M are the real and imaginary part of point c.
+/// SAFETY: the set is present; `source` holds 2M coefficients, `spectrum` 2M numbers.
+#[inline(always)]
+unsafe fn first<V: Lanes, S: Source, const R: u32>(points: usize, twiddles: *const f64, source: S, spectrum: *mut f64) {
+    // SAFETY: this function's contract; points r·stride + i with i < stride are below M.
+    unsafe {
+        let stride = points >> R;
+        let w = broadcast::<V, R>(twiddles);
+        for i in (0..stride).step_by(8) {
+            let mut x = [Complex { re: V::splat(0.0), im: V::splat(0.0) }; 8];
+            for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                let at = r * stride + i;
+                *x = Complex { re: source.load(at), im: source.load(points + at) };
+            }
+            down_any::<V, R>(&mut x, w);
+            for (r, x) in x.iter().enumerate().take(1 << R) {
+                write(*x, spectrum, r * stride + i);
+            }
+        }
+    }
+}
+
+/// The last pass of an inverse: scales by 1/M and adds to the sink. SAFETY: as for [`first`].
+#[inline(always)]
+unsafe fn last<V: Lanes, S: Sink, const R: u32>(
+    points: usize,
+    twiddles: *const f64,
+    spectrum: *const f64,
+    scale: f64,
+    sink: S,
+) {
+    // SAFETY: this function's contract; points r·stride + i with i < stride are below M.
+    unsafe {
+        let stride = points >> R;
+        let w = broadcast::<V, R>(twiddles);
+        let scale = V::splat(scale);
+        for i in (0..stride).step_by(8) {
+            let mut x = [Complex { re: V::splat(0.0), im: V::splat(0.0) }; 8];
+            for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                *x = read(spectrum, r * stride + i);
+            }
+            up_any::<V, R>(&mut x, w);
+            for (r, x) in x.iter().enumerate().take(1 << R) {
+                let at = r * stride + i;
+                sink.add(at, x.re.mul(scale));
+                sink.add(points + at, x.im.mul(scale));
+            }
+        }
+    }
+}
+
+/// A pass in place over all nodes of one depth. SAFETY: the set is present; `spectrum` has 2M numbers.
+#[inline(always)]
+unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(
+    points: usize,
+    depth: u32,
+    twiddles: *const f64,
+    spectrum: *mut f64,
+) {
+    // SAFETY: this function's contract; node · size + r·stride + i is below M.
+    unsafe {
+        let size = points >> depth;
+        let stride = size >> R;
+        for node in 0..1usize << depth {
+            let w = broadcast::<V, R>(twiddles.add(node * 2 * entries(R)));
+            for i in (0..stride).step_by(8) {
+                let base = node * size + i;
+                let mut x = [Complex { re: V::splat(0.0), im: V::splat(0.0) }; 8];
+                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                    *x = read(spectrum, base + r * stride);
+                }
+                if DOWN {
+                    down_any::<V, R>(&mut x, w)
+                } else {
+                    up_any::<V, R>(&mut x, w)
+                }
+                for (r, x) in x.iter().enumerate().take(1 << R) {
+                    write(*x, spectrum, base + r * stride);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn transposed<V: Lanes>(x: &[Complex<V>; 8]) -> [Complex<V>; 8] {
+    // SAFETY: this function's contract.
+    unsafe {
+        let re = V::transpose(std::array::from_fn(|r| x[r].re));
+        let im = V::transpose(std::array::from_fn(|r| x[r].im));
+        std::array::from_fn(|r| Complex { re: re[r], im: im[r] })
+    }
+}
+
+/// The twiddles of the eight lower nodes of a block, one node in each lane.
+#[inline(always)]
+unsafe fn lanewise<V: Lanes>(below: *const f64) -> [Complex<V>; 4] {
+    // SAFETY: this function's contract, and `below` has 64 numbers.
+    unsafe { std::array::from_fn(|w| Complex { re: V::load(below.add(16 * w)), im: V::load(below.add(16 * w + 8)) }) }
+}
+
+/// The last six levels, 64 points at a time. SAFETY: the set is present; `spectrum` has 2M numbers.
+#[inline(always)]
+unsafe fn blocks<V: Lanes, const DOWN: bool>(plan: &Plan, spectrum: *mut f64) {
+    // SAFETY: this function's contract; the plan has 72 numbers for each block.
+    unsafe {
+        for (index, twiddles) in plan.blocks.chunks_exact(72).enumerate() {
+            let twiddles = twiddles.as_ptr();
+            let base = index * BLOCK;
+            let mut x: [Complex<V>; 8] = std::array::from_fn(|r| read(spectrum, base + 8 * r));
+            if DOWN {
+                down_8(&mut x, broadcast::<V, 3>(twiddles));
+                x = transposed(&x);
+                down_8(&mut x, lanewise(twiddles.add(8)));
+            } else {
+                up_8(&mut x, lanewise(twiddles.add(8)));
+                x = transposed(&x);
+                up_8(&mut x, broadcast::<V, 3>(twiddles));
+            }
+            for (r, x) in x.iter().enumerate() {
+                write(*x, spectrum, base + 8 * r);
+            }
+        }
+    }
+}
+
+/// All levels of a transform under 64 points, one point at a time.
+fn small<const DOWN: bool>(plan: &Plan, spectrum: &mut [f64]) {
+    let index = |point: usize| 2 * (point & !7) + (point & 7);
+    let depths = plan.points.trailing_zeros();
+    for step in 0..depths {
+        let depth = if DOWN { step } else { depths - 1 - step };
+        let half = plan.points >> (depth + 1);
+        for node in 0..1usize << depth {
+            let at = 2 * ((1 << depth) - 1 + node);
+            let (wr, wi) = (plan.small[at], plan.small[at + 1]);
+            for point in node * 2 * half..node * 2 * half + half {
+                let (a, b) = (index(point), index(point + half));
+                let (ar, ai) = (spectrum[a], spectrum[a + 8]);
+                let (br, bi) = (spectrum[b], spectrum[b + 8]);
+                if DOWN {
+                    let (tr, ti) = (wr * br - wi * bi, wr * bi + wi * br);
+                    (spectrum[a], spectrum[a + 8]) = (ar + tr, ai + ti);
+                    (spectrum[b], spectrum[b + 8]) = (ar - tr, ai - ti);
+                } else {
+                    let (dr, di) = (ar - br, ai - bi);
+                    (spectrum[a], spectrum[a + 8]) = (ar + br, ai + bi);
+                    (spectrum[b], spectrum[b + 8]) = (wr * dr + wi * di, wr * di - wi * dr);
+                }
+            }
+        }
+    }
+}
+
+/// Forward: 2M coefficients of `source` to `spectrum`. SAFETY: `V`'s set is present; the source holds
+/// 2M coefficients.
+#[inline(always)]
+pub(super) unsafe fn forward<V: Lanes, S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+    assert_eq!(spectrum.len(), 2 * plan.points);
+    // SAFETY: this function's contract; the length was just checked.
+    unsafe {
+        let to = spectrum.as_mut_ptr();
+        let Some((head, rest)) = plan.passes.split_first() else {
+            first::<V, S, 0>(plan.points, std::ptr::null(), source, to);
+            if plan.points < BLOCK {
+                small::<true>(plan, spectrum);
+            } else {
+                blocks::<V, true>(plan, to);
+            }
+            return;
+        };
+        let twiddles = head.twiddles.as_ptr();
+        match head.radix {
+            1 => first::<V, S, 1>(plan.points, twiddles, source, to),
+            2 => first::<V, S, 2>(plan.points, twiddles, source, to),
+            _ => first::<V, S, 3>(plan.points, twiddles, source, to),
+        }
+        for pass in rest {
+            let twiddles = pass.twiddles.as_ptr();
+            match pass.radix {
+                1 => middle::<V, 1, true>(plan.points, pass.depth, twiddles, to),
+                2 => middle::<V, 2, true>(plan.points, pass.depth, twiddles, to),
+                _ => middle::<V, 3, true>(plan.points, pass.depth, twiddles, to),
+            }
+        }
+        blocks::<V, true>(plan, to);
+    }
+}
+
+/// Inverse: adds `scale` · (the unscaled inverse of `spectrum`), rounded, to `sink`; `spectrum` is
+/// spent. SAFETY: `V`'s set is present; the sink holds 2M coefficients.
+#[inline(always)]
+pub(super) unsafe fn inverse<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S) {
+    assert_eq!(spectrum.len(), 2 * plan.points);
+    // SAFETY: this function's contract; the length was just checked.
+    unsafe {
+        let from = spectrum.as_mut_ptr();
+        let Some((head, rest)) = plan.passes.split_first() else {
+            if plan.points < BLOCK {
+                small::<false>(plan, spectrum);
+            } else {
+                blocks::<V, false>(plan, from);
+            }
+            last::<V, S, 0>(plan.points, std::ptr::null(), spectrum.as_ptr(), scale, sink);
+            return;
+        };
+        blocks::<V, false>(plan, from);
+        for pass in rest.iter().rev() {
+            let twiddles = pass.twiddles.as_ptr();
+            match pass.radix {
+                1 => middle::<V, 1, false>(plan.points, pass.depth, twiddles, from),
+                2 => middle::<V, 2, false>(plan.points, pass.depth, twiddles, from),
+                _ => middle::<V, 3, false>(plan.points, pass.depth, twiddles, from),
+            }
+        }
+        let twiddles = head.twiddles.as_ptr();
+        match head.radix {
+            1 => last::<V, S, 1>(plan.points, twiddles, from, scale, sink),
+            2 => last::<V, S, 2>(plan.points, twiddles, from, scale, sink),
+            _ => last::<V, S, 3>(plan.points, twiddles, from, scale, sink),
+        }
+    }
+}
+
+/// `accumulator` += a · b (`ADD`) or = a · b, pointwise. SAFETY: `V`'s set is present.
+#[inline(always)]
+pub(super) unsafe fn multiply<V: Lanes, const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]) {
+    assert!(accumulator.len() == a.len() && a.len() == b.len() && a.len().is_multiple_of(16));
+    // SAFETY: this function's contract; all three have the same number of whole groups.
+    unsafe {
+        for at in (0..a.len() / 2).step_by(8) {
+            let x: Complex<V> = read(a.as_ptr(), at);
+            let y: Complex<V> = read(b.as_ptr(), at);
+            let sum = if ADD {
+                let s: Complex<V> = read(accumulator.as_ptr(), at);
+                Complex { re: x.re.mul_add(y.re, s.re), im: x.re.mul_add(y.im, s.im) }
+            } else {
+                Complex { re: x.re.mul(y.re), im: x.re.mul(y.im) }
+            };
+            let product = Complex { re: x.im.neg_mul_add(y.im, sum.re), im: x.im.mul_add(y.re, sum.im) };
+            write(product, accumulator.as_mut_ptr(), at);
+        }
+    }
+}
+
+/// What one instruction set runs: the generic functions, compiled for it.
+pub(super) trait Kernels {
+    /// [`forward`].
+    unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]);
+    /// [`inverse`].
+    unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S);
+    /// [`multiply`].
+    unsafe fn multiply<const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]);
+}
+
+/// One type for each instruction set, its functions compiled with `$feature`.
+macro_rules! kernels {
+    ($name:ident, $lanes:ty $(, $feature:literal)?) => {
+        /// Compiled for one instruction set.
+        pub(super) struct $name;
+        impl $name {
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn forward_with<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+                // SAFETY: the caller has the instruction set and a source of 2M coefficients.
+                unsafe { forward::<$lanes, S>(plan, source, spectrum) }
+            }
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn inverse_with<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S) {
+                // SAFETY: the caller has the instruction set and a sink of 2M coefficients.
+                unsafe { inverse::<$lanes, S>(plan, spectrum, scale, sink) }
+            }
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn multiply_with<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
+                // SAFETY: the caller has the instruction set.
+                unsafe { multiply::<$lanes, ADD>(sum, a, b) }
+            }
+        }
+        impl Kernels for $name {
+            unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+                // SAFETY: passed on from this function's contract.
+                unsafe { Self::forward_with(plan, source, spectrum) }
+            }
+            unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S) {
+                // SAFETY: passed on from this function's contract.
+                unsafe { Self::inverse_with(plan, spectrum, scale, sink) }
+            }
+            unsafe fn multiply<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
+                // SAFETY: passed on from this function's contract.
+                unsafe { Self::multiply_with::<ADD>(sum, a, b) }
+            }
+        }
+    };
+}
+
+kernels!(PortableKernels, Portable);
+#[cfg(target_arch = "x86_64")]
+kernels!(Avx2Kernels, super::avx2::Avx2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(Avx512Kernels, super::avx512::Avx512, "avx512f,avx512dq,avx512bw,avx512vl");

@@ -1,0 +1,227 @@
+//! Is the f64 transform the negacyclic product, on every instruction set, within the proven bound?
+
+use super::*;
+use crate::negacyclic::{ExactMultiplier, multiply_reference};
+use crate::random::{digit_vector, torus_vector};
+
+fn degree(log2: u32) -> RingDegree {
+    RingDegree::new(1 << log2).unwrap()
+}
+
+fn sets() -> impl Iterator<Item = Isa> {
+    Isa::ALL.into_iter().filter(|isa| isa.is_present())
+}
+
+/// Σ over rows of digits · key by `isa`'s transform, and exactly.
+fn external_product<T: Torus>(log2_degree: u32, isa: Isa, digit_bound: i32, rows: u32) -> (Vec<T>, Vec<T>) {
+    let fft = FoldedFft::with_isa(degree(log2_degree), isa).unwrap();
+    let n = fft.degree().get();
+    let exact = ExactMultiplier::new(fft.degree());
+    let mut sum = vec![0.0; n];
+    let mut expected = vec![T::default(); n];
+    for row in 0..rows {
+        let digits = digit_vector(n, digit_bound, 1000 * row + log2_degree);
+        let key = torus_vector::<T>(n, 1000 * row + 500 + log2_degree);
+        let (mut a, mut b) = (vec![0.0; n], vec![0.0; n]);
+        fft.forward_digits(&digits, &mut a);
+        fft.forward_torus(&key, &mut b);
+        if row == 0 {
+            fft.multiply(&mut sum, &a, &b);
+        } else {
+            fft.multiply_accumulate(&mut sum, &a, &b);
+        }
+        exact.multiply_add(&digits, &key, &mut expected);
+    }
+    let mut result = vec![T::default(); n];
+    fft.inverse_torus(&mut sum, &mut result);
+    (result, expected)
+}
+
+fn errors<T: Torus>(result: &[T], expected: &[T]) -> (f64, f64) {
+    let difference = |(r, e): (&T, &T)| r.wrapping_sub(*e).to_i64() as f64;
+    let largest = result.iter().zip(expected).map(difference).fold(0.0, |m: f64, d| m.max(d.abs()));
+    let squares: f64 = result.iter().zip(expected).map(|p| difference(p).powi(2)).sum();
+    (largest, (squares / result.len() as f64).sqrt())
+}
+
+#[test]
+fn every_set_stays_within_the_bound_at_32_bits() {
+    for log2_degree in 4..=17 {
+        for isa in sets() {
+            let (result, expected) = external_product::<u32>(log2_degree, isa, 512, 4);
+            let (largest, _) = errors(&result, &expected);
+            let bound = error_bound(degree(log2_degree), 512.0, 4, 32);
+            assert!(largest <= bound + 0.5, "N 2^{log2_degree} {isa:?}: {largest} > {bound}");
+            assert!(largest <= 2.0, "N 2^{log2_degree} {isa:?}: {largest}, far over the usual error");
+        }
+    }
+}
+
+#[test]
+fn every_set_stays_within_the_bound_and_near_the_model_at_64_bits() {
+    for log2_degree in 8..=16 {
+        for isa in sets() {
+            let (result, expected) = external_product::<u64>(log2_degree, isa, 1 << 22, 2);
+            let (largest, deviation) = errors(&result, &expected);
+            let bound = error_bound(degree(log2_degree), 2f64.powi(22), 2, 64);
+            let model = error_deviation(degree(log2_degree), 2f64.powi(23), 2, 64);
+            assert!(largest <= bound, "N 2^{log2_degree} {isa:?}: {largest} > {bound}");
+            assert!(
+                (model / 4.0..model).contains(&deviation),
+                "N 2^{log2_degree} {isa:?}: deviation {deviation}, model {model}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_bound_holds_for_the_worst_magnitudes() {
+    for log2_degree in [8, 10, 11] {
+        for isa in sets() {
+            let fft = FoldedFft::with_isa(degree(log2_degree), isa).unwrap();
+            let n = fft.degree().get();
+            let digits = vec![-512; n];
+            let key = vec![1u32 << 31; n];
+            let (mut a, mut b, mut p) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+            fft.forward_digits(&digits, &mut a);
+            fft.forward_torus(&key, &mut b);
+            fft.multiply(&mut p, &a, &b);
+            let mut result = vec![0u32; n];
+            fft.inverse_torus(&mut p, &mut result);
+            let (largest, _) = errors(&result, &multiply_reference(&digits, &key));
+            assert!(largest <= error_bound(fft.degree(), 512.0, 1, 32) + 0.5);
+        }
+    }
+}
+
+#[test]
+fn instruction_sets_share_one_spectrum_order() {
+    for log2_degree in 4..=16 {
+        let digits = digit_vector(1 << log2_degree, 128, 77);
+        let spectra: Vec<Vec<f64>> = sets()
+            .map(|isa| {
+                let mut spectrum = vec![0.0; 1 << log2_degree];
+                FoldedFft::with_isa(degree(log2_degree), isa).unwrap().forward_digits(&digits, &mut spectrum);
+                spectrum
+            })
+            .collect();
+        for spectrum in &spectra[1..] {
+            for (a, b) in spectrum.iter().zip(&spectra[0]) {
+                assert!((a - b).abs() < 1e-6 * 2f64.powi(log2_degree as i32), "{a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_spectrum_is_the_set_of_evaluations() {
+    // Point by point against the definition: X at each root e^{iπ(4k+1)/N}, in any order.
+    let n = 256;
+    let fft = FoldedFft::new(degree(8));
+    let mut digits = vec![0; n];
+    digits[1] = 1;
+    let mut spectrum = vec![0.0; n];
+    fft.forward_digits(&digits, &mut spectrum);
+    let mut seen = vec![false; n / 2];
+    for group in spectrum.chunks_exact(16) {
+        for lane in 0..8 {
+            let turn = group[8 + lane].atan2(group[lane]) / std::f64::consts::PI * n as f64;
+            let k = (turn.rem_euclid(2.0 * n as f64) - 1.0) / 4.0;
+            assert!((k - k.round()).abs() < 1e-9, "{turn} is no root of X^(N/2) = i");
+            assert!(!std::mem::replace(&mut seen[k.round() as usize], true));
+        }
+    }
+}
+
+#[test]
+fn digit_fields_are_the_digits() {
+    use crate::decompose::decompose_level;
+    fn check<T: Torus>(gadget: Gadget) {
+        for isa in sets() {
+            let fft = FoldedFft::with_isa(degree(9), isa).unwrap();
+            let polynomial = torus_vector::<T>(512, 4);
+            let (add, flip) = gadget.preparation::<T>();
+            let words: Vec<T> =
+                polynomial.iter().map(|x| T::from_u64(x.wrapping_add(add).to_u64() ^ flip.to_u64())).collect();
+            for level in 0..gadget.levels {
+                let mut digits = vec![0; 512];
+                decompose_level(&polynomial, gadget, level, &mut digits);
+                let (mut a, mut b) = (vec![0.0; 512], vec![0.0; 512]);
+                fft.forward_digits(&digits, &mut a);
+                fft.forward_field(&words, gadget.field::<T>(level), &mut b);
+                assert_eq!(a, b, "{gadget:?} level {level} {isa:?}");
+            }
+        }
+    }
+    check::<u32>(Gadget { log2_base: 10, levels: 2 });
+    check::<u32>(Gadget { log2_base: 7, levels: 3 });
+    check::<u64>(Gadget { log2_base: 23, levels: 1 });
+    check::<u64>(Gadget { log2_base: 8, levels: 4 });
+}
+
+#[test]
+fn twiddles_are_within_two_units() {
+    // Against sine and cosine in double-double arithmetic: Taylor series of the reduced angle.
+    for depth in [0, 1, 2, 5, 9, 15] {
+        for index in (0..1usize << depth).step_by(1 + (1 << depth) / 97) {
+            let (re, im) = plan::twiddle(depth, index);
+            let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (64 - depth) };
+            let (cos, sin) = precise::cos_sin_pi(4 * reversed + 1, 1 << (depth + 2));
+            for (value, exact) in [(re, cos), (im, sin)] {
+                let error = precise::sub(value, exact).abs();
+                assert!(error <= f64::EPSILON, "depth {depth}, node {index}: {error}");
+            }
+        }
+    }
+}
+
+/// Numbers of about 106 bits as unevaluated sums, enough to judge an f64 by.
+mod precise {
+    type Double = (f64, f64);
+
+    fn two_sum(a: f64, b: f64) -> Double {
+        let s = a + b;
+        let v = s - a;
+        (s, (a - (s - v)) + (b - v))
+    }
+
+    fn mul(a: Double, b: Double) -> Double {
+        let p = a.0 * b.0;
+        let e = a.0.mul_add(b.0, -p) + (a.0 * b.1 + a.1 * b.0);
+        two_sum(p, e)
+    }
+
+    fn add(a: Double, b: Double) -> Double {
+        let (s, e) = two_sum(a.0, b.0);
+        two_sum(s, e + a.1 + b.1)
+    }
+
+    fn div(a: Double, b: f64) -> Double {
+        let q = a.0 / b;
+        let r = q.mul_add(-b, a.0) + a.1;
+        two_sum(q, r / b)
+    }
+
+    /// `value` − `exact`.
+    pub fn sub(value: f64, exact: Double) -> f64 {
+        (value - exact.0) - exact.1
+    }
+
+    /// (cos, sin) of π · `numerator`/`denominator`, in [0, π).
+    pub fn cos_sin_pi(numerator: usize, denominator: usize) -> (Double, Double) {
+        const PI: Double = (std::f64::consts::PI, 1.2246467991473532e-16);
+        let x = div(mul(PI, (numerator as f64, 0.0)), denominator as f64);
+        let square = mul(x, x);
+        let (mut cos, mut sin) = ((0.0, 0.0), (0.0, 0.0));
+        let (mut even, mut odd) = ((1.0, 0.0), x);
+        for k in 0..30 {
+            let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+            cos = add(cos, (sign * even.0, sign * even.1));
+            sin = add(sin, (sign * odd.0, sign * odd.1));
+            let k = f64::from(k);
+            even = div(mul(even, square), (2.0 * k + 1.0) * (2.0 * k + 2.0));
+            odd = div(mul(odd, square), (2.0 * k + 2.0) * (2.0 * k + 3.0));
+        }
+        (cos, sin)
+    }
+}

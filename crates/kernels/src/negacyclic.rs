@@ -1,0 +1,130 @@
+//! Exact products in T[X]/(X^N + 1): digits times a torus polynomial, mod q.
+
+use crate::fft::{FoldedFft, error_bound};
+use crate::ring::RingDegree;
+use crate::torus::Torus;
+
+/// The product by its definition: N² wrapping products. Coefficient c is
+/// Σ_{i ≤ c} d_i p_{c−i} − Σ_{i > c} d_i p_{N+c−i}.
+pub fn multiply_reference<T: Torus>(digits: &[i32], polynomial: &[T]) -> Vec<T> {
+    let degree = polynomial.len();
+    assert_eq!(digits.len(), degree, "both operands have N coefficients");
+    let mut product = vec![T::default(); degree];
+    for (i, &digit) in digits.iter().enumerate() {
+        let (wrapped, plain) = product.split_at_mut(i);
+        let (low, high) = polynomial.split_at(degree - i);
+        for (out, &p) in plain.iter_mut().zip(low) {
+            *out = out.wrapping_add(p.wrapping_mul_signed(i64::from(digit)));
+        }
+        for (out, &p) in wrapped.iter_mut().zip(high) {
+            *out = out.wrapping_sub(p.wrapping_mul_signed(i64::from(digit)));
+        }
+    }
+    product
+}
+
+/// Exact products of one ring degree, much faster than the definition: the torus polynomial is cut into pieces of so
+/// few bits that the transform's proven error stays under 1/4, so rounding gives the integer
+/// product of each piece.
+#[derive(Debug)]
+pub struct ExactMultiplier {
+    fft: FoldedFft,
+}
+
+impl ExactMultiplier {
+    /// A multiplier for `degree`.
+    pub fn new(degree: RingDegree) -> Self {
+        Self { fft: FoldedFft::new(degree) }
+    }
+
+    /// Adds digits · polynomial, mod q, to `sum`.
+    pub fn multiply_add<T: Torus>(&self, digits: &[i32], polynomial: &[T], sum: &mut [T]) {
+        let degree = self.fft.degree();
+        let magnitude = digits.iter().map(|d| d.unsigned_abs()).max().unwrap_or(0);
+        let Some(piece_bits) = piece_bits(degree, f64::from(magnitude)) else {
+            // Digits near 2^31 in a ring near 2^17: no piece is small enough, the definition is.
+            for (out, value) in sum.iter_mut().zip(multiply_reference(digits, polynomial)) {
+                *out = out.wrapping_add(value);
+            }
+            return;
+        };
+        let mut left = vec![0.0; degree.get()];
+        let mut right = vec![0.0; degree.get()];
+        let mut product = vec![0.0; degree.get()];
+        let mut pieces = vec![0i32; degree.get()];
+        let mut result = vec![0u64; degree.get()];
+        self.fft.forward_digits(digits, &mut left);
+        for shift in (0..T::BITS).step_by(piece_bits as usize) {
+            for (piece, value) in pieces.iter_mut().zip(polynomial) {
+                *piece = (value.to_u64() >> shift & ((1 << piece_bits) - 1)) as i32;
+            }
+            self.fft.forward_digits(&pieces, &mut right);
+            self.fft.multiply(&mut product, &left, &right);
+            self.fft.inverse_torus(&mut product, &mut result);
+            for (out, &value) in sum.iter_mut().zip(&result) {
+                *out = out.wrapping_add(T::from_u64(value << shift));
+            }
+        }
+    }
+
+    /// Digits · polynomial, mod q.
+    pub fn multiply<T: Torus>(&self, digits: &[i32], polynomial: &[T]) -> Vec<T> {
+        let mut product = vec![T::default(); polynomial.len()];
+        self.multiply_add(digits, polynomial, &mut product);
+        product
+    }
+}
+
+/// The most bits of a piece for which the proven error is at most 1/4, if any.
+fn piece_bits(degree: RingDegree, magnitude: f64) -> Option<u32> {
+    // A piece of b bits is at most 2^b: half a modulus of b + 1 bits.
+    (1..=24).rev().find(|b| error_bound(degree, magnitude, 1, b + 1) <= 0.25)
+}
+
+/// [`ExactMultiplier::multiply`] once, tables included.
+///
+/// # Errors
+/// [`crate::RingDegreeError`] if the operands' length is no ring degree.
+pub fn multiply_exact<T: Torus>(digits: &[i32], polynomial: &[T]) -> Result<Vec<T>, crate::RingDegreeError> {
+    Ok(ExactMultiplier::new(RingDegree::new(polynomial.len())?).multiply(digits, polynomial))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is the fast product exact, to the last bit, up to the largest rings and digits?
+    use super::*;
+    use crate::random::{digit_vector, torus_vector};
+
+    fn check<T: Torus>(log2_degree: u32, bound: i32) {
+        let degree = 1 << log2_degree;
+        let digits = digit_vector(degree, bound, log2_degree);
+        let polynomial = torus_vector::<T>(degree, 50 + log2_degree);
+        let fast = ExactMultiplier::new(RingDegree::new(degree).unwrap()).multiply(&digits, &polynomial);
+        assert!(fast == multiply_reference(&digits, &polynomial), "N {degree}, digits to {bound}");
+    }
+
+    #[test]
+    fn equals_the_definition() {
+        for log2_degree in 4..=13 {
+            check::<u32>(log2_degree, 512);
+            check::<u64>(log2_degree, 1 << 22);
+        }
+        check::<u32>(16, 1 << 15);
+        check::<u64>(14, i32::MAX);
+    }
+
+    #[test]
+    fn holds_at_the_worst_signs() {
+        // All products of one sign: the largest coefficient that the bound allows.
+        let digits = vec![-(1 << 22); 4096];
+        let polynomial = vec![u64::MAX / 2; 4096];
+        let fast = multiply_exact(&digits, &polynomial).unwrap();
+        assert_eq!(fast, multiply_reference(&digits, &polynomial));
+    }
+
+    #[test]
+    fn falls_back_where_no_piece_is_small_enough() {
+        assert_eq!(piece_bits(RingDegree::new(RingDegree::MAX).unwrap(), 2f64.powi(31)), None);
+        assert_eq!(piece_bits(RingDegree::new(1024).unwrap(), 512.0), Some(24));
+    }
+}

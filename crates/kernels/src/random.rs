@@ -1,0 +1,17 @@
+//! Random inputs of the property tests, the same on every run.
+
+use crate::torus::Torus;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// `count` uniform torus elements.
+pub fn torus_vector<T: Torus>(count: usize, seed: u32) -> Vec<T> {
+    let mut generator = ChaCha8Rng::seed_from_u64(u64::from(seed));
+    (0..count).map(|_| T::from_u64(generator.next_u64())).collect()
+}
+
+/// `count` digits, uniform in [-`bound`, `bound`).
+pub fn digit_vector(count: usize, bound: i32, seed: u32) -> Vec<i32> {
+    let mut generator = ChaCha8Rng::seed_from_u64(u64::from(seed));
+    (0..count).map(|_| generator.random_range(-bound..bound)).collect()
+}
