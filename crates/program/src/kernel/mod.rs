@@ -6,10 +6,12 @@
 //! execute a composite operation fused; its meaning is its body.
 
 mod body;
+mod check;
 pub mod count;
 mod test_polynomial;
 
 pub use body::{Body, BodyOp, BodyType, BodyValue, Primitive, blind_rotation_body, key_switch_body};
+pub use check::{KernelError, op_name};
 pub use test_polynomial::{Run, TestPolynomial};
 
 use crate::homomorphic::NodeId;
