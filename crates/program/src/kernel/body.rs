@@ -21,8 +21,10 @@ pub enum BodyType {
     Polynomial,
     /// N signed digits of one gadget level.
     Digits,
-    /// A polynomial in the transform domain of the chosen arithmetic.
+    /// Digits in the transform domain of the chosen arithmetic.
     Spectrum,
+    /// A sum of products with key polynomials, in the transform domain.
+    Product,
     /// One LWE ciphertext under the small key.
     Lwe,
     /// One signed digit of a mask element.
@@ -50,14 +52,14 @@ pub enum Primitive {
         /// Column of the GGSW ciphertext.
         column: u32,
     },
-    /// First spectrum plus the second times the transform of bootstrapping-key polynomial (i, row, column).
+    /// First product plus the second operand, a spectrum, times the transform of bootstrapping-key polynomial (i, row, column).
     MultiplyAccumulate {
         /// Row j · l + level of the GGSW ciphertext.
         row: u32,
         /// Column of the GGSW ciphertext.
         column: u32,
     },
-    /// Spectrum back to torus coefficients.
+    /// Product back to torus coefficients.
     InverseTransform,
     /// Sum of two polynomials.
     Add,
@@ -100,15 +102,15 @@ pub struct Body {
 impl Primitive {
     /// Types of the operands, and of the result.
     pub fn signature(self) -> (&'static [BodyType], BodyType) {
-        use BodyType::{Digit, Digits, Lwe, Polynomial, Spectrum};
+        use BodyType::{Digit, Digits, Lwe, Polynomial, Product, Spectrum};
         match self {
             Self::Rotate => (&[Polynomial], Polynomial),
             Self::Subtract | Self::Add => (&[Polynomial, Polynomial], Polynomial),
             Self::Digit { .. } => (&[Polynomial], Digits),
             Self::ForwardTransform => (&[Digits], Spectrum),
-            Self::Multiply { .. } => (&[Spectrum], Spectrum),
-            Self::MultiplyAccumulate { .. } => (&[Spectrum, Spectrum], Spectrum),
-            Self::InverseTransform => (&[Spectrum], Polynomial),
+            Self::Multiply { .. } => (&[Spectrum], Product),
+            Self::MultiplyAccumulate { .. } => (&[Product, Spectrum], Product),
+            Self::InverseTransform => (&[Product], Polynomial),
             Self::MaskDigit { .. } => (&[], Digit),
             Self::SubtractKeyProduct { .. } => (&[Lwe, Digit], Lwe),
         }

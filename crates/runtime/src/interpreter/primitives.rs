@@ -1,0 +1,233 @@
+//! The primitive operations on real data, in the arithmetic of choice.
+
+use crate::RunError;
+use polyfabric_kernels::aligned::AlignedVector;
+use polyfabric_kernels::decompose::{decompose_level, decompose_scalar};
+use polyfabric_kernels::fft::FoldedFft;
+use polyfabric_kernels::modulus_switch::modulus_switch;
+use polyfabric_kernels::negacyclic::ExactMultiplier;
+use polyfabric_kernels::rotation::rotate;
+use polyfabric_kernels::sample_extract::sample_extract;
+use polyfabric_kernels::{Gadget, Torus};
+use polyfabric_program::lowering::Arithmetic;
+use polyfabric_schemes::tfhe::{Parameters, ServerKey};
+use rayon::prelude::*;
+
+/// A polynomial in the transform domain.
+#[derive(Clone, Debug)]
+pub enum Spectrum<T> {
+    /// Exact arithmetic: digits stand for themselves,
+    Digits(Vec<i32>),
+    /// and products are exact polynomials.
+    Product(Vec<T>),
+    /// N/2 complex values in binary64, in the transform's own order.
+    F64(AlignedVector),
+}
+
+/// The arithmetic, with the bootstrapping key in its transform domain.
+enum Engine<'k, T> {
+    Exact { multiplier: ExactMultiplier, key: &'k [T] },
+    F64 { fft: FoldedFft, key: AlignedVector },
+}
+
+/// The primitive operations of kernel programs, for one server key and one arithmetic.
+///
+/// A machine's replay calls these functions in the order of its schedule, the interpreter in program order. Exact
+/// and fixed-point results are the same bit for bit wherever they run.
+pub struct Primitives<'k, T> {
+    parameters: Parameters,
+    engine: Engine<'k, T>,
+    key_switch_key: Option<(&'k [T], Gadget)>,
+}
+
+impl<'k, T: Torus> Primitives<'k, T> {
+    /// Transforms the bootstrapping key of `key` for `arithmetic`.
+    ///
+    /// # Errors
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width.
+    pub fn new(key: &'k ServerKey<T>, arithmetic: &Arithmetic) -> Result<Self, RunError> {
+        let parameters = key.parameters().clone();
+        if parameters.torus_bits() != T::BITS {
+            return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
+        }
+        let degree = parameters.ring_degree();
+        let engine = match arithmetic {
+            Arithmetic::ExactInteger => {
+                Engine::Exact { multiplier: ExactMultiplier::new(degree), key: key.bootstrap_key() }
+            }
+            Arithmetic::F64 => {
+                let fft = FoldedFft::new(degree);
+                let mut spectra = AlignedVector::zeros(key.bootstrap_key().len());
+                let polynomials = key.bootstrap_key().par_chunks_exact(degree.get());
+                spectra
+                    .par_chunks_exact_mut(degree.get())
+                    .zip(polynomials)
+                    .for_each(|(spectrum, polynomial)| fft.forward_torus(polynomial, spectrum));
+                Engine::F64 { fft, key: spectra }
+            }
+        };
+        let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
+        Ok(Self { parameters, engine, key_switch_key })
+    }
+
+    /// The parameter set of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Whether there is a key-switch key: without it, [`Self::subtract_key_product`] changes nothing.
+    pub fn has_key_switch_key(&self) -> bool {
+        self.key_switch_key.is_some()
+    }
+
+    fn degree(&self) -> usize {
+        self.parameters.ring_degree().get()
+    }
+
+    /// The accumulator that a blind rotation starts from, X^(-b~) · (0, .., 0, `test_polynomial`): k + 1 polynomials.
+    pub fn initial_accumulator(&self, body_index: u32, test_polynomial: &[T]) -> Vec<Vec<T>> {
+        let degree = self.degree();
+        let mut accumulator = vec![vec![T::default(); degree]; self.parameters.glwe_dimension().get()];
+        accumulator.push(self.rotate(test_polynomial, (2 * degree as u32 - body_index) % (2 * degree as u32)));
+        accumulator
+    }
+
+    /// `polynomial` · X^`amount`, `amount` below 2N.
+    pub fn rotate(&self, polynomial: &[T], amount: u32) -> Vec<T> {
+        let mut rotated = vec![T::default(); polynomial.len()];
+        rotate(polynomial, amount as usize, &mut rotated);
+        rotated
+    }
+
+    /// `a` - `b`.
+    pub fn subtract(&self, a: &[T], b: &[T]) -> Vec<T> {
+        a.iter().zip(b).map(|(&a, &b)| a.wrapping_sub(b)).collect()
+    }
+
+    /// `a` + `b`.
+    pub fn add(&self, a: &[T], b: &[T]) -> Vec<T> {
+        a.iter().zip(b).map(|(&a, &b)| a.wrapping_add(b)).collect()
+    }
+
+    /// Digits of level `level` of the bootstrapping gadget.
+    pub fn digit(&self, polynomial: &[T], level: u32) -> Vec<i32> {
+        let mut digits = vec![0; polynomial.len()];
+        decompose_level(polynomial, self.parameters.bootstrap_gadget(), level, &mut digits);
+        digits
+    }
+
+    /// Digits to the transform domain.
+    pub fn forward(&self, digits: &[i32]) -> Spectrum<T> {
+        match &self.engine {
+            Engine::Exact { .. } => Spectrum::Digits(digits.to_vec()),
+            Engine::F64 { fft, .. } => {
+                let mut spectrum = AlignedVector::zeros(digits.len());
+                fft.forward_digits(digits, &mut spectrum);
+                Spectrum::F64(spectrum)
+            }
+        }
+    }
+
+    /// Offset of bootstrapping-key polynomial (iteration, row, column), in coefficients.
+    fn key_offset(&self, iteration: usize, row: u32, column: u32) -> usize {
+        let width = self.parameters.glwe_dimension().ciphertext_polynomials();
+        let index = (iteration * self.parameters.ggsw_rows() + row as usize) * width + column as usize;
+        index * self.degree()
+    }
+
+    /// `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`).
+    pub fn multiply(&self, spectrum: &Spectrum<T>, iteration: usize, row: u32, column: u32) -> Spectrum<T> {
+        let zero = match &self.engine {
+            Engine::Exact { .. } => Spectrum::Product(vec![T::default(); self.degree()]),
+            Engine::F64 { .. } => Spectrum::F64(AlignedVector::zeros(self.degree())),
+        };
+        self.multiply_accumulate(zero, spectrum, iteration, row, column)
+    }
+
+    /// `sum` + `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`).
+    ///
+    /// # Panics
+    /// If the spectra are not this arithmetic's: `sum` of products, `spectrum` of digits.
+    pub fn multiply_accumulate(
+        &self,
+        mut sum: Spectrum<T>,
+        spectrum: &Spectrum<T>,
+        iteration: usize,
+        row: u32,
+        column: u32,
+    ) -> Spectrum<T> {
+        let offset = self.key_offset(iteration, row, column);
+        let range = offset..offset + self.degree();
+        match (&self.engine, &mut sum, spectrum) {
+            (Engine::Exact { multiplier, key }, Spectrum::Product(sum), Spectrum::Digits(digits)) => {
+                multiplier.multiply_add(digits, &key[range], sum);
+            }
+            (Engine::F64 { fft, key }, Spectrum::F64(sum), Spectrum::F64(digits)) => {
+                fft.multiply_accumulate(sum, digits, &key[range]);
+            }
+            _ => unreachable!("the spectra belong to another arithmetic"),
+        }
+        sum
+    }
+
+    /// Back to torus coefficients.
+    ///
+    /// # Panics
+    /// If `spectrum` is not a product in this arithmetic.
+    pub fn inverse(&self, spectrum: Spectrum<T>) -> Vec<T> {
+        match (&self.engine, spectrum) {
+            (Engine::Exact { .. }, Spectrum::Product(product)) => product,
+            (Engine::F64 { fft, .. }, Spectrum::F64(mut spectrum)) => {
+                let mut polynomial = vec![T::default(); spectrum.len()];
+                fft.inverse_torus(&mut spectrum, &mut polynomial);
+                polynomial
+            }
+            _ => unreachable!("the spectrum belongs to another arithmetic"),
+        }
+    }
+
+    /// round(x · 2N / q) mod 2N of each element of an LWE ciphertext.
+    pub fn modulus_switch(&self, ciphertext: &[T]) -> Vec<u32> {
+        let mut indices = vec![0; ciphertext.len()];
+        modulus_switch(ciphertext, self.parameters.ring_degree().log2() + 1, &mut indices);
+        indices
+    }
+
+    /// The constant coefficient of a GLWE ciphertext (k + 1 polynomials) as an LWE ciphertext under the large key.
+    pub fn sample_extract(&self, accumulator: &[Vec<T>]) -> Vec<T> {
+        let glwe: Vec<T> = accumulator.concat();
+        let mut ciphertext = vec![T::default(); self.parameters.large_lwe_dimension().ciphertext_len()];
+        sample_extract(&glwe, self.degree(), &mut ciphertext);
+        ciphertext
+    }
+
+    /// The ciphertext that a key switch starts from, (0, .., 0, b'), for the body `body`.
+    pub fn initial_switched(&self, body: T) -> Vec<T> {
+        let mut ciphertext = vec![T::default(); self.parameters.lwe_dimension().ciphertext_len()];
+        if let Some(last) = ciphertext.last_mut() {
+            *last = body;
+        }
+        ciphertext
+    }
+
+    /// The digit of level `level` of the key-switch gadget of mask element `element`.
+    pub fn mask_digit(&self, element: T, level: u32) -> i32 {
+        self.key_switch_key.map_or(0, |(_, gadget)| {
+            let mut digits = vec![0; gadget.levels as usize];
+            decompose_scalar(element, gadget, &mut digits);
+            digits[level as usize]
+        })
+    }
+
+    /// `ciphertext` - `digit` · KSK(`iteration`, `level`).
+    pub fn subtract_key_product(&self, mut ciphertext: Vec<T>, digit: i32, iteration: usize, level: u32) -> Vec<T> {
+        if let Some((key, gadget)) = self.key_switch_key {
+            let length = ciphertext.len();
+            let start = (iteration * gadget.levels as usize + level as usize) * length;
+            for (element, &key) in ciphertext.iter_mut().zip(&key[start..start + length]) {
+                *element = element.wrapping_sub(key.wrapping_mul_signed(digit.into()));
+            }
+        }
+        ciphertext
+    }
+}
