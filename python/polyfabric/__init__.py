@@ -1,0 +1,72 @@
+"""Polyfabric: one program on encrypted data, run on your machine, and executed and timed on published accelerators.
+
+>>> import polyfabric as pf
+>>> @pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
+... def larger(x, y):
+...     return pf.maximum(x, y)
+>>> larger(x=3, y=5)
+{'result': 5}
+
+`larger.run({"x": 3, "y": 5})` does the same on ciphertexts; `larger.simulate("morphling")` says how long the
+accelerator would take.
+"""
+
+from __future__ import annotations
+
+from .errors import (
+    Error,
+    FileError,
+    InputError,
+    InternalError,
+    MachineError,
+    NoiseError,
+    ParameterError,
+    ProgramError,
+    RunError,
+)
+from .language.program import Program, program
+from .language.types import Bool, Int, Torus, Type
+from .language.values import (
+    Value,
+    concat,
+    dot,
+    lookup,
+    maximum,
+    minimum,
+    mux,
+    nand,
+    nor,
+    relu,
+    sign,
+    xnor,
+)
+
+__all__ = [
+    "Bool",
+    "Error",
+    "FileError",
+    "InputError",
+    "Int",
+    "InternalError",
+    "MachineError",
+    "NoiseError",
+    "ParameterError",
+    "Program",
+    "ProgramError",
+    "RunError",
+    "Torus",
+    "Type",
+    "Value",
+    "concat",
+    "dot",
+    "lookup",
+    "maximum",
+    "minimum",
+    "mux",
+    "nand",
+    "nor",
+    "program",
+    "relu",
+    "sign",
+    "xnor",
+]

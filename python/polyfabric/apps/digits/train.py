@@ -130,9 +130,7 @@ def train(data: Digits, recipe: Recipe, seed: int) -> Network:
             through = (error @ weights) / np.cosh(sums / width) ** 2
             gradients = (through.T @ x, through.sum(axis=0), error.T @ activations, error.sum(axis=0))
             rate = recipe.rate * 0.5 * (1 + np.cos(np.pi * step / steps)) + 1e-5
-            for p, m, v, gradient, factor, limit in zip(
-                latent, first, second, gradients, rates, limits, strict=True
-            ):
+            for p, m, v, gradient, factor, limit in zip(latent, first, second, gradients, rates, limits, strict=True):
                 m += 0.1 * (gradient - m)
                 v += 0.001 * (gradient * gradient - v)
                 p -= factor * rate * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
@@ -171,9 +169,7 @@ def float_baselines(training: Digits, held_out: Digits) -> dict[str, float]:
         "support vector machine": SVC(C=10),
     }
     x, y = training.images.reshape(-1, 64) / 16, held_out.images.reshape(-1, 64) / 16
-    return {
-        name: float(model.fit(x, training.labels).score(y, held_out.labels)) for name, model in models.items()
-    }
+    return {name: float(model.fit(x, training.labels).score(y, held_out.labels)) for name, model in models.items()}
 
 
 def main() -> None:

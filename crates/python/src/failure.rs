@@ -1,0 +1,87 @@
+//! Every error of the Rust links, on its way to a typed Python exception. Panics end here too.
+
+use pyo3::prelude::*;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+mod exceptions {
+    use pyo3::import_exception;
+    import_exception!(polyfabric.errors, FileError);
+    import_exception!(polyfabric.errors, InputError);
+    import_exception!(polyfabric.errors, InternalError);
+    import_exception!(polyfabric.errors, MachineError);
+    import_exception!(polyfabric.errors, NoiseError);
+    import_exception!(polyfabric.errors, ParameterError);
+    import_exception!(polyfabric.errors, ProgramError);
+    import_exception!(polyfabric.errors, RunError);
+}
+
+/// Which Python exception a failure becomes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A key, ciphertext or program file.
+    File,
+    /// Values given to a program.
+    Input,
+    /// A defect of Polyfabric itself.
+    Internal,
+    /// A machine description, or a program that a machine does not take.
+    Machine,
+    /// A program that exceeds its noise budget.
+    Noise,
+    /// A parameter set.
+    Parameter,
+    /// A program's text or construction.
+    Program,
+    /// Execution.
+    Run,
+}
+
+/// An error without its Rust type: all that a Python exception carries.
+#[derive(Debug)]
+pub struct Failure {
+    kind: Kind,
+    message: String,
+}
+
+impl Failure {
+    /// An error of the given kind; its text is `error`'s, followed by those of its sources it does not repeat.
+    pub fn new(kind: Kind, error: impl Display) -> Self {
+        Self { kind, message: error.to_string() }
+    }
+
+    /// A function that makes failures of one kind, for `map_err`.
+    pub fn of<E: Display>(kind: Kind) -> impl Fn(E) -> Self {
+        move |error| Self::new(kind, error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        let message = failure.message;
+        match failure.kind {
+            Kind::File => exceptions::FileError::new_err(message),
+            Kind::Input => exceptions::InputError::new_err(message),
+            Kind::Internal => exceptions::InternalError::new_err(message),
+            Kind::Machine => exceptions::MachineError::new_err(message),
+            Kind::Noise => exceptions::NoiseError::new_err(message),
+            Kind::Parameter => exceptions::ParameterError::new_err(message),
+            Kind::Program => exceptions::ProgramError::new_err(message),
+            Kind::Run => exceptions::RunError::new_err(message),
+        }
+    }
+}
+
+/// Runs `work` without the interpreter's lock. A panic becomes an `InternalError`.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    match outcome {
+        Ok(result) => result.map_err(PyErr::from),
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            let message = format!("a defect of Polyfabric, please report it: {text}");
+            Err(Failure::new(Kind::Internal, message).into())
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Progress, from any thread of Rust to a Python function.
+
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Calls closer together than this are dropped, except the last of a stage: the interpreter's lock is not free.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A Python function `(stage, done, total)`, or nothing.
+pub struct Callback {
+    function: Option<Py<PyAny>>,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Callback {
+    /// Calls `function`, if there is one.
+    pub fn new(function: Option<Py<PyAny>>) -> Self {
+        Self { function, last: Mutex::new(None) }
+    }
+
+    /// Tells how far `stage` has come. An exception of the function is reported by Python and does not stop the work.
+    pub fn tell(&self, stage: &str, done: u64, total: u64) {
+        let Some(function) = &self.function else { return };
+        // A thread that finds another one telling has nothing newer to say.
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if done < total && last.is_some_and(|last| last.elapsed() < INTERVAL) {
+            return;
+        }
+        *last = Some(Instant::now());
+        Python::attach(|py| {
+            if let Err(error) = function.call1(py, (stage, done, total)) {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+}

@@ -1,0 +1,39 @@
+"""What can go wrong. Every message gives the cause, the values, the place and the remedy."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Any error of Polyfabric."""
+
+
+class ProgramError(Error):
+    """A program that cannot be built, or whose text cannot be read."""
+
+
+class ParameterError(Error):
+    """A parameter set that is unknown, inconsistent, or not allowed without being named."""
+
+
+class NoiseError(Error):
+    """A program that exceeds the noise budget of its parameter set."""
+
+
+class InputError(Error):
+    """Values that a program does not take."""
+
+
+class FileError(Error):
+    """A key, ciphertext or program file that cannot be read or written."""
+
+
+class MachineError(Error):
+    """A machine description that does not hold, or a program that a machine does not take."""
+
+
+class RunError(Error):
+    """An execution that cannot start or go on."""
+
+
+class InternalError(Error):
+    """A defect of Polyfabric itself."""

@@ -1,0 +1,1 @@
+"""The language: a decorated Python function becomes a program on encrypted data."""

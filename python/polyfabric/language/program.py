@@ -1,0 +1,211 @@
+"""The decorator `@pf.program(...)`, and what can be done with a program."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _native
+from ..errors import InputError, ProgramError
+from .types import Type
+from .values import Tracer, Value, refuse
+
+if TYPE_CHECKING:
+    from ..execution import Keys, RunResult
+    from ..progress import ProgressHook
+    from ..reports import Report
+
+Clear = int | Sequence[int] | NDArray[np.integer]
+Outputs = dict[str, "int | list[int]"]
+
+
+class Program:
+    """A program on encrypted data. Made by `@pf.program`, or from its text by `Program.parse`."""
+
+    def __init__(self, native: _native.Program, scalars: frozenset[str] = frozenset(), doc: str | None = None) -> None:
+        self.native = native
+        self._scalars = scalars
+        self.__name__ = native.name
+        self.__doc__ = doc or f"The program {native.name}."
+
+    @classmethod
+    def parse(cls, text: str) -> Program:
+        """The program that `text()` printed. Every input and output is a vector."""
+        return cls(_native.Program.parse(text))
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.native.name
+
+    @property
+    def inputs(self) -> dict[str, Type]:
+        """Type of each input."""
+        return {name: Type(e, n, name in self._scalars) for name, e, n in self.native.inputs}
+
+    @property
+    def outputs(self) -> dict[str, Type]:
+        """Type of each output, with its inferred range."""
+        return {name: Type(e, n, f"->{name}" in self._scalars) for name, e, n in self.native.outputs}
+
+    def text(self) -> str:
+        """The homomorphic program as text, which `Program.parse` reads back."""
+        return self.native.text()
+
+    def kernel_text(self, parameters: str | None = None, *, bodies: bool = True) -> str:
+        """The kernel program as text: what a runtime or a machine executes. Without `bodies`, loops are left out."""
+        from ..execution import plan
+
+        return plan(self, parameters).kernel.text(bodies)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
+        outputs = ", ".join(f"{name}: {kind}" for name, kind in self.outputs.items())
+        return f"<program {self.name}({inputs}) -> {outputs}>"
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def flatten(self, inputs: Mapping[str, Clear]) -> dict[str, list[int]]:
+        """Inputs as the lower links take them: one list of integers each, checked against names and lengths."""
+        known = self.inputs
+        unknown = [name for name in inputs if name not in known]
+        if unknown:
+            raise InputError(f"{self.name}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
+        flat = {}
+        for name, kind in known.items():
+            if name not in inputs:
+                raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
+            array = np.asarray(inputs[name])
+            if array.dtype == bool:
+                array = array.astype(np.int64)
+            if array.dtype == object or not np.issubdtype(array.dtype, np.integer):
+                raise InputError(
+                    f"{self.name}: input {name!r} is {inputs[name]!r}, but {kind} takes integers; scale and round it first"
+                )
+            if array.size != kind.length:
+                raise InputError(f"{self.name}: input {name!r} has {array.size} values, but {kind} takes {kind.length}")
+            flat[name] = [int(x) for x in array.reshape(-1)]
+        return flat
+
+    def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
+        """Outputs as the user reads them: single values as integers."""
+        return {n: values[0] if f"->{n}" in self._scalars else values for n, values in outputs.items()}
+
+    def evaluate(self, inputs: Mapping[str, Clear]) -> Outputs:
+        """What the program computes, in the clear: the answer that every execution must give."""
+        return self.shaped(self.native.evaluate(self.flatten(inputs)))
+
+    def __call__(self, **inputs: Clear) -> Outputs:
+        """`evaluate`, by keyword."""
+        return self.evaluate(inputs)
+
+    # -- execution ------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        inputs: Mapping[str, Clear],
+        *,
+        on: str = "cpu",
+        parameters: str | None = None,
+        keys: Keys | None = None,
+        threads: int | None = None,
+        progress: ProgressHook | None = None,
+    ) -> RunResult:
+        """Encrypts, executes, decrypts, and compares with the program in the clear.
+
+        `on` is "cpu", "interpreter", or a machine ("morphling"): its own schedule, replayed on the ciphertexts with
+        its arithmetic. Without `parameters`, a set is chosen whose failure probability is at most 2^-128.
+        """
+        from ..execution import run
+
+        return run(self, inputs, on=on, parameters=parameters, keys=keys, threads=threads, progress=progress)
+
+    def simulate(
+        self,
+        machine: str = "morphling",
+        *,
+        parameters: str | None = None,
+        reading: str | None = None,
+        progress: ProgressHook | None = None,
+    ) -> Report:
+        """The time, stalls, traffic and energy of a machine's schedule for this program."""
+        from ..execution import simulate
+
+        return simulate(self, machine, parameters=parameters, reading=reading, progress=progress)
+
+    def cost(self, parameters: str | None = None) -> Report:
+        """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""
+        from ..execution import cost
+
+        return cost(self, parameters)
+
+
+def program(name: str | None = None, /, **inputs: Type) -> Callable[[Callable[..., Any]], Program]:
+    """Turns a function into a `Program`. Keywords give the type of each parameter, in the function's names.
+
+    The function is called once, now, with encrypted values. It returns one value (output "result"), a tuple
+    ("result0", "result1", ..) or a dictionary of outputs.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Program:
+        return trace(function, inputs, name)
+
+    return decorate
+
+
+def trace(function: Callable[..., Any], inputs: Mapping[str, Type], name: str | None = None) -> Program:
+    """The program of `function` on inputs of the given types."""
+    own = function.__name__ if name is None else name
+    if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
+        own = "program"
+    _check_signature(function, inputs)
+    tracer = Tracer(own)
+    values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
+    scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
+    for output, value in _named(function(**values), own).items():
+        if value._tracer is not tracer:
+            raise ProgramError(f"{own}: output {output!r} belongs to another program; return values of this one")
+        tracer.builder.output(output, value.node)
+        if value.scalar:
+            scalars.add(f"->{output}")
+    return Program(tracer.builder.finish(), frozenset(scalars), function.__doc__)
+
+
+def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type]) -> None:
+    parameters = list(inspect.signature(function).parameters)
+    for parameter in parameters:
+        if parameter not in inputs:
+            raise refuse(
+                f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..)"
+            )
+    for parameter, kind in inputs.items():
+        if parameter not in parameters:
+            raise refuse(
+                f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
+            )
+        if not isinstance(kind, Type):
+            raise refuse(
+                f"{function.__name__}: parameter {parameter!r} has {kind!r} as its type; give pf.Bool, pf.Int(lo, hi) or a vector of them"
+            )
+
+
+def _named(result: Any, name: str) -> dict[str, Value]:  # noqa: ANN401 - whatever the user's function returned
+    if isinstance(result, Value):
+        named: dict[str, Any] = {"result": result}
+    elif isinstance(result, Mapping):
+        named = {str(key): value for key, value in result.items()}
+    elif isinstance(result, tuple | list):
+        named = {f"result{i}": value for i, value in enumerate(result)}
+    else:
+        raise ProgramError(f"{name} returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
+    for output, value in named.items():
+        if not isinstance(value, Value):
+            raise ProgramError(
+                f"{name}: output {output!r} is {value!r}, which is not encrypted; return encrypted values"
+            )
+    return named

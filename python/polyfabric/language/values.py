@@ -1,0 +1,380 @@
+"""Encrypted values while a program is traced: every operator appends one node to the program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._native import ElementType, ProgramBuilder
+from ..errors import ProgramError
+from .types import Type
+
+Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
+Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
+
+_PACKAGE = str(Path(__file__).resolve().parent)
+_WIDEST_TABLE = 1 << 17
+
+
+class _Node(Protocol):
+    def __call__(self, builder: ProgramBuilder) -> int: ...
+
+
+def _place() -> tuple[str, int]:
+    """File and line of the innermost frame outside this package's language."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return _short(frame.f_code.co_filename), frame.f_lineno
+
+
+def _short(file: str) -> str:
+    path = Path(file)
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return path.name
+
+
+def refuse(message: str) -> ProgramError:
+    """The error `message`, with the user's place in front."""
+    file, line = _place()
+    return ProgramError(f"{file}:{line}: {message}")
+
+
+class Tracer:
+    """One program being traced."""
+
+    def __init__(self, name: str) -> None:
+        self.builder = ProgramBuilder(name)
+
+    def node(self, step: _Node, *, scalar: bool) -> Value:
+        """Appends one node, at the user's place."""
+        self.builder.at(*_place())
+        return Value(self, step(self.builder), scalar=scalar)
+
+    def input(self, name: str, kind: Type) -> Value:
+        """An encrypted input."""
+        return self.node(lambda b: b.input(name, kind.element, kind.length), scalar=kind.scalar)
+
+
+class Value:
+    """An encrypted vector, or a single encrypted number. Arithmetic as usual; `&`, `|`, `^`, `~` on Booleans."""
+
+    __array_ufunc__ = None  # numpy arrays on the left leave the operator to this class
+    __slots__ = ("_tracer", "length", "node", "scalar")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tracer: Tracer, node: int, *, scalar: bool, length: int | None = None) -> None:
+        self._tracer = tracer
+        self.node = node
+        self.scalar = scalar
+        self.length = tracer.builder.length(node) if length is None else length
+
+    @property
+    def element(self) -> ElementType:
+        """Type of each element, with the range inferred so far."""
+        return self._tracer.builder.element(self.node)
+
+    @property
+    def type(self) -> Type:
+        """Element type and length."""
+        return Type(self.element, self.length, self.scalar)
+
+    def __len__(self) -> int:
+        if self.scalar:
+            raise refuse(f"a single {self.element} has no length; use a vector")
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"<encrypted {self.type}, node %{self.node}>"
+
+    def __bool__(self) -> bool:
+        raise refuse(
+            f"an encrypted {self.element} decides no branch: its value is not known to the program; use pf.mux(condition, a, b)"
+        )
+
+    def __int__(self) -> int:
+        raise refuse(f"an encrypted {self.element} is no Python integer; keep computing on it, and decrypt the output")
+
+    __index__ = __int__
+    __float__ = __int__
+
+    # -- building -----------------------------------------------------------------------------------------------
+
+    def _new(self, step: _Node, *, scalar: bool | None = None) -> Value:
+        return self._tracer.node(step, scalar=self.scalar if scalar is None else scalar)
+
+    def _stretched(self, length: int) -> Value:
+        """This single value, `length` times."""
+        if not self.scalar or length == self.length:
+            return self
+        return self._new(lambda b: b.select(self.node, [0] * length), scalar=False)
+
+    def _with(self, other: Value) -> tuple[Value, Value]:
+        if other._tracer is not self._tracer:
+            raise refuse("the operands belong to two different programs; use values of one program")
+        return self._stretched(other.length), other._stretched(self.length)
+
+    def _clear(self, other: Clear) -> tuple[Value, list[int]]:
+        """This value and clear numbers, of equal length."""
+        array = integers(other)
+        if array.ndim > 1:
+            shape = " x ".join(str(n) for n in array.shape)
+            raise refuse(f"an array of {shape} does not combine with {self.type}; use @ for a matrix")
+        if array.ndim == 0:
+            return self, [int(array)] * self.length
+        return self._stretched(len(array)), [int(x) for x in array]
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Value | Clear) -> Value:
+        if isinstance(other, Value):
+            a, b = self._with(other)
+            return a._new(lambda builder: builder.add(a.node, b.node))
+        a, values = self._clear(other)
+        return a._new(lambda builder: builder.add_clear(a.node, values))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Value | Clear) -> Value:
+        if isinstance(other, Value):
+            a, b = self._with(other)
+            return a._new(lambda builder: builder.sub(a.node, b.node))
+        a, values = self._clear(other)
+        return a._new(lambda builder: builder.add_clear(a.node, [-v for v in values]))
+
+    def __rsub__(self, other: Clear) -> Value:
+        return (-self) + other
+
+    def __neg__(self) -> Value:
+        return self._new(lambda builder: builder.neg(self.node))
+
+    def __mul__(self, other: Value | Clear) -> Value:
+        if isinstance(other, Value):
+            # a·b = q(a+b) − q(a−b) with q(s) = ⌊s²/4⌋, since a+b and a−b have the same parity.
+            a, b = self._with(other)
+            return lookup(a + b, lambda s: s * s // 4) - lookup(a - b, lambda s: s * s // 4)
+        a, values = self._clear(other)
+        return a._new(lambda builder: builder.mul_clear(a.node, values))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Clear) -> Value:
+        matrix = integers(other)
+        if matrix.ndim == 1:
+            return self.__rmatmul__(matrix)
+        return self.__rmatmul__(matrix.T)
+
+    def __rmatmul__(self, other: Clear) -> Value:
+        matrix = integers(other)
+        if matrix.ndim not in (1, 2):
+            raise refuse(f"@ takes a vector or a matrix of clear integers, not an array of {matrix.ndim} dimensions")
+        rows = np.atleast_2d(matrix)
+        if rows.shape[1] != self.length:
+            raise refuse(
+                f"a matrix of {rows.shape[0]} x {rows.shape[1]} does not multiply {self.type}; give it {self.length} columns"
+            )
+        terms = [[(int(c), int(row[c])) for c in np.flatnonzero(row)] for row in rows]
+        bias = [0] * len(terms)
+        return self._new(lambda b: b.linear(self.node, self.length, terms, bias), scalar=matrix.ndim == 1)
+
+    # -- comparisons: a Boolean for each element ---------------------------------------------------------------
+
+    def _positive(self) -> Value:
+        """Whether each element is at least 0, by one look-up on the sign."""
+        return self._new(lambda builder: builder.sign(self.node, True))
+
+    def __ge__(self, other: Value | Clear) -> Value:
+        return (self - other)._positive()
+
+    def __gt__(self, other: Value | Clear) -> Value:
+        return ~(self <= other)
+
+    def __le__(self, other: Value | Clear) -> Value:
+        return (-(self - other))._positive()
+
+    def __lt__(self, other: Value | Clear) -> Value:
+        return ~(self >= other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        if not isinstance(other, Value | int | Sequence | np.ndarray | np.integer):
+            raise refuse(f"an encrypted {self.element} is not comparable with {type(other).__name__}; give integers")
+        if self.element.kind == "boolean":
+            return ~(self ^ other)
+        return lookup(self - other, lambda difference: int(difference == 0), boolean=True)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return ~(self == other)
+
+    # -- gates --------------------------------------------------------------------------------------------------
+
+    def _gate(self, gate: str, other: Value | Clear) -> Value:
+        if not isinstance(other, Value):
+            a, values = self._clear(other)
+            other = a._new(lambda b: b.constant(ElementType.boolean(), values))
+            return a._gate(gate, other)
+        a, b = self._with(other)
+        return a._new(lambda builder: builder.gate(gate, a.node, b.node))
+
+    def __and__(self, other: Value | Clear) -> Value:
+        return self._gate("and", other)
+
+    def __or__(self, other: Value | Clear) -> Value:
+        return self._gate("or", other)
+
+    def __xor__(self, other: Value | Clear) -> Value:
+        return self._gate("xor", other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Value:
+        return self._new(lambda builder: builder.not_(self.node))
+
+    # -- elements -----------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: int | slice | Sequence[int] | NDArray[np.integer]) -> Value:
+        if self.scalar:
+            raise refuse(f"a single {self.element} has no elements; use a vector")
+        if isinstance(index, slice):
+            picked = list(range(*index.indices(self.length)))
+        else:
+            array = integers(index)
+            picked = [int(i) + self.length if int(i) < 0 else int(i) for i in np.atleast_1d(array)]
+            for given, i in zip(np.atleast_1d(array), picked, strict=True):
+                if not 0 <= i < self.length:
+                    raise refuse(
+                        f"index {int(given)} is beyond the {self.length} elements of {self.type}; correct the index"
+                    )
+        single = not isinstance(index, slice) and integers(index).ndim == 0
+        return self._new(lambda builder: builder.select(self.node, picked), scalar=single)
+
+    def __iter__(self) -> Iterator[Value]:
+        return (self[i] for i in range(len(self)))
+
+    def assume(self, kind: Type) -> Value:
+        """This value, promised to lie in the range of `kind`: narrows what interval arithmetic over-estimates."""
+        return self._new(lambda builder: builder.assume(self.node, kind.element))
+
+    def step(self, denominator: int) -> Value:
+        """Demands that this value, and all that linear operations join with it, is carried in steps of 1/denominator."""
+        self._tracer.builder.at(*_place())
+        self._tracer.builder.pin_step(self.node, denominator)
+        return self
+
+
+def integers(values: object) -> NDArray[np.int64]:
+    """`values` as an integer array; a float or a string is refused."""
+    array = np.asarray(values)
+    if array.dtype == bool:
+        array = array.astype(np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise refuse(
+            f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
+        )
+    return array.astype(np.int64)
+
+
+def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
+    """(first operand, entries) of a table given as function or sequence, for the range of `value`."""
+    lo, hi, stride = value.element.bounds
+    if not callable(table):
+        return lo, [int(x) for x in integers(table)]
+    if hi - lo >= _WIDEST_TABLE:
+        raise refuse(
+            f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {_WIDEST_TABLE} of any parameter set; narrow the range first"
+        )
+    entries = [0] * (hi - lo + 1)
+    for operand in range(lo, hi + 1, stride):
+        result = table(operand)
+        if isinstance(result, bool | np.bool_):
+            result = int(result)
+        if not isinstance(result, int | np.integer):
+            raise refuse(f"the function of a look-up gave {result!r} for {operand}; it must give an integer")
+        entries[operand - lo] = int(result)
+    return lo, entries
+
+
+def lookup(
+    value: Value,
+    table: Table | Sequence[Table],
+    *,
+    choice: Sequence[int] | NDArray[np.integer] | None = None,
+    boolean: bool = False,
+    result: Type | None = None,
+) -> Value:
+    """Any function of each element, by one programmable bootstrapping an element.
+
+    `table` is a Python function over the range of `value`, or the list of results from the smallest value up. With
+    `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer whose range
+    is taken from the table, a Boolean with `boolean`, or of type `result`.
+    """
+    if not isinstance(value, Value):
+        raise refuse(f"look-up: the operand is {type(value).__name__}, but an encrypted value is needed")
+    if choice is None:
+        tables, chosen = [_tabulated(table, value)], None  # type: ignore[arg-type]
+    else:
+        if callable(table):
+            raise refuse("look-up: with choice, give a list of tables")
+        tables, chosen = [_tabulated(t, value) for t in table], [int(i) for i in integers(choice)]  # type: ignore[arg-type]
+    element = ElementType.boolean() if boolean else result.element if result else ElementType.integer(0, 0)
+    return value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
+
+
+def sign(value: Value, *, boolean: bool = False) -> Value:
+    """+1 where an element is at least 0, else -1, by one look-up over the whole torus; with `boolean`, 1 and 0."""
+    return value._new(lambda builder: builder.sign(value.node, boolean))
+
+
+def dot(weights: Clear, value: Value) -> Value:
+    """`weights @ value`."""
+    return value.__rmatmul__(weights)
+
+
+def mux(condition: Value, then: Value, otherwise: Value) -> Value:
+    """`then` where `condition` holds, else `otherwise`; all Boolean, by two look-ups an element."""
+    length = max(condition.length, then.length, otherwise.length)
+    c, t, o = (v._stretched(length) for v in (condition, then, otherwise))
+    return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
+
+
+def nand(a: Value, b: Value) -> Value:
+    """Not both, by one look-up an element."""
+    return a._gate("nand", b)
+
+
+def nor(a: Value, b: Value) -> Value:
+    """None, by one look-up an element."""
+    return a._gate("nor", b)
+
+
+def xnor(a: Value, b: Value) -> Value:
+    """Both or none, by one look-up an element."""
+    return a._gate("xnor", b)
+
+
+def concat(*values: Value) -> Value:
+    """The elements of all operands, one after the other."""
+    if not values:
+        raise refuse("concat: no operand; give at least one value")
+    return values[0]._new(lambda builder: builder.concat([v.node for v in values]), scalar=False)
+
+
+def maximum(a: Value, b: Value | Clear) -> Value:
+    """The larger of each pair, by one look-up on the difference."""
+    return lookup(a - b, lambda difference: max(difference, 0)) + b
+
+
+def minimum(a: Value, b: Value | Clear) -> Value:
+    """The smaller of each pair, by one look-up on the difference."""
+    return lookup(a - b, lambda difference: min(difference, 0)) + b
+
+
+def relu(value: Value) -> Value:
+    """max(value, 0), by one look-up an element."""
+    return lookup(value, lambda x: max(x, 0))
