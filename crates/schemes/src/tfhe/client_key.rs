@@ -65,11 +65,7 @@ pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyEr
     if parameters.torus_bits() == T::BITS {
         return Ok(());
     }
-    Err(KeyError::TorusWidth {
-        name: parameters.name().to_owned(),
-        parameters: parameters.torus_bits(),
-        key: T::BITS,
-    })
+    Err(KeyError::TorusWidth { name: parameters.name().to_owned(), parameters: parameters.torus_bits(), key: T::BITS })
 }
 
 impl<T: Torus> ClientKey<T> {
@@ -95,28 +91,14 @@ impl<T: Torus> ClientKey<T> {
         check_torus::<T>(parameters)?;
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         let small = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
-        let glwe = GlweSecretKey::generate(
-            parameters.glwe_dimension(),
-            parameters.ring_degree(),
-            &mut stream,
-        );
+        let glwe = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
         Ok(Self::from_secrets(parameters.clone(), small, glwe))
     }
 
     /// The caller has checked torus and dimensions.
-    pub(crate) fn from_secrets(
-        parameters: Parameters,
-        small: LweSecretKey,
-        glwe: GlweSecretKey,
-    ) -> Self {
+    pub(crate) fn from_secrets(parameters: Parameters, small: LweSecretKey, glwe: GlweSecretKey) -> Self {
         let large = glwe.flatten();
-        Self {
-            parameters,
-            small,
-            glwe,
-            large,
-            torus: PhantomData,
-        }
+        Self { parameters, small, glwe, large, torus: PhantomData }
     }
 
     /// The parameter set.
@@ -184,34 +166,22 @@ impl<T: Torus> ClientKey<T> {
     /// [`BatchError::Dimension`] if the batch is not under the key that `kind` names.
     pub fn decrypt_phase(&self, kind: LweKind, batch: &LweBatch<T>) -> Result<Vec<T>, BatchError> {
         if batch.dimension() != self.dimension(kind) {
-            return Err(BatchError::Dimension {
-                ciphertext: batch.dimension(),
-                key: self.dimension(kind),
-            });
+            return Err(BatchError::Dimension { ciphertext: batch.dimension(), key: self.dimension(kind) });
         }
         let key = self.lwe(kind);
-        Ok(batch
-            .iter()
-            .map(|ciphertext| key.phase(ciphertext))
-            .collect())
+        Ok(batch.iter().map(|ciphertext| key.phase(ciphertext)).collect())
     }
 
     /// Which key ciphertexts of `dimension` are under; `None` if neither. Where n = kN, the small one.
     pub fn kind_of(&self, dimension: LweDimension) -> Option<LweKind> {
-        [LweKind::Small, LweKind::Large]
-            .into_iter()
-            .find(|&kind| self.dimension(kind) == dimension)
+        [LweKind::Small, LweKind::Large].into_iter().find(|&kind| self.dimension(kind) == dimension)
     }
 }
 
 impl<T> std::fmt::Debug for ClientKey<T> {
     /// Shows the parameter set, never the secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "ClientKey({}, secrets not shown)",
-            self.parameters.name()
-        )
+        write!(f, "ClientKey({}, secrets not shown)", self.parameters.name())
     }
 }
 

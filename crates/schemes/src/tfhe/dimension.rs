@@ -46,10 +46,7 @@ impl LweDimension {
         if dimension >= 1 && dimension <= Self::MAX {
             Ok(Self(dimension))
         } else {
-            Err(DimensionError::Lwe {
-                given: dimension,
-                max: Self::MAX,
-            })
+            Err(DimensionError::Lwe { given: dimension, max: Self::MAX })
         }
     }
 
@@ -78,10 +75,7 @@ impl GlweDimension {
         if dimension >= 1 && dimension <= Self::MAX {
             Ok(Self(dimension))
         } else {
-            Err(DimensionError::Glwe {
-                given: dimension,
-                max: Self::MAX,
-            })
+            Err(DimensionError::Glwe { given: dimension, max: Self::MAX })
         }
     }
 

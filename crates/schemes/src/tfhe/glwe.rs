@@ -20,21 +20,12 @@ pub struct GlweSecretKey {
 
 impl GlweSecretKey {
     pub(crate) fn from_bits(bits: Vec<u8>, ring_degree: RingDegree) -> Self {
-        debug_assert!(
-            bits.len().is_multiple_of(ring_degree.get()) && bits.iter().all(|&bit| bit <= 1)
-        );
+        debug_assert!(bits.len().is_multiple_of(ring_degree.get()) && bits.iter().all(|&bit| bit <= 1));
         Self { bits, ring_degree }
     }
 
-    pub(crate) fn generate(
-        dimension: GlweDimension,
-        ring_degree: RingDegree,
-        stream: &mut Stream,
-    ) -> Self {
-        Self {
-            bits: stream.bits(dimension.get() * ring_degree.get()),
-            ring_degree,
-        }
+    pub(crate) fn generate(dimension: GlweDimension, ring_degree: RingDegree, stream: &mut Stream) -> Self {
+        Self { bits: stream.bits(dimension.get() * ring_degree.get()), ring_degree }
     }
 
     /// The coefficients, polynomial after polynomial, each 0 or 1.
@@ -59,10 +50,7 @@ impl GlweSecretKey {
 
     /// `sum` += Σ A_j S_j for the k mask polynomials in `masks` (k·N elements), exactly modulo q.
     pub(crate) fn add_mask_product<T: Torus>(&self, masks: &[T], sum: &mut [T]) {
-        for (mask, secret) in masks
-            .chunks_exact(self.ring_degree.get())
-            .zip(self.polynomials())
-        {
+        for (mask, secret) in masks.chunks_exact(self.ring_degree.get()).zip(self.polynomials()) {
             add_binary_product(mask, secret, sum);
         }
     }
@@ -72,10 +60,7 @@ impl GlweSecretKey {
         let (masks, body) = ciphertext.split_at(self.bits.len());
         let mut product = vec![T::default(); self.ring_degree.get()];
         self.add_mask_product(masks, &mut product);
-        body.iter()
-            .zip(product)
-            .map(|(&b, product)| b.wrapping_sub(product))
-            .collect()
+        body.iter().zip(product).map(|(&b, product)| b.wrapping_sub(product)).collect()
     }
 }
 
@@ -85,14 +70,8 @@ fn add_binary_product<T: Torus>(polynomial: &[T], secret: &[u8], sum: &mut [T]) 
     for (shift, _) in secret.iter().enumerate().filter(|&(_, &bit)| bit == 1) {
         let (wrapped, straight) = sum.split_at_mut(shift);
         let (low, high) = polynomial.split_at(degree - shift);
-        straight
-            .iter_mut()
-            .zip(low)
-            .for_each(|(sum, &term)| *sum = sum.wrapping_add(term));
-        wrapped
-            .iter_mut()
-            .zip(high)
-            .for_each(|(sum, &term)| *sum = sum.wrapping_sub(term));
+        straight.iter_mut().zip(low).for_each(|(sum, &term)| *sum = sum.wrapping_add(term));
+        wrapped.iter_mut().zip(high).for_each(|(sum, &term)| *sum = sum.wrapping_sub(term));
     }
 }
 

@@ -55,10 +55,7 @@ pub enum BatchError {
 impl<T: Torus> LweBatch<T> {
     /// `count` ciphertexts of zeros: trivial encryptions of 0.
     pub fn zeros(dimension: LweDimension, count: usize) -> Self {
-        Self {
-            dimension,
-            data: vec![T::default(); count * dimension.ciphertext_len()],
-        }
+        Self { dimension, data: vec![T::default(); count * dimension.ciphertext_len()] }
     }
 
     /// A batch of `data`, ciphertexts one after another.
@@ -70,11 +67,7 @@ impl<T: Torus> LweBatch<T> {
         if data.len().is_multiple_of(each) {
             Ok(Self { dimension, data })
         } else {
-            Err(BatchError::Length {
-                given: data.len(),
-                dimension,
-                each,
-            })
+            Err(BatchError::Length { given: data.len(), dimension, each })
         }
     }
 
@@ -155,9 +148,7 @@ impl LweSecretKey {
 
     /// A uniform key of `dimension` bits from `stream`.
     pub(crate) fn generate(dimension: LweDimension, stream: &mut Stream) -> Self {
-        Self {
-            bits: stream.bits(dimension.get()),
-        }
+        Self { bits: stream.bits(dimension.get()) }
     }
 
     /// The bits s_i, each 0 or 1.
@@ -169,9 +160,7 @@ impl LweSecretKey {
     pub(crate) fn dot<T: Torus>(&self, mask: &[T]) -> T {
         mask.iter()
             .zip(&self.bits)
-            .fold(T::default(), |sum, (&element, &bit)| {
-                sum.wrapping_add(element.wrapping_mul_signed(i64::from(bit)))
-            })
+            .fold(T::default(), |sum, (&element, &bit)| sum.wrapping_add(element.wrapping_mul_signed(i64::from(bit))))
     }
 
     /// b − Σ a_i s_i of a ciphertext of this key's dimension.
@@ -191,20 +180,13 @@ impl LweSecretKey {
     ) {
         let (elements, body) = ciphertext.split_at_mut(self.bits.len());
         mask.fill_uniform(elements);
-        body[0] = self
-            .dot(elements)
-            .wrapping_add(plaintext)
-            .wrapping_add(noise.gaussian(std));
+        body[0] = self.dot(elements).wrapping_add(plaintext).wrapping_add(noise.gaussian(std));
     }
 }
 
 impl std::fmt::Debug for LweSecretKey {
     /// Shows the dimension, never the bits.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "LweSecretKey(dimension {}, bits not shown)",
-            self.bits.len()
-        )
+        write!(f, "LweSecretKey(dimension {}, bits not shown)", self.bits.len())
     }
 }

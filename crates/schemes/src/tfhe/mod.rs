@@ -5,11 +5,15 @@
 
 pub mod client_key;
 pub mod dimension;
+pub mod encoding;
 pub mod glwe;
 pub mod lwe;
+pub mod noise;
+pub mod optimiser;
 pub mod parameters;
 pub mod random;
 pub mod security;
+pub mod serial;
 pub mod server_key;
 pub mod sets;
 
@@ -19,6 +23,4 @@ pub use glwe::GlweSecretKey;
 pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
 pub use parameters::{ParameterError, Parameters, ParametersLiteral};
 pub use random::RandomnessError;
-pub use server_key::{
-    AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress,
-};
+pub use server_key::{AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress};

@@ -64,9 +64,7 @@ pub enum ParameterError {
     )]
     Name(String),
     /// q is neither 2^32 nor 2^64.
-    #[error(
-        "parameter set {name}: torus_bits is {given}; the torus is held in 32 or 64 bits, so write 32 or 64"
-    )]
+    #[error("parameter set {name}: torus_bits is {given}; the torus is held in 32 or 64 bits, so write 32 or 64")]
     TorusBits {
         /// The set.
         name: String,
@@ -201,29 +199,21 @@ impl Parameters {
             return Err(ParameterError::Name(named()));
         }
         if !matches!(literal.torus_bits, 32 | 64) {
-            return Err(ParameterError::TorusBits {
-                name: named(),
-                given: literal.torus_bits,
-            });
+            return Err(ParameterError::TorusBits { name: named(), given: literal.torus_bits });
         }
-        let dimension = |source| ParameterError::Dimension {
-            name: named(),
-            source,
-        };
+        let dimension = |source| ParameterError::Dimension { name: named(), source };
         let lwe_dimension = LweDimension::new(literal.lwe_dimension).map_err(dimension)?;
         let glwe_dimension = GlweDimension::new(literal.glwe_dimension).map_err(dimension)?;
-        let ring_degree =
-            RingDegree::new(literal.ring_degree).map_err(|source| ParameterError::RingDegree {
-                name: named(),
-                source,
-            })?;
-        let large_lwe_dimension = LweDimension::new(glwe_dimension.get() * ring_degree.get())
-            .map_err(|_| ParameterError::LargeDimension {
+        let ring_degree = RingDegree::new(literal.ring_degree)
+            .map_err(|source| ParameterError::RingDegree { name: named(), source })?;
+        let large_lwe_dimension = LweDimension::new(glwe_dimension.get() * ring_degree.get()).map_err(|_| {
+            ParameterError::LargeDimension {
                 name: named(),
                 glwe_dimension: glwe_dimension.get(),
                 ring_degree: ring_degree.get(),
                 max: LweDimension::MAX,
-            })?;
+            }
+        })?;
         check_gadget(literal, "bootstrap_gadget", literal.bootstrap_gadget)?;
         if let Some(gadget) = literal.key_switch_gadget {
             check_gadget(literal, "key_switch_gadget", gadget)?;
@@ -231,16 +221,8 @@ impl Parameters {
         check_noise(literal, "lwe_noise_log2", literal.lwe_noise_log2)?;
         check_noise(literal, "glwe_noise_log2", literal.glwe_noise_log2)?;
 
-        let security_bits = security::level_bits(
-            lwe_dimension.get(),
-            literal.lwe_noise_log2,
-            literal.torus_bits,
-        )
-        .min(security::level_bits(
-            large_lwe_dimension.get(),
-            literal.glwe_noise_log2,
-            literal.torus_bits,
-        ));
+        let security_bits = security::level_bits(lwe_dimension.get(), literal.lwe_noise_log2, literal.torus_bits)
+            .min(security::level_bits(large_lwe_dimension.get(), literal.glwe_noise_log2, literal.torus_bits));
         let parameters = Self(Arc::new(Inner {
             literal: literal.clone(),
             lwe_dimension,
@@ -252,19 +234,11 @@ impl Parameters {
         let word = u128::from(literal.torus_bits / 8);
         for (key, elements) in [
             ("bootstrapping key", parameters.bootstrap_key_elements()),
-            (
-                "key-switching key",
-                parameters.key_switch_key_elements().unwrap_or(0),
-            ),
+            ("key-switching key", parameters.key_switch_key_elements().unwrap_or(0)),
         ] {
             let bytes = elements * word;
             if bytes > MAX_KEY_BYTES {
-                return Err(ParameterError::KeyTooLarge {
-                    name: named(),
-                    key,
-                    bytes,
-                    max: MAX_KEY_BYTES,
-                });
+                return Err(ParameterError::KeyTooLarge { name: named(), key, bytes, max: MAX_KEY_BYTES });
             }
         }
         Ok(parameters)
@@ -327,8 +301,7 @@ impl Parameters {
 
     /// Polynomials of one GGSW row: (k+1)·l rows of k+1 polynomials.
     pub fn ggsw_rows(&self) -> usize {
-        self.0.glwe_dimension.ciphertext_polynomials()
-            * self.0.literal.bootstrap_gadget.levels as usize
+        self.0.glwe_dimension.ciphertext_polynomials() * self.0.literal.bootstrap_gadget.levels as usize
     }
 
     /// Torus elements of the bootstrapping key: n·(k+1)·l·(k+1)·N.
@@ -338,21 +311,15 @@ impl Parameters {
 
     /// Torus elements of the key-switching key, kN·l_k·(n+1), if the set has one.
     pub fn key_switch_key_len(&self) -> Option<usize> {
-        self.key_switch_key_elements()
-            .map(|elements| elements as usize)
+        self.key_switch_key_elements().map(|elements| elements as usize)
     }
 
     fn bootstrap_key_elements(&self) -> u128 {
         let polynomials = self.0.glwe_dimension.ciphertext_polynomials();
-        [
-            self.0.lwe_dimension.get(),
-            self.ggsw_rows(),
-            polynomials,
-            self.0.ring_degree.get(),
-        ]
-        .into_iter()
-        .map(|factor| factor as u128)
-        .product()
+        [self.0.lwe_dimension.get(), self.ggsw_rows(), polynomials, self.0.ring_degree.get()]
+            .into_iter()
+            .map(|factor| factor as u128)
+            .product()
     }
 
     fn key_switch_key_elements(&self) -> Option<u128> {
@@ -388,19 +355,13 @@ impl PartialEq for Parameters {
         if Arc::ptr_eq(&self.0, &other.0) {
             return true;
         }
-        let figures = |parameters: &Self| ParametersLiteral {
-            sources: BTreeMap::new(),
-            ..parameters.0.literal.clone()
-        };
+        let figures =
+            |parameters: &Self| ParametersLiteral { sources: BTreeMap::new(), ..parameters.0.literal.clone() };
         figures(self) == figures(other)
     }
 }
 
-fn check_gadget(
-    literal: &ParametersLiteral,
-    field: &'static str,
-    gadget: Gadget,
-) -> Result<(), ParameterError> {
+fn check_gadget(literal: &ParametersLiteral, field: &'static str, gadget: Gadget) -> Result<(), ParameterError> {
     let Gadget { log2_base, levels } = gadget;
     let kept = u64::from(log2_base) * u64::from(levels);
     if !(1..=MAX_LOG2_BASE).contains(&log2_base) || levels == 0 {
@@ -425,11 +386,7 @@ fn check_gadget(
     Ok(())
 }
 
-fn check_noise(
-    literal: &ParametersLiteral,
-    noise: &'static str,
-    given: f64,
-) -> Result<(), ParameterError> {
+fn check_noise(literal: &ParametersLiteral, noise: &'static str, given: f64) -> Result<(), ParameterError> {
     let min = MIN_NOISE_UNITS_LOG2 - f64::from(literal.torus_bits);
     if (min..=MAX_NOISE_LOG2).contains(&given) {
         return Ok(());

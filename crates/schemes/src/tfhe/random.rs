@@ -12,9 +12,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The operating system gave no randomness.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error(
-    "the operating system's random generator failed ({0}); keys and encryptions need it, so nothing was made"
-)]
+#[error("the operating system's random generator failed ({0}); keys and encryptions need it, so nothing was made")]
 pub struct RandomnessError(String);
 
 /// A public seed: from it anyone expands the masks of a transport key.
@@ -56,9 +54,7 @@ pub struct Stream {
 
 fn os_bytes() -> Result<[u8; 32], RandomnessError> {
     let mut bytes = [0; 32];
-    OsRng
-        .try_fill_bytes(&mut bytes)
-        .map_err(|error| RandomnessError(error.to_string()))?;
+    OsRng.try_fill_bytes(&mut bytes).map_err(|error| RandomnessError(error.to_string()))?;
     Ok(bytes)
 }
 
@@ -68,10 +64,7 @@ impl Seeds {
     /// # Errors
     /// [`RandomnessError`] if the operating system gives none.
     pub fn from_os() -> Result<Self, RandomnessError> {
-        Ok(Self {
-            secret: SecretSeed(os_bytes()?),
-            mask: MaskSeed(os_bytes()?),
-        })
+        Ok(Self { secret: SecretSeed(os_bytes()?), mask: MaskSeed(os_bytes()?) })
     }
 
     /// Seeds that a test can repeat. Never for secrets.
@@ -89,10 +82,7 @@ fn stream(seed: [u8; 32], purpose: Purpose, row: u64) -> Stream {
     let mut generator = ChaCha20Rng::from_seed(seed);
     // Rows stay below 2^56: a key has at most 2^36 bytes and a batch is in memory.
     generator.set_stream((purpose as u64) << 56 | row);
-    Stream {
-        generator,
-        spare: None,
-    }
+    Stream { generator, spare: None }
 }
 
 impl MaskSeed {
@@ -113,13 +103,9 @@ impl Stream {
     /// Fills `masks` with uniform torus elements.
     pub fn fill_uniform<T: Torus>(&mut self, masks: &mut [T]) {
         if T::BITS == 32 {
-            masks
-                .iter_mut()
-                .for_each(|mask| *mask = T::from_u64(u64::from(self.generator.next_u32())));
+            masks.iter_mut().for_each(|mask| *mask = T::from_u64(u64::from(self.generator.next_u32())));
         } else {
-            masks
-                .iter_mut()
-                .for_each(|mask| *mask = T::from_u64(self.generator.next_u64()));
+            masks.iter_mut().for_each(|mask| *mask = T::from_u64(self.generator.next_u64()));
         }
     }
 

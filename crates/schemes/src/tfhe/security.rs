@@ -45,8 +45,8 @@ struct Table {
 }
 
 static CURVES: LazyLock<Vec<Curve>> = LazyLock::new(|| {
-    let table: Table = toml::from_str(include_str!("security.toml"))
-        .expect("the committed table parses; a test holds it");
+    let table: Table =
+        toml::from_str(include_str!("security.toml")).expect("the committed table parses; a test holds it");
     table.curve
 });
 
@@ -74,42 +74,26 @@ pub fn level_bits(n: usize, log2_std: f64, torus_bits: u32) -> f64 {
 /// [`level_bits`], with whether the table covers the question.
 pub fn estimate(n: usize, log2_std: f64, torus_bits: u32) -> Estimate {
     if log2_std < -f64::from(torus_bits) || log2_std.is_nan() {
-        return Estimate {
-            bits: 0.0,
-            extrapolated: false,
-        };
+        return Estimate { bits: 0.0, extrapolated: false };
     }
     let curves = curves();
-    let below = curves
-        .iter()
-        .take_while(|curve| curve.least_noise_log2(n) <= log2_std)
-        .count();
+    let below = curves.iter().take_while(|curve| curve.least_noise_log2(n) <= log2_std).count();
     let outside = below == 0 || below == curves.len();
     let extrapolated = outside || curves.iter().any(|curve| n < curve.minimal_dimension);
     if below == curves.len() {
-        return Estimate {
-            bits: curves[below - 1].level,
-            extrapolated: true,
-        };
+        return Estimate { bits: curves[below - 1].level, extrapolated: true };
     }
     let low = &curves[below.saturating_sub(1)];
     let high = &curves[below.max(1)];
     let (noise_low, noise_high) = (low.least_noise_log2(n), high.least_noise_log2(n));
     let position = (log2_std - noise_low) / (noise_high - noise_low);
     let inverse = low.level.recip() + position * (high.level.recip() - low.level.recip());
-    Estimate {
-        bits: inverse.recip(),
-        extrapolated,
-    }
+    Estimate { bits: inverse.recip(), extrapolated }
 }
 
 /// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n`, and never under 4 units of the torus.
 pub fn least_noise_log2_for_128(n: usize, torus_bits: u32) -> f64 {
-    let curve = curves()
-        .iter()
-        .find(|curve| curve.level == 128.0)
-        .expect("the committed table has 128; a test holds it");
-    curve
-        .least_noise_log2(n)
-        .max(super::parameters::MIN_NOISE_UNITS_LOG2 - f64::from(torus_bits))
+    let curve =
+        curves().iter().find(|curve| curve.level == 128.0).expect("the committed table has 128; a test holds it");
+    curve.least_noise_log2(n).max(super::parameters::MIN_NOISE_UNITS_LOG2 - f64::from(torus_bits))
 }

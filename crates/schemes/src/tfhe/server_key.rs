@@ -79,22 +79,13 @@ struct Counter<'a> {
 
 impl<'a> Counter<'a> {
     fn new(hook: OnProgress<'a>, stage: &'static str, total: usize) -> Self {
-        Self {
-            hook,
-            stage,
-            total: total as u64,
-            done: AtomicU64::new(0),
-        }
+        Self { hook, stage, total: total as u64, done: AtomicU64::new(0) }
     }
 
     fn row(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of((self.total / 100).max(1)) || done == self.total {
-            (self.hook)(KeyProgress {
-                stage: self.stage,
-                done,
-                total: self.total,
-            });
+            (self.hook)(KeyProgress { stage: self.stage, done, total: self.total });
         }
     }
 }
@@ -118,9 +109,9 @@ impl<T: Torus> CompressedServerKey<T> {
         let parameters = client.parameters().clone();
         Self {
             bootstrap_bodies: bootstrap_bodies(client, &seeds.mask, &seeds.secret, progress),
-            key_switch_bodies: parameters.key_switch_gadget().map(|gadget| {
-                key_switch_bodies(client, gadget, &seeds.mask, &seeds.secret, progress)
-            }),
+            key_switch_bodies: parameters
+                .key_switch_gadget()
+                .map(|gadget| key_switch_bodies(client, gadget, &seeds.mask, &seeds.secret, progress)),
             mask_seed: seeds.mask,
             parameters,
         }
@@ -133,8 +124,7 @@ impl<T: Torus> CompressedServerKey<T> {
 
     /// Bytes of seed and bodies.
     pub fn bytes(&self) -> u64 {
-        let bodies =
-            self.bootstrap_bodies.len() + self.key_switch_bodies.as_ref().map_or(0, Vec::len);
+        let bodies = self.bootstrap_bodies.len() + self.key_switch_bodies.as_ref().map_or(0, Vec::len);
         (bodies * size_of::<T>() + size_of::<MaskSeed>()) as u64
     }
 
@@ -150,11 +140,7 @@ impl<T: Torus> CompressedServerKey<T> {
                 masks,
                 &self.mask_seed,
                 Purpose::BootstrapKey,
-                &Counter::new(
-                    progress,
-                    "expanding the bootstrapping key",
-                    self.bootstrap_bodies.len() / degree,
-                ),
+                &Counter::new(progress, "expanding the bootstrapping key", self.bootstrap_bodies.len() / degree),
             ),
             key_switch_key: self.key_switch_bodies.as_ref().map(|bodies| {
                 expand_rows(
@@ -179,10 +165,7 @@ fn bootstrap_bodies<T: Torus>(
     progress: OnProgress<'_>,
 ) -> Vec<T> {
     let parameters = client.parameters();
-    let (degree, gadget) = (
-        parameters.ring_degree().get(),
-        parameters.bootstrap_gadget(),
-    );
+    let (degree, gadget) = (parameters.ring_degree().get(), parameters.bootstrap_gadget());
     let (rows, levels) = (parameters.ggsw_rows(), gadget.levels as usize);
     let dimension = parameters.glwe_dimension().get();
     let std = parameters.glwe_noise_std();
@@ -191,34 +174,28 @@ fn bootstrap_bodies<T: Torus>(
     let count = bits.len() * rows;
     let counter = Counter::new(progress, "generating the bootstrapping key", count);
     let mut bodies = vec![T::default(); count * degree];
-    bodies
-        .par_chunks_exact_mut(degree)
-        .enumerate()
-        .for_each_init(
-            || vec![T::default(); dimension * degree],
-            |masks, (index, body)| {
-                mask_seed
-                    .stream(Purpose::BootstrapKey, index as u64)
-                    .fill_uniform(masks);
-                glwe.add_mask_product(masks, body);
-                let mut noise = secret_seed.stream(Purpose::BootstrapKey, index as u64);
-                body.iter_mut()
-                    .for_each(|b| *b = b.wrapping_add(noise.gaussian(std)));
+    bodies.par_chunks_exact_mut(degree).enumerate().for_each_init(
+        || vec![T::default(); dimension * degree],
+        |masks, (index, body)| {
+            mask_seed.stream(Purpose::BootstrapKey, index as u64).fill_uniform(masks);
+            glwe.add_mask_product(masks, body);
+            let mut noise = secret_seed.stream(Purpose::BootstrapKey, index as u64);
+            body.iter_mut().for_each(|b| *b = b.wrapping_add(noise.gaussian(std)));
 
-                let (bit, row) = (i64::from(bits[index / rows]), index % rows);
-                let (j, t) = (row / levels, row % levels);
-                let message = gadget_weight::<T>(gadget, t as u32).wrapping_mul_signed(bit);
-                if j == dimension {
-                    body[0] = body[0].wrapping_add(message);
-                } else {
-                    let secret = &glwe.bits()[j * degree..(j + 1) * degree];
-                    for (b, &s) in body.iter_mut().zip(secret) {
-                        *b = b.wrapping_sub(message.wrapping_mul_signed(i64::from(s)));
-                    }
+            let (bit, row) = (i64::from(bits[index / rows]), index % rows);
+            let (j, t) = (row / levels, row % levels);
+            let message = gadget_weight::<T>(gadget, t as u32).wrapping_mul_signed(bit);
+            if j == dimension {
+                body[0] = body[0].wrapping_add(message);
+            } else {
+                let secret = &glwe.bits()[j * degree..(j + 1) * degree];
+                for (b, &s) in body.iter_mut().zip(secret) {
+                    *b = b.wrapping_sub(message.wrapping_mul_signed(i64::from(s)));
                 }
-                counter.row();
-            },
-        );
+            }
+            counter.row();
+        },
+    );
     bodies
 }
 
@@ -239,15 +216,10 @@ fn key_switch_bodies<T: Torus>(
     bodies.par_iter_mut().enumerate().for_each_init(
         || vec![T::default(); small.bits().len()],
         |masks, (index, body)| {
-            mask_seed
-                .stream(Purpose::KeySwitchKey, index as u64)
-                .fill_uniform(masks);
+            mask_seed.stream(Purpose::KeySwitchKey, index as u64).fill_uniform(masks);
             let bit = i64::from(large.bits()[index / levels]);
-            let message =
-                gadget_weight::<T>(gadget, (index % levels) as u32).wrapping_mul_signed(bit);
-            let noise = secret_seed
-                .stream(Purpose::KeySwitchKey, index as u64)
-                .gaussian(std);
+            let message = gadget_weight::<T>(gadget, (index % levels) as u32).wrapping_mul_signed(bit);
+            let noise = secret_seed.stream(Purpose::KeySwitchKey, index as u64).gaussian(std);
             *body = small.dot(masks).wrapping_add(message).wrapping_add(noise);
             counter.row();
         },
@@ -265,15 +237,14 @@ fn expand_rows<T: Torus>(
     counter: &Counter<'_>,
 ) -> Vec<T> {
     let mut key = vec![T::default(); bodies.len() / body_len * (masks + body_len)];
-    key.par_chunks_exact_mut(masks + body_len)
-        .zip(bodies.par_chunks_exact(body_len))
-        .enumerate()
-        .for_each(|(index, (row, body))| {
+    key.par_chunks_exact_mut(masks + body_len).zip(bodies.par_chunks_exact(body_len)).enumerate().for_each(
+        |(index, (row, body))| {
             let (mask, rest) = row.split_at_mut(masks);
             seed.stream(purpose, index as u64).fill_uniform(mask);
             rest.copy_from_slice(body);
             counter.row();
-        });
+        },
+    );
     key
 }
 
@@ -321,12 +292,8 @@ impl AnyServerKey {
     /// [`KeyError::Randomness`].
     pub fn generate(client: &AnyClientKey, progress: OnProgress<'_>) -> Result<Self, KeyError> {
         match client {
-            AnyClientKey::Torus32(client) => {
-                ServerKey::generate(client, progress).map(Self::Torus32)
-            }
-            AnyClientKey::Torus64(client) => {
-                ServerKey::generate(client, progress).map(Self::Torus64)
-            }
+            AnyClientKey::Torus32(client) => ServerKey::generate(client, progress).map(Self::Torus32),
+            AnyClientKey::Torus64(client) => ServerKey::generate(client, progress).map(Self::Torus64),
         }
     }
 

@@ -40,36 +40,25 @@ struct Table {
 }
 
 static ENTRIES: LazyLock<Vec<(Entry, Parameters)>> = LazyLock::new(|| {
-    [
-        include_str!("sets/papers.toml"),
-        include_str!("sets/toys.toml"),
-    ]
-    .into_iter()
-    .flat_map(|text| {
-        toml::from_str::<Table>(text)
-            .expect("the committed tables parse; a test holds it")
-            .set
-    })
-    .map(|entry| {
-        let checked = Parameters::check(&entry.parameters)
-            .expect("every committed set passes the check; a test holds it");
-        (entry, checked)
-    })
-    .collect()
+    [include_str!("sets/defaults.toml"), include_str!("sets/papers.toml"), include_str!("sets/toys.toml")]
+        .into_iter()
+        .flat_map(|text| toml::from_str::<Table>(text).expect("the committed tables parse; a test holds it").set)
+        .map(|entry| {
+            let checked =
+                Parameters::check(&entry.parameters).expect("every committed set passes the check; a test holds it");
+            (entry, checked)
+        })
+        .collect()
 });
 
 /// All sets, in the order of the table.
 pub fn all() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
-    ENTRIES
-        .iter()
-        .map(|(entry, parameters)| (entry, parameters))
+    ENTRIES.iter().map(|(entry, parameters)| (entry, parameters))
 }
 
 /// All names, in the order of the table.
 pub fn names() -> Vec<&'static str> {
-    all()
-        .map(|(entry, _)| entry.parameters.name.as_str())
-        .collect()
+    all().map(|(entry, _)| entry.parameters.name.as_str()).collect()
 }
 
 /// The entry called `name`.
@@ -79,10 +68,7 @@ pub fn names() -> Vec<&'static str> {
 pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
     all()
         .find(|(entry, _)| entry.parameters.name == name)
-        .ok_or_else(|| ParameterError::UnknownSet {
-            given: name.to_owned(),
-            hint: nearest_names(name),
-        })
+        .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), hint: nearest_names(name) })
 }
 
 /// The set called `name`, as written.
@@ -107,17 +93,10 @@ pub fn secure() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
 }
 
 fn nearest_names(given: &str) -> String {
-    let mut by_distance: Vec<_> = names()
-        .into_iter()
-        .map(|name| (edit_distance(given, name), name))
-        .collect();
+    let mut by_distance: Vec<_> = names().into_iter().map(|name| (edit_distance(given, name), name)).collect();
     by_distance.sort();
-    let near: Vec<_> = by_distance
-        .iter()
-        .filter(|(distance, _)| *distance <= 3)
-        .take(3)
-        .map(|&(_, name)| name)
-        .collect();
+    let near: Vec<_> =
+        by_distance.iter().filter(|(distance, _)| *distance <= 3).take(3).map(|&(_, name)| name).collect();
     if near.is_empty() {
         format!("known sets: {}", names().join(", "))
     } else {

@@ -1,0 +1,111 @@
+//! Signed sums over the whole torus.
+
+use polyfabric_kernels::Torus;
+use serde::{Deserialize, Serialize};
+
+use super::EncodingError;
+
+/// Integers v in [−S, S] at v·Δ, Δ = 1/P with P = 2(S + 1): the whole torus, no padding.
+///
+/// A look-up over the whole torus is negacyclic, f(phase + 1/2) = −f(phase), which the sign function is. It reads *odd* sums: they
+/// keep a full step Δ from 0 and, as S + 1 steps make half the torus, from ±1/2. So at the same noise a sign look-up takes sums
+/// about four times as wide as a padded table would.
+///
+/// ```
+/// use polyfabric_schemes::tfhe::encoding::SignedSum;
+///
+/// let encoding = SignedSum::odd(31)?;
+/// let phase = encoding.encode::<u32>(-5)?.wrapping_add(1000);
+/// assert_eq!((encoding.decode(phase)?, encoding.sign(phase)), (-5, -1));
+/// # Ok::<(), polyfabric_schemes::tfhe::encoding::EncodingError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SignedSum {
+    bound: u32,
+    odd: bool,
+}
+
+impl SignedSum {
+    /// Greatest bound taken.
+    pub const MAX_BOUND: u32 = (1 << 20) - 1;
+
+    /// Sums of either parity; decoded by rounding.
+    ///
+    /// # Errors
+    /// [`EncodingError::Bound`] unless 1 ≤ `bound` ≤ [`Self::MAX_BOUND`].
+    pub fn any(bound: u32) -> Result<Self, EncodingError> {
+        if (1..=Self::MAX_BOUND).contains(&bound) {
+            Ok(Self { bound, odd: false })
+        } else {
+            Err(EncodingError::Bound { given: bound, max: Self::MAX_BOUND })
+        }
+    }
+
+    /// Odd sums only, so that the sign can be read.
+    ///
+    /// # Errors
+    /// [`EncodingError::Bound`].
+    pub fn odd(bound: u32) -> Result<Self, EncodingError> {
+        Self::any(bound).map(|encoding| Self { odd: true, ..encoding })
+    }
+
+    /// S.
+    pub fn bound(self) -> u32 {
+        self.bound
+    }
+
+    /// P = 2(S + 1).
+    pub fn modulus(self) -> u32 {
+        2 * (self.bound + 1)
+    }
+
+    /// Δ = 1/P, a fraction of the torus.
+    pub fn step(self) -> f64 {
+        f64::from(self.modulus()).recip()
+    }
+
+    /// Noise below this reads right: a whole step for odd sums (both their sign and their value, as neighbours are two steps off),
+    /// half a step otherwise.
+    pub fn margin(self) -> f64 {
+        if self.odd { self.step() } else { self.step() / 2.0 }
+    }
+
+    /// v·Δ.
+    ///
+    /// # Errors
+    /// [`EncodingError::OutOfRange`], [`EncodingError::EvenSum`].
+    pub fn encode<T: Torus>(self, value: i64) -> Result<T, EncodingError> {
+        let bound = i64::from(self.bound);
+        if !(-bound..=bound).contains(&value) {
+            return Err(EncodingError::OutOfRange { value, min: -bound, max: bound });
+        }
+        if self.odd && value & 1 == 0 {
+            return Err(EncodingError::EvenSum { value });
+        }
+        Ok(self.unit::<T>().wrapping_mul_signed(value))
+    }
+
+    /// Δ as a torus element; the sum of encodings is the encoding of the sum exactly, because all are multiples of it.
+    pub fn unit<T: Torus>(self) -> T {
+        T::from_fraction(self.step())
+    }
+
+    /// The nearest value to `phase`: the nearest odd one where sums are odd.
+    ///
+    /// # Errors
+    /// [`EncodingError::OutOfRange`] if that is outside the bound: a sum or its noise was too large.
+    pub fn decode<T: Torus>(self, phase: T) -> Result<i64, EncodingError> {
+        let steps = phase.to_fraction() * f64::from(self.modulus());
+        let value = if self.odd { 2 * ((steps - 1.0) / 2.0).round() as i64 + 1 } else { steps.round() as i64 };
+        let bound = i64::from(self.bound);
+        if value.abs() > bound {
+            return Err(EncodingError::OutOfRange { value, min: -bound, max: bound });
+        }
+        Ok(value)
+    }
+
+    /// What the sign look-up reads: 1 for a phase in [0, 1/2), −1 otherwise.
+    pub fn sign<T: Torus>(self, phase: T) -> i64 {
+        if phase.to_i64() >= 0 { 1 } else { -1 }
+    }
+}

@@ -1,0 +1,251 @@
+//! Derives our default sets: the cheapest figures with 128 bits of security and a given failure probability.
+//!
+//! **Security.** Noise is the least that `security.toml` allows for 128 bits at n and at kN, and at least 4 units of the torus; n stays
+//! in the range that the curves cover.
+//!
+//! **Correctness.** One look-up of a padded message of p bits fails with at most the wanted probability. Its input is a sum of earlier
+//! look-ups' results (f64 transform) whose weights have the squared norm [`SQUARED_NORM`], key-switched, then modulus-switched:
+//! V = ν² V_br + V_ks + V_ms, margin 2^−(p+2).
+//!
+//! **Cost.** f64 operations of a look-up plus integer operations of its key switch: n·((k+1)(l+1) transforms of 5·(N/2)·log2(N/2) +
+//! 8·(N/2)·(k+1)²·l) + 2·kN·l_k·(n+1).
+//!
+//! The search is exhaustive over k, N, l, n and l_k; for each number of levels it takes the base with the least noise, as the base costs
+//! nothing. The smallest n wins among equals.
+
+mod table;
+
+pub use table::defaults_toml;
+
+use polyfabric_kernels::{Gadget, RingDegree};
+
+use super::dimension::LweDimension;
+use super::lwe::LweKind;
+use super::noise::{Figures, Transform, failure_probability_log2};
+use super::parameters::{MAX_LOG2_BASE, ParametersLiteral};
+use super::security;
+
+/// ν², the squared norm of the weights that a default set allows between look-ups: a sum of sixteen results, or 2a + 2b of a gate's
+/// exclusive or (8) with room.
+pub const SQUARED_NORM: f64 = 16.0;
+
+/// ν² of the weights on fresh inputs that the direct set is balanced for: a dot product with a row of small weights.
+pub const DIRECT_INPUT_SQUARED_NORM: f64 = 128.0;
+
+/// ν² of the weights on its results, which are summed and decrypted without another look-up.
+pub const DIRECT_OUTPUT_SQUARED_NORM: f64 = 32.0;
+
+/// What a set is derived for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// Message bits p, besides one padding bit.
+    pub message_bits: u32,
+    /// log2 of the greatest failure probability of one look-up.
+    pub failure_log2: f64,
+    /// 32 or 64.
+    pub torus_bits: u32,
+}
+
+/// Figures found, and what they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// The set; its name and sources are the caller's.
+    pub literal: ParametersLiteral,
+    /// Operations of a look-up and its key switch.
+    pub operations: f64,
+    /// log2 of the failure probability reached.
+    pub failure_log2: f64,
+}
+
+/// Why no set meets a target.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "no set with N up to {largest_degree}, n up to {largest_dimension} and 128-bit noise carries {message_bits} message bits on a {torus_bits}-bit torus with a failure probability of 2^{failure_log2}: the least noise found is 2^{least_noise_log2:.1} where 2^{wanted_noise_log2:.1} is needed; use the 64-bit torus or fewer bits"
+)]
+pub struct Infeasible {
+    message_bits: u32,
+    torus_bits: u32,
+    failure_log2: f64,
+    largest_degree: usize,
+    largest_dimension: usize,
+    least_noise_log2: f64,
+    wanted_noise_log2: f64,
+}
+
+/// Dimensions n searched: from where the security curves hold.
+const LWE_DIMENSIONS: std::ops::RangeInclusive<usize> = 450..=1400;
+/// log2 N searched.
+const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 9..=15;
+/// Largest kN searched.
+const LARGEST_GLWE: usize = 1 << 15;
+/// Most levels searched, of either gadget.
+const MOST_LEVELS: u32 = 12;
+
+/// `log2_std` rounded up to four decimals, so that the written figure keeps its security.
+fn written_noise(log2_std: f64) -> f64 {
+    (log2_std * 1e4).ceil() / 1e4
+}
+
+/// For each number of levels, the gadget with the least `noise`.
+fn best_gadgets(torus_bits: u32, noise: impl Fn(Gadget) -> f64) -> Vec<(Gadget, f64)> {
+    (1..=MOST_LEVELS)
+        .filter_map(|levels| {
+            (1..=MAX_LOG2_BASE)
+                .map(|log2_base| Gadget { log2_base, levels })
+                .filter(|gadget| gadget.kept_bits() <= torus_bits)
+                .map(|gadget| (gadget, noise(gadget)))
+                .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        })
+        .collect()
+}
+
+fn bootstrap_operations(n: usize, k: usize, degree: RingDegree, levels: u32) -> f64 {
+    let points = degree.get() as f64 / 2.0;
+    let (polynomials, levels) = ((k + 1) as f64, f64::from(levels));
+    let transforms = polynomials * (levels + 1.0) * 5.0 * points * points.log2();
+    n as f64 * (transforms + 8.0 * points * polynomials * polynomials * levels)
+}
+
+fn key_switch_operations(n: usize, large: usize, levels: u32) -> f64 {
+    2.0 * large as f64 * f64::from(levels) * (n + 1) as f64
+}
+
+/// The largest variance that `margin` survives with a failure probability of 2^`failure_log2`, by bisection.
+fn tolerable_variance(margin: f64, failure_log2: f64) -> f64 {
+    let (mut low, mut high) = (0.0, margin * margin);
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        if failure_probability_log2(middle, margin) <= failure_log2 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Ring shapes (k, N) searched, as figures with every other field to be filled in.
+fn shapes(torus_bits: u32) -> Vec<Figures> {
+    let mut shapes = Vec::new();
+    for ring_degree in LOG2_DEGREES.filter_map(|log2| RingDegree::new(1 << log2).ok()) {
+        for glwe_dimension in 1..=6 {
+            let large = glwe_dimension * ring_degree.get();
+            if (*LWE_DIMENSIONS.start()..=LARGEST_GLWE).contains(&large) {
+                shapes.push(Figures {
+                    torus_bits,
+                    lwe_dimension: 1,
+                    glwe_dimension,
+                    ring_degree,
+                    bootstrap_gadget: Gadget { log2_base: 1, levels: 1 },
+                    lwe_noise_log2: -1.0,
+                    glwe_noise_log2: written_noise(security::least_noise_log2_for_128(large, torus_bits)),
+                });
+            }
+        }
+    }
+    shapes
+}
+
+fn literal(figures: &Figures, key_switch_gadget: Option<Gadget>) -> ParametersLiteral {
+    ParametersLiteral {
+        name: String::new(),
+        torus_bits: figures.torus_bits,
+        lwe_dimension: figures.lwe_dimension,
+        glwe_dimension: figures.glwe_dimension,
+        ring_degree: figures.ring_degree.get(),
+        bootstrap_gadget: figures.bootstrap_gadget,
+        key_switch_gadget,
+        lwe_noise_log2: figures.lwe_noise_log2,
+        glwe_noise_log2: figures.glwe_noise_log2,
+        sources: Default::default(),
+    }
+}
+
+/// The cheapest set that meets `target`.
+///
+/// # Errors
+/// [`Infeasible`] if none in the searched range does, with the least noise that was found.
+pub fn derive(target: Target) -> Result<Derived, Infeasible> {
+    let Target { message_bits, failure_log2, torus_bits } = target;
+    let margin = (-f64::from(message_bits) - 2.0).exp2();
+    let tolerable = tolerable_variance(margin, failure_log2);
+    let mut best: Option<Derived> = None;
+    let mut least = f64::INFINITY;
+    for shape in shapes(torus_bits) {
+        let large = shape.glwe_dimension * shape.ring_degree.get();
+        let bootstraps = best_gadgets(torus_bits, |bootstrap_gadget| {
+            Figures { bootstrap_gadget, ..shape }.external_product(Transform::F64)
+        });
+        for n in LWE_DIMENSIONS {
+            let figures = Figures {
+                lwe_dimension: n,
+                lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
+                ..shape
+            };
+            let modulus_switch = figures.modulus_switch();
+            if modulus_switch > tolerable {
+                least = least.min(modulus_switch);
+                continue;
+            }
+            for (key_switch_gadget, key_switch) in best_gadgets(torus_bits, |gadget| figures.key_switch(gadget)) {
+                let switches = modulus_switch + key_switch;
+                for &(bootstrap_gadget, external_product) in &bootstraps {
+                    let variance = switches + SQUARED_NORM * n as f64 * external_product;
+                    least = least.min(variance);
+                    let operations =
+                        bootstrap_operations(n, shape.glwe_dimension, shape.ring_degree, bootstrap_gadget.levels)
+                            + key_switch_operations(n, large, key_switch_gadget.levels);
+                    if variance <= tolerable && best.as_ref().is_none_or(|best| operations < best.operations) {
+                        best = Some(Derived {
+                            literal: literal(&Figures { bootstrap_gadget, ..figures }, Some(key_switch_gadget)),
+                            operations,
+                            failure_log2: failure_probability_log2(variance, margin),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    best.ok_or(Infeasible {
+        message_bits,
+        torus_bits,
+        failure_log2,
+        largest_degree: 1 << LOG2_DEGREES.end(),
+        largest_dimension: *LWE_DIMENSIONS.end(),
+        least_noise_log2: least.log2() / 2.0,
+        wanted_noise_log2: tolerable.log2() / 2.0,
+    })
+}
+
+/// The set for programs of one level of look-ups without a key switch: fresh inputs under the small key, results under the large one.
+///
+/// For given k and N it takes the n with the least noise at the look-up's input, ν² V_fresh + V_ms with ν² =
+/// [`DIRECT_INPUT_SQUARED_NORM`], and the fewest levels for which [`DIRECT_OUTPUT_SQUARED_NORM`] times a result's noise stays under
+/// that. `None` where no gadget does.
+pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree, torus_bits: u32) -> Option<Derived> {
+    let large = LweDimension::new(glwe_dimension * ring_degree.get()).ok()?.get();
+    let shape = shapes(torus_bits)
+        .into_iter()
+        .find(|shape| shape.glwe_dimension == glwe_dimension && shape.ring_degree == ring_degree)?;
+    let input =
+        |figures: &Figures| DIRECT_INPUT_SQUARED_NORM * figures.fresh(LweKind::Small) + figures.modulus_switch();
+    let figures = LWE_DIMENSIONS
+        .map(|n| Figures {
+            lwe_dimension: n,
+            lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
+            glwe_noise_log2: written_noise(security::least_noise_log2_for_128(large, torus_bits)),
+            ..shape
+        })
+        .min_by(|a, b| input(a).total_cmp(&input(b)))?;
+    let (bootstrap_gadget, _) = best_gadgets(torus_bits, |bootstrap_gadget| {
+        Figures { bootstrap_gadget, ..figures }.external_product(Transform::F64)
+    })
+    .into_iter()
+    .find(|&(_, noise)| DIRECT_OUTPUT_SQUARED_NORM * figures.lwe_dimension as f64 * noise <= input(&figures))?;
+    let figures = Figures { bootstrap_gadget, ..figures };
+    Some(Derived {
+        literal: literal(&figures, None),
+        operations: bootstrap_operations(figures.lwe_dimension, glwe_dimension, ring_degree, bootstrap_gadget.levels),
+        failure_log2: failure_probability_log2(input(&figures), (-5f64).exp2()),
+    })
+}

@@ -1,0 +1,99 @@
+//! Writes `sets/defaults.toml` from the optimiser's output. A test holds the committed file equal to it.
+
+use std::fmt::Write;
+
+use polyfabric_kernels::RingDegree;
+
+use super::{
+    DIRECT_INPUT_SQUARED_NORM, DIRECT_OUTPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct,
+};
+
+const HEADER: &str = "\
+# Our own sets: 128 bits of security and a failure probability of 2^-64 or 2^-128 of one look-up, by the optimiser.
+# Written by `cargo run --release -p polyfabric-schemes --example derive-sets`; a test holds it equal to that. Do not edit.
+";
+
+/// The text of `sets/defaults.toml`.
+///
+/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`; `polyfabric-direct-t32` is for one level of look-ups without
+/// a key switch. A target that no set meets is left out, and said in a comment with the reason.
+pub fn defaults_toml() -> String {
+    let mut text = HEADER.to_owned();
+    for torus_bits in [32, 64] {
+        for failure in [64, 128] {
+            for message_bits in 1..=6 {
+                let name = format!("polyfabric-{message_bits}-p{failure}-t{torus_bits}");
+                let target = Target { message_bits, failure_log2: -f64::from(failure), torus_bits };
+                match derive(target) {
+                    Ok(derived) => {
+                        let note = format!(
+                            "{message_bits} message bits and padding; one look-up after a key switch and a sum of squared norm {SQUARED_NORM} fails with 2^{:.1}; {:.0} million operations",
+                            derived.failure_log2,
+                            derived.operations / 1e6
+                        );
+                        let target = format!(
+                            "optimiser: {message_bits} message bits, failure 2^-{failure}, {torus_bits}-bit torus"
+                        );
+                        write_set(&mut text, &name, &note, &target, &derived);
+                    }
+                    Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
+                }
+            }
+        }
+    }
+    let direct = RingDegree::new(2048).ok().and_then(|degree| derive_direct(1, degree, 32));
+    if let Some(derived) = direct {
+        let note = format!(
+            "for one level of look-ups without a key switch: inputs under the small key, results under the large; {:.0} million operations",
+            derived.operations / 1e6
+        );
+        let target = format!(
+            "optimiser: least input noise at squared norm {DIRECT_INPUT_SQUARED_NORM}, results summed to squared norm {DIRECT_OUTPUT_SQUARED_NORM}"
+        );
+        write_set(&mut text, "polyfabric-direct-t32", &note, &target, &derived);
+    }
+    text
+}
+
+fn write_set(text: &mut String, name: &str, note: &str, target: &str, derived: &Derived) {
+    let literal = &derived.literal;
+    let gadget = |gadget: polyfabric_kernels::Gadget| {
+        format!("{{ log2_base = {}, levels = {} }}", gadget.log2_base, gadget.levels)
+    };
+    let mut lines = vec![
+        String::new(),
+        "[[set]]".to_owned(),
+        "family = \"default\"".to_owned(),
+        format!("note = \"{note}\""),
+        "[set.parameters]".to_owned(),
+        format!("name = \"{name}\""),
+        format!("torus_bits = {}", literal.torus_bits),
+        format!("lwe_dimension = {}", literal.lwe_dimension),
+        format!("glwe_dimension = {}", literal.glwe_dimension),
+        format!("ring_degree = {}", literal.ring_degree),
+        format!("bootstrap_gadget = {}", gadget(literal.bootstrap_gadget)),
+    ];
+    lines.extend(literal.key_switch_gadget.map(|key_switch| format!("key_switch_gadget = {}", gadget(key_switch))));
+    lines.extend([
+        format!("lwe_noise_log2 = {:?}", literal.lwe_noise_log2),
+        format!("glwe_noise_log2 = {:?}", literal.glwe_noise_log2),
+        "[set.parameters.sources]".to_owned(),
+    ]);
+    let mut source = |field: &str, value: &str| lines.push(format!("{field} = \"{value}\""));
+    source("torus_bits", "choice");
+    for field in ["lwe_dimension", "glwe_dimension", "ring_degree", "bootstrap_gadget"] {
+        source(field, target);
+    }
+    if literal.key_switch_gadget.is_some() {
+        source("key_switch_gadget", target);
+    }
+    source("lwe_noise_log2", "derived: the least for 128 bits at n, security.toml");
+    source(
+        "glwe_noise_log2",
+        "derived: the least for 128 bits at kN, security.toml, and at least 4 units of the torus",
+    );
+    for line in lines {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+    }
+}

@@ -1,0 +1,205 @@
+//! Reading and writing whole files.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use blake3::Hasher;
+use polyfabric_kernels::Torus;
+
+use super::error::{FileError, FormatError};
+use super::payload::Storable;
+use super::{Kind, MAGIC, VERSION, literal};
+
+/// Bytes converted at a time.
+const CHUNK: usize = 1 << 16;
+
+/// Bytes of the checksum.
+const CHECKSUM: u64 = 32;
+
+/// Takes the bytes of a file in order, and hashes them.
+#[doc(hidden)]
+pub struct Sink<'a> {
+    target: &'a mut dyn Write,
+    hasher: Hasher,
+}
+
+impl Sink<'_> {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.hasher.update(bytes);
+        self.target.write_all(bytes)
+    }
+
+    pub(super) fn torus<T: Torus>(&mut self, elements: &[T]) -> std::io::Result<()> {
+        let width = size_of::<T>();
+        let mut buffer = Vec::with_capacity(CHUNK);
+        for chunk in elements.chunks(CHUNK / width) {
+            buffer.clear();
+            chunk.iter().for_each(|element| buffer.extend(&element.to_u64().to_le_bytes()[..width]));
+            self.bytes(&buffer)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the bytes of a file in order, hashes them, and knows how many are left.
+#[doc(hidden)]
+pub struct Reader<'a> {
+    source: &'a mut dyn Read,
+    left: u64,
+    hasher: Hasher,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(source: &'a mut dyn Read, length: u64) -> Self {
+        Self { source, left: length, hasher: Hasher::new() }
+    }
+
+    fn require(&self, what: &'static str, needed: u64) -> Result<(), FormatError> {
+        if needed > self.left {
+            return Err(FormatError::Truncated { what, needed, available: self.left });
+        }
+        Ok(())
+    }
+
+    pub(super) fn bytes(&mut self, what: &'static str, bytes: &mut [u8]) -> Result<(), FormatError> {
+        self.require(what, bytes.len() as u64)?;
+        self.source.read_exact(bytes).map_err(FormatError::io("read the file"))?;
+        self.left -= bytes.len() as u64;
+        self.hasher.update(bytes);
+        Ok(())
+    }
+
+    fn u32(&mut self, what: &'static str) -> Result<u32, FormatError> {
+        let mut bytes = [0; 4];
+        self.bytes(what, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn u64(&mut self, what: &'static str) -> Result<u64, FormatError> {
+        let mut bytes = [0; 8];
+        self.bytes(what, &mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// `count` torus elements; allocates only what the file is known to hold.
+    pub(super) fn torus<T: Torus>(&mut self, what: &'static str, count: usize) -> Result<Vec<T>, FormatError> {
+        let width = size_of::<T>();
+        self.require(what, count as u64 * width as u64)?;
+        let mut elements = Vec::with_capacity(count);
+        let mut buffer = vec![0; CHUNK.min(count * width)];
+        while elements.len() < count {
+            let bytes = &mut buffer[..CHUNK.min((count - elements.len()) * width)];
+            self.bytes(what, bytes)?;
+            elements.extend(bytes.chunks_exact(width).map(|chunk| {
+                let mut word = [0; 8];
+                word[..width].copy_from_slice(chunk);
+                T::from_u64(u64::from_le_bytes(word))
+            }));
+        }
+        Ok(elements)
+    }
+}
+
+/// Writes `content` as a file, whole or not at all.
+///
+/// # Errors
+/// [`FormatError::Io`]; an earlier file of that name is then untouched.
+pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
+    let wrap = |cause| FileError { path: path.to_owned(), cause };
+    let temporary = temporary_beside(path);
+    let written = write_new(content, &temporary)
+        .and_then(|()| fs::rename(&temporary, path).map_err(FormatError::io("move the finished file to its name")));
+    if written.is_err() {
+        // The first failure is the one to report.
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(wrap)
+}
+
+fn temporary_beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn write_new<S: Storable>(content: &S, path: &Path) -> Result<(), FormatError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    if S::KIND == Kind::ClientKey {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let file = options.open(path).map_err(FormatError::io("create the file"))?;
+    let mut buffered = BufWriter::new(file);
+    write_to(content, &mut buffered).map_err(FormatError::io("write the file"))?;
+    let file = buffered.into_inner().map_err(|error| FormatError::io("write the file")(error.into_error()))?;
+    file.sync_all().map_err(FormatError::io("flush the file to the disk"))
+}
+
+/// The bytes of `content`'s file.
+pub(super) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std::io::Result<()> {
+    let block = literal::encode(content.parameters());
+    let mut sink = Sink { target, hasher: Hasher::new() };
+    sink.bytes(&MAGIC)?;
+    sink.bytes(&VERSION.to_le_bytes())?;
+    sink.bytes(&(S::KIND as u32).to_le_bytes())?;
+    sink.bytes(&(block.len() as u32).to_le_bytes())?;
+    sink.bytes(&block)?;
+    sink.bytes(&content.payload_bytes().to_le_bytes())?;
+    content.write_payload(&mut sink)?;
+    let checksum = *sink.hasher.finalize().as_bytes();
+    sink.target.write_all(&checksum)
+}
+
+/// Reads a file of `S`'s kind.
+///
+/// # Errors
+/// [`FormatError`]: another kind, version or program's file, damage, or the operating system's refusal. Nothing is handed out then.
+pub fn load<S: Storable>(path: &Path) -> Result<S, FileError> {
+    let wrap = |cause| FileError { path: path.to_owned(), cause };
+    let mut file = File::open(path).map_err(FormatError::io("open the file")).map_err(wrap)?;
+    let metadata = file.metadata().map_err(FormatError::io("read the file's length")).map_err(wrap)?;
+    read_from(&mut file, metadata.len()).map_err(wrap)
+}
+
+/// Reads the content of a file of `length` bytes.
+pub(super) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Result<S, FormatError> {
+    let mut reader = Reader::new(source, length);
+    let mut magic = [0; 8];
+    reader.bytes("the file's mark", &mut magic)?;
+    if magic != MAGIC {
+        return Err(FormatError::Magic);
+    }
+    let version = reader.u32("the format version")?;
+    if version != VERSION {
+        return Err(FormatError::Version { found: version });
+    }
+    let code = reader.u32("the kind of content")?;
+    let kind = Kind::from_code(code).ok_or(FormatError::UnknownKind(code))?;
+    if kind != S::KIND {
+        return Err(FormatError::Kind { found: kind, expected: S::KIND });
+    }
+    let block_length = reader.u32("the length of the parameter block")?;
+    if block_length > literal::MAX_LENGTH {
+        return Err(FormatError::ParameterBlock("it is longer than any parameter block"));
+    }
+    let mut block = vec![0; block_length as usize];
+    reader.bytes("the parameter block", &mut block)?;
+    let parameters = literal::decode(&block)?;
+    let payload = reader.u64("the length of the content")?;
+    let needed = payload.saturating_add(CHECKSUM);
+    reader.require("the content and its checksum", needed)?;
+    if reader.left > needed {
+        return Err(FormatError::Trailing(reader.left - needed));
+    }
+    let content = S::read_payload(parameters, payload, &mut reader)?;
+    let computed = *reader.hasher.finalize().as_bytes();
+    let mut stored = [0; CHECKSUM as usize];
+    reader.bytes("the checksum", &mut stored)?;
+    if computed != stored {
+        return Err(FormatError::Checksum);
+    }
+    Ok(content)
+}

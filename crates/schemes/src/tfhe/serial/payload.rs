@@ -1,0 +1,300 @@
+//! What each kind of file holds, and how long it must be.
+
+use polyfabric_kernels::Torus;
+use zeroize::Zeroizing;
+
+use super::Kind;
+use super::error::FormatError;
+use super::file::{Reader, Sink};
+use crate::tfhe::client_key::{AnyClientKey, ClientKey};
+use crate::tfhe::dimension::LweDimension;
+use crate::tfhe::glwe::GlweSecretKey;
+use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
+use crate::tfhe::parameters::Parameters;
+use crate::tfhe::random::MaskSeed;
+use crate::tfhe::server_key::{AnyServerKey, CompressedServerKey, ServerKey};
+
+/// Ciphertexts, the key they are under, and its parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ciphertexts<T> {
+    /// The parameter set.
+    pub parameters: Parameters,
+    /// Which key.
+    pub kind: LweKind,
+    /// The ciphertexts; their dimension is that of `kind`.
+    pub batch: LweBatch<T>,
+}
+
+/// Ciphertexts over either torus.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyCiphertexts {
+    /// q = 2^32.
+    Torus32(Ciphertexts<u32>),
+    /// q = 2^64.
+    Torus64(Ciphertexts<u64>),
+}
+
+/// A compressed server key over either torus.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyCompressedServerKey {
+    /// q = 2^32.
+    Torus32(CompressedServerKey<u32>),
+    /// q = 2^64.
+    Torus64(CompressedServerKey<u64>),
+}
+
+/// What can be a file.
+pub trait Storable: Sized {
+    /// The kind written in the file.
+    const KIND: Kind;
+
+    /// The parameter set of the content.
+    fn parameters(&self) -> &Parameters;
+
+    /// Bytes of the payload.
+    #[doc(hidden)]
+    fn payload_bytes(&self) -> u64;
+
+    #[doc(hidden)]
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()>;
+
+    /// Reads a payload of `length` bytes, which the file is known to have.
+    #[doc(hidden)]
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError>;
+}
+
+fn expect_length(what: &'static str, found: u64, expected: u64) -> Result<(), FormatError> {
+    if found == expected { Ok(()) } else { Err(FormatError::Length { what, found, expected }) }
+}
+
+fn torus_bytes(parameters: &Parameters) -> u64 {
+    u64::from(parameters.torus_bits() / 8)
+}
+
+fn secret_bits(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u8>, FormatError> {
+    let mut bits = Zeroizing::new(vec![0; count]);
+    reader.bytes("the secret key", &mut bits)?;
+    if bits.iter().any(|&bit| bit > 1) {
+        return Err(FormatError::Content("a secret key bit is neither 0 nor 1"));
+    }
+    Ok(std::mem::take(&mut *bits))
+}
+
+/// The payload is n + kN bytes, one key bit each.
+impl Storable for AnyClientKey {
+    const KIND: Kind = Kind::ClientKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        client_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        let (small, glwe) = match self {
+            Self::Torus32(key) => (key.lwe(LweKind::Small), key.glwe()),
+            Self::Torus64(key) => (key.lwe(LweKind::Small), key.glwe()),
+        };
+        sink.bytes(small.bits())?;
+        sink.bytes(glwe.bits())
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        expect_length("the client key", length, client_key_bytes(&parameters))?;
+        let small = LweSecretKey::from_bits(secret_bits(reader, parameters.lwe_dimension().get())?);
+        let large = secret_bits(reader, parameters.large_lwe_dimension().get())?;
+        let glwe = GlweSecretKey::from_bits(large, parameters.ring_degree());
+        Ok(if parameters.torus_bits() == 32 {
+            Self::Torus32(ClientKey::from_secrets(parameters, small, glwe))
+        } else {
+            Self::Torus64(ClientKey::from_secrets(parameters, small, glwe))
+        })
+    }
+}
+
+fn client_key_bytes(parameters: &Parameters) -> u64 {
+    (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
+}
+
+/// The payload is the bootstrapping key, then the key-switching key if the set has one.
+impl Storable for AnyServerKey {
+    const KIND: Kind = Kind::ServerKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        server_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        fn write<T: Torus>(key: &ServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            sink.torus(key.bootstrap_key())?;
+            key.key_switch_key().map_or(Ok(()), |key| sink.torus(key))
+        }
+        match self {
+            Self::Torus32(key) => write(key, sink),
+            Self::Torus64(key) => write(key, sink),
+        }
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        fn read<T: Torus>(parameters: Parameters, reader: &mut Reader<'_>) -> Result<ServerKey<T>, FormatError> {
+            let bootstrap_key = reader.torus("the bootstrapping key", parameters.bootstrap_key_len())?;
+            let key_switch_key = parameters
+                .key_switch_key_len()
+                .map(|length| reader.torus("the key-switching key", length))
+                .transpose()?;
+            Ok(ServerKey { parameters, bootstrap_key, key_switch_key })
+        }
+        expect_length("the server key", length, server_key_bytes(&parameters))?;
+        if parameters.torus_bits() == 32 {
+            read(parameters, reader).map(Self::Torus32)
+        } else {
+            read(parameters, reader).map(Self::Torus64)
+        }
+    }
+}
+
+fn server_key_bytes(parameters: &Parameters) -> u64 {
+    let elements = parameters.bootstrap_key_len() + parameters.key_switch_key_len().unwrap_or(0);
+    elements as u64 * torus_bytes(parameters)
+}
+
+/// The payload is the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
+impl Storable for AnyCompressedServerKey {
+    const KIND: Kind = Kind::CompressedServerKey;
+
+    fn parameters(&self) -> &Parameters {
+        match self {
+            Self::Torus32(key) => key.parameters(),
+            Self::Torus64(key) => key.parameters(),
+        }
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        compressed_server_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        fn write<T: Torus>(key: &CompressedServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            sink.bytes(&key.mask_seed.0)?;
+            sink.torus(&key.bootstrap_bodies)?;
+            key.key_switch_bodies.as_ref().map_or(Ok(()), |bodies| sink.torus(bodies))
+        }
+        match self {
+            Self::Torus32(key) => write(key, sink),
+            Self::Torus64(key) => write(key, sink),
+        }
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        fn read<T: Torus>(
+            parameters: Parameters,
+            reader: &mut Reader<'_>,
+        ) -> Result<CompressedServerKey<T>, FormatError> {
+            let mut seed = [0; 32];
+            reader.bytes("the mask seed", &mut seed)?;
+            let (bootstrap, key_switch) = body_lengths(&parameters);
+            let bootstrap_bodies = reader.torus("the bootstrapping bodies", bootstrap)?;
+            let key_switch_bodies =
+                key_switch.map(|length| reader.torus("the key-switching bodies", length)).transpose()?;
+            Ok(CompressedServerKey { parameters, mask_seed: MaskSeed(seed), bootstrap_bodies, key_switch_bodies })
+        }
+        expect_length("the compressed server key", length, compressed_server_key_bytes(&parameters))?;
+        if parameters.torus_bits() == 32 {
+            read(parameters, reader).map(Self::Torus32)
+        } else {
+            read(parameters, reader).map(Self::Torus64)
+        }
+    }
+}
+
+/// Bodies of the bootstrapping and of the key-switching key.
+fn body_lengths(parameters: &Parameters) -> (usize, Option<usize>) {
+    let bootstrap = parameters.bootstrap_key_len() / parameters.glwe_dimension().ciphertext_polynomials();
+    let key_switch = parameters.key_switch_key_len().map(|length| length / parameters.lwe_dimension().ciphertext_len());
+    (bootstrap, key_switch)
+}
+
+fn compressed_server_key_bytes(parameters: &Parameters) -> u64 {
+    let (bootstrap, key_switch) = body_lengths(parameters);
+    32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
+}
+
+/// The payload is which key (0 small, 1 large; one byte), then whole ciphertexts.
+impl Storable for AnyCiphertexts {
+    const KIND: Kind = Kind::Ciphertexts;
+
+    fn parameters(&self) -> &Parameters {
+        match self {
+            Self::Torus32(ciphertexts) => &ciphertexts.parameters,
+            Self::Torus64(ciphertexts) => &ciphertexts.parameters,
+        }
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        let elements = match self {
+            Self::Torus32(ciphertexts) => ciphertexts.batch.data().len(),
+            Self::Torus64(ciphertexts) => ciphertexts.batch.data().len(),
+        };
+        1 + elements as u64 * torus_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        match self {
+            Self::Torus32(ciphertexts) => {
+                sink.bytes(&[kind_code(ciphertexts.kind)])?;
+                sink.torus(ciphertexts.batch.data())
+            }
+            Self::Torus64(ciphertexts) => {
+                sink.bytes(&[kind_code(ciphertexts.kind)])?;
+                sink.torus(ciphertexts.batch.data())
+            }
+        }
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        fn read<T: Torus>(
+            parameters: Parameters,
+            (kind, dimension): (LweKind, LweDimension),
+            elements: usize,
+            reader: &mut Reader<'_>,
+        ) -> Result<Ciphertexts<T>, FormatError> {
+            let batch = LweBatch::from_data(dimension, reader.torus("the ciphertexts", elements)?)
+                .map_err(|_| FormatError::Content("not a whole number of ciphertexts"))?;
+            Ok(Ciphertexts { parameters, kind, batch })
+        }
+        let mut code = [0];
+        if length == 0 {
+            return Err(FormatError::Content("the key's kind is missing"));
+        }
+        reader.bytes("the key's kind", &mut code)?;
+        let (kind, dimension) = match code[0] {
+            0 => (LweKind::Small, parameters.lwe_dimension()),
+            1 => (LweKind::Large, parameters.large_lwe_dimension()),
+            _ => return Err(FormatError::Content("the key's kind is neither 0 nor 1")),
+        };
+        let each = dimension.ciphertext_len() as u64 * torus_bytes(&parameters);
+        if !(length - 1).is_multiple_of(each) {
+            let expected = 1 + (length - 1) / each * each;
+            return Err(FormatError::Length { what: "the batch of ciphertexts", found: length, expected });
+        }
+        let elements = ((length - 1) / torus_bytes(&parameters)) as usize;
+        if parameters.torus_bits() == 32 {
+            read(parameters, (kind, dimension), elements, reader).map(Self::Torus32)
+        } else {
+            read(parameters, (kind, dimension), elements, reader).map(Self::Torus64)
+        }
+    }
+}
+
+fn kind_code(kind: LweKind) -> u8 {
+    match kind {
+        LweKind::Small => 0,
+        LweKind::Large => 1,
+    }
+}

@@ -1,0 +1,219 @@
+//! Does a file come back as it was written, and does damage of any kind end in an error that says what to do, without a panic or a large
+//! allocation?
+
+use std::io::Cursor;
+
+use super::file::{read_from, write_to};
+use super::*;
+use crate::tfhe::{
+    AnyClientKey, AnyServerKey, ClientKey, CompressedServerKey, LweBatch, LweKind, Parameters, ServerKey, sets,
+};
+
+fn bytes<S: Storable>(content: &S) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_to(content, &mut bytes).expect("a vector takes everything");
+    bytes
+}
+
+fn read<S: Storable>(bytes: &[u8]) -> Result<S, FormatError> {
+    read_from(&mut Cursor::new(bytes), bytes.len() as u64)
+}
+
+fn set(name: &str) -> Parameters {
+    sets::parameters(name).expect("a known set")
+}
+
+fn client(name: &str) -> ClientKey<u32> {
+    ClientKey::for_tests(&set(name), 1).expect("a 32-bit set")
+}
+
+fn ciphertexts(kind: LweKind) -> AnyCiphertexts {
+    let client = client("toy-256");
+    let batch = client.encrypt_for_tests(kind, &[1 << 29, 3 << 29, 0], 2);
+    AnyCiphertexts::Torus32(Ciphertexts { parameters: client.parameters().clone(), kind, batch })
+}
+
+/// Recomputes the checksum, as a forger or an unlucky flip might.
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let content = bytes.len() - 32;
+    let checksum = *blake3::hash(&bytes[..content]).as_bytes();
+    bytes[content..].copy_from_slice(&checksum);
+    bytes
+}
+
+/// Offset of the parameter block's first figure after the name, and of the payload length.
+fn offsets(bytes: &[u8]) -> (usize, usize) {
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    (24 + word(20), 20 + word(16))
+}
+
+#[test]
+fn every_kind_comes_back() {
+    let client_32 = client("toy-256");
+    let client_64 = ClientKey::<u64>::for_tests(&set("toy-256-t64"), 1).expect("a 64-bit set");
+    let compressed_32 = CompressedServerKey::for_tests(&client_32, 2);
+    let compressed_64 = CompressedServerKey::for_tests(&client_64, 2);
+
+    let key = AnyClientKey::Torus32(client_32.clone());
+    assert_eq!(read::<AnyClientKey>(&bytes(&key)).expect("reads"), key);
+    let key = AnyClientKey::Torus64(client_64.clone());
+    assert_eq!(read::<AnyClientKey>(&bytes(&key)).expect("reads"), key);
+    let key = AnyServerKey::Torus32(ServerKey::for_tests(&client_32, 2));
+    assert_eq!(read::<AnyServerKey>(&bytes(&key)).expect("reads"), key);
+    let key = AnyServerKey::Torus64(ServerKey::for_tests(&client_64, 2));
+    assert_eq!(read::<AnyServerKey>(&bytes(&key)).expect("reads"), key);
+    let key = AnyCompressedServerKey::Torus32(compressed_32);
+    assert_eq!(read::<AnyCompressedServerKey>(&bytes(&key)).expect("reads"), key);
+    let key = AnyCompressedServerKey::Torus64(compressed_64);
+    assert_eq!(read::<AnyCompressedServerKey>(&bytes(&key)).expect("reads"), key);
+    for kind in [LweKind::Small, LweKind::Large] {
+        let batch = ciphertexts(kind);
+        assert_eq!(read::<AnyCiphertexts>(&bytes(&batch)).expect("reads"), batch);
+    }
+}
+
+#[test]
+fn a_known_set_gets_its_sources_back_and_an_unknown_one_survives() {
+    let key = AnyClientKey::Torus32(client("toy-256"));
+    assert!(!read::<AnyClientKey>(&bytes(&key)).expect("reads").parameters().literal().sources.is_empty());
+    let mut literal = set("toy-256").literal().clone();
+    literal.name = "mine".to_owned();
+    literal.lwe_dimension = 17;
+    literal.key_switch_gadget = None;
+    let parameters = Parameters::check(&literal).expect("fine");
+    let key = AnyClientKey::Torus32(ClientKey::for_tests(&parameters, 1).expect("32 bits"));
+    assert_eq!(read::<AnyClientKey>(&bytes(&key)).expect("reads"), key);
+}
+
+#[test]
+fn every_prefix_is_refused() {
+    let whole = bytes(&ciphertexts(LweKind::Small));
+    for length in 0..whole.len() {
+        let error = read::<AnyCiphertexts>(&whole[..length]).expect_err("a prefix");
+        assert!(matches!(error, FormatError::Truncated { .. }), "{length}: {error}");
+    }
+    let mut longer = whole;
+    longer.push(0);
+    assert!(matches!(read::<AnyCiphertexts>(&longer), Err(FormatError::Trailing(1))));
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let whole = bytes(&ciphertexts(LweKind::Small));
+    for bit in 0..whole.len() * 8 {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(read::<AnyCiphertexts>(&damaged).is_err(), "bit {bit}");
+        // With a matching checksum the rest of the checks stand alone: no panic, whatever they say.
+        let _ = read::<AnyCiphertexts>(&with_checksum(damaged));
+    }
+}
+
+#[test]
+fn random_headers_neither_panic_nor_allocate() {
+    use rand_chacha::rand_core::{RngCore, SeedableRng};
+    let whole = bytes(&ciphertexts(LweKind::Small));
+    let header = offsets(&whole).1 + 8;
+    let mut generator = rand_chacha::ChaCha8Rng::seed_from_u64(7);
+    for _ in 0..20_000 {
+        let mut damaged = whole.clone();
+        for _ in 0..1 + generator.next_u32() % 6 {
+            let at = 12 + generator.next_u32() as usize % (header - 12);
+            damaged[at] = generator.next_u32() as u8;
+        }
+        // Every accepted allocation is bounded by the file, which has 300 bytes: a large one would be noticed as time and memory.
+        let _ = read::<AnyCiphertexts>(&with_checksum(damaged.clone()));
+        damaged[12] = 2;
+        let _ = read::<AnyServerKey>(&with_checksum(damaged));
+    }
+}
+
+#[test]
+fn huge_lengths_are_refused_before_allocation() {
+    let whole = bytes(&ciphertexts(LweKind::Small));
+    let (figures, payload) = offsets(&whole);
+    let mut damaged = whole.clone();
+    damaged[payload..payload + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert!(matches!(read::<AnyCiphertexts>(&damaged), Err(FormatError::Truncated { .. })));
+    // A parameter block that calls for a key of gigabytes, in a file of some hundred bytes.
+    let mut damaged = whole.clone();
+    damaged[12..16].copy_from_slice(&(Kind::ServerKey as u32).to_le_bytes());
+    damaged[figures + 4..figures + 8].copy_from_slice(&2000u32.to_le_bytes());
+    assert!(matches!(read::<AnyServerKey>(&with_checksum(damaged)), Err(FormatError::Length { .. })));
+    // And one that no set may have.
+    let mut damaged = whole;
+    damaged[figures + 4..figures + 8].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(matches!(read::<AnyCiphertexts>(&with_checksum(damaged)), Err(FormatError::Parameters(_))));
+}
+
+#[test]
+fn secret_bits_are_bits() {
+    let mut whole = bytes(&AnyClientKey::Torus32(client("toy-256")));
+    let payload = offsets(&whole).1 + 8;
+    whole[payload] = 2;
+    assert!(matches!(read::<AnyClientKey>(&with_checksum(whole)), Err(FormatError::Content(_))));
+}
+
+#[test]
+fn messages_name_cause_values_and_remedy() {
+    let whole = bytes(&ciphertexts(LweKind::Small));
+    let message = |damaged: &[u8]| read::<AnyCiphertexts>(damaged).expect_err("damaged").to_string();
+    assert_eq!(
+        message(&whole[..100]),
+        "the file has 9 bytes left where the content and its checksum takes 237; it was cut off, bring a fresh copy"
+    );
+    assert_eq!(
+        message(b"PK\x03\x04 something else entirely"),
+        "this is no Polyfabric file (it does not start with PLYFTFHE); check the path"
+    );
+    let mut other = whole.clone();
+    other[8] = 9;
+    assert_eq!(
+        message(&other),
+        "format version 9, but this Polyfabric reads version 1 only; write the file again with this version, or read it with the one that wrote it"
+    );
+    let mut other = whole.clone();
+    *other.last_mut().expect("not empty") ^= 1;
+    assert_eq!(message(&other), "the checksum does not match: the content was damaged; bring a fresh copy");
+    assert_eq!(
+        read::<AnyClientKey>(&whole).expect_err("another kind").to_string(),
+        "this file holds ciphertexts, not a client key; give the other file"
+    );
+}
+
+#[test]
+fn saving_is_whole_or_not_at_all() {
+    let directory = std::env::temp_dir().join(format!("polyfabric-serial-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a temporary directory");
+    let path = directory.join("client.key");
+    let key = AnyClientKey::Torus32(client("toy-256"));
+    save(&key, &path).expect("saves");
+    save(&key, &path).expect("replaces");
+    assert_eq!(load::<AnyClientKey>(&path).expect("loads"), key);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&path).expect("exists").permissions().mode() & 0o777, 0o600);
+    }
+    // A directory cannot be replaced by a file: the failure leaves nothing behind.
+    let error = save(&key, &directory).expect_err("a directory").to_string();
+    assert!(error.contains("cannot move the finished file to its name"), "{error}");
+    let left: Vec<_> = std::fs::read_dir(directory.parent().expect("has one"))
+        .expect("readable")
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("polyfabric-serial") && name.ends_with(".part"))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+    let missing = load::<AnyClientKey>(&directory.join("absent")).expect_err("absent").to_string();
+    assert!(missing.contains("absent: cannot open the file"), "{missing}");
+    std::fs::remove_dir_all(&directory).expect("removable");
+}
+
+#[test]
+fn an_empty_batch_is_a_batch() {
+    let parameters = set("toy-256");
+    let batch = LweBatch::zeros(parameters.lwe_dimension(), 0);
+    let empty = AnyCiphertexts::Torus32(Ciphertexts { parameters, kind: LweKind::Small, batch });
+    assert_eq!(read::<AnyCiphertexts>(&bytes(&empty)).expect("reads"), empty);
+}
