@@ -5,6 +5,7 @@
 pub mod aligned;
 pub mod decompose;
 pub mod fft;
+pub mod fixed;
 pub mod key_switch;
 pub mod modulus_switch;
 pub mod negacyclic;

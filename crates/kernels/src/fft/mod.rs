@@ -37,6 +37,7 @@ mod passes;
 mod plan;
 
 pub use bound::{error_bound, error_deviation};
+pub(crate) use plan::twiddle as node_twiddle;
 
 use crate::decompose::{DigitField, Gadget};
 use crate::ring::RingDegree;

@@ -37,7 +37,7 @@ pub(super) struct Plan {
 }
 
 /// w of node `index` of depth `depth`: (real, imaginary).
-pub(super) fn twiddle(depth: u32, index: usize) -> (f64, f64) {
+pub(crate) fn twiddle(depth: u32, index: usize) -> (f64, f64) {
     let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - depth) };
     // The angle is (4 · rev + 1)/2^(s + 2) · π, in [0, π): reduced exactly, in integers, to at most
     // π/4 so that the argument's rounding stays under 2^-53.

@@ -1,0 +1,154 @@
+//! Folded negacyclic FFT in fixed point, bit for bit as a machine of given widths computes it.
+//!
+//! The transform is that of [`crate::fft`]: N coefficients folded into M = N/2 complex points, then
+//! log2 M radix-2 stages in which the twist is part of the twiddle factors. Every number is an integer
+//! times a power of two that [`FixedFftSpec`] fixes in advance (a static block exponent). One stage
+//! - multiplies by a twiddle factor of [`FixedFftSpec::twiddle_bits`] and rounds to the data's last bit,
+//! - adds and subtracts,
+//! - shifts right by the stage's `shift`, rounding as [`FixedFftSpec::rounding`] says,
+//! - and saturates each part to the stage's `width`, symmetrically, counting every saturation.
+//!
+//! An inverse stage adds, shifts and saturates first, and multiplies afterwards. A product of two
+//! spectra is exact, then shifted, rounded, added to the accumulator and saturated.
+//!
+//! Calls return how many values saturated; a schedule for which that is not 0 is wrong for its data.
+
+mod arithmetic;
+mod spec;
+
+pub use spec::{AccumulatorSpec, FixedFftSpec, FixedSpecError, FixedWidths, RangeRule, Rounding, Stage, TransformSpec};
+
+use crate::ring::RingDegree;
+use crate::torus::Torus;
+use arithmetic::{Engine, Round};
+
+/// The M complex points of one polynomial, in the transform's own order, as scaled integers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixedSpectrum {
+    re: Vec<i64>,
+    im: Vec<i64>,
+}
+
+impl FixedSpectrum {
+    /// Zeros for a ring of `degree`: N/2 points.
+    pub fn zeros(degree: RingDegree) -> Self {
+        Self { re: vec![0; degree.get() / 2], im: vec![0; degree.get() / 2] }
+    }
+
+    /// Sets every point to zero.
+    pub fn clear(&mut self) {
+        self.re.fill(0);
+        self.im.fill(0);
+    }
+
+    /// Real parts.
+    pub fn re(&self) -> &[i64] {
+        &self.re
+    }
+
+    /// Imaginary parts.
+    pub fn im(&self) -> &[i64] {
+        &self.im
+    }
+}
+
+/// A fixed-point transform: a checked specification with its tables.
+#[derive(Clone, Debug)]
+pub struct FixedFft {
+    spec: FixedFftSpec,
+    engine: Engine,
+}
+
+impl FixedFft {
+    /// Checks `spec` and makes the tables.
+    ///
+    /// # Errors
+    /// [`FixedSpecError`] names the first figure of `spec` that cannot be.
+    pub fn new(spec: FixedFftSpec) -> Result<Self, FixedSpecError> {
+        spec.check()?;
+        let engine = Engine::new(spec.ring_degree.get() / 2, spec.twiddle_bits);
+        Ok(Self { spec, engine })
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &FixedFftSpec {
+        &self.spec
+    }
+
+    /// Spectrum of N digits. Returns the number of saturations.
+    #[must_use = "a saturated value makes the result wrong"]
+    pub fn forward_digits(&self, digits: &[i32], spectrum: &mut FixedSpectrum) -> u64 {
+        self.forward(&self.spec.digits, digits.iter().map(|&d| i64::from(d)), spectrum)
+    }
+
+    /// Spectrum of N torus elements, each as its representative in [-q/2, q/2). Returns the number of saturations.
+    #[must_use = "a saturated value makes the result wrong"]
+    pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut FixedSpectrum) -> u64 {
+        self.forward(&self.spec.key, polynomial.iter().map(|x| x.to_i64()), spectrum)
+    }
+
+    fn forward(
+        &self,
+        transform: &TransformSpec,
+        coefficients: impl ExactSizeIterator<Item = i64>,
+        spectrum: &mut FixedSpectrum,
+    ) -> u64 {
+        assert_eq!(coefficients.len(), self.spec.ring_degree.get(), "N coefficients");
+        let limit = transform.input_limit();
+        let (left, right) = transform.load_shifts();
+        let round = Round::new(right, self.spec.rounding);
+        let mut saturations = 0;
+        let points = spectrum.re.len();
+        for (c, value) in coefficients.enumerate() {
+            // Saturation is decided on the wide value, which a left shift cannot overflow.
+            let scaled = round.wide(i128::from(value) << left);
+            let kept = scaled.clamp(-i128::from(limit), i128::from(limit));
+            saturations += u64::from(kept != scaled);
+            let part = if c < points { &mut spectrum.re } else { &mut spectrum.im };
+            part[c & (points - 1)] = kept as i64;
+        }
+        saturations + self.engine.forward(transform, self.spec.rounding, &mut spectrum.re, &mut spectrum.im)
+    }
+
+    /// `accumulator` += digits · key, pointwise. Returns the number of saturations.
+    #[must_use = "a saturated value makes the result wrong"]
+    pub fn multiply_accumulate(
+        &self,
+        accumulator: &mut FixedSpectrum,
+        digits: &FixedSpectrum,
+        key: &FixedSpectrum,
+    ) -> u64 {
+        let narrow = self.spec.digits.output_width() <= 32
+            && self.spec.key.output_width() <= 32
+            && self.spec.accumulator.shift <= arithmetic::NARROW_SHIFT;
+        arithmetic::multiply_accumulate(
+            narrow,
+            self.spec.accumulator,
+            self.spec.rounding,
+            (&mut accumulator.re, &mut accumulator.im),
+            (&digits.re, &digits.im),
+            (&key.re, &key.im),
+        )
+    }
+
+    /// Adds the polynomial of an accumulated product, mod q, to `polynomial`. Spends `accumulator`.
+    /// Returns the number of saturations.
+    #[must_use = "a saturated value makes the result wrong"]
+    pub fn inverse_add_torus<T: Torus>(&self, accumulator: &mut FixedSpectrum, polynomial: &mut [T]) -> u64 {
+        assert_eq!(polynomial.len(), self.spec.ring_degree.get(), "N coefficients");
+        let FixedSpectrum { re, im } = accumulator;
+        let saturations = self.engine.inverse(&self.spec.inverse, self.spec.rounding, re, im);
+        let exponent = self.spec.result_exponent();
+        let (left, right) = (exponent.max(0) as u32, (-exponent).max(0) as u32);
+        let round = Round::new(right, self.spec.rounding);
+        for (out, value) in polynomial.iter_mut().zip(re.iter().chain(im.iter())) {
+            // Bits past the word are multiples of q.
+            let integer = round.narrow(*value).checked_shl(left).unwrap_or(0);
+            *out = out.wrapping_add(T::from_u64(integer as u64));
+        }
+        saturations
+    }
+}
+
+#[cfg(test)]
+mod tests;

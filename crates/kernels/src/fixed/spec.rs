@@ -1,0 +1,502 @@
+//! Widths and scaling of a fixed-point external product, and how they are chosen.
+
+use super::arithmetic::limit;
+use crate::decompose::Gadget;
+use crate::ring::RingDegree;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// What happens to the bits that a right shift drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounding {
+    /// Towards minus infinity: the bits are cut off.
+    Truncate,
+    /// To the nearest, halves up: biased by 2^-(s+1) units of the last bit after a shift by s.
+    HalfUp,
+    /// To the nearest, halves to the even neighbour: unbiased.
+    HalfEven,
+}
+
+/// One radix-2 stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stage {
+    /// Bits of each part of the stage's results, sign included.
+    pub width: u32,
+    /// Right shift of the stage's sums.
+    pub shift: u32,
+}
+
+/// One transform. A stored number s stands for s · 2^E, E its block exponent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TransformSpec {
+    /// Left shift of the input (right if negative): the block exponent starts at −`load_shift`. Forward only, 0 in
+    /// an inverse transform.
+    pub load_shift: i32,
+    /// Bits of each part of the loaded input, sign included.
+    pub input_width: u32,
+    /// log2 M stages, in the order of execution.
+    pub stages: Vec<Stage>,
+}
+
+/// The accumulator of the pointwise products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AccumulatorSpec {
+    /// Bits of each part, sign included.
+    pub width: u32,
+    /// Right shift of each product before it is added.
+    pub shift: u32,
+}
+
+/// Everything that fixes the bits of an external product in fixed point.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FixedFftSpec {
+    /// N.
+    pub ring_degree: RingDegree,
+    /// Bits of each part of a twiddle factor: sign, one integer bit, fraction.
+    pub twiddle_bits: u32,
+    /// Of every right shift.
+    pub rounding: Rounding,
+    /// The forward transform of digit polynomials.
+    pub digits: TransformSpec,
+    /// The forward transform of key polynomials.
+    pub key: TransformSpec,
+    /// The pointwise products.
+    pub accumulator: AccumulatorSpec,
+    /// The inverse transform.
+    pub inverse: TransformSpec,
+}
+
+/// The widths that a machine has, in bits of each part of a complex number, sign included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FixedWidths {
+    /// Digit spectra, at every stage.
+    pub digits: u32,
+    /// Key spectra, at every stage.
+    pub key: u32,
+    /// Accumulated products.
+    pub accumulator: u32,
+    /// The inverse transform, at every stage.
+    pub inverse: u32,
+    /// Twiddle factors.
+    pub twiddle: u32,
+}
+
+impl FixedWidths {
+    /// `bits` everywhere.
+    pub const fn uniform(bits: u32) -> Self {
+        Self { digits: bits, key: bits, accumulator: bits, inverse: bits, twiddle: bits }
+    }
+}
+
+/// How large an intermediate value is taken to be when its most significant bit is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RangeRule {
+    /// As large as any input can make it: no saturation, ever.
+    WorstCase,
+    /// FPT, section 4.1, equations (7) and (8): Gaussian by the central limit theorem, with the standard
+    /// deviation that uniform digits and a uniform key give, beyond the range with the stated
+    /// probability. Digit spectra still get their worst case (3 to 5 bits that they can spare): the first steps
+    /// of a blind rotation decompose a test polynomial, which is not random.
+    OverflowProbability {
+        /// log2 of the probability that one value overflows; FPT takes −64.
+        log2: f64,
+        /// Largest |X^a v − v| / q of the test polynomials: 1/4 for the sign function to ±1/8. The accumulator gets
+        /// the range that such a first step may need. 0 ignores first steps, as FPT's formula does.
+        first_step: f64,
+    },
+}
+
+/// Why a fixed-point specification cannot be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum FixedSpecError {
+    /// The vectorised stages need 16 points.
+    #[error("a fixed-point transform needs a ring degree of at least 32, not {0}")]
+    Degree(usize),
+    /// A width is out of range.
+    #[error("{what}: a width of {width} bits is outside {least} to {most}")]
+    Width {
+        /// Of what.
+        what: &'static str,
+        /// As written.
+        width: u32,
+        /// Smallest width supported.
+        least: u32,
+        /// Largest width supported.
+        most: u32,
+    },
+    /// The stage list does not fit the ring.
+    #[error("{what}: {found} stages given, but a ring degree of {degree} takes {expected}")]
+    Stages {
+        /// Which transform.
+        what: &'static str,
+        /// As written.
+        found: usize,
+        /// log2 of half the degree.
+        expected: usize,
+        /// N.
+        degree: usize,
+    },
+    /// A shift is out of range.
+    #[error("{what}: a shift by {shift} bits is outside {least} to {most}")]
+    Shift {
+        /// Of what.
+        what: &'static str,
+        /// As written, or as it follows.
+        shift: i64,
+        /// Smallest shift supported.
+        least: i64,
+        /// Largest shift supported.
+        most: i64,
+    },
+}
+
+/// Widest data that the 64-bit arithmetic of a stage holds with its guard bits.
+const WIDEST: u32 = 60;
+
+/// Fraction bits of a twiddle factor: all but the sign and one integer bit, which 1 needs.
+pub(super) const fn twiddle_fraction_bits(twiddle_bits: u32) -> u32 {
+    twiddle_bits - 2
+}
+
+fn check_width(what: &'static str, width: u32, most: u32) -> Result<(), FixedSpecError> {
+    let least = 3;
+    if (least..=most).contains(&width) { Ok(()) } else { Err(FixedSpecError::Width { what, width, least, most }) }
+}
+
+fn check_shift(what: &'static str, shift: i64, least: i64, most: i64) -> Result<(), FixedSpecError> {
+    if (least..=most).contains(&shift) { Ok(()) } else { Err(FixedSpecError::Shift { what, shift, least, most }) }
+}
+
+impl TransformSpec {
+    /// The block exponent of the results.
+    pub fn exponent(&self) -> i32 {
+        self.stages.iter().map(|s| s.shift as i32).sum::<i32>() - self.load_shift
+    }
+
+    /// Bits of each part of the results.
+    pub fn output_width(&self) -> u32 {
+        self.stages.last().map_or(self.input_width, |s| s.width)
+    }
+
+    pub(super) fn input_limit(&self) -> i64 {
+        limit(self.input_width)
+    }
+
+    /// (left, right) shift of the input, one of them 0.
+    pub(super) fn load_shifts(&self) -> (u32, u32) {
+        (self.load_shift.max(0) as u32, (-self.load_shift).max(0) as u32)
+    }
+
+    fn check(&self, what: &'static str, degree: RingDegree) -> Result<(), FixedSpecError> {
+        let expected = degree.log2() as usize - 1;
+        if self.stages.len() != expected {
+            let found = self.stages.len();
+            return Err(FixedSpecError::Stages { what, found, expected, degree: degree.get() });
+        }
+        check_width(what, self.input_width, WIDEST)?;
+        check_shift(what, self.load_shift.into(), -62, 62)?;
+        for stage in &self.stages {
+            check_width(what, stage.width, WIDEST)?;
+            check_shift(what, stage.shift.into(), 0, 62)?;
+        }
+        Ok(())
+    }
+
+    /// Stages that hold a magnitude of 2^`needs[j]` before stage j (the last: after all) in `width` bits, starting
+    /// at block exponent `start`, or as low as the width allows.
+    fn scheduled(needs: &[f64], width: u32, start: Option<i32>) -> Self {
+        // The smallest exponent at which 2^need is inside ±(2^(width−1) − 1), rounding errors included.
+        let fitting = |need: f64| (need + 1e-5 - f64::from(width - 1)).ceil() as i32;
+        let first = start.unwrap_or_else(|| fitting(needs[0]));
+        let mut exponent = first;
+        let stages = needs[1..]
+            .iter()
+            .map(|&need| {
+                let next = exponent.max(fitting(need));
+                let shift = (next - exponent) as u32;
+                exponent = next;
+                Stage { width, shift }
+            })
+            .collect();
+        Self { load_shift: -first, input_width: width, stages }
+    }
+}
+
+impl FixedFftSpec {
+    /// The scaling schedule for external products of (k + 1) · l rows on a torus of `torus_bits` bits: every
+    /// block exponent is the smallest at which the range that `rule` states fits the width.
+    ///
+    /// Ranges, with σ_X² = M β²/12 and σ_G² = M q²/12 for each part of a digit and a key spectrum after log2 M
+    /// stages (2^−(m−j) of it after j), R rows and z the Gaussian quantile of the rule:
+    /// digits √2 (β/2) 2^j; key z σ_G; accumulator the larger of z √(2R) σ_X σ_G and, for a first step of
+    /// amplitude a, z σ_G · a β 2N/π (the largest sum Σ ±a β cos); inverse stages √2 more each.
+    /// In the worst case: √2 (q/2) 2^j for the key, and the product of both bounds times R, doubled by every inverse stage.
+    pub fn for_external_product(
+        ring_degree: RingDegree,
+        gadget: Gadget,
+        glwe_dimension: usize,
+        torus_bits: u32,
+        widths: FixedWidths,
+        rounding: Rounding,
+        rule: RangeRule,
+    ) -> Self {
+        let levels = ring_degree.log2() - 1;
+        let steps = |f: &dyn Fn(f64) -> f64| (0..=levels).map(|j| f(f64::from(j))).collect::<Vec<f64>>();
+        let rows = ((glwe_dimension + 1) as f64 * f64::from(gadget.levels)).log2();
+        let log2_points = f64::from(levels);
+        let (log2_base, torus) = (f64::from(gadget.log2_base), f64::from(torus_bits));
+        // Before the first stage a part is one coefficient; afterwards it is a part of a sum of 2^j points of √2 times that.
+        let worst = |largest: f64, j: f64| if j == 0.0 { largest } else { largest + 0.5 + j };
+        let log2_deviation = -0.5 * 12f64.log2();
+        let digit_needs = steps(&|j| worst(log2_base - 1.0, j));
+        let key_worst = steps(&|j| worst(torus - 1.0, j));
+        let (key_needs, accumulator_need, growth) = match rule {
+            RangeRule::WorstCase => {
+                let last = digit_needs[levels as usize] + key_worst[levels as usize];
+                (key_worst, last + rows, 1.0)
+            }
+            RangeRule::OverflowProbability { log2, first_step } => {
+                let quantile = gaussian_quantile(log2).log2();
+                let key_deviation = |j: f64| torus + log2_deviation + 0.5 * j;
+                let needs: Vec<f64> = key_worst
+                    .iter()
+                    .enumerate()
+                    .map(|(j, &worst)| worst.min(quantile + key_deviation(j as f64)))
+                    .collect();
+                let random = quantile
+                    + 0.5 * (rows + 1.0)
+                    + log2_base
+                    + log2_deviation
+                    + 0.5 * log2_points
+                    + key_deviation(log2_points);
+                let first = quantile
+                    + key_deviation(log2_points)
+                    + (first_step * 2.0 * ring_degree.get() as f64 / std::f64::consts::PI).log2()
+                    + log2_base;
+                (needs, random.max(first), 0.5)
+            }
+        };
+        let digits = TransformSpec::scheduled(&digit_needs, widths.digits, None);
+        let key = TransformSpec::scheduled(&key_needs, widths.key, None);
+        let product = digits.exponent() + key.exponent();
+        let exponent = product.max((accumulator_need + 1e-5 - f64::from(widths.accumulator - 1)).ceil() as i32);
+        let accumulator = AccumulatorSpec { width: widths.accumulator, shift: (exponent - product) as u32 };
+        // A first step's larger spectrum does not grow further: its energy is in a few points.
+        let random_need = match rule {
+            RangeRule::WorstCase => accumulator_need,
+            RangeRule::OverflowProbability { log2, .. } => {
+                gaussian_quantile(log2).log2()
+                    + 0.5 * (rows + 1.0)
+                    + log2_base
+                    + torus
+                    + 2.0 * log2_deviation
+                    + log2_points
+            }
+        };
+        let inverse_needs = steps(&|j| accumulator_need.max(random_need + growth * j));
+        let mut inverse = TransformSpec::scheduled(&inverse_needs, widths.inverse, Some(exponent));
+        inverse.load_shift = 0;
+        inverse.input_width = widths.accumulator;
+        Self { ring_degree, twiddle_bits: widths.twiddle, rounding, digits, key, accumulator, inverse }
+    }
+
+    /// log2 of what one unit of the inverse transform's output is worth, in units of 1/q: the torus element is the
+    /// output shifted left by it (right if negative). The transform's own factor M is in it.
+    pub fn result_exponent(&self) -> i32 {
+        self.accumulator_exponent() + self.inverse.exponent() - (self.ring_degree.log2() as i32 - 1)
+    }
+
+    /// The block exponent of the accumulator.
+    pub fn accumulator_exponent(&self) -> i32 {
+        self.digits.exponent() + self.key.exponent() + self.accumulator.shift as i32
+    }
+
+    pub(super) fn check(&self) -> Result<(), FixedSpecError> {
+        if self.ring_degree.get() < 32 {
+            return Err(FixedSpecError::Degree(self.ring_degree.get()));
+        }
+        check_width("twiddle factors", self.twiddle_bits, 52)?;
+        self.digits.check("digit transform", self.ring_degree)?;
+        self.key.check("key transform", self.ring_degree)?;
+        self.inverse.check("inverse transform", self.ring_degree)?;
+        check_shift("inverse transform, load", self.inverse.load_shift.into(), 0, 0)?;
+        check_width("accumulator", self.accumulator.width, WIDEST)?;
+        check_shift("accumulator", self.accumulator.shift.into(), 0, 62)?;
+        check_shift("result", self.result_exponent().into(), -62, 126)
+    }
+
+    /// Model of the standard deviation of one external product's error over the coefficients, in units of 1/q, for
+    /// uniform digits of `gadget` and a uniform key of `torus_bits` bits, no saturation.
+    ///
+    /// A right shift that leaves block exponent E errs by [`Dropped`] times 4^E. An error at one stage
+    /// doubles in energy at each later stage, and so does a bias on average over the points, while its mean stays and meets the next
+    /// stage's bias coherently. A twiddle factor of f fraction
+    /// bits errs by 4^-f/12 in each part, times the energy that it multiplies. Every point of the two spectra's errors
+    /// meets the other's energy; the inverse, divided by M, leaves 1/M of the energy of one point.
+    pub fn error_deviation(&self, gadget: Gadget, rows: usize, torus_bits: u32) -> f64 {
+        let points = self.ring_degree.get() as f64 / 2.0;
+        let digit_variance = 4f64.powi(gadget.log2_base as i32) / 12.0;
+        let key_variance = 4f64.powi(torus_bits as i32) / 12.0;
+        let digit_error = self.forward_error(&self.digits, digit_variance);
+        let key_error = self.forward_error(&self.key, key_variance);
+        let (digit_energy, key_energy) = (digit_variance * points, key_variance * points);
+        let rows = rows as f64;
+        let mut error = Error { energy: rows * 2.0 * (digit_error * key_energy + digit_energy * key_error), mean: 0.0 };
+        let mut exponent = self.accumulator_exponent();
+        for _ in 0..rows as usize {
+            error.shift(self.dropped(self.accumulator.shift), exponent);
+        }
+        let mut energy = 2.0 * rows * digit_energy * key_energy;
+        for stage in &self.inverse.stages {
+            exponent += stage.shift as i32;
+            energy *= 2.0;
+            error.energy *= 2.0;
+            error.shift(self.dropped(stage.shift), exponent);
+            // Half of the outputs pass through a product.
+            error.energy += 0.5 * (self.product_energy(exponent) + self.twiddle_energy(energy));
+        }
+        let output = exponent - points.log2() as i32;
+        error.energy /= points * points;
+        error.shift(self.dropped((-output).max(0) as u32), 0);
+        error.energy.sqrt()
+    }
+
+    /// Error energy of each part of a forward transform of parts of variance `variance`.
+    fn forward_error(&self, transform: &TransformSpec, variance: f64) -> f64 {
+        let mut exponent = -transform.load_shift;
+        let mut error = Error { energy: 0.0, mean: 0.0 };
+        error.shift(self.dropped(exponent.max(0) as u32), exponent);
+        let mut energy = variance;
+        for stage in &transform.stages {
+            error.energy = 2.0 * error.energy + self.product_energy(exponent) + self.twiddle_energy(energy);
+            exponent += stage.shift as i32;
+            error.shift(self.dropped(stage.shift), exponent);
+            energy *= 2.0;
+        }
+        error.energy
+    }
+
+    /// What a right shift by `shift` bits does to a number whose dropped bits are uniform.
+    fn dropped(&self, shift: u32) -> Dropped {
+        let unit = 2f64.powi(-(shift as i32));
+        match self.rounding {
+            Rounding::Truncate => Dropped { variance: (1.0 - unit * unit) / 12.0, mean: -(1.0 - unit) / 2.0 },
+            Rounding::HalfUp => {
+                Dropped { variance: (1.0 - unit * unit) / 12.0, mean: if shift == 0 { 0.0 } else { unit / 2.0 } }
+            }
+            Rounding::HalfEven => {
+                Dropped { variance: if shift == 0 { 0.0 } else { (1.0 + 2.0 * unit * unit) / 12.0 }, mean: 0.0 }
+            }
+        }
+    }
+
+    /// Error energy of the rounding of a product: its bias has both signs in a butterfly's two results.
+    fn product_energy(&self, exponent: i32) -> f64 {
+        let Dropped { variance, mean } = self.dropped(twiddle_fraction_bits(self.twiddle_bits));
+        (variance + mean * mean) * 4f64.powi(exponent)
+    }
+
+    /// Error energy of a product of a quantised twiddle factor and a complex number of part variance `energy`.
+    fn twiddle_energy(&self, energy: f64) -> f64 {
+        2.0 * energy * 4f64.powi(-(twiddle_fraction_bits(self.twiddle_bits) as i32)) / 12.0
+    }
+}
+
+/// Error of a right shift, in units of the last bit kept.
+#[derive(Clone, Copy)]
+struct Dropped {
+    variance: f64,
+    mean: f64,
+}
+
+/// Error of each part of a point: mean square over the points, and mean.
+struct Error {
+    energy: f64,
+    mean: f64,
+}
+
+impl Error {
+    fn shift(&mut self, dropped: Dropped, exponent: i32) {
+        let unit = 2f64.powi(exponent);
+        let mean = dropped.mean * unit;
+        self.energy += dropped.variance * unit * unit + mean * mean + 2.0 * self.mean * mean;
+        self.mean += mean;
+    }
+}
+
+/// z with P(|χ| > z σ) = 2^`log2` for a Gaussian χ: bisection on the tail's asymptotic series.
+fn gaussian_quantile(log2: f64) -> f64 {
+    let tail = |z: f64| {
+        let square = z * z;
+        -square / 2.0 * std::f64::consts::LOG2_E - z.log2()
+            + 0.5 * std::f64::consts::FRAC_2_PI.log2()
+            + (1.0 - 1.0 / square + 3.0 / (square * square)).log2()
+    };
+    let (mut low, mut high) = (1.0, 60.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if tail(middle) > log2 { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the chosen exponents the smallest that the stated ranges allow?
+    use super::*;
+
+    #[test]
+    fn the_quantile_of_fpt_is_nine_and_a_bit() {
+        // erfc(9.1/√2) = 9.0e-20; 2^-64 = 5.4e-20.
+        assert!((gaussian_quantile(-64.0) - 9.155).abs() < 0.02, "{}", gaussian_quantile(-64.0));
+    }
+
+    #[test]
+    fn worst_case_shifts_once_a_stage_and_loads_to_the_top() {
+        let degree = RingDegree::new(1024).unwrap();
+        let gadget = Gadget { log2_base: 10, levels: 2 };
+        let spec = FixedFftSpec::for_external_product(
+            degree,
+            gadget,
+            1,
+            32,
+            FixedWidths::uniform(32),
+            Rounding::HalfEven,
+            RangeRule::WorstCase,
+        );
+        // -512 · 2^21 is the largest power of two inside ±(2^31 − 1).
+        assert_eq!(spec.digits.load_shift, 21);
+        assert!(spec.digits.stages[1..].iter().all(|s| s.shift == 1));
+        assert_eq!(spec.inverse.stages.iter().map(|s| s.shift).sum::<u32>(), 9);
+    }
+
+    #[test]
+    fn impossible_figures_are_named() {
+        let degree = RingDegree::new(256).unwrap();
+        let gadget = Gadget { log2_base: 8, levels: 2 };
+        let good = FixedFftSpec::for_external_product(
+            degree,
+            gadget,
+            1,
+            32,
+            FixedWidths::uniform(32),
+            Rounding::HalfEven,
+            RangeRule::OverflowProbability { log2: -64.0, first_step: 0.25 },
+        );
+        assert_eq!(good.check(), Ok(()));
+        let mut spec = good.clone();
+        spec.twiddle_bits = 99;
+        assert_eq!(spec.check().unwrap_err().to_string(), "twiddle factors: a width of 99 bits is outside 3 to 52");
+        let mut spec = good.clone();
+        spec.key.stages.pop();
+        assert_eq!(
+            spec.check().unwrap_err().to_string(),
+            "key transform: 6 stages given, but a ring degree of 256 takes 7"
+        );
+        let mut spec = good;
+        spec.accumulator.shift = 70;
+        assert!(spec.check().unwrap_err().to_string().contains("a shift by 70 bits"));
+    }
+}
