@@ -1,0 +1,660 @@
+//! The schedule: what every unit, memory and channel of a machine does in every cycle.
+//!
+//! A schedule is a tree. Leaves are [`Event`]s: one operation on one unit (or one transfer on one channel), which starts at
+//! a cycle, occupies the unit for some cycles, and reads and writes values at places of memories. Inner nodes are
+//! [`Repeat`]s: a body that starts again every `period` cycles with its ciphertext and iteration numbers moved on. Rounds may
+//! overlap (a body may be longer than its period), repeats nest, and items around a repeat may overlap it in time; so a
+//! software-pipelined loop of millions of look-ups is a handful of items.
+//!
+//! Time. Cycles are counted from 0. Every `start` is relative to the start of the round of the enclosing repeat (or to
+//! cycle 0 at the top). A unit is occupied in `start .. start + occupancy`.
+//!
+//! Streaming. An [`Access`] moves its place's elements evenly from cycle `start + first` to cycle `start + last`, both
+//! included. An element may be read in any cycle after the one in which it was written, and overwritten in or after the
+//! cycle in which it was last read. [`Order::Any`] says that elements move in an order unknown to the other side (a rotated
+//! read, for example): then the whole value must be there before the first read, and stays until after the last.
+//!
+//! Values are named ([`Value`]), so the checker knows not only that a place was written but that it holds what the event
+//! means to read. Places do not move from round to round: a body that alternates between two buffers is two rounds long.
+
+/// Index of a unit or channel in [`Resources`]: units first, in their order, then channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Resource(pub u32);
+
+/// Index of a memory in [`Resources::memories`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemoryId(pub u16);
+
+/// Index of an operation kind in [`Resources::kinds`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KindId(pub u16);
+
+/// Index of a value class in [`Resources::value_classes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId(pub u16);
+
+/// What a consumer that has to wait for this producer is waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WaitCategory {
+    /// The producer is part of the same pipeline: its latency is the consumer's wait.
+    Pipeline,
+    /// The producer is the general vector unit.
+    VectorUnit,
+}
+
+/// One functional unit: it takes up one operation at a time and is free again after the occupancy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// Unique name, for example `xpu0.fft1`.
+    pub name: String,
+    /// Class: units of one class are interchangeable in statistics, for example `fft`.
+    pub class: String,
+    /// What others wait for when they wait for this unit.
+    pub wait: WaitCategory,
+}
+
+/// A path to off-chip memory, or any other link of a fixed bandwidth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Unique name, for example `hbm.xpu`.
+    pub name: String,
+    /// Class in statistics.
+    pub class: String,
+    /// Bandwidth, bytes a cycle.
+    pub bytes_per_cycle: f64,
+}
+
+/// How a memory is addressed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MemoryKind {
+    /// By byte offset, with a capacity and ports that are checked.
+    OnChip {
+        /// Bytes.
+        capacity: u64,
+        /// Banks of equal size, in address order. An access loads the ports of the banks that its place lies in.
+        banks: u32,
+        /// Bytes a cycle that one bank can be read.
+        read_bytes_per_cycle: f64,
+        /// Bytes a cycle that one bank can be written.
+        write_bytes_per_cycle: f64,
+    },
+    /// By value: off-chip memory, which keeps everything that was ever written to it, and scoreboards (a value of zero
+    /// bytes is a token that expresses precedence). Places are ignored, there is no capacity and no port.
+    ByValue,
+}
+
+/// One memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Unique name.
+    pub name: String,
+    /// Addressing, capacity and ports.
+    pub kind: MemoryKind,
+}
+
+/// One kind of operation: what the unit promises about it. The checker holds every event against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpKind {
+    /// Name, for example `forward transform`.
+    pub name: String,
+    /// Class of the units or channels that execute it.
+    pub class: String,
+    /// Elements that a unit takes up a cycle. Channels: ignored, their bandwidth counts.
+    pub elements_per_cycle: f64,
+    /// Cycles from the first element in to the first element out.
+    pub latency: u64,
+}
+
+/// What travels: how a value class counts in the traffic report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Traffic {
+    /// Bootstrapping key.
+    BootstrapKey,
+    /// Key-switching key.
+    KeySwitchKey,
+    /// LWE and GLWE ciphertexts, and everything derived from one.
+    Ciphertexts,
+    /// Test polynomials, twiddle factors and other constants.
+    Tables,
+    /// Instruction streams.
+    Instructions,
+}
+
+impl Traffic {
+    /// All classes, in report order.
+    pub const ALL: [Traffic; 5] =
+        [Traffic::BootstrapKey, Traffic::KeySwitchKey, Traffic::Ciphertexts, Traffic::Tables, Traffic::Instructions];
+
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Traffic::BootstrapKey => "bootstrap_key",
+            Traffic::KeySwitchKey => "key_switch_key",
+            Traffic::Ciphertexts => "ciphertexts",
+            Traffic::Tables => "tables",
+            Traffic::Instructions => "instructions",
+        }
+    }
+}
+
+/// A class of values of the machine's own choosing, for example `accumulator` or `bootstrap key`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueClass {
+    /// Name in messages.
+    pub name: String,
+    /// Class in the traffic report.
+    pub traffic: Traffic,
+    /// Whether values of this class lie in every [`MemoryKind::ByValue`] memory from cycle 0 on: keys, tables, inputs.
+    pub input: bool,
+}
+
+/// Everything that events refer to by index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resources {
+    /// Functional units.
+    pub units: Vec<Unit>,
+    /// Channels; as a [`Resource`], channel `i` is `units.len() + i`.
+    pub channels: Vec<Channel>,
+    /// Memories.
+    pub memories: Vec<Memory>,
+    /// Operation kinds.
+    pub kinds: Vec<OpKind>,
+    /// Value classes.
+    pub value_classes: Vec<ValueClass>,
+}
+
+impl Resources {
+    /// Number of units and channels.
+    pub fn len(&self) -> usize {
+        self.units.len() + self.channels.len()
+    }
+
+    /// Whether there is neither a unit nor a channel.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Resource of the channel with this index.
+    pub fn channel(&self, index: usize) -> Resource {
+        Resource((self.units.len() + index) as u32)
+    }
+
+    /// The channel that this resource is, if it is one.
+    pub fn as_channel(&self, resource: Resource) -> Option<&Channel> {
+        (resource.0 as usize).checked_sub(self.units.len()).and_then(|index| self.channels.get(index))
+    }
+
+    /// Name of a unit or channel.
+    pub fn name(&self, resource: Resource) -> &str {
+        match self.units.get(resource.0 as usize) {
+            Some(unit) => &unit.name,
+            None => self.as_channel(resource).map_or("(no such unit)", |channel| &channel.name),
+        }
+    }
+
+    /// Class of a unit or channel.
+    pub fn class(&self, resource: Resource) -> &str {
+        match self.units.get(resource.0 as usize) {
+            Some(unit) => &unit.class,
+            None => self.as_channel(resource).map_or("(no such unit)", |channel| &channel.class),
+        }
+    }
+
+    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind.
+    pub fn cycles(&self, resource: Resource, kind: KindId, work: u64) -> u64 {
+        let rate = match self.as_channel(resource) {
+            Some(channel) => channel.bytes_per_cycle,
+            None => self.kinds.get(kind.0 as usize).map_or(f64::INFINITY, |kind| kind.elements_per_cycle),
+        };
+        // A product of bandwidth and time that is an integer up to rounding must not cost a cycle more.
+        (work as f64 / rate - 1e-9).ceil().max(0.0) as u64
+    }
+}
+
+/// Name of a value: what a place holds. Two values are the same if and only if all four fields are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value {
+    /// Machine's own class.
+    pub class: ClassId,
+    /// Ciphertext number, or [`Value::NONE`]; moved on by [`Shift::ciphertext`].
+    pub ciphertext: u32,
+    /// Loop iteration, or [`Value::NONE`]; moved on by [`Shift::iteration`].
+    pub iteration: u32,
+    /// Anything else (polynomial, level, version); never moved on.
+    pub index: u32,
+}
+
+impl Value {
+    /// A field that does not apply, and that no repeat moves on.
+    pub const NONE: u32 = u32::MAX;
+
+    /// This value, `shift` further on.
+    #[must_use]
+    pub fn shifted(self, shift: Shift) -> Self {
+        Self {
+            ciphertext: shift_field(self.ciphertext, shift.ciphertext),
+            iteration: shift_field(self.iteration, shift.iteration),
+            ..self
+        }
+    }
+}
+
+fn shift_field(field: u32, by: i64) -> u32 {
+    if field == Value::NONE { field } else { (i64::from(field) + by) as u32 }
+}
+
+/// How far a round moves ciphertext and iteration numbers on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shift {
+    /// Added to every ciphertext number that is not [`Value::NONE`].
+    pub ciphertext: i64,
+    /// Added to every iteration number that is not [`Value::NONE`].
+    pub iteration: i64,
+}
+
+impl Shift {
+    /// `self` plus `rounds` times `step`.
+    #[must_use]
+    pub fn advanced(self, step: Shift, rounds: i64) -> Self {
+        Self {
+            ciphertext: self.ciphertext + step.ciphertext * rounds,
+            iteration: self.iteration + step.iteration * rounds,
+        }
+    }
+}
+
+/// Which operation of the kernel program an event performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OpRef {
+    /// Kind of operation, with its rate and latency.
+    pub kind: KindId,
+    /// Index of the operation in the kernel program.
+    pub kernel_op: u32,
+    /// Index of the operation in that operation's body, or [`Value::NONE`].
+    pub body_op: u32,
+    /// First ciphertext, or [`Value::NONE`].
+    pub ciphertext: u32,
+    /// Iteration of the body's loop, or [`Value::NONE`].
+    pub iteration: u32,
+}
+
+impl OpRef {
+    /// This operation, `shift` further on.
+    #[must_use]
+    pub fn shifted(self, shift: Shift) -> Self {
+        Self {
+            ciphertext: shift_field(self.ciphertext, shift.ciphertext),
+            iteration: shift_field(self.iteration, shift.iteration),
+            ..self
+        }
+    }
+}
+
+/// A range of a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Memory.
+    pub memory: MemoryId,
+    /// First byte. Ignored in a [`MemoryKind::ByValue`] memory.
+    pub offset: u64,
+    /// Extent in bytes; at least 1. Ignored in a [`MemoryKind::ByValue`] memory.
+    pub bytes: u64,
+}
+
+/// In which order an access moves the elements of its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// In the order in which the other side moves them.
+    Stream,
+    /// In an order that the other side does not know: nothing may overlap.
+    Any,
+}
+
+/// A value read from or written to a place while an event runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Where.
+    pub place: Place,
+    /// What must be there (read) or is there afterwards (write).
+    pub value: Value,
+    /// Cycle of the first element, relative to the event's start.
+    pub first: u32,
+    /// Cycle of the last element, relative to the event's start; not before `first`.
+    pub last: u32,
+    /// Order of the elements.
+    pub order: Order,
+    /// Bytes that pass the ports (a place may be read in part, or more than once).
+    pub bytes: u64,
+}
+
+/// One operation on one unit, or one transfer on one channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// Unit or channel.
+    pub resource: Resource,
+    /// First cycle, relative to the enclosing round.
+    pub start: i64,
+    /// Cycles until the unit can take up the next operation; at least 1.
+    pub occupancy: u32,
+    /// Elements (units) or bytes (channels).
+    pub work: u64,
+    /// What is done.
+    pub op: OpRef,
+    /// Values read.
+    pub reads: Vec<Access>,
+    /// Values written.
+    pub writes: Vec<Access>,
+}
+
+impl Event {
+    /// First cycle after everything of this event has happened, relative to the enclosing round.
+    pub fn end(&self) -> i64 {
+        let accesses = self.reads.iter().chain(&self.writes).map(|access| i64::from(access.last) + 1);
+        self.start + accesses.fold(i64::from(self.occupancy), i64::max)
+    }
+}
+
+/// A body that starts again every `period` cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Repeat {
+    /// First cycle of the first round, relative to the enclosing round.
+    pub start: i64,
+    /// Number of rounds; at least 1.
+    pub count: u64,
+    /// Cycles between rounds; at least 1.
+    pub period: u64,
+    /// What a round adds to ciphertext and iteration numbers.
+    pub shift: Shift,
+    /// Items, relative to the start of their round, in any order. May reach beyond the period.
+    pub body: Vec<Item>,
+}
+
+/// A node of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// One operation.
+    Event(Event),
+    /// A loop.
+    Repeat(Repeat),
+}
+
+/// A complete schedule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// What events refer to.
+    pub resources: Resources,
+    /// Items, in any order.
+    pub items: Vec<Item>,
+}
+
+/// One event of the unrolled schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed<'a> {
+    /// The event as written.
+    pub event: &'a Event,
+    /// Absolute first cycle.
+    pub start: i64,
+    /// What the enclosing rounds add to ciphertext and iteration numbers.
+    pub shift: Shift,
+}
+
+impl Placed<'_> {
+    /// The operation with its ciphertext and iteration numbers in this round.
+    pub fn op(&self) -> OpRef {
+        self.event.op.shifted(self.shift)
+    }
+}
+
+impl Schedule {
+    /// Every event in order of its start cycle, loops unrolled lazily: memory stays that of the rounds in flight.
+    pub fn events(&self) -> Events<'_> {
+        Events::new(&self.items)
+    }
+
+    /// Number of events when unrolled.
+    pub fn event_count(&self) -> u64 {
+        count_events(&self.items)
+    }
+
+    /// Total cycles: the first cycle in which nothing is left to do.
+    pub fn cycles(&self) -> i64 {
+        end_of(&self.items)
+    }
+
+    /// The same schedule without any loop. For tests of small ones: it can be very long.
+    #[must_use]
+    pub fn unrolled(&self) -> Self {
+        let items = self.events().map(|placed| Item::Event(placed.to_event())).collect();
+        Self { resources: self.resources.clone(), items }
+    }
+}
+
+impl Placed<'_> {
+    /// The event with absolute start and numbers.
+    pub fn to_event(&self) -> Event {
+        let mut event = self.event.clone();
+        event.start = self.start;
+        event.op = event.op.shifted(self.shift);
+        for access in event.reads.iter_mut().chain(&mut event.writes) {
+            access.value = access.value.shifted(self.shift);
+        }
+        event
+    }
+}
+
+fn count_events(items: &[Item]) -> u64 {
+    items
+        .iter()
+        .map(|item| match item {
+            Item::Event(_) => 1,
+            Item::Repeat(repeat) => repeat.count.saturating_mul(count_events(&repeat.body)),
+        })
+        .fold(0, u64::saturating_add)
+}
+
+fn end_of(items: &[Item]) -> i64 {
+    items
+        .iter()
+        .map(|item| match item {
+            Item::Event(event) => event.end(),
+            Item::Repeat(repeat) => {
+                let last = (repeat.count as i64 - 1).saturating_mul(repeat.period as i64);
+                repeat.start.saturating_add(last).saturating_add(end_of(&repeat.body))
+            }
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// Earliest start cycle among items, relative to their round.
+pub(crate) fn earliest(items: &[Item]) -> i64 {
+    items
+        .iter()
+        .map(|item| match item {
+            Item::Event(event) => event.start,
+            Item::Repeat(repeat) => repeat.start + earliest(&repeat.body),
+        })
+        .min()
+        .unwrap_or(0)
+}
+
+/// Iterator of [`Schedule::events`].
+#[derive(Debug)]
+pub struct Events<'a> {
+    heap: std::collections::BinaryHeap<std::cmp::Reverse<Pending>>,
+    nodes: Vec<&'a Item>,
+    earliest: Vec<i64>,
+    children: Vec<std::ops::Range<usize>>,
+}
+
+/// Ordered by time, then by position in the schedule: equal starts come in the order written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pending {
+    time: i64,
+    node: usize,
+    round: u64,
+    base: i64,
+    ciphertext: i64,
+    iteration: i64,
+}
+
+impl<'a> Events<'a> {
+    fn new(items: &'a [Item]) -> Self {
+        let mut events =
+            Self { heap: std::collections::BinaryHeap::new(), nodes: vec![], earliest: vec![], children: vec![] };
+        let top = events.index(items);
+        for node in top {
+            events.push(node, 0, Shift::default(), 0);
+        }
+        events
+    }
+
+    /// Gives items consecutive numbers, and their bodies' items after them.
+    fn index(&mut self, items: &'a [Item]) -> std::ops::Range<usize> {
+        let first = self.nodes.len();
+        for item in items {
+            self.nodes.push(item);
+            self.earliest.push(match item {
+                Item::Event(event) => event.start,
+                Item::Repeat(repeat) => repeat.start + earliest(&repeat.body),
+            });
+            self.children.push(0..0);
+        }
+        let range = first..self.nodes.len();
+        for (offset, item) in items.iter().enumerate() {
+            if let Item::Repeat(repeat) = item {
+                self.children[first + offset] = self.index(&repeat.body);
+            }
+        }
+        range
+    }
+
+    fn push(&mut self, node: usize, base: i64, shift: Shift, round: u64) {
+        let step = match self.nodes[node] {
+            Item::Event(_) => 0,
+            Item::Repeat(repeat) => round as i64 * repeat.period as i64,
+        };
+        self.heap.push(std::cmp::Reverse(Pending {
+            time: base + self.earliest[node] + step,
+            node,
+            round,
+            base,
+            ciphertext: shift.ciphertext,
+            iteration: shift.iteration,
+        }));
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = Placed<'a>;
+
+    fn next(&mut self) -> Option<Placed<'a>> {
+        loop {
+            let std::cmp::Reverse(next) = self.heap.pop()?;
+            let shift = Shift { ciphertext: next.ciphertext, iteration: next.iteration };
+            match self.nodes[next.node] {
+                Item::Event(event) => return Some(Placed { event, start: next.time, shift }),
+                Item::Repeat(repeat) => {
+                    let round = next.round as i64;
+                    let base = next.base + repeat.start + round * repeat.period as i64;
+                    let inner = shift.advanced(repeat.shift, round);
+                    for child in self.children[next.node].clone() {
+                        self.push(child, base, inner, 0);
+                    }
+                    if next.round + 1 < repeat.count {
+                        self.push(next.node, next.base, shift, next.round + 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Builds a [`Schedule`]: registers resources by name and nests repeats.
+#[derive(Clone, Debug, Default)]
+pub struct ScheduleBuilder {
+    resources: Resources,
+    /// The items of every open level: the top, then the bodies of open repeats.
+    open: Vec<Vec<Item>>,
+    headers: Vec<Repeat>,
+}
+
+impl ScheduleBuilder {
+    /// An empty schedule.
+    pub fn new() -> Self {
+        Self { resources: Resources::default(), open: vec![Vec::new()], headers: Vec::new() }
+    }
+
+    /// Adds a unit. All units must be added before the first channel, because [`Resource`] counts units first.
+    pub fn unit(&mut self, name: impl Into<String>, class: impl Into<String>, wait: WaitCategory) -> Resource {
+        debug_assert!(self.resources.channels.is_empty(), "units are added before channels");
+        self.resources.units.push(Unit { name: name.into(), class: class.into(), wait });
+        Resource(self.resources.units.len() as u32 - 1)
+    }
+
+    /// Adds a channel of a bandwidth in bytes a cycle.
+    pub fn channel(&mut self, name: impl Into<String>, class: impl Into<String>, bytes_per_cycle: f64) -> Resource {
+        self.resources.channels.push(Channel { name: name.into(), class: class.into(), bytes_per_cycle });
+        self.resources.channel(self.resources.channels.len() - 1)
+    }
+
+    /// Adds a memory.
+    pub fn memory(&mut self, name: impl Into<String>, kind: MemoryKind) -> MemoryId {
+        self.resources.memories.push(Memory { name: name.into(), kind });
+        MemoryId(self.resources.memories.len() as u16 - 1)
+    }
+
+    /// Adds an operation kind.
+    pub fn kind(
+        &mut self,
+        name: impl Into<String>,
+        class: impl Into<String>,
+        elements_per_cycle: f64,
+        latency: u64,
+    ) -> KindId {
+        self.resources.kinds.push(OpKind { name: name.into(), class: class.into(), elements_per_cycle, latency });
+        KindId(self.resources.kinds.len() as u16 - 1)
+    }
+
+    /// Adds a value class; `input` if its values lie off-chip from the start.
+    pub fn value_class(&mut self, name: impl Into<String>, traffic: Traffic, input: bool) -> ClassId {
+        self.resources.value_classes.push(ValueClass { name: name.into(), traffic, input });
+        ClassId(self.resources.value_classes.len() as u16 - 1)
+    }
+
+    /// The resources so far.
+    pub fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    /// Adds an event to the innermost open repeat.
+    pub fn event(&mut self, event: Event) {
+        self.item(Item::Event(event));
+    }
+
+    /// Adds an item to the innermost open repeat.
+    pub fn item(&mut self, item: Item) {
+        match self.open.last_mut() {
+            Some(items) => items.push(item),
+            None => self.open.push(vec![item]),
+        }
+    }
+
+    /// Adds a repeat whose body `fill` adds.
+    pub fn repeat(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
+        self.headers.push(Repeat { start, count, period, shift, body: Vec::new() });
+        self.open.push(Vec::new());
+        fill(self);
+        let body = self.open.pop().unwrap_or_default();
+        if let Some(mut repeat) = self.headers.pop() {
+            repeat.body = body;
+            self.item(Item::Repeat(repeat));
+        }
+    }
+
+    /// The schedule.
+    pub fn finish(mut self) -> Schedule {
+        Schedule { items: self.open.pop().unwrap_or_default(), resources: self.resources }
+    }
+}
