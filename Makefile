@@ -4,7 +4,7 @@
 #   make test         everything that must hold: lint, all Rust tests, all Python tests
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
-#   make bench-check  the same programs on small batches: are the results right? No times
+#   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
 #   make clean        remove what was built
@@ -76,7 +76,7 @@ bench: | check-tools
 	cd bench && cargo run --release --locked -- --output ../bench-results/tfhe.json $(BENCH_ARGS)
 
 bench-check: | check-tools
-	cd bench && cargo run --profile check --locked -- --check
+	cd bench && cargo run --profile untimed --locked -- --check
 
 clean:
 	rm -rf target bench/target $(VENV) bench-results reports dist
