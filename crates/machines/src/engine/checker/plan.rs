@@ -1,0 +1,350 @@
+//! The schedule as the checker walks it: nodes numbered, memories cut into cells, ports turned into loads, and every
+//! promise that one event alone can break held against the operation's kind.
+//!
+//! Because places do not move from round to round, all of this is known before the first cycle: a memory is cut at every
+//! boundary of any place, and a place is then a run of consecutive cells; two places overlap if and only if they share a
+//! cell. The footprint of a loop is the set of units and cells of its body.
+
+use super::violation::{Description, Hazard, Violation};
+use crate::engine::schedule::{Access, Event, Item, MemoryKind, Order, Repeat, Resources, Schedule, Shift, earliest};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+/// Port loads are multiples of 2^-16 bytes a cycle, rounded down: far finer than any port, and additions stay exact.
+pub(super) const LOAD_SCALE: f64 = 65536.0;
+
+/// Set of small integers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BitSet(Vec<u64>);
+
+impl BitSet {
+    fn with_size(size: usize) -> Self {
+        Self(vec![0; size.div_ceil(64)])
+    }
+
+    fn insert(&mut self, member: usize) {
+        self.0[member / 64] |= 1 << (member % 64);
+    }
+
+    pub(super) fn contains(&self, member: usize) -> bool {
+        self.0[member / 64] >> (member % 64) & 1 == 1
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    }
+
+    pub(super) fn members(&self) -> Vec<usize> {
+        (0..self.0.len() * 64).filter(|&member| self.contains(member)).collect()
+    }
+}
+
+/// One access, ready to replay.
+#[derive(Clone, Debug)]
+pub(super) struct AccessPlan {
+    pub access: Access,
+    pub write: bool,
+    /// Cells of the place; empty in a memory that is addressed by value.
+    pub cells: Range<usize>,
+    /// For each cell, the cycles of its first and last element relative to the event's start.
+    pub intervals: Vec<(i64, i64)>,
+    /// Ports and the load on each.
+    pub loads: Vec<(usize, u64)>,
+}
+
+/// One event or loop.
+#[derive(Debug)]
+pub(super) enum Node<'a> {
+    Event { event: &'a Event, accesses: Vec<AccessPlan> },
+    Repeat { repeat: &'a Repeat, children: Range<usize>, earliest: i64, footprint: Footprint },
+}
+
+/// What a loop touches.
+#[derive(Clone, Debug)]
+pub(super) struct Footprint {
+    pub resources: BitSet,
+    pub cells: BitSet,
+    /// Cells that the loop itself writes.
+    pub written: BitSet,
+    pub resource_list: Vec<usize>,
+    pub cell_list: Vec<usize>,
+}
+
+/// One bank's read or write port.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    pub name: String,
+    pub capacity: u64,
+}
+
+/// Where a cell lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellPlace {
+    pub memory: usize,
+    pub offset: u64,
+}
+
+/// The compiled schedule.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub resources: &'a Resources,
+    pub nodes: Vec<Node<'a>>,
+    pub top: Range<usize>,
+    pub cells: Vec<CellPlace>,
+    pub ports: Vec<Port>,
+    /// Whether anything reads the value class from a memory that is addressed by value: otherwise what is written there
+    /// need not be remembered.
+    pub read_by_value: Vec<bool>,
+}
+
+fn malformed(message: String) -> Violation {
+    Violation { hazard: Hazard::Malformed, cycle: 0, legal_start: None, message }
+}
+
+impl<'a> Plan<'a> {
+    /// # Errors
+    /// A [`Violation`] that one event alone shows: unknown index, rate, latency, capacity, a start before cycle 0.
+    pub fn new(schedule: &'a Schedule) -> Result<Self, Violation> {
+        let resources = &schedule.resources;
+        for channel in &resources.channels {
+            if !(channel.bytes_per_cycle.is_finite() && channel.bytes_per_cycle > 0.0) {
+                let given = channel.bytes_per_cycle;
+                return Err(malformed(format!("channel {} has a bandwidth of {given} bytes a cycle", channel.name)));
+            }
+        }
+        for kind in &resources.kinds {
+            if kind.elements_per_cycle.is_nan() || kind.elements_per_cycle <= 0.0 {
+                let given = kind.elements_per_cycle;
+                return Err(malformed(format!("operation `{}` has a rate of {given} elements a cycle", kind.name)));
+            }
+        }
+        let mut boundaries: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); resources.memories.len()];
+        let mut read_by_value = vec![false; resources.value_classes.len()];
+        visit(&schedule.items, &mut |event| check_event(resources, event, &mut boundaries, &mut read_by_value))?;
+        let mut cells = Vec::new();
+        let mut first_cell: HashMap<(usize, u64), usize> = HashMap::new();
+        for (memory, offsets) in boundaries.iter().enumerate() {
+            for &offset in offsets {
+                first_cell.insert((memory, offset), cells.len());
+                cells.push(CellPlace { memory, offset });
+            }
+        }
+        let (ports, port_base) = ports_of(resources)?;
+        let mut plan = Self { resources, nodes: Vec::new(), top: 0..0, cells, ports, read_by_value };
+        plan.top = plan.index(&schedule.items, &first_cell, &port_base)?;
+        if earliest(&schedule.items) < 0 {
+            return Err(malformed("an event starts before cycle 0; shift the whole schedule".into()));
+        }
+        Ok(plan)
+    }
+
+    fn index(
+        &mut self,
+        items: &'a [Item],
+        first_cell: &HashMap<(usize, u64), usize>,
+        port_base: &[usize],
+    ) -> Result<Range<usize>, Violation> {
+        let first = self.nodes.len();
+        for item in items {
+            self.nodes.push(match item {
+                Item::Event(event) => {
+                    let reads = event.reads.iter().map(|access| (access, false));
+                    let writes = event.writes.iter().map(|access| (access, true));
+                    let plan = |(access, write)| self.access(access, write, first_cell, port_base);
+                    Node::Event { event, accesses: reads.chain(writes).map(plan).collect() }
+                }
+                Item::Repeat(repeat) => {
+                    let span = (repeat.count as i128) * (repeat.period as i128);
+                    if repeat.count == 0 || repeat.period == 0 || span > i128::from(i64::MAX / 4) {
+                        let (count, period) = (repeat.count, repeat.period);
+                        return Err(malformed(format!("a loop of {count} rounds with a period of {period} cycles")));
+                    }
+                    let footprint = Footprint {
+                        resources: BitSet::with_size(self.resources.len()),
+                        cells: BitSet::with_size(self.cells.len()),
+                        written: BitSet::with_size(self.cells.len()),
+                        resource_list: Vec::new(),
+                        cell_list: Vec::new(),
+                    };
+                    Node::Repeat { repeat, children: 0..0, earliest: earliest(&repeat.body), footprint }
+                }
+            });
+        }
+        let range = first..self.nodes.len();
+        for (index, item) in (first..).zip(items) {
+            if let Item::Repeat(repeat) = item {
+                let inner = self.index(&repeat.body, first_cell, port_base)?;
+                let print = self.footprint(inner.clone());
+                if let Node::Repeat { children, footprint, .. } = &mut self.nodes[index] {
+                    *children = inner;
+                    *footprint = print;
+                }
+            }
+        }
+        Ok(range)
+    }
+
+    fn footprint(&self, children: Range<usize>) -> Footprint {
+        let mut resources = BitSet::with_size(self.resources.len());
+        let mut cells = BitSet::with_size(self.cells.len());
+        let mut written = BitSet::with_size(self.cells.len());
+        for child in children {
+            match &self.nodes[child] {
+                Node::Event { event, accesses } => {
+                    resources.insert(event.resource.0 as usize);
+                    for access in accesses {
+                        for cell in access.cells.clone() {
+                            cells.insert(cell);
+                            if access.write {
+                                written.insert(cell);
+                            }
+                        }
+                    }
+                }
+                Node::Repeat { footprint, .. } => {
+                    resources.merge(&footprint.resources);
+                    cells.merge(&footprint.cells);
+                    written.merge(&footprint.written);
+                }
+            }
+        }
+        let (resource_list, cell_list) = (resources.members(), cells.members());
+        Footprint { resources, cells, written, resource_list, cell_list }
+    }
+
+    fn access(
+        &self,
+        access: &Access,
+        write: bool,
+        first_cell: &HashMap<(usize, u64), usize>,
+        port_base: &[usize],
+    ) -> AccessPlan {
+        let memory = access.place.memory.0 as usize;
+        let place = access.place;
+        let MemoryKind::OnChip { capacity, banks, .. } = self.resources.memories[memory].kind else {
+            return AccessPlan { access: *access, write, cells: 0..0, intervals: vec![], loads: vec![] };
+        };
+        let end = place.offset + place.bytes;
+        let first = first_cell[&(memory, place.offset)];
+        let past = first_cell[&(memory, end)];
+        let span = i128::from(access.last - access.first);
+        let at = |byte: u64| -> i64 {
+            i64::from(access.first) + (span * i128::from(byte - place.offset) / i128::from(place.bytes)) as i64
+        };
+        let interval = |cell: usize| {
+            let (begin, finish) = (self.cells[cell].offset, self.cells[cell + 1].offset);
+            match access.order {
+                Order::Stream => (at(begin), at(finish)),
+                Order::Any => (i64::from(access.first), i64::from(access.last)),
+            }
+        };
+        let bank_bytes = (capacity / u64::from(banks)).max(1);
+        let bank_of = |byte: u64| (byte / bank_bytes).min(u64::from(banks) - 1);
+        let (low, high) = (bank_of(place.offset), bank_of(end - 1));
+        let cycles = (u64::from(access.last) - u64::from(access.first) + 1) * (high - low + 1);
+        let load = (access.bytes as f64 * LOAD_SCALE / cycles as f64) as u64;
+        let direction = usize::from(write);
+        let loads = (low..=high).map(|bank| (port_base[memory] + 2 * bank as usize + direction, load)).collect();
+        AccessPlan {
+            access: *access,
+            write,
+            cells: first..past,
+            intervals: (first..past).map(interval).collect(),
+            loads,
+        }
+    }
+}
+
+fn ports_of(resources: &Resources) -> Result<(Vec<Port>, Vec<usize>), Violation> {
+    let mut ports = Vec::new();
+    let mut base = Vec::new();
+    for memory in &resources.memories {
+        base.push(ports.len());
+        if let MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } = memory.kind {
+            if banks == 0 || !(read_bytes_per_cycle > 0.0 && write_bytes_per_cycle > 0.0) {
+                return Err(malformed(format!("memory {} has no bank or no port", memory.name)));
+            }
+            for bank in 0..banks {
+                for (direction, rate) in [("read", read_bytes_per_cycle), ("write", write_bytes_per_cycle)] {
+                    let name = format!("{direction} port of {} bank {bank}", memory.name);
+                    ports.push(Port { name, capacity: (rate * LOAD_SCALE) as u64 });
+                }
+            }
+        }
+    }
+    Ok((ports, base))
+}
+
+fn visit<'a>(items: &'a [Item], check: &mut impl FnMut(&'a Event) -> Result<(), Violation>) -> Result<(), Violation> {
+    for item in items {
+        match item {
+            Item::Event(event) => check(event)?,
+            Item::Repeat(repeat) => visit(&repeat.body, check)?,
+        }
+    }
+    Ok(())
+}
+
+fn check_event(
+    resources: &Resources,
+    event: &Event,
+    boundaries: &mut [BTreeSet<u64>],
+    read_by_value: &mut [bool],
+) -> Result<(), Violation> {
+    let what = Description { resources, event, start: event.start, shift: Shift::default() };
+    let fail = |hazard, message: String| Err(Violation { hazard, cycle: event.start, legal_start: None, message });
+    let Some(kind) = resources.kinds.get(event.op.kind.0 as usize) else {
+        return fail(Hazard::Malformed, format!("{what}: operation kind {} does not exist", event.op.kind.0));
+    };
+    if event.resource.0 as usize >= resources.len() {
+        return fail(Hazard::Malformed, format!("{what}: unit {} does not exist", event.resource.0));
+    }
+    let class = resources.class(event.resource);
+    if class != kind.class {
+        let expected = &kind.class;
+        return fail(Hazard::Malformed, format!("{what}: the unit is a `{class}`, the operation needs a `{expected}`"));
+    }
+    let needed = resources.cycles(event.resource, event.op.kind, event.work);
+    if u64::from(event.occupancy) < needed.max(1) {
+        let (work, given) = (event.work, event.occupancy);
+        return fail(Hazard::Rate, format!("{what}: {work} of work need {needed} cycles, the event takes {given}"));
+    }
+    for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
+        let memory = access.place.memory.0 as usize;
+        let Some(target) = resources.memories.get(memory) else {
+            return fail(Hazard::Malformed, format!("{what}: memory {memory} does not exist"));
+        };
+        let Some(reader) = read_by_value.get_mut(access.value.class.0 as usize) else {
+            return fail(Hazard::Malformed, format!("{what}: value class {} does not exist", access.value.class.0));
+        };
+        if access.first > access.last {
+            return fail(Hazard::Malformed, format!("{what}: access from {} to {}", access.first, access.last));
+        }
+        if write && u64::from(access.first) < kind.latency {
+            let (first, latency) = (access.first, kind.latency);
+            return fail(
+                Hazard::Latency,
+                format!("{what}: first result after {first} cycles, the latency is {latency}"),
+            );
+        }
+        if write && u64::from(access.last) + 1 < kind.latency + needed {
+            let (last, least) = (access.last, kind.latency + needed - 1);
+            return fail(Hazard::Latency, format!("{what}: last result after {last} cycles, the earliest is {least}"));
+        }
+        match target.kind {
+            MemoryKind::ByValue => *reader |= !write,
+            MemoryKind::OnChip { capacity, .. } => {
+                let end = access.place.offset.checked_add(access.place.bytes);
+                if access.place.bytes == 0 || end.is_none_or(|end| end > capacity) {
+                    let (name, offset, bytes) = (&target.name, access.place.offset, access.place.bytes);
+                    let text =
+                        format!("{what}: {bytes} bytes at {offset} of {name}, whose capacity is {capacity} bytes");
+                    return fail(Hazard::Capacity, text);
+                }
+                boundaries[memory].insert(access.place.offset);
+                boundaries[memory].insert(access.place.offset + access.place.bytes);
+            }
+        }
+    }
+    Ok(())
+}

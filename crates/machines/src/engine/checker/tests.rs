@@ -1,0 +1,5 @@
+//! Does the checker accept exactly the legal schedules, and is a folded loop the same as an unrolled one?
+
+mod folding;
+mod mutations;
+mod toy;

@@ -1,0 +1,105 @@
+//! What the checker says when a schedule is illegal.
+
+use crate::engine::schedule::{Event, OpRef, Resources, Shift, Value};
+use std::fmt;
+
+/// The kind of hazard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hazard {
+    /// The schedule contradicts itself: an unknown index, an empty access, a start before cycle 0.
+    Malformed,
+    /// A unit is occupied for fewer cycles than its rate needs for the work.
+    Rate,
+    /// A result leaves before the operation's latency is over.
+    Latency,
+    /// A unit takes up an operation before it is free.
+    UnitBusy,
+    /// A value is read before it is written.
+    UseBeforeReady,
+    /// A value is overwritten before its last reader is through.
+    Overwrite,
+    /// A value is read at a place to which it is never written.
+    NeverWritten,
+    /// A place lies outside its memory.
+    Capacity,
+    /// Accesses need more bytes a cycle than a bank's port moves.
+    Port,
+}
+
+impl Hazard {
+    /// Short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hazard::Malformed => "malformed schedule",
+            Hazard::Rate => "rate exceeded",
+            Hazard::Latency => "latency too short",
+            Hazard::UnitBusy => "unit busy",
+            Hazard::UseBeforeReady => "use before ready",
+            Hazard::Overwrite => "overwrite of a live value",
+            Hazard::NeverWritten => "value never written",
+            Hazard::Capacity => "memory too small",
+            Hazard::Port => "port overloaded",
+        }
+    }
+}
+
+/// The first hazard of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name} at cycle {cycle}: {message}", name = .hazard.name())]
+pub struct Violation {
+    /// Kind of hazard.
+    pub hazard: Hazard,
+    /// Cycle in which it happens.
+    pub cycle: i64,
+    /// The first cycle at which the blocked event could start instead, if everything else stays: blocked at n - 1, legal
+    /// at n.
+    pub legal_start: Option<i64>,
+    /// Unit or memory, both events and the value, and what to do.
+    pub message: String,
+}
+
+/// An event in words: operation, unit, ciphertext, iteration, start.
+pub(super) struct Description<'a> {
+    pub resources: &'a Resources,
+    pub event: &'a Event,
+    pub start: i64,
+    pub shift: Shift,
+}
+
+impl fmt::Display for Description<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op: OpRef = self.event.op.shifted(self.shift);
+        let kind = self.resources.kinds.get(op.kind.0 as usize).map_or("(unknown operation)", |kind| &kind.name);
+        write!(f, "`{kind}` on {}", self.resources.name(self.event.resource))?;
+        if op.ciphertext != Value::NONE {
+            write!(f, ", ciphertext {}", op.ciphertext)?;
+        }
+        if op.iteration != Value::NONE {
+            write!(f, ", iteration {}", op.iteration)?;
+        }
+        write!(f, ", start {}", self.start)
+    }
+}
+
+/// A value in words.
+pub(super) struct NamedValue<'a> {
+    pub resources: &'a Resources,
+    pub value: Value,
+}
+
+impl fmt::Display for NamedValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = self.resources.value_classes.get(self.value.class.0 as usize);
+        write!(f, "{}", class.map_or("(unknown class)", |class| &class.name))?;
+        let fields =
+            [("ciphertext", self.value.ciphertext), ("iteration", self.value.iteration), ("index", self.value.index)];
+        let mut separator = '[';
+        for (name, field) in fields {
+            if field != Value::NONE {
+                write!(f, "{separator}{name} {field}")?;
+                separator = ',';
+            }
+        }
+        if separator == ',' { write!(f, "]") } else { Ok(()) }
+    }
+}
