@@ -1,5 +1,6 @@
 //! Why a kernel program cannot run.
 
+use polyfabric_kernels::fixed::FixedSpecError;
 use polyfabric_program::kernel::KernelError;
 use polyfabric_schemes::tfhe::LweKind;
 use thiserror::Error;
@@ -29,6 +30,61 @@ pub enum RunError {
         program: u32,
         /// Width of the ciphertexts.
         given: u32,
+    },
+    /// The fixed-point arithmetic is not possible.
+    #[error("the program's fixed-point arithmetic: {0}")]
+    Fixed(#[from] FixedSpecError),
+    /// The fixed-point arithmetic is made for another ring.
+    #[error(
+        "the program's fixed-point arithmetic is specified for ring degree {spec}, but parameter set {set} has {ring_degree}; specify it for the set"
+    )]
+    FixedDegree {
+        /// Degree of the specification.
+        spec: usize,
+        /// The set.
+        set: String,
+        /// Its degree.
+        ring_degree: usize,
+    },
+    /// Fixed-point values left their width: the outputs may be wrong.
+    #[error(
+        "{count} fixed-point values left their width during the run, so the outputs may be wrong; widen the arithmetic, or give it a larger range"
+    )]
+    Saturated {
+        /// How many.
+        count: u64,
+    },
+    /// The program's arithmetic is not the CPU runtime's.
+    #[error(
+        "the program is lowered for {arithmetic} arithmetic, but the CPU runtime computes in f64; lower it for f64, or run it in the interpreter"
+    )]
+    Arithmetic {
+        /// The program's arithmetic.
+        arithmetic: String,
+    },
+    /// Ciphertexts under another key than an operation reads.
+    #[error("{what}: ciphertexts of dimension {found} given, but it reads dimension {expected}")]
+    Dimension {
+        /// The operation.
+        what: &'static str,
+        /// Mask elements given.
+        found: usize,
+        /// Mask elements needed.
+        expected: usize,
+    },
+    /// The system refused to start the threads.
+    #[error("{threads} threads could not be started ({cause}); ask for fewer")]
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+        /// The system's words.
+        cause: String,
+    },
+    /// The processor lacks an instruction set.
+    #[error("this processor does not have {isa}; choose another instruction set, or let the runtime choose")]
+    Isa {
+        /// The set asked for.
+        isa: String,
     },
     /// A key switch without key.
     #[error(

@@ -103,7 +103,11 @@ impl Function {
                     let offset = (phase(value) - edge).rem_euclid(degree as f64);
                     offset.min(degree as f64 - offset)
                 };
-                self.domain.values().map(around).fold(f64::INFINITY, f64::min)
+                // The nearest to an edge: those around the threshold, and the outermost.
+                let above = self.domain.lo().rem_euclid(slot);
+                let candidates = [self.domain.lo(), self.domain.hi(), above - slot, above];
+                let inside = candidates.into_iter().filter(|&value| self.domain.contains(value));
+                inside.map(around).fold(f64::INFINITY, f64::min)
             }
         };
         distance / period

@@ -327,8 +327,6 @@ impl Builder {
         let mut image: Option<Range> = None;
         for table in &tables {
             let reached = table.image(domain).map_err(|error| self.refuse(error.into()))?;
-            let extremes = checked_range(&[reached.lo(), reached.hi()]);
-            extremes.ok_or_else(|| self.refuse(Cause::Overflow { op: "lookup" }))?;
             image = Some(image.map_or(reached, |image| image.union(reached)));
         }
         let image = image.unwrap_or(Range::point(0));

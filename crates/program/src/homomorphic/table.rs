@@ -26,6 +26,12 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
+    /// An entry, or the first operand, is beyond ±2^40.
+    #[error("the look-up table holds {value}, beyond ±2^40; no parameter set carries it")]
+    Beyond {
+        /// The entry or operand.
+        value: i64,
+    },
     /// The operand can take a value without entry.
     #[error(
         "the operand ranges from {lo} to {hi}, but the table covers {first} to {last}; extend the table or narrow the operand"
@@ -49,12 +55,18 @@ impl Table {
     /// The table whose entry i belongs to the operand `first + i`.
     ///
     /// # Errors
-    /// [`TableError::Empty`], [`TableError::TooLong`].
+    /// [`TableError::Empty`], [`TableError::TooLong`], [`TableError::Beyond`].
     pub fn new(first: i64, values: Vec<i64>) -> Result<Self, TableError> {
-        match values.len() {
-            0 => Err(TableError::Empty),
-            entries if entries > Self::MAX_ENTRIES => Err(TableError::TooLong { entries, limit: Self::MAX_ENTRIES }),
-            _ => Ok(Self { first, values }),
+        let entries = values.len();
+        if entries == 0 {
+            return Err(TableError::Empty);
+        }
+        if entries > Self::MAX_ENTRIES {
+            return Err(TableError::TooLong { entries, limit: Self::MAX_ENTRIES });
+        }
+        match std::iter::once(&first).chain(&values).find(|&&value| !Range::point(value).contains(value)) {
+            Some(&value) => Err(TableError::Beyond { value }),
+            None => Ok(Self { first, values }),
         }
     }
 

@@ -156,7 +156,7 @@ pub struct Output {
 }
 
 /// A kernel program. Made by the lowering, by the built-in programs and by the parser; all of them check it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KernelProgram {
     /// Its name.
     pub name: Arc<str>,

@@ -1,5 +1,8 @@
 //! The typed choices that a runtime or a machine supplies to the lowering.
 
+use polyfabric_kernels::fixed::FixedFftSpec;
+use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_schemes::tfhe::noise::Transform;
 use serde::{Deserialize, Serialize};
 
 /// Where the products of one column of an external product are summed.
@@ -42,6 +45,24 @@ pub enum Arithmetic {
     ExactInteger,
     /// Folded negacyclic FFT in binary64.
     F64,
+    /// Folded negacyclic FFT in fixed point of the given widths.
+    Fixed(Box<FixedFftSpec>),
+}
+
+impl Arithmetic {
+    /// The noise that this arithmetic adds to products with `parameters`, for the noise formulas.
+    pub fn transform(&self, parameters: &Parameters) -> Transform {
+        match self {
+            Self::ExactInteger => Transform::Exact,
+            Self::F64 => Transform::F64,
+            Self::Fixed(spec) => {
+                let bits = parameters.torus_bits();
+                let units = spec.error_deviation(parameters.bootstrap_gadget(), parameters.ggsw_rows(), bits);
+                let deviation = units / f64::from(bits).exp2();
+                Transform::Measured { coefficient_variance: deviation * deviation }
+            }
+        }
+    }
 }
 
 /// How a homomorphic program becomes a kernel program.

@@ -4,6 +4,7 @@ use crate::RunError;
 use polyfabric_kernels::aligned::AlignedVector;
 use polyfabric_kernels::decompose::{decompose_level, decompose_scalar};
 use polyfabric_kernels::fft::FoldedFft;
+use polyfabric_kernels::fixed::{FixedFft, FixedSpectrum};
 use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::negacyclic::ExactMultiplier;
 use polyfabric_kernels::rotation::rotate;
@@ -12,6 +13,7 @@ use polyfabric_kernels::{Gadget, Torus};
 use polyfabric_program::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::{Parameters, ServerKey};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A polynomial in the transform domain.
 #[derive(Clone, Debug)]
@@ -22,12 +24,15 @@ pub enum Spectrum<T> {
     Product(Vec<T>),
     /// N/2 complex values in binary64, in the transform's own order.
     F64(AlignedVector),
+    /// N/2 complex values in fixed point, in the transform's own order.
+    Fixed(FixedSpectrum),
 }
 
 /// The arithmetic, with the bootstrapping key in its transform domain.
 enum Engine<'k, T> {
     Exact { multiplier: ExactMultiplier, key: &'k [T] },
     F64 { fft: FoldedFft, key: AlignedVector },
+    Fixed { fft: Box<FixedFft>, key: Vec<FixedSpectrum> },
 }
 
 /// The primitive operations of kernel programs, for one server key and one arithmetic.
@@ -37,6 +42,8 @@ enum Engine<'k, T> {
 pub struct Primitives<'k, T> {
     parameters: Parameters,
     engine: Engine<'k, T>,
+    /// Values that left their fixed-point width.
+    saturations: AtomicU64,
     key_switch_key: Option<(&'k [T], Gadget)>,
 }
 
@@ -44,13 +51,15 @@ impl<'k, T: Torus> Primitives<'k, T> {
     /// Transforms the bootstrapping key of `key` for `arithmetic`.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width.
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width; [`RunError::Fixed`] and
+    /// [`RunError::FixedDegree`] if a fixed-point specification is impossible, or for another ring.
     pub fn new(key: &'k ServerKey<T>, arithmetic: &Arithmetic) -> Result<Self, RunError> {
         let parameters = key.parameters().clone();
         if parameters.torus_bits() != T::BITS {
             return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
         }
         let degree = parameters.ring_degree();
+        let saturations = AtomicU64::new(0);
         let engine = match arithmetic {
             Arithmetic::ExactInteger => {
                 Engine::Exact { multiplier: ExactMultiplier::new(degree), key: key.bootstrap_key() }
@@ -65,9 +74,23 @@ impl<'k, T: Torus> Primitives<'k, T> {
                     .for_each(|(spectrum, polynomial)| fft.forward_torus(polynomial, spectrum));
                 Engine::F64 { fft, key: spectra }
             }
+            Arithmetic::Fixed(spec) => {
+                if spec.ring_degree != degree {
+                    let (spec, ring_degree) = (spec.ring_degree.get(), degree.get());
+                    return Err(RunError::FixedDegree { spec, set: parameters.name().to_owned(), ring_degree });
+                }
+                let fft = Box::new(FixedFft::new((**spec).clone())?);
+                let transform = |polynomial: &[T]| {
+                    let mut spectrum = FixedSpectrum::zeros(degree);
+                    saturations.fetch_add(fft.forward_torus(polynomial, &mut spectrum), Ordering::Relaxed);
+                    spectrum
+                };
+                let key = key.bootstrap_key().par_chunks_exact(degree.get()).map(transform).collect();
+                Engine::Fixed { fft, key }
+            }
         };
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
-        Ok(Self { parameters, engine, key_switch_key })
+        Ok(Self { parameters, engine, saturations, key_switch_key })
     }
 
     /// The parameter set of the key.
@@ -78,6 +101,18 @@ impl<'k, T: Torus> Primitives<'k, T> {
     /// Whether there is a key-switch key: without it, [`Self::subtract_key_product`] changes nothing.
     pub fn has_key_switch_key(&self) -> bool {
         self.key_switch_key.is_some()
+    }
+
+    /// How many values left their fixed-point width so far, the transform of the key included. Anything but 0 means
+    /// that results may be wrong.
+    pub fn saturations(&self) -> u64 {
+        self.saturations.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, saturations: u64) {
+        if saturations > 0 {
+            self.saturations.fetch_add(saturations, Ordering::Relaxed);
+        }
     }
 
     fn degree(&self) -> usize {
@@ -125,14 +160,18 @@ impl<'k, T: Torus> Primitives<'k, T> {
                 fft.forward_digits(digits, &mut spectrum);
                 Spectrum::F64(spectrum)
             }
+            Engine::Fixed { fft, .. } => {
+                let mut spectrum = FixedSpectrum::zeros(self.parameters.ring_degree());
+                self.count(fft.forward_digits(digits, &mut spectrum));
+                Spectrum::Fixed(spectrum)
+            }
         }
     }
 
-    /// Offset of bootstrapping-key polynomial (iteration, row, column), in coefficients.
-    fn key_offset(&self, iteration: usize, row: u32, column: u32) -> usize {
+    /// Index of bootstrapping-key polynomial (iteration, row, column).
+    fn key_index(&self, iteration: usize, row: u32, column: u32) -> usize {
         let width = self.parameters.glwe_dimension().ciphertext_polynomials();
-        let index = (iteration * self.parameters.ggsw_rows() + row as usize) * width + column as usize;
-        index * self.degree()
+        (iteration * self.parameters.ggsw_rows() + row as usize) * width + column as usize
     }
 
     /// `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`).
@@ -140,6 +179,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         let zero = match &self.engine {
             Engine::Exact { .. } => Spectrum::Product(vec![T::default(); self.degree()]),
             Engine::F64 { .. } => Spectrum::F64(AlignedVector::zeros(self.degree())),
+            Engine::Fixed { .. } => Spectrum::Fixed(FixedSpectrum::zeros(self.parameters.ring_degree())),
         };
         self.multiply_accumulate(zero, spectrum, iteration, row, column)
     }
@@ -156,14 +196,17 @@ impl<'k, T: Torus> Primitives<'k, T> {
         row: u32,
         column: u32,
     ) -> Spectrum<T> {
-        let offset = self.key_offset(iteration, row, column);
-        let range = offset..offset + self.degree();
+        let index = self.key_index(iteration, row, column);
+        let range = index * self.degree()..(index + 1) * self.degree();
         match (&self.engine, &mut sum, spectrum) {
             (Engine::Exact { multiplier, key }, Spectrum::Product(sum), Spectrum::Digits(digits)) => {
                 multiplier.multiply_add(digits, &key[range], sum);
             }
             (Engine::F64 { fft, key }, Spectrum::F64(sum), Spectrum::F64(digits)) => {
                 fft.multiply_accumulate(sum, digits, &key[range]);
+            }
+            (Engine::Fixed { fft, key }, Spectrum::Fixed(sum), Spectrum::Fixed(digits)) => {
+                self.count(fft.multiply_accumulate(sum, digits, &key[index]));
             }
             _ => unreachable!("the spectra belong to another arithmetic"),
         }
@@ -180,6 +223,11 @@ impl<'k, T: Torus> Primitives<'k, T> {
             (Engine::F64 { fft, .. }, Spectrum::F64(mut spectrum)) => {
                 let mut polynomial = vec![T::default(); spectrum.len()];
                 fft.inverse_torus(&mut spectrum, &mut polynomial);
+                polynomial
+            }
+            (Engine::Fixed { fft, .. }, Spectrum::Fixed(mut spectrum)) => {
+                let mut polynomial = vec![T::default(); self.degree()];
+                self.count(fft.inverse_add_torus(&mut spectrum, &mut polynomial));
                 polynomial
             }
             _ => unreachable!("the spectrum belongs to another arithmetic"),

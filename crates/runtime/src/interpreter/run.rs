@@ -56,26 +56,40 @@ pub trait Observer<T>: Sync {
     fn body(&self, point: BodyPoint, datum: &BodyDatum<T>) {
         let _ = (point, datum);
     }
+    /// After the run: how many fixed-point values left their width.
+    fn saturations(&self, count: u64) {
+        let _ = count;
+    }
 }
 
-struct NoObserver;
+/// Only counts saturations.
+struct SaturationsOnly(AtomicU64);
 
-impl<T> Observer<T> for NoObserver {}
+impl<T> Observer<T> for SaturationsOnly {
+    fn saturations(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
+    }
+}
 
 /// Runs `program` on `inputs` with `key`, in the program's arithmetic.
 ///
 /// # Errors
-/// [`RunError`]; nothing runs unless everything fits.
+/// [`RunError`]; nothing runs unless everything fits. [`RunError::Saturated`] if a fixed-point value left its width.
 pub fn run<T: Torus>(
     program: &KernelProgram,
     key: &ServerKey<T>,
     inputs: &BTreeMap<String, LweBatch<T>>,
     progress: &dyn Progress,
 ) -> Result<BTreeMap<String, LweBatch<T>>, RunError> {
-    run_observed(program, key, inputs, progress, &NoObserver)
+    let observer = SaturationsOnly(AtomicU64::new(0));
+    let outputs = run_observed(program, key, inputs, progress, &observer)?;
+    match observer.0.into_inner() {
+        0 => Ok(outputs),
+        count => Err(RunError::Saturated { count }),
+    }
 }
 
-/// [`run`], showing every value to `observer`.
+/// [`run`], showing every value to `observer`. Saturations are reported to it, and are no error.
 ///
 /// # Errors
 /// As [`run`].
@@ -102,6 +116,7 @@ pub fn run_observed<T: Torus>(
             }
         }
     }
+    observer.saturations(machine.primitives.saturations());
     let outputs = program.outputs.iter().map(|output| {
         let batch = machine.lwe(output.value).clone();
         (output.name.to_string(), batch)

@@ -1,8 +1,6 @@
 //! Do encrypted gates, multiplexers and a ripple-carry adder give their truth tables, wherever the key switch stands?
 
-mod common;
-
-use common::{Keys, Values, clear, values};
+use crate::common::{Keys, Values, clear, values};
 use polyfabric_program::homomorphic::{Builder, ElementType, Gate, NodeId, Program};
 use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 
