@@ -4,6 +4,7 @@
 
 pub mod aligned;
 pub mod decompose;
+pub mod external_product;
 pub mod fft;
 pub mod fixed;
 pub mod key_switch;

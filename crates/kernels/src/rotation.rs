@@ -3,6 +3,7 @@
 //! X^N = −1, so coefficient c of X^e · p is p[c − e], negated once for every wrap past N. The
 //! exponent is read modulo 2N.
 
+use crate::decompose::Gadget;
 use crate::torus::Torus;
 
 /// X^`exponent` · `polynomial`, one coefficient at a time.
@@ -33,6 +34,18 @@ pub fn rotate_subtract<T: Torus>(polynomial: &[T], exponent: usize, difference: 
         difference,
         |value, own| value.wrapping_sub(own),
         |value, own| value.wrapping_add(own).wrapping_neg(),
+    );
+}
+
+/// Writes (X^`exponent` − 1) · `polynomial` as words that [`Gadget::preparation`] has prepared for its digits.
+pub fn rotate_subtract_prepared<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
+    let (add, flip) = gadget.preparation::<T>();
+    combine(
+        polynomial,
+        exponent,
+        words,
+        |value, own| value.wrapping_sub(own).wrapping_add(add).bit_xor(flip),
+        |value, own| add.wrapping_sub(value.wrapping_add(own)).bit_xor(flip),
     );
 }
 

@@ -21,6 +21,8 @@ pub trait Torus: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + 's
     fn wrapping_sub(self, other: Self) -> Self;
     /// `-self` mod q.
     fn wrapping_neg(self) -> Self;
+    /// The bits in which `self` and `other` differ.
+    fn bit_xor(self, other: Self) -> Self;
     /// `self * factor` mod q: the action of the integers on the torus.
     fn wrapping_mul_signed(self, factor: i64) -> Self;
     /// The low [`Self::BITS`] bits of `value`.
@@ -51,6 +53,10 @@ macro_rules! impl_torus {
             #[inline(always)]
             fn wrapping_neg(self) -> Self {
                 <$unsigned>::wrapping_neg(self)
+            }
+            #[inline(always)]
+            fn bit_xor(self, other: Self) -> Self {
+                self ^ other
             }
             #[inline(always)]
             fn wrapping_mul_signed(self, factor: i64) -> Self {

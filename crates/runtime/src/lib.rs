@@ -1,5 +1,6 @@
 //! Execution of kernel programs: a batched CPU runtime and an operation-by-operation interpreter.
 
+pub mod cpu;
 pub mod error;
 pub mod interpreter;
 pub mod progress;

@@ -200,6 +200,45 @@ impl FoldedFft {
         dispatch!(self, multiply::<true>(accumulator, a, b))
     }
 
+    /// [`Self::inverse_add_torus`] of a spectrum that is scaled by 1/M already. If `bounded`, coefficients
+    /// stay under 2^62 (32-bit torus), which saves their reduction.
+    pub(crate) fn inverse_add_scaled<T: Torus>(&self, bounded: bool, spectrum: &mut [f64], polynomial: &mut [T]) {
+        self.check([polynomial.len(), spectrum.len()]);
+        if T::BITS == 64 {
+            let sink = Torus64(polynomial.as_mut_ptr().cast());
+            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink))
+        } else if bounded {
+            let sink = Torus32::<false>(polynomial.as_mut_ptr().cast());
+            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink))
+        } else {
+            let sink = Torus32::<true>(polynomial.as_mut_ptr().cast());
+            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink))
+        }
+    }
+
+    /// One external product in the transform domain: column c of `sums` is Σ_r digits[r] · key[r][c]. `digits` is one spectrum a
+    /// row, `sums` one a column, `key` as [`crate::external_product`] stores it.
+    pub(crate) fn row_products(&self, digits: &[f64], key: &[f64], sums: &mut [f64]) {
+        let numbers = self.degree.get();
+        let (rows, columns) = (digits.len() / numbers, sums.len() / numbers);
+        assert_eq!(
+            [digits.len(), sums.len(), key.len()],
+            [rows * numbers, columns * numbers, rows * columns * numbers],
+            "whole spectra: rows of digits, columns of sums, rows · columns of key"
+        );
+        let shape = (rows, columns);
+        for first in (0..columns).step_by(4) {
+            let digits = digits.as_ptr();
+            let (key, sums) = (key[16 * first..].as_ptr(), sums[first * numbers..].as_mut_ptr());
+            match columns - first {
+                1 => dispatch!(self, row_products::<1>(numbers, shape, digits, key, sums)),
+                2 => dispatch!(self, row_products::<2>(numbers, shape, digits, key, sums)),
+                3 => dispatch!(self, row_products::<3>(numbers, shape, digits, key, sums)),
+                _ => dispatch!(self, row_products::<4>(numbers, shape, digits, key, sums)),
+            }
+        }
+    }
+
     /// [`error_bound`] of an external product of `rows` products with digits of `gadget`.
     pub fn external_product_bound<T: Torus>(&self, gadget: Gadget, rows: usize) -> f64 {
         error_bound(self.degree, 2f64.powi(gadget.log2_base as i32 - 1), rows, T::BITS)

@@ -492,6 +492,39 @@ pub(super) unsafe fn multiply<V: Lanes, const ADD: bool>(accumulator: &mut [f64]
     }
 }
 
+/// Columns c of `sums` = Σ_r digits[r] · key[r][c], pointwise, for `C` of `columns` columns: digits are whole spectra one
+/// after the other, the key has for each group of eight points [row][column][16]. SAFETY: `V`'s set is present; there
+/// are `rows` spectra of digits, rows · columns of key, C of sums.
+#[inline(always)]
+pub(super) unsafe fn row_products<V: Lanes, const C: usize>(
+    numbers: usize,
+    (rows, columns): (usize, usize),
+    digits: *const f64,
+    key: *const f64,
+    sums: *mut f64,
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let mut key = key;
+        for at in (0..numbers / 2).step_by(8) {
+            let zero = Complex { re: V::splat(0.0), im: V::splat(0.0) };
+            let mut sum = [zero; C];
+            for row in 0..rows {
+                let x: Complex<V> = read(digits.add(row * numbers), at);
+                for (column, sum) in sum.iter_mut().enumerate() {
+                    let y: Complex<V> = read(key.add(16 * column), 0);
+                    sum.re = x.im.neg_mul_add(y.im, x.re.mul_add(y.re, sum.re));
+                    sum.im = x.im.mul_add(y.re, x.re.mul_add(y.im, sum.im));
+                }
+                key = key.wrapping_add(16 * columns);
+            }
+            for (column, sum) in sum.iter().enumerate() {
+                write(*sum, sums.add(column * numbers), at);
+            }
+        }
+    }
+}
+
 /// What one instruction set runs: the generic functions, compiled for it.
 pub(super) trait Kernels {
     /// [`forward`].
@@ -500,6 +533,14 @@ pub(super) trait Kernels {
     unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S);
     /// [`multiply`].
     unsafe fn multiply<const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]);
+    /// [`row_products`].
+    unsafe fn row_products<const C: usize>(
+        numbers: usize,
+        shape: (usize, usize),
+        digits: *const f64,
+        key: *const f64,
+        sums: *mut f64,
+    );
 }
 
 /// One type for each instruction set, its functions compiled with `$feature`.
@@ -523,6 +564,17 @@ macro_rules! kernels {
                 // SAFETY: the caller has the instruction set.
                 unsafe { multiply::<$lanes, ADD>(sum, a, b) }
             }
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn row_products_with<const C: usize>(
+                numbers: usize,
+                shape: (usize, usize),
+                digits: *const f64,
+                key: *const f64,
+                sums: *mut f64,
+            ) {
+                // SAFETY: the caller has the instruction set and spectra of these counts.
+                unsafe { row_products::<$lanes, C>(numbers, shape, digits, key, sums) }
+            }
         }
         impl Kernels for $name {
             unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
@@ -536,6 +588,16 @@ macro_rules! kernels {
             unsafe fn multiply<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
                 // SAFETY: passed on from this function's contract.
                 unsafe { Self::multiply_with::<ADD>(sum, a, b) }
+            }
+            unsafe fn row_products<const C: usize>(
+                numbers: usize,
+                shape: (usize, usize),
+                digits: *const f64,
+                key: *const f64,
+                sums: *mut f64,
+            ) {
+                // SAFETY: passed on from this function's contract.
+                unsafe { Self::row_products_with::<C>(numbers, shape, digits, key, sums) }
             }
         }
     };
