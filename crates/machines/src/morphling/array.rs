@@ -1,0 +1,385 @@
+//! The XPUs' dispatch of one blind-rotation instruction: event by event, iteration by iteration, until the events repeat.
+//!
+//! Private-A2 multicasts one key stream to all XPUs, so they run in lockstep, and the rows of an array with them: row r
+//! sees the key r cycles later, as in any systolic array. One row is therefore simulated, and the others are shifted.
+//! Each unit takes its work in stream order, as soon as its input, the unit behind it and the buffers are ready; nothing
+//! stops inside the pipeline. Every start time is a maximum of earlier times plus constants, so once two successive pairs
+//! of iterations differ by one shift, all later ones do, and they are kept as one repeated block.
+
+use super::latency::{self, PipelineDepth};
+use super::plan::{Forward, Inverse, IterationPlan};
+use std::collections::HashMap;
+
+/// Cycles of every step for one parameter set on one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StepCycles {
+    /// A polynomial on a row's path.
+    pub polynomial: i64,
+    /// A polynomial through an IFFT unit and back to Private-A1.
+    pub inverse: i64,
+    /// Cycles between one row's stream and that of the row that shares its FFT unit: 0 with merge-split.
+    pub pair_offset: i64,
+    /// Largest shift of a row against row 0 from the VPE array on.
+    pub skew: i64,
+    /// First coefficient to first digit.
+    pub decomposition: i64,
+    /// First digit to first point of the spectrum, split included.
+    pub forward: i64,
+    /// First point to first sum.
+    pub multiply: i64,
+    /// First sum to first coefficient.
+    pub backward: i64,
+    /// First coefficient to first accumulated coefficient in Private-A1.
+    pub accumulate: i64,
+    /// One key iteration on the key's memory channels.
+    pub key: i64,
+    /// Request to first byte.
+    pub key_latency: i64,
+}
+
+/// What [`StepCycles`] is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct PathRates {
+    /// Folded points a cycle of a row's path.
+    pub row_points: u64,
+    /// Folded points a cycle of an IFFT unit.
+    pub inverse_points: u64,
+    /// Points a cycle that delay the stream inside the FFT unit.
+    pub fft_points: u64,
+    /// Whether two rows' polynomials are merged in one transform.
+    pub merge_split: bool,
+    /// Rows that share an FFT unit.
+    pub rows_per_fft: u64,
+    /// Rows of the array.
+    pub rows: u64,
+    /// Columns of the array.
+    pub columns: u64,
+}
+
+impl StepCycles {
+    /// Cycles of every step for ring degree N, with the key's transfer time given.
+    pub fn new(ring_degree: u64, rates: &PathRates, depth: PipelineDepth, key: u64, key_latency: u64) -> Self {
+        let polynomial = latency::polynomial_cycles(ring_degree, rates.row_points);
+        let split = if rates.merge_split { latency::split(ring_degree, rates.fft_points, depth) } else { 0 };
+        let transform = latency::transform(ring_degree, rates.fft_points, depth) + split;
+        let offsets = if rates.merge_split { 0 } else { rates.rows_per_fft - 1 };
+        Self {
+            polynomial: polynomial as i64,
+            inverse: latency::polynomial_cycles(ring_degree, rates.inverse_points) as i64,
+            pair_offset: (offsets * polynomial) as i64,
+            skew: rates.rows as i64 - 1,
+            decomposition: latency::decomposition(depth) as i64,
+            forward: transform as i64,
+            multiply: latency::multiply_accumulate(rates.columns, depth) as i64,
+            backward: latency::transform(ring_degree, rates.inverse_points, depth) as i64,
+            accumulate: latency::accumulate(depth) as i64,
+            key: key as i64,
+            key_latency: key_latency as i64,
+        }
+    }
+}
+
+/// Start cycles of one forward transform's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForwardTimes {
+    /// Decomposition unit.
+    pub decomposition: i64,
+    /// FFT unit.
+    pub transform: i64,
+    /// VPE row.
+    pub multiply: i64,
+}
+
+/// Start cycles of one inverse transform's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InverseTimes {
+    /// IFFT unit.
+    pub transform: i64,
+    /// Accumulation in Private-A1.
+    pub accumulate: i64,
+    /// POLY-ACC register of its column that is drained.
+    pub register: u8,
+}
+
+/// Start cycles of one ciphertext's events in one iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotTimes {
+    /// In the order of [`IterationPlan::forwards`].
+    pub forwards: Vec<ForwardTimes>,
+    /// In the order of [`IterationPlan::drains`], flattened.
+    pub inverses: Vec<InverseTimes>,
+    /// POLY-ACC register of each chain.
+    pub registers: Vec<u8>,
+}
+
+/// Start cycles of one iteration of all resident ciphertexts of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IterationTimes {
+    /// Transfer of the key into Private-A2.
+    pub key: i64,
+    /// Buffer of Private-A2 that the key is in.
+    pub key_buffer: u8,
+    /// Each slot.
+    pub slots: Vec<SlotTimes>,
+}
+
+/// Iterations `first .. first + 2 · rounds`, of which the first two are given and each next two start `period` later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steady {
+    /// Index of the first iteration.
+    pub first: usize,
+    /// Times of the first two.
+    pub pair: [IterationTimes; 2],
+    /// Cycles of two iterations.
+    pub period: i64,
+    /// Number of pairs.
+    pub rounds: usize,
+}
+
+/// One blind-rotation instruction's events, relative to its dispatch.
+#[derive(Clone, Debug)]
+pub struct Rotation {
+    /// Iterations before the steady state.
+    pub prologue: Vec<IterationTimes>,
+    /// The steady state.
+    pub steady: Option<Steady>,
+    /// Iterations after it.
+    pub epilogue: Vec<IterationTimes>,
+    /// For each slot, the cycle at which its last accumulator is complete in Private-A1, in every row.
+    pub slot_done: Vec<i64>,
+    /// From here on the next instruction may be dispatched: the decomposition units are free.
+    pub issue_end: i64,
+    /// The last cycle of any event.
+    pub end: i64,
+}
+
+/// Free-at times of the array's resources, relative to some origin.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayState {
+    decomposition: i64,
+    transform: i64,
+    multiply: i64,
+    backward: i64,
+    accumulate: i64,
+    registers: Vec<[i64; 2]>,
+    next_register: Vec<u8>,
+    channel: i64,
+    key_buffers: Vec<i64>,
+    next_key_buffer: u8,
+}
+
+impl ArrayState {
+    /// Everything free from cycle 0 on.
+    pub fn new(columns: usize, key_buffers: usize) -> Self {
+        Self {
+            decomposition: 0,
+            transform: 0,
+            multiply: 0,
+            backward: 0,
+            accumulate: 0,
+            registers: vec![[0; 2]; columns],
+            next_register: vec![0; columns],
+            channel: 0,
+            key_buffers: vec![0; key_buffers],
+            next_key_buffer: 0,
+        }
+    }
+
+    /// The same state, seen from `cycles` later. Nothing on a row starts before that, so what became free earlier counts as
+    /// free then; the key's transfers may already have run ahead.
+    #[must_use]
+    pub fn rebased(&self, cycles: i64) -> Self {
+        let mut state = self.clone();
+        state.shift(-cycles);
+        let row = [
+            &mut state.decomposition,
+            &mut state.transform,
+            &mut state.multiply,
+            &mut state.backward,
+            &mut state.accumulate,
+        ];
+        let registers = state.registers.iter_mut().flatten();
+        row.into_iter().chain(registers).for_each(|time| *time = (*time).max(0));
+        state
+    }
+
+    /// Keeps the key's channel from starting before `cycle`.
+    pub fn hold_channel(&mut self, cycle: i64) {
+        self.channel = self.channel.max(cycle);
+    }
+
+    /// First cycle at which the key's channel is free.
+    pub fn channel_free(&self) -> i64 {
+        self.channel
+    }
+
+    fn shift(&mut self, cycles: i64) {
+        let single = [
+            &mut self.decomposition,
+            &mut self.transform,
+            &mut self.multiply,
+            &mut self.backward,
+            &mut self.accumulate,
+            &mut self.channel,
+        ];
+        let registers = self.registers.iter_mut().flatten();
+        single.into_iter().chain(registers).chain(&mut self.key_buffers).for_each(|time| *time += cycles);
+    }
+}
+
+struct Run<'a> {
+    plan: &'a IterationPlan,
+    cycles: &'a StepCycles,
+    state: ArrayState,
+    /// Per slot and polynomial: when the accumulator is complete in every row.
+    ready: Vec<Vec<i64>>,
+}
+
+impl Run<'_> {
+    fn forward(&mut self, slot: usize, forward: &Forward, key_ready: i64, registers: &mut [u8]) -> ForwardTimes {
+        let c = self.cycles;
+        let mut start = (self.state.decomposition)
+            .max(self.ready[slot][forward.polynomial as usize])
+            .max(self.state.transform - c.decomposition);
+        let to_multiply = c.decomposition + c.forward;
+        start = start.max(self.state.multiply - to_multiply).max(key_ready - to_multiply);
+        for product in forward.products.iter().filter(|product| product.opens) {
+            let column = product.column as usize;
+            let register = self.state.next_register[column];
+            self.state.next_register[column] = 1 - register;
+            registers[product.chain] = register;
+            start = start.max(self.state.registers[column][register as usize] - to_multiply);
+        }
+        let times =
+            ForwardTimes { decomposition: start, transform: start + c.decomposition, multiply: start + to_multiply };
+        self.state.decomposition = start + c.polynomial + c.pair_offset;
+        self.state.transform = times.transform + c.polynomial + c.pair_offset;
+        self.state.multiply = times.multiply + c.polynomial + c.pair_offset;
+        times
+    }
+
+    /// The register turns over once the last product of the slowest row is in.
+    fn inverse(&mut self, slot: usize, inverse: &Inverse, closed: i64, register: u8) -> InverseTimes {
+        let c = self.cycles;
+        let transform = self.state.backward.max(closed).max(self.state.accumulate - c.backward);
+        let accumulate = transform + c.backward;
+        self.state.backward = transform + c.inverse;
+        self.state.accumulate = accumulate + c.inverse;
+        self.state.registers[inverse.column as usize][register as usize] = transform + c.inverse;
+        let done = accumulate + c.inverse + c.accumulate + c.skew;
+        let ready = &mut self.ready[slot][inverse.column as usize];
+        *ready = done.max(*ready);
+        InverseTimes { transform, accumulate, register }
+    }
+
+    fn iteration(&mut self) -> IterationTimes {
+        let c = *self.cycles;
+        let buffer = self.state.next_key_buffer as usize;
+        self.state.next_key_buffer = ((buffer + 1) % self.state.key_buffers.len()) as u8;
+        let key = self.state.channel.max(self.state.key_buffers[buffer] - c.key_latency);
+        self.state.channel = key + c.key;
+        let key_ready = key + c.key_latency + c.key;
+        let mut slots = Vec::with_capacity(self.ready.len());
+        for slot in 0..self.ready.len() {
+            let mut forwards = Vec::with_capacity(self.plan.forwards.len());
+            let mut inverses = Vec::new();
+            let mut registers = vec![0; self.plan.chains];
+            for (forward, drains) in self.plan.forwards.iter().zip(&self.plan.drains) {
+                let times = self.forward(slot, forward, key_ready, &mut registers);
+                forwards.push(times);
+                let closed = times.multiply + c.polynomial + c.multiply;
+                for inverse in drains {
+                    inverses.push(self.inverse(slot, inverse, closed, registers[inverse.chain]));
+                }
+            }
+            slots.push(SlotTimes { forwards, inverses, registers });
+        }
+        self.state.key_buffers[buffer] = self.state.multiply + c.multiply + c.skew;
+        IterationTimes { key, key_buffer: buffer as u8, slots }
+    }
+}
+
+/// Whether `later` is `earlier` shifted by one amount; that amount.
+fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64> {
+    let shift = later.key - earlier.key;
+    if earlier.key_buffer != later.key_buffer {
+        return None;
+    }
+    for (a, b) in earlier.slots.iter().zip(&later.slots) {
+        let forwards = a.forwards.iter().zip(&b.forwards).all(|(a, b)| {
+            b.decomposition - a.decomposition == shift
+                && b.transform - a.transform == shift
+                && b.multiply - a.multiply == shift
+        });
+        let inverses = a.inverses.iter().zip(&b.inverses).all(|(a, b)| {
+            b.transform - a.transform == shift && b.accumulate - a.accumulate == shift && a.register == b.register
+        });
+        if !forwards || !inverses || a.registers != b.registers {
+            return None;
+        }
+    }
+    Some(shift)
+}
+
+/// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `slots` ciphertexts are resident in a row.
+pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: ArrayState) -> (Rotation, ArrayState) {
+    let mut run = Run { plan, cycles, state, ready: vec![vec![0; plan.polynomials as usize]; slots] };
+    let mut times: Vec<IterationTimes> = Vec::new();
+    let mut steady = None;
+    let mut epilogue = Vec::new();
+    let mut done = 0;
+    while done < plan.iterations {
+        times.push(run.iteration());
+        done += 1;
+        let remaining = plan.iterations - done;
+        if let [.., a, b, c, d] = times.as_slice()
+            && remaining >= 2
+            && let (Some(period), Some(second)) = (shift_between(a, c), shift_between(b, d))
+            && period == second
+        {
+            let extra = remaining / 2;
+            let pair = [a.clone(), b.clone()];
+            times.truncate(times.len() - 4);
+            let skipped = period * extra as i64;
+            run.state.shift(skipped);
+            run.ready.iter_mut().flatten().for_each(|time| *time += skipped);
+            steady = Some(Steady { first: times.len(), pair, period, rounds: extra + 2 });
+            for _ in 0..remaining % 2 {
+                epilogue.push(run.iteration());
+            }
+            done = plan.iterations;
+        }
+    }
+    let slot_done: Vec<i64> =
+        run.ready.iter().map(|ready| ready.iter().copied().max().unwrap_or(0) + cycles.pair_offset).collect();
+    let end = slot_done.iter().copied().max().unwrap_or(0).max(run.state.channel);
+    let rotation = Rotation { prologue: times, steady, epilogue, slot_done, issue_end: run.state.decomposition, end };
+    (rotation, run.state)
+}
+
+/// Remembers rotations: equal states give equal events.
+#[derive(Default)]
+pub struct RotationCache {
+    known: HashMap<(usize, usize, ArrayState), (std::rc::Rc<Rotation>, ArrayState)>,
+}
+
+impl RotationCache {
+    /// As [`rotate`], for the plan with identifier `plan_index`.
+    pub fn rotate(
+        &mut self,
+        plan_index: usize,
+        plan: &IterationPlan,
+        cycles: &StepCycles,
+        slots: usize,
+        state: ArrayState,
+    ) -> (std::rc::Rc<Rotation>, ArrayState) {
+        let key = (plan_index, slots, state);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let (rotation, after) = rotate(plan, cycles, slots, key.2.clone());
+        let value = (std::rc::Rc::new(rotation), after);
+        self.known.insert(key, value.clone());
+        value
+    }
+}

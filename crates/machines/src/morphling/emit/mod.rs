@@ -1,0 +1,193 @@
+//! From the timeline to the engine's schedule: every instruction's events, and a repeat wherever groups repeat.
+
+mod nodes;
+pub(crate) mod resources;
+pub(crate) mod rotation;
+
+use crate::engine::schedule::{Schedule, ScheduleBuilder, Shift, Value};
+use crate::morphling::hardware::Timeline;
+use crate::morphling::machine::Morphling;
+use crate::morphling::software::{Group, Streams, slot_range};
+use crate::morphling::workload::{Item, Work};
+use polyfabric_program::kernel::{KernelProgram, OpKind};
+use resources::Chip;
+use std::rc::Rc;
+
+/// Where a group lies.
+pub(crate) struct GroupPlace<'a> {
+    pub group: &'a Group,
+    /// Half of Private-A1 that it is resident in.
+    pub half: u64,
+}
+
+impl GroupPlace<'_> {
+    /// Ciphertexts in a slot.
+    fn slot_count(&self, machine: &Morphling, slot: u64) -> u64 {
+        slot_range(machine, self.group, slot).len() as u64
+    }
+
+    /// Ciphertext at a position of a slot: its element in the work.
+    fn ciphertext(&self, machine: &Morphling, slot: u64, position: u64) -> u32 {
+        self.group.first + (slot * machine.positions() + position) as u32
+    }
+}
+
+pub(crate) struct Emitter<'a> {
+    machine: &'a Morphling,
+    program: &'a KernelProgram,
+    streams: &'a Streams,
+    timeline: &'a Timeline,
+    chip: Chip,
+    builder: ScheduleBuilder,
+}
+
+/// What makes two groups the same but for their ciphertexts and their time.
+#[derive(PartialEq)]
+struct Signature {
+    nodes: Vec<(crate::morphling::instruction::Instruction, i64)>,
+    rotation: Option<*const crate::morphling::array::Rotation>,
+    sources: Vec<(u32, i64)>,
+    tables: Vec<u32>,
+    half: u64,
+}
+
+/// The schedule of `streams` as `timeline` ran them.
+pub(crate) fn emit(
+    machine: &Morphling,
+    program: &KernelProgram,
+    streams: &Streams,
+    timeline: &Timeline,
+) -> (Schedule, Chip) {
+    let mut builder = ScheduleBuilder::new();
+    let chip = Chip::declare(&mut builder, machine, streams.layout.sizes.ring_degree, &timeline.steps);
+    let mut emitter = Emitter { machine, program, streams, timeline, chip, builder };
+    let groups = &streams.groups;
+    let mut first = 0;
+    while first < groups.len() {
+        let work = groups[first].work;
+        let end = first + groups[first..].iter().take_while(|group| group.work == work).count();
+        emitter.work(first..end);
+        first = end;
+    }
+    (emitter.builder.finish(), emitter.chip)
+}
+
+impl Emitter<'_> {
+    fn base(&self, group: &Group) -> i64 {
+        let node = group.rotation.unwrap_or(group.nodes.start);
+        self.timeline.starts[node as usize]
+    }
+
+    fn sources(&self, group: &Group) -> &[Item] {
+        let range = group.first as usize..(group.first + group.count) as usize;
+        match &self.streams.works[group.work] {
+            Work::Bootstraps(work) => &work.sources[range],
+            Work::KeySwitches(work) => &work.sources[range],
+            Work::Linear(_) => &[],
+        }
+    }
+
+    fn tables(&self, group: &Group) -> &[u32] {
+        match &self.streams.works[group.work] {
+            Work::Bootstraps(work) => &work.tables[group.first as usize..(group.first + group.count) as usize],
+            _ => &[],
+        }
+    }
+
+    fn signature(&self, group: &Group) -> Signature {
+        let base = self.base(group);
+        let relative = |node: u32| {
+            let mut instruction = self.streams.nodes[node as usize].instruction;
+            instruction.group = 0;
+            // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
+            instruction.first = instruction.first.wrapping_sub(group.first);
+            (instruction, self.timeline.starts[node as usize] - base)
+        };
+        Signature {
+            nodes: group.nodes.clone().map(relative).collect(),
+            rotation: group.rotation.map(|node| Rc::as_ptr(&self.timeline.rotations[&node])),
+            sources: self
+                .sources(group)
+                .iter()
+                .map(|item| (item.op, i64::from(item.element) - i64::from(group.first)))
+                .collect(),
+            tables: self.tables(group).to_vec(),
+            half: group.sequence % self.streams.layout.halves,
+        }
+    }
+
+    fn work(&mut self, range: std::ops::Range<usize>) {
+        let streams = self.streams;
+        let groups = &streams.groups[range];
+        let signatures: Vec<Signature> = groups.iter().map(|group| self.signature(group)).collect();
+        let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
+        let mut first = 0;
+        while first < groups.len() {
+            let runs = [1, 2, 4].map(|span| (run_length(&signatures, &bases, first, span), span));
+            let (rounds, span) =
+                runs.into_iter().max_by_key(|&(rounds, span)| (rounds * span, usize::MAX - span)).unwrap_or((1, 1));
+            if rounds < 3 {
+                self.group(&groups[first], 0);
+                first += 1;
+                continue;
+            }
+            let period = bases[first + span] - bases[first];
+            let base = self.earliest(&groups[first..first + span]);
+            let mut builder = std::mem::take(&mut self.builder);
+            let moved = groups[first + span].first - groups[first].first;
+            let shift = Shift { ciphertext: i64::from(moved), iteration: 0 };
+            builder.repeat(base, rounds as u64, period as u64, shift, |inner| {
+                std::mem::swap(inner, &mut self.builder);
+                for group in &groups[first..first + span] {
+                    self.group(group, base);
+                }
+                std::mem::swap(inner, &mut self.builder);
+            });
+            self.builder = builder;
+            first += rounds * span;
+        }
+    }
+
+    fn earliest(&self, groups: &[Group]) -> i64 {
+        let nodes = groups.iter().flat_map(|group| group.nodes.clone());
+        nodes.map(|node| self.timeline.starts[node as usize]).min().unwrap_or(0)
+    }
+
+    /// Events of a group, relative to cycle `base`.
+    fn group(&mut self, group: &Group, base: i64) {
+        let place = GroupPlace { group, half: group.sequence % self.streams.layout.halves };
+        for node in group.nodes.clone() {
+            let start = self.timeline.starts[node as usize] - base;
+            if Some(node) == group.rotation {
+                let operation = self.streams.nodes[node as usize].instruction.operation;
+                let rotation = Rc::clone(&self.timeline.rotations[&node]);
+                self.rotation(&place, operation, &rotation, start);
+            } else {
+                self.node(&place, node, start);
+            }
+        }
+    }
+
+    /// Name of an LWE ciphertext.
+    fn lwe(&self, item: Item) -> Value {
+        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
+        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
+        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+    }
+}
+
+/// How many times in a row the `span` groups from `first` on come again, each time by the same number of cycles later.
+fn run_length(signatures: &[Signature], bases: &[i64], first: usize, span: usize) -> usize {
+    if first + span >= signatures.len() {
+        return 1;
+    }
+    let period = bases[first + span] - bases[first];
+    let mut at = first;
+    while at + span < signatures.len()
+        && signatures[at] == signatures[at + span]
+        && bases[at + span] - bases[at] == period
+    {
+        at += 1;
+    }
+    (at - first) / span + 1
+}

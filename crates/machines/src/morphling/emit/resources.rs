@@ -1,0 +1,252 @@
+//! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
+
+use crate::engine::schedule::{
+    Access, ClassId, KindId, MemoryId, MemoryKind, Order, Place, Resource, ScheduleBuilder, Traffic, Value,
+    WaitCategory,
+};
+use crate::morphling::array::StepCycles;
+use crate::morphling::latency;
+use crate::morphling::machine::{COEFFICIENT_BYTES, Morphling, POINT_BYTES};
+
+/// One row of an XPU.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub decomposition: Resource,
+    pub fft: Resource,
+    pub vpe: Resource,
+    pub ifft: Resource,
+    pub accumulator: Resource,
+    /// Bank of Private-A1.
+    pub bank: MemoryId,
+    /// POLY-ACC registers of the row's VPEs.
+    pub poly_acc: MemoryId,
+    /// Decomposition unit to FFT unit.
+    pub digits: MemoryId,
+    /// FFT unit to VPEs.
+    pub spectrum: MemoryId,
+    /// IFFT unit to Private-A1.
+    pub product: MemoryId,
+}
+
+/// Operation kinds.
+#[derive(Clone, Debug)]
+pub struct Kinds {
+    pub decompose: KindId,
+    pub forward: KindId,
+    pub multiply: KindId,
+    pub inverse: KindId,
+    pub accumulate: KindId,
+    pub link_load: KindId,
+    pub link_store: KindId,
+    pub modulus_switch: KindId,
+    pub sample_extract: KindId,
+    pub key_switch: KindId,
+    pub linear: KindId,
+    pub transfer: KindId,
+    pub key: KindId,
+}
+
+/// Value classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// LWE ciphertext of an input: `index` is its operation, `ciphertext` its element.
+    pub input: ClassId,
+    /// LWE ciphertext of any other operation.
+    pub lwe: ClassId,
+    /// Rotation amounts of a ciphertext.
+    pub rotations: ClassId,
+    /// One polynomial of an accumulator: `iteration` counts completed iterations.
+    pub accumulator: ClassId,
+    /// Digits of one level.
+    pub digits: ClassId,
+    /// Their transform.
+    pub spectrum: ClassId,
+    /// Content of a POLY-ACC register.
+    pub sum: ClassId,
+    /// A product back in coefficients.
+    pub product: ClassId,
+    /// Sum of a key switch after a tile.
+    pub key_switch_sum: ClassId,
+    /// Sum of a linear layer after a block of operands.
+    pub linear_sum: ClassId,
+    /// Bootstrapping key of one iteration.
+    pub bootstrap_key: ClassId,
+    /// Tile of the key-switch key.
+    pub key_switch_key: ClassId,
+    /// Test polynomial.
+    pub table: ClassId,
+    /// Instruction words of a group.
+    pub words: ClassId,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub struct Chip {
+    pub rows: Vec<Vec<Row>>,
+    pub links: Vec<Resource>,
+    pub lanes: Vec<Resource>,
+    pub key_channel: Resource,
+    pub vector_channel: Resource,
+    pub hbm: MemoryId,
+    pub scheduler: MemoryId,
+    pub private_a2: MemoryId,
+    pub private_b: MemoryId,
+    pub shared: MemoryId,
+    pub kinds: Kinds,
+    pub classes: Classes,
+}
+
+/// An access to `bytes` at `offset`, whose elements move between cycles `first` and `last`.
+pub fn access(memory: MemoryId, offset: u64, bytes: u64, value: Value, span: (i64, i64), order: Order) -> Access {
+    Access {
+        place: Place { memory, offset, bytes },
+        value,
+        first: span.0 as u32,
+        last: span.1.max(span.0) as u32,
+        order,
+        bytes,
+    }
+}
+
+impl Classes {
+    fn declare(b: &mut ScheduleBuilder) -> Self {
+        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false);
+        Self {
+            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true),
+            lwe: ciphertexts(b, "ciphertext"),
+            rotations: ciphertexts(b, "rotation amounts"),
+            accumulator: ciphertexts(b, "accumulator"),
+            digits: ciphertexts(b, "digits"),
+            spectrum: ciphertexts(b, "spectrum"),
+            sum: ciphertexts(b, "transform-domain sum"),
+            product: ciphertexts(b, "product"),
+            key_switch_sum: ciphertexts(b, "key-switch sum"),
+            linear_sum: ciphertexts(b, "linear sum"),
+            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true),
+            key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
+            table: b.value_class("test polynomial", Traffic::Tables, true),
+            words: b.value_class("instruction words", Traffic::Instructions, true),
+        }
+    }
+}
+
+impl Kinds {
+    /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
+    fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
+        let path = machine.path();
+        let after = |cycles: i64| (cycles - 1).max(0) as u64;
+        let row = path.row_points as f64;
+        let merged = if path.merge_split { path.rows_per_fft as f64 } else { 1.0 };
+        let back = path.inverse_points as f64;
+        let lane = after(latency::vector_lane(machine.depth) as i64);
+        let link = after(2 * machine.depth.memory as i64);
+        let lanes = machine.lanes as f64;
+        let link_rate = machine.link_bytes as f64;
+        Self {
+            decompose: b.kind("rotate and decompose", "decomposition", 2.0 * row, after(steps.decomposition)),
+            forward: b.kind("forward transform", "fft", row * merged, after(steps.forward)),
+            multiply: b.kind("multiply-accumulate", "vpe", row * machine.columns as f64, after(steps.multiply)),
+            inverse: b.kind("inverse transform", "ifft", back, after(steps.backward)),
+            accumulate: b.kind("accumulate", "accumulator", 2.0 * back, after(steps.accumulate)),
+            link_load: b.kind("load accumulators", "link", link_rate, link),
+            link_store: b.kind("store accumulators", "link", link_rate, link),
+            modulus_switch: b.kind("modulus switch", "lanes", lanes, lane),
+            sample_extract: b.kind("sample extract", "lanes", lanes, lane),
+            key_switch: b.kind("key switch", "lanes", lanes, lane),
+            linear: b.kind("linear", "lanes", lanes, lane),
+            transfer: b.kind("transfer", "hbm", 1.0, machine.memory_latency),
+            key: b.kind(
+                "bootstrapping key",
+                if machine.shares_channels() { "hbm" } else { "hbm.key" },
+                1.0,
+                machine.memory_latency,
+            ),
+        }
+    }
+}
+
+impl Chip {
+    /// Declares `machine` for ring degree N = `ring_degree`.
+    pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, ring_degree: u64, steps: &StepCycles) -> Self {
+        let path = machine.path();
+        let classes = Classes::declare(b);
+        let kinds = Kinds::declare(b, machine, steps);
+        let pipeline = WaitCategory::Pipeline;
+        let mut rows = Vec::new();
+        let mut links = Vec::new();
+        let row_bytes = 2 * path.row_points.max(path.inverse_points) * COEFFICIENT_BYTES;
+        let point_bytes = path.row_points.max(path.inverse_points) * POINT_BYTES;
+        let columns = machine.columns;
+        let onchip = |capacity: u64, read: u64, write: u64| MemoryKind::OnChip {
+            capacity,
+            banks: 1,
+            read_bytes_per_cycle: read as f64,
+            write_bytes_per_cycle: write as f64,
+        };
+        for x in 0..machine.xpus {
+            let ffts: Vec<Resource> =
+                (0..machine.fft_units).map(|u| b.unit(format!("xpu{x}.fft{u}"), "fft", pipeline)).collect();
+            let mut row = Vec::new();
+            for r in 0..machine.rows {
+                let name = |unit: &str| format!("xpu{x}.{unit}{r}");
+                let spectrum = ring_degree / 2 * POINT_BYTES;
+                let polynomial = ring_degree * COEFFICIENT_BYTES;
+                row.push(Row {
+                    decomposition: b.unit(name("decomposition"), "decomposition", pipeline),
+                    fft: ffts[(r / path.rows_per_fft) as usize],
+                    vpe: b.unit(name("vpe_row"), "vpe", pipeline),
+                    ifft: b.unit(name("ifft"), "ifft", pipeline),
+                    accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
+                    // Two pointers, the old accumulator, the link, and one rotation amount a polynomial.
+                    bank: b.memory(
+                        name("private_a1.bank"),
+                        onchip(
+                            machine.row_bank(),
+                            3 * row_bytes + machine.link_bytes + 4,
+                            row_bytes + machine.link_bytes,
+                        ),
+                    ),
+                    poly_acc: b.memory(
+                        name("poly_acc"),
+                        onchip(2 * columns * spectrum, (columns + 1) * point_bytes, columns * point_bytes),
+                    ),
+                    digits: b.memory(name("digits"), onchip(polynomial, row_bytes, row_bytes)),
+                    spectrum: b.memory(name("spectrum"), onchip(spectrum, point_bytes, point_bytes)),
+                    product: b.memory(name("product"), onchip(polynomial, row_bytes, row_bytes)),
+                });
+            }
+            rows.push(row);
+            links.push(b.unit(format!("xpu{x}.link"), "link", pipeline));
+        }
+        let lanes = (0..machine.lane_groups)
+            .map(|g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit))
+            .collect();
+        let vector_channel = b.channel("hbm.vector", "hbm", machine.vector_rate());
+        let key_channel = if machine.shares_channels() {
+            vector_channel
+        } else {
+            b.channel("hbm.key", "hbm.key", machine.key_rate())
+        };
+        let vector_bytes = machine.lanes * COEFFICIENT_BYTES;
+        let dma_bytes = machine.vector_rate().ceil() as u64;
+        let lane_bytes = machine.lane_groups * vector_bytes;
+        let link_bytes = machine.xpus * machine.link_bytes;
+        let key_bytes = machine.key_rate().ceil() as u64;
+        Self {
+            rows,
+            links,
+            lanes,
+            key_channel,
+            vector_channel,
+            hbm: b.memory("hbm", MemoryKind::ByValue),
+            scheduler: b.memory("scheduler", MemoryKind::ByValue),
+            private_a2: b.memory("private_a2", onchip(machine.private_a2, columns * point_bytes, key_bytes)),
+            private_b: b
+                .memory("private_b", onchip(machine.private_b, 2 * lane_bytes + dma_bytes, lane_bytes + dma_bytes)),
+            shared: b
+                .memory("shared", onchip(machine.shared, lane_bytes + link_bytes, lane_bytes + link_bytes + dma_bytes)),
+            kinds,
+            classes,
+        }
+    }
+}

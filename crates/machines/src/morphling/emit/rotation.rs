@@ -1,0 +1,349 @@
+//! Events of a blind rotation: the array's start times, for every row of every XPU that has a ciphertext.
+
+use super::resources::{Chip, Row, access};
+use super::{Emitter, GroupPlace};
+use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
+use crate::morphling::array::{IterationTimes, Rotation, SlotTimes, StepCycles};
+use crate::morphling::layout::Sizes;
+use crate::morphling::machine::COEFFICIENT_BYTES;
+use crate::morphling::plan::IterationPlan;
+
+/// Index of a polynomial of an accumulator: its operation, how many products it has already taken in this iteration, and
+/// which polynomial it is.
+pub fn polynomial_index(operation: u32, order: u32, polynomial: u32) -> u32 {
+    (operation << 16) | (order << 8) | polynomial
+}
+
+/// Index of a digit polynomial, spectrum or product: its operation and its number in the plan.
+pub fn stream_index(operation: u32, number: usize) -> u32 {
+    (operation << 16) | number as u32
+}
+
+/// Index of a POLY-ACC content: its operation, its chain, and the products in it.
+pub fn sum_index(operation: u32, chain: usize, products: u32) -> u32 {
+    (operation << 16) | ((chain as u32) << 8) | products
+}
+
+/// One ciphertext on one row, in one iteration.
+struct Seat<'a> {
+    row: &'a Row,
+    ciphertext: u32,
+    /// Byte offset of the resident accumulator in its bank.
+    resident: u64,
+    /// Shift of the row's stream.
+    offset: i64,
+    /// Further shift from the VPE array on.
+    skew: i64,
+    /// Whether this row's read of the key is the one that the multicast serves.
+    reads_key: bool,
+}
+
+struct Iteration<'a> {
+    chip: &'a Chip,
+    plan: &'a IterationPlan,
+    sizes: &'a Sizes,
+    steps: &'a StepCycles,
+    accumulators: u64,
+    operation: u32,
+    number: u32,
+}
+
+impl Iteration<'_> {
+    fn value(&self, class: crate::engine::schedule::ClassId, ciphertext: u32, index: u32) -> Value {
+        Value { class, ciphertext, iteration: self.number, index }
+    }
+
+    fn op(&self, kind: KindId, body_op: u32, ciphertext: u32) -> OpRef {
+        OpRef { kind, kernel_op: self.operation, body_op, ciphertext, iteration: self.number }
+    }
+
+    /// Place of polynomial `polynomial` of the accumulator after `number` iterations.
+    fn accumulator(
+        &self,
+        seat: &Seat<'_>,
+        number: u32,
+        order: u32,
+        polynomial: u32,
+        span: (i64, i64),
+        any: Order,
+    ) -> Access {
+        let half = u64::from(number) % self.accumulators * self.sizes.accumulator;
+        let offset = seat.resident + half + u64::from(polynomial) * self.sizes.polynomial;
+        let index = polynomial_index(self.operation, order, polynomial);
+        let value =
+            Value { class: self.chip.classes.accumulator, ciphertext: seat.ciphertext, iteration: number, index };
+        access(seat.row.bank, offset, self.sizes.polynomial, value, span, any)
+    }
+
+    fn decompose(&self, seat: &Seat<'_>, f: usize, start: i64) -> Event {
+        let forward = &self.plan.forwards[f];
+        let s = self.steps;
+        let span = (0, s.polynomial - 1);
+        let mut pointers = self.accumulator(seat, self.number, 0, forward.polynomial, span, Order::Any);
+        pointers.bytes *= 2;
+        let rotations = Value {
+            class: self.chip.classes.rotations,
+            ciphertext: seat.ciphertext,
+            iteration: Value::NONE,
+            index: self.operation,
+        };
+        let at = seat.resident + self.accumulators * self.sizes.accumulator;
+        let mut amounts = access(seat.row.bank, at, self.sizes.rotations, rotations, (0, 0), Order::Any);
+        amounts.bytes = COEFFICIENT_BYTES;
+        let digits = self.value(self.chip.classes.digits, seat.ciphertext, stream_index(self.operation, f));
+        let out = (s.decomposition - 1, s.decomposition + s.polynomial - 2);
+        Event {
+            resource: seat.row.decomposition,
+            start: start + seat.offset,
+            occupancy: s.polynomial as u32,
+            work: self.sizes.ring_degree,
+            op: self.op(self.chip.kinds.decompose, forward.operation, seat.ciphertext),
+            reads: vec![pointers, amounts],
+            writes: vec![access(seat.row.digits, 0, self.sizes.polynomial, digits, out, Order::Stream)],
+        }
+    }
+
+    /// One transform for the seats that share the unit; without merge-split, for one of them.
+    fn transform(&self, unit: Resource, seats: &[&Seat<'_>], f: usize, start: i64) -> Event {
+        let s = self.steps;
+        let out = (s.forward - 1, s.forward + s.polynomial - 2);
+        let index = stream_index(self.operation, f);
+        let read = |seat: &&Seat<'_>| {
+            let value = self.value(self.chip.classes.digits, seat.ciphertext, index);
+            access(seat.row.digits, 0, self.sizes.polynomial, value, (0, s.polynomial - 1), Order::Stream)
+        };
+        let write = |seat: &&Seat<'_>| {
+            let value = self.value(self.chip.classes.spectrum, seat.ciphertext, index);
+            access(seat.row.spectrum, 0, self.sizes.spectrum, value, out, Order::Stream)
+        };
+        Event {
+            resource: unit,
+            start,
+            occupancy: s.polynomial as u32,
+            work: self.sizes.ring_degree / 2 * seats.len() as u64,
+            op: self.op(self.chip.kinds.forward, self.plan.forwards[f].operation, seats[0].ciphertext),
+            reads: seats.iter().map(read).collect(),
+            writes: seats.iter().map(write).collect(),
+        }
+    }
+
+    fn multiply(&self, seat: &Seat<'_>, times: &SlotTimes, f: usize, taken: &mut [u32], key_at: u64) -> Event {
+        let s = self.steps;
+        let forward = &self.plan.forwards[f];
+        let span = (0, s.polynomial - 1);
+        let late = (s.multiply - 1, s.multiply + s.polynomial - 2);
+        let spectrum = self.value(self.chip.classes.spectrum, seat.ciphertext, stream_index(self.operation, f));
+        let mut reads = vec![access(seat.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
+        let mut writes = Vec::new();
+        let key = Value {
+            class: self.chip.classes.bootstrap_key,
+            ciphertext: Value::NONE,
+            iteration: self.number,
+            index: Value::NONE,
+        };
+        for product in &forward.products {
+            let at = u64::from(product.row) * self.sizes.polynomials + u64::from(product.column);
+            let at = key_at + at * self.sizes.spectrum;
+            let mut key = access(self.chip.private_a2, at, self.sizes.spectrum, key, span, Order::Any);
+            if !seat.reads_key {
+                key.bytes = 0;
+            }
+            reads.push(key);
+            let register = u64::from(product.column) * 2 + u64::from(times.registers[product.chain]);
+            let before = taken[product.chain];
+            let value = |products| {
+                self.value(self.chip.classes.sum, seat.ciphertext, sum_index(self.operation, product.chain, products))
+            };
+            let place = |products| {
+                let offset = register * self.sizes.spectrum;
+                access(seat.row.poly_acc, offset, self.sizes.spectrum, value(products), late, Order::Stream)
+            };
+            if !product.opens {
+                reads.push(place(before));
+            }
+            writes.push(place(before + 1));
+        }
+        Event {
+            resource: seat.row.vpe,
+            start: times.forwards[f].multiply + seat.offset + seat.skew,
+            occupancy: s.polynomial as u32,
+            work: self.sizes.ring_degree / 2 * forward.products.len() as u64,
+            op: self.op(self.chip.kinds.multiply, forward.operation, seat.ciphertext),
+            reads,
+            writes,
+        }
+    }
+
+    fn ciphertext(&self, seat: &Seat<'_>, times: &SlotTimes, key_at: u64, events: &mut ScheduleBuilder) {
+        let s = self.steps;
+        let mut taken = vec![0; self.plan.chains];
+        let mut inverse_number = 0;
+        for (f, drains) in self.plan.drains.iter().enumerate() {
+            events.event(self.decompose(seat, f, times.forwards[f].decomposition));
+            events.event(self.multiply(seat, times, f, &mut taken, key_at));
+            for product in &self.plan.forwards[f].products {
+                taken[product.chain] += 1;
+            }
+            for inverse in drains {
+                let at = times.inverses[inverse_number];
+                inverse_number += 1;
+                let span = (0, s.inverse - 1);
+                let register = u64::from(inverse.column) * 2 + u64::from(at.register);
+                let sum = sum_index(self.operation, inverse.chain, taken[inverse.chain]);
+                let sum = self.value(self.chip.classes.sum, seat.ciphertext, sum);
+                let product = stream_index(self.operation, inverse.chain);
+                let product = self.value(self.chip.classes.product, seat.ciphertext, product);
+                let out = (s.backward - 1, s.backward + s.inverse - 2);
+                let offset = register * self.sizes.spectrum;
+                events.event(Event {
+                    resource: seat.row.ifft,
+                    start: at.transform + seat.offset + seat.skew,
+                    occupancy: s.inverse as u32,
+                    work: self.sizes.ring_degree / 2,
+                    op: self.op(self.chip.kinds.inverse, inverse.operation, seat.ciphertext),
+                    reads: vec![access(seat.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Stream)],
+                    writes: vec![access(seat.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
+                });
+                let late = (s.accumulate - 1, s.accumulate + s.inverse - 2);
+                // The last product completes the accumulator of the next iteration.
+                let last = self
+                    .plan
+                    .drains
+                    .iter()
+                    .flatten()
+                    .all(|other| other.column != inverse.column || other.order <= inverse.order);
+                let order = if last { 0 } else { inverse.order + 1 };
+                let before = if inverse.order == 0 { self.number } else { self.number + 1 };
+                let old = self.accumulator(seat, before, inverse.order, inverse.column, span, Order::Stream);
+                let new = self.accumulator(seat, self.number + 1, order, inverse.column, late, Order::Stream);
+                events.event(Event {
+                    resource: seat.row.accumulator,
+                    start: at.accumulate + seat.offset + seat.skew,
+                    occupancy: s.inverse as u32,
+                    work: self.sizes.ring_degree,
+                    op: self.op(self.chip.kinds.accumulate, inverse.operation, seat.ciphertext),
+                    reads: vec![access(seat.row.product, 0, self.sizes.polynomial, product, span, Order::Stream), old],
+                    writes: vec![new],
+                });
+            }
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat.
+    pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rotation, start: i64) {
+        for (number, times) in rotation.prologue.iter().enumerate() {
+            self.iteration(place, operation, number, times, start);
+        }
+        let mut number = rotation.prologue.len();
+        if let Some(steady) = &rotation.steady {
+            let [first, second] = &steady.pair;
+            // Everything is given relative to the key's transfer, the earliest event of an iteration.
+            let base = first.key;
+            let mut builder = std::mem::take(&mut self.builder);
+            let shift = Shift { ciphertext: 0, iteration: 2 };
+            builder.repeat(start + base, steady.rounds as u64, steady.period as u64, shift, |inner| {
+                std::mem::swap(inner, &mut self.builder);
+                self.iteration(place, operation, number, first, -base);
+                self.iteration(place, operation, number + 1, second, -base);
+                std::mem::swap(inner, &mut self.builder);
+            });
+            self.builder = builder;
+            number += 2 * steady.rounds;
+        }
+        for times in &rotation.epilogue {
+            self.iteration(place, operation, number, times, start);
+            number += 1;
+        }
+    }
+
+    fn iteration(&mut self, place: &GroupPlace<'_>, operation: u32, number: usize, times: &IterationTimes, start: i64) {
+        let machine = self.machine;
+        let layout = &self.streams.layout;
+        let steps = &self.timeline.steps;
+        let work = Iteration {
+            chip: &self.chip,
+            plan: &self.streams.plans[&operation],
+            sizes: &layout.sizes,
+            steps,
+            accumulators: layout.accumulators,
+            operation,
+            number: number as u32,
+        };
+        let key_at = u64::from(times.key_buffer) * layout.sizes.key;
+        let key = Value {
+            class: self.chip.classes.bootstrap_key,
+            ciphertext: Value::NONE,
+            iteration: number as u32,
+            index: Value::NONE,
+        };
+        let arrival = (steps.key_latency, steps.key_latency + steps.key - 1);
+        self.builder.event(Event {
+            resource: self.chip.key_channel,
+            start: times.key + start,
+            occupancy: steps.key as u32,
+            work: layout.sizes.key,
+            op: OpRef {
+                kind: self.chip.kinds.key,
+                kernel_op: operation,
+                body_op: Value::NONE,
+                ciphertext: Value::NONE,
+                iteration: number as u32,
+            },
+            reads: vec![access(self.chip.hbm, 0, layout.sizes.key, key, (0, steps.key - 1), Order::Any)],
+            writes: vec![access(self.chip.private_a2, key_at, layout.sizes.key, key, arrival, Order::Any)],
+        });
+        let path = machine.path();
+        for (slot, times) in times.slots.iter().enumerate() {
+            let resident = (place.half * layout.slots + slot as u64) * layout.resident_bytes;
+            let count = place.slot_count(machine, slot as u64);
+            let seats: Vec<Seat<'_>> = (0..count)
+                .map(|position| {
+                    let (xpu, row) = (position / machine.rows, position % machine.rows);
+                    let in_pair = row % path.rows_per_fft;
+                    Seat {
+                        row: &self.chip.rows[xpu as usize][row as usize],
+                        ciphertext: place.ciphertext(machine, slot as u64, position),
+                        resident,
+                        offset: if path.merge_split { 0 } else { in_pair as i64 * steps.polynomial },
+                        skew: row as i64,
+                        // Rows that the multicast reaches at the same time share one read.
+                        reads_key: xpu == 0 && row == if path.merge_split { 0 } else { in_pair },
+                    }
+                })
+                .collect();
+            let shifted = shifted(times, start);
+            for seat in &seats {
+                work.ciphertext(seat, &shifted, key_at, &mut self.builder);
+            }
+            for f in 0..work.plan.forwards.len() {
+                let begin = shifted.forwards[f].transform;
+                if path.merge_split {
+                    for pair in seats.chunk_by(|a, b| a.row.fft == b.row.fft) {
+                        let pair: Vec<&Seat<'_>> = pair.iter().collect();
+                        self.builder.event(work.transform(pair[0].row.fft, &pair, f, begin));
+                    }
+                } else {
+                    for seat in &seats {
+                        self.builder.event(work.transform(seat.row.fft, &[seat], f, begin + seat.offset));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn shifted(times: &SlotTimes, by: i64) -> SlotTimes {
+    let mut times = times.clone();
+    for forward in &mut times.forwards {
+        forward.decomposition += by;
+        forward.transform += by;
+        forward.multiply += by;
+    }
+    for inverse in &mut times.inverses {
+        inverse.transform += by;
+        inverse.accumulate += by;
+    }
+    times
+}

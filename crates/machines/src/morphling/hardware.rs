@@ -1,0 +1,241 @@
+//! The hardware scheduler (section V-E): dispatches instructions when what they wait for is done and their unit is free.
+//!
+//! A discrete-event simulation. Each unit takes, among the instructions that are ready, those that an XPU waits for first,
+//! and otherwise the earliest in its stream. The XPUs' blind rotations are dispatched event by event in [`super::array`],
+//! with the state that the previous one left.
+
+use super::array::{ArrayState, Rotation, RotationCache, StepCycles};
+use super::machine::Morphling;
+use super::software::{Streams, Unit};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::rc::Rc;
+
+/// When everything ran.
+pub struct Timeline {
+    /// Start cycle of each node.
+    pub starts: Vec<i64>,
+    /// Completion cycle of each node: its last result is in place.
+    pub ends: Vec<i64>,
+    /// Events of each blind rotation, relative to its start.
+    pub rotations: HashMap<u32, Rc<Rotation>>,
+    /// Cycles of every step on the XPUs.
+    pub steps: StepCycles,
+    /// First cycle after everything.
+    pub cycles: i64,
+}
+
+struct Queue {
+    free: i64,
+    ready: BinaryHeap<Reverse<(bool, u32)>>,
+}
+
+struct Dispatcher<'a> {
+    streams: &'a Streams,
+    queues: HashMap<Unit, Queue>,
+    /// Events: cycle, then node and slot that complete; a node beyond all nodes only wakes the units.
+    events: BinaryHeap<Reverse<(i64, u32, u8)>>,
+    pending: Vec<u32>,
+    /// Waiters of (node, slot); slot 255 is the whole node.
+    waiters: HashMap<(u32, u8), Vec<u32>>,
+}
+
+const WHOLE: u8 = u8::MAX;
+
+impl Dispatcher<'_> {
+    fn make_ready(&mut self, node: u32) {
+        let info = &self.streams.nodes[node as usize];
+        let queue = self.queues.entry(info.unit).or_insert_with(|| Queue { free: 0, ready: BinaryHeap::new() });
+        queue.ready.push(Reverse((!info.urgent, node)));
+    }
+
+    fn complete(&mut self, node: u32, slot: u8) {
+        for waiter in self.waiters.remove(&(node, slot)).unwrap_or_default() {
+            self.pending[waiter as usize] -= 1;
+            if self.pending[waiter as usize] == 0 {
+                self.make_ready(waiter);
+            }
+        }
+    }
+}
+
+/// Runs `streams` on `machine`.
+pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
+    let count = streams.nodes.len();
+    let steps = machine.steps(streams.layout.sizes.ring_degree, streams.layout.sizes.key);
+    let mut dispatcher = Dispatcher {
+        streams,
+        queues: HashMap::new(),
+        events: BinaryHeap::new(),
+        pending: vec![0; count],
+        waiters: HashMap::new(),
+    };
+    for (index, node) in streams.nodes.iter().enumerate() {
+        dispatcher.pending[index] = node.waits.len() as u32;
+        for wait in &node.waits {
+            let key = (wait.node, wait.slot.unwrap_or(WHOLE));
+            dispatcher.waiters.entry(key).or_default().push(index as u32);
+        }
+        if node.waits.is_empty() {
+            dispatcher.make_ready(index as u32);
+        }
+    }
+    let mut timeline =
+        Timeline { starts: vec![0; count], ends: vec![0; count], rotations: HashMap::new(), steps, cycles: 0 };
+    let mut array = Array {
+        state: ArrayState::new(machine.columns as usize, machine.key_buffers as usize),
+        origin: 0,
+        cache: RotationCache::default(),
+    };
+    let mut now = 0;
+    loop {
+        let ready: Vec<Unit> = {
+            let open = dispatcher.queues.iter().filter(|(_, queue)| queue.free <= now && !queue.ready.is_empty());
+            let mut open: Vec<Unit> = open.map(|(&unit, _)| unit).collect();
+            open.sort_unstable();
+            open
+        };
+        for unit in ready {
+            let Some(queue) = dispatcher.queues.get_mut(&unit) else { continue };
+            let Some(Reverse((_, node))) = queue.ready.pop() else { continue };
+            let info = &streams.nodes[node as usize];
+            timeline.starts[node as usize] = now;
+            if unit == Unit::Array {
+                let end = array.dispatch(machine, streams, node, now, &mut dispatcher, &mut timeline);
+                timeline.ends[node as usize] = end;
+                continue;
+            }
+            queue.free = now + info.occupancy;
+            let end = now + info.occupancy + info.latency;
+            timeline.ends[node as usize] = end;
+            dispatcher.events.push(Reverse((now + info.occupancy, u32::MAX, 0)));
+            dispatcher.events.push(Reverse((end, node, WHOLE)));
+        }
+        let Some(&Reverse((next, ..))) = dispatcher.events.peek() else { break };
+        now = next;
+        while let Some(&Reverse((cycle, node, slot))) = dispatcher.events.peek()
+            && cycle == now
+        {
+            dispatcher.events.pop();
+            if node != u32::MAX {
+                dispatcher.complete(node, slot);
+            }
+        }
+    }
+    timeline.cycles = timeline.ends.iter().copied().max().unwrap_or(0);
+    timeline
+}
+
+struct Array {
+    state: ArrayState,
+    /// Cycle that the state is relative to.
+    origin: i64,
+    cache: RotationCache,
+}
+
+impl Array {
+    fn dispatch(
+        &mut self,
+        machine: &Morphling,
+        streams: &Streams,
+        node: u32,
+        now: i64,
+        dispatcher: &mut Dispatcher<'_>,
+        timeline: &mut Timeline,
+    ) -> i64 {
+        let instruction = &streams.nodes[node as usize].instruction;
+        let plan = &streams.plans[&instruction.operation];
+        let slots = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
+        let mut state = self.state.rebased(now - self.origin);
+        if machine.shares_channels() {
+            let free = dispatcher.queues.get(&Unit::Dma).map_or(0, |queue| queue.free);
+            state.hold_channel((free - now).max(0));
+        }
+        let (rotation, after) = self.cache.rotate(instruction.operation as usize, plan, &timeline.steps, slots, state);
+        if machine.shares_channels()
+            && let Some(queue) = dispatcher.queues.get_mut(&Unit::Dma)
+        {
+            queue.free = now + after.channel_free();
+            dispatcher.events.push(Reverse((queue.free, u32::MAX, 0)));
+        }
+        self.state = after;
+        self.origin = now;
+        let free = now + rotation.issue_end;
+        if let Some(queue) = dispatcher.queues.get_mut(&Unit::Array) {
+            queue.free = free;
+        }
+        dispatcher.events.push(Reverse((free, u32::MAX, 0)));
+        for (slot, &done) in rotation.slot_done.iter().enumerate() {
+            dispatcher.events.push(Reverse((now + done, node, slot as u8)));
+        }
+        let end = now + rotation.end;
+        dispatcher.events.push(Reverse((end, node, WHOLE)));
+        timeline.rotations.insert(node, rotation);
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do instructions run as fast as the structure allows?
+
+    use super::super::software::schedule;
+    use super::super::test_support::{both_reuses, lookups, machine, parameters};
+    use super::*;
+
+    #[test]
+    fn look() {
+        let machine = machine();
+        for set in [
+            "morphling-I",
+            "morphling-II",
+            "morphling-III",
+            "morphling-IV-t32",
+            "morphling-A-t32",
+            "morphling-B",
+            "morphling-C",
+            "strix-IV",
+        ] {
+            for (count, ks) in [(16, false), (64, false), (64 * 40, false), (640, true)] {
+                let program = lookups(&parameters(set), &both_reuses(), count, 1, ks);
+                let t = std::time::Instant::now();
+                let streams = match schedule(&machine, &program) {
+                    Ok(s) => s,
+                    Err(e) => {
+                        println!("{set}: {e}");
+                        continue;
+                    }
+                };
+                let timeline = run(&machine, &streams);
+                let s = timeline.cycles as f64 / machine.clock_hz;
+                println!(
+                    "{set} {count} ks {ks}: {} cycles {:.4} ms {:.0}/s slots {} nodes {} {:?}",
+                    timeline.cycles,
+                    s * 1e3,
+                    count as f64 / s,
+                    streams.layout.slots,
+                    streams.nodes.len(),
+                    t.elapsed()
+                );
+                let t = std::time::Instant::now();
+                let (schedule, _) = super::super::emit::emit(&machine, &program, &streams, &timeline);
+                println!(
+                    "   emitted {:?} cycles {} events {} items {}",
+                    t.elapsed(),
+                    schedule.cycles(),
+                    schedule.event_count(),
+                    schedule.items.len()
+                );
+                if count == 2560 {
+                    let b: Vec<i64> = streams.groups.iter().map(|g| timeline.starts[g.rotation.unwrap() as usize]).collect();
+                    let d: Vec<i64> = b.windows(2).map(|w| w[1]-w[0]).collect();
+                    println!("deltas {:?} halves {} ptrs {:?}", &d[..d.len().min(14)], streams.layout.halves, streams.groups.iter().take(8).map(|g| std::rc::Rc::as_ptr(&timeline.rotations[&g.rotation.unwrap()])).collect::<Vec<_>>());
+                    println!("{:?}", streams.layout);
+                }
+                if count == 16 {
+                    println!("{:?}", timeline.steps);
+                }
+            }
+        }
+    }
+}

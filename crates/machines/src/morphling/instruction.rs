@@ -1,0 +1,330 @@
+//! The instructions of the three streams: DMA, XPU and VPU; as words of 32 bytes and as text, both of which parse back.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Bytes of an instruction word.
+pub const WORD_BYTES: usize = 32;
+
+/// The stream that an instruction is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Transfers between HBM and the buffers.
+    Dma,
+    /// Blind rotation, and transfers between Private-A1 and the Shared buffer.
+    Xpu,
+    /// Everything that the lane groups do.
+    Vpu,
+}
+
+macro_rules! opcodes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $stream:ident, $text:literal;)*) => {
+        /// What an instruction does.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Opcode { $($(#[$doc])* $name = $code,)* }
+
+        impl Opcode {
+            /// Every opcode.
+            pub const ALL: &'static [Opcode] = &[$(Opcode::$name,)*];
+
+            /// Its name in the text form.
+            pub fn name(self) -> &'static str {
+                match self { $(Opcode::$name => $text,)* }
+            }
+
+            /// Its stream.
+            pub fn stream(self) -> Stream {
+                match self { $(Opcode::$name => Stream::$stream,)* }
+            }
+        }
+    };
+}
+
+opcodes! {
+    /// Instruction words of one group, from HBM.
+    Fetch = 0x01, Dma, "dma.fetch";
+    /// LWE ciphertexts under the small key, HBM to Private-B.
+    LoadSmall = 0x02, Dma, "dma.load.small";
+    /// LWE ciphertexts under the large key, HBM to Private-B.
+    LoadLarge = 0x03, Dma, "dma.load.large";
+    /// Test polynomials, HBM to the Shared buffer.
+    LoadTables = 0x04, Dma, "dma.load.tables";
+    /// The bootstrapping key, iteration by iteration, HBM to Private-A2.
+    StreamKey = 0x05, Dma, "dma.stream.bsk";
+    /// A tile of the key-switch key, HBM to Private-B.
+    LoadTile = 0x06, Dma, "dma.load.ksk";
+    /// Operands of a linear layer, HBM to Private-B.
+    LoadOperands = 0x07, Dma, "dma.load.operands";
+    /// Extracted ciphertexts, Private-B to HBM.
+    StoreLarge = 0x08, Dma, "dma.store.large";
+    /// Key-switched ciphertexts, Private-B to HBM.
+    StoreSmall = 0x09, Dma, "dma.store.small";
+    /// Results of a linear layer, Private-B to HBM.
+    StoreSums = 0x0a, Dma, "dma.store.sums";
+    /// Rotation amounts and rotated test polynomials, Shared buffer to Private-A1.
+    LoadAccumulators = 0x20, Xpu, "xpu.load";
+    /// Blind rotation of a group's resident ciphertexts.
+    BlindRotate = 0x21, Xpu, "xpu.rotate";
+    /// Accumulators, Private-A1 to the Shared buffer.
+    StoreAccumulators = 0x22, Xpu, "xpu.store";
+    /// Modulus switch.
+    ModulusSwitch = 0x40, Vpu, "vpu.ms";
+    /// Sample extraction.
+    SampleExtract = 0x41, Vpu, "vpu.se";
+    /// Key switch by one tile of the key.
+    KeySwitch = 0x42, Vpu, "vpu.ks";
+    /// Linear combinations of one block of operands.
+    Linear = 0x43, Vpu, "vpu.linear";
+}
+
+/// One instruction. Which buffers it waits for follows from the buffer entries that it names: the hardware scheduler
+/// keeps one full/empty mark for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// What it does.
+    pub opcode: Opcode,
+    /// Lane group, or the number of XPUs that take part.
+    pub unit: u8,
+    /// Slot of the group.
+    pub slot: u8,
+    /// Entry of the ring buffer that it fills or drains.
+    pub entry: u8,
+    /// Ciphertexts.
+    pub count: u16,
+    /// Part of a slot or tile of a key, where it is cut.
+    pub part: u16,
+    /// Operation of the kernel program.
+    pub operation: u32,
+    /// Group of that operation.
+    pub group: u32,
+    /// First ciphertext.
+    pub first: u32,
+    /// Elements of one ciphertext or polynomial.
+    pub length: u32,
+    /// Bytes moved, or iterations.
+    pub amount: u32,
+}
+
+/// An instruction word or line that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InstructionError {
+    /// No such opcode.
+    #[error("instruction {position}: opcode {found} is not defined")]
+    Opcode {
+        /// Word or line, from 0.
+        position: usize,
+        /// What stands there.
+        found: String,
+    },
+    /// A stream that ends inside a word.
+    #[error("the instruction stream of {bytes} bytes is not a whole number of {WORD_BYTES}-byte words")]
+    Length {
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// A reserved byte is set.
+    #[error("instruction {position}: reserved bytes are not zero")]
+    Reserved {
+        /// Word, from 0.
+        position: usize,
+    },
+    /// A field that is missing, unknown or out of range.
+    #[error("instruction {position}: field `{field}` is {found}")]
+    Field {
+        /// Line, from 0.
+        position: usize,
+        /// The field.
+        field: String,
+        /// What is wrong.
+        found: String,
+    },
+}
+
+impl Instruction {
+    /// As a word: little-endian fields in the order of the structure, four reserved bytes at the end.
+    pub fn encode(&self) -> [u8; WORD_BYTES] {
+        let mut word = [0; WORD_BYTES];
+        word[..4].copy_from_slice(&[self.opcode as u8, self.unit, self.slot, self.entry]);
+        word[4..6].copy_from_slice(&self.count.to_le_bytes());
+        word[6..8].copy_from_slice(&self.part.to_le_bytes());
+        let fields = [self.operation, self.group, self.first, self.length, self.amount];
+        for (bytes, field) in word[8..28].chunks_exact_mut(4).zip(fields) {
+            bytes.copy_from_slice(&field.to_le_bytes());
+        }
+        word
+    }
+
+    fn decode(position: usize, word: &[u8]) -> Result<Self, InstructionError> {
+        let short = |at: usize| u16::from_le_bytes([word[at], word[at + 1]]);
+        let long = |at: usize| u32::from_le_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
+        let opcode = Opcode::ALL.iter().copied().find(|&opcode| opcode as u8 == word[0]);
+        let opcode = opcode.ok_or_else(|| InstructionError::Opcode { position, found: format!("{:#04x}", word[0]) })?;
+        if long(28) != 0 {
+            return Err(InstructionError::Reserved { position });
+        }
+        Ok(Self {
+            opcode,
+            unit: word[1],
+            slot: word[2],
+            entry: word[3],
+            count: short(4),
+            part: short(6),
+            operation: long(8),
+            group: long(12),
+            first: long(16),
+            length: long(20),
+            amount: long(24),
+        })
+    }
+}
+
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} op={} group={} slot={} part={} unit={} entry={} first={} count={} length={} amount={}",
+            self.opcode.name(),
+            self.operation,
+            self.group,
+            self.slot,
+            self.part,
+            self.unit,
+            self.entry,
+            self.first,
+            self.count,
+            self.length,
+            self.amount
+        )
+    }
+}
+
+impl FromStr for Instruction {
+    type Err = InstructionError;
+
+    fn from_str(line: &str) -> Result<Self, InstructionError> {
+        parse_line(0, line)
+    }
+}
+
+fn parse_line(position: usize, line: &str) -> Result<Instruction, InstructionError> {
+    let mut words = line.split_whitespace();
+    let name = words.next().unwrap_or("");
+    let opcode = Opcode::ALL.iter().copied().find(|opcode| opcode.name() == name);
+    let opcode = opcode.ok_or_else(|| InstructionError::Opcode { position, found: format!("`{name}`") })?;
+    const NAMES: [&str; 10] = ["op", "group", "slot", "part", "unit", "entry", "first", "count", "length", "amount"];
+    const LIMITS: [u32; 10] = [
+        u32::MAX,
+        u32::MAX,
+        u8::MAX as u32,
+        u16::MAX as u32,
+        u8::MAX as u32,
+        u8::MAX as u32,
+        u32::MAX,
+        u16::MAX as u32,
+        u32::MAX,
+        u32::MAX,
+    ];
+    let field = |field: &str, found: String| InstructionError::Field { position, field: field.to_owned(), found };
+    let mut values = [None; 10];
+    for word in words {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let Some(index) = NAMES.iter().position(|&known| known == name) else {
+            return Err(field(name, "unknown".to_owned()));
+        };
+        let parsed = value.parse::<u32>().ok().filter(|&value| value <= LIMITS[index]);
+        values[index] =
+            Some(parsed.ok_or_else(|| field(name, format!("`{value}`, above {} or no number", LIMITS[index])))?);
+    }
+    let get = |index: usize| values[index].ok_or_else(|| field(NAMES[index], "missing".to_owned()));
+    Ok(Instruction {
+        opcode,
+        operation: get(0)?,
+        group: get(1)?,
+        slot: get(2)? as u8,
+        part: get(3)? as u16,
+        unit: get(4)? as u8,
+        entry: get(5)? as u8,
+        first: get(6)?,
+        count: get(7)? as u16,
+        length: get(8)?,
+        amount: get(9)?,
+    })
+}
+
+/// Words of a stream, one after the other.
+pub fn encode(instructions: &[Instruction]) -> Vec<u8> {
+    instructions.iter().flat_map(Instruction::encode).collect()
+}
+
+/// Reads [`encode`]'s words.
+///
+/// # Errors
+/// [`InstructionError`] with the first word that is none.
+pub fn decode(bytes: &[u8]) -> Result<Vec<Instruction>, InstructionError> {
+    if !bytes.len().is_multiple_of(WORD_BYTES) {
+        return Err(InstructionError::Length { bytes: bytes.len() });
+    }
+    bytes.chunks_exact(WORD_BYTES).enumerate().map(|(position, word)| Instruction::decode(position, word)).collect()
+}
+
+/// Text of a stream, one instruction a line.
+pub fn print(instructions: &[Instruction]) -> String {
+    instructions.iter().map(|instruction| format!("{instruction}\n")).collect()
+}
+
+/// Reads [`print`]'s lines; empty ones are skipped.
+///
+/// # Errors
+/// [`InstructionError`] with the first line that is none.
+pub fn parse(text: &str) -> Result<Vec<Instruction>, InstructionError> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(position, line)| parse_line(position, line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does every instruction come back from its word and its line, and is nothing else taken for one?
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_instruction() -> impl Strategy<Value = Instruction> {
+        let small = (0..Opcode::ALL.len(), any::<(u8, u8, u8)>(), any::<(u16, u16)>());
+        (small, any::<(u32, u32, u32, u32, u32)>()).prop_map(|((opcode, bytes, shorts), longs)| Instruction {
+            opcode: Opcode::ALL[opcode],
+            unit: bytes.0,
+            slot: bytes.1,
+            entry: bytes.2,
+            count: shorts.0,
+            part: shorts.1,
+            operation: longs.0,
+            group: longs.1,
+            first: longs.2,
+            length: longs.3,
+            amount: longs.4,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(stream in proptest::collection::vec(any_instruction(), 0..20)) {
+            prop_assert_eq!(decode(&encode(&stream)).expect("own words"), stream.clone());
+            prop_assert_eq!(parse(&print(&stream)).expect("own text"), stream);
+        }
+    }
+
+    #[test]
+    fn rejects() {
+        assert_eq!(decode(&[0; 31]), Err(InstructionError::Length { bytes: 31 }));
+        assert!(matches!(decode(&[0; 32]), Err(InstructionError::Opcode { position: 0, .. })));
+        let mut word =
+            encode(&[parse("vpu.ms op=1 group=0 slot=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3")
+                .expect("a line")[0]]);
+        word[31] = 1;
+        assert_eq!(decode(&word), Err(InstructionError::Reserved { position: 0 }));
+        let error = parse("vpu.ms op=1 slot=300").expect_err("slot is a byte");
+        assert!(error.to_string().contains("`slot`"), "{error}");
+        let error = parse("vpu.ms op=1").expect_err("fields are missing");
+        assert!(error.to_string().contains("missing"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! Where things lie: how many ciphertexts stay resident, and the ring buffers in each memory, from capacities in bytes.
+
+use super::machine::{COEFFICIENT_BYTES, Morphling, POINT_BYTES, ROTATION_BYTES};
+use polyfabric_schemes::tfhe::Parameters;
+
+/// Entries of equal size, one after the other, used in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ring {
+    /// Byte offset of the first entry in its memory.
+    pub offset: u64,
+    /// Bytes of an entry.
+    pub entry_bytes: u64,
+    /// Entries.
+    pub entries: u64,
+}
+
+impl Ring {
+    /// Byte offset of entry `index` mod the number of entries.
+    pub fn entry(&self, index: u64) -> u64 {
+        self.offset + (index % self.entries.max(1)) * self.entry_bytes
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.entry_bytes * self.entries
+    }
+}
+
+/// A parameter set that does not fit the memories.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{memory} holds {available} bytes and {needed} are needed for {content} of set `{set}`: choose a smaller parameter \
+     set, or enlarge `{memory}` in the machine file"
+)]
+pub struct LayoutError {
+    /// The memory.
+    pub memory: &'static str,
+    /// Its bytes.
+    pub available: u64,
+    /// Bytes needed at least.
+    pub needed: u64,
+    /// What for.
+    pub content: &'static str,
+    /// Name of the set.
+    pub set: String,
+}
+
+/// Bytes of the objects of one parameter set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Ring degree N.
+    pub ring_degree: u64,
+    /// k + 1.
+    pub polynomials: u64,
+    /// n.
+    pub lwe_dimension: u64,
+    /// kN.
+    pub large_dimension: u64,
+    /// One polynomial of coefficients.
+    pub polynomial: u64,
+    /// One polynomial in the transform domain: N/2 points.
+    pub spectrum: u64,
+    /// One accumulator.
+    pub accumulator: u64,
+    /// The rotation amounts of one ciphertext.
+    pub rotations: u64,
+    /// One ciphertext under the small key.
+    pub small: u64,
+    /// One ciphertext under the large key.
+    pub large: u64,
+    /// The key of one iteration, in the transform domain.
+    pub key: u64,
+    /// Levels of the key-switch gadget, 0 without one.
+    pub key_switch_levels: u64,
+}
+
+impl Sizes {
+    /// Sizes of `parameters`.
+    pub fn new(parameters: &Parameters) -> Self {
+        let ring_degree = parameters.ring_degree().get() as u64;
+        let polynomials = parameters.glwe_dimension().get() as u64 + 1;
+        let lwe_dimension = parameters.lwe_dimension().get() as u64;
+        let large_dimension = (polynomials - 1) * ring_degree;
+        let levels = u64::from(parameters.bootstrap_gadget().levels);
+        let spectrum = ring_degree / 2 * POINT_BYTES;
+        Self {
+            ring_degree,
+            polynomials,
+            lwe_dimension,
+            large_dimension,
+            polynomial: ring_degree * COEFFICIENT_BYTES,
+            spectrum,
+            accumulator: polynomials * ring_degree * COEFFICIENT_BYTES,
+            rotations: (lwe_dimension + 1) * ROTATION_BYTES,
+            small: (lwe_dimension + 1) * COEFFICIENT_BYTES,
+            large: (large_dimension + 1) * COEFFICIENT_BYTES,
+            key: polynomials * polynomials * levels * spectrum,
+            key_switch_levels: parameters.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels)),
+        }
+    }
+}
+
+/// The memories' division for look-ups of one parameter set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Sizes of the objects.
+    pub sizes: Sizes,
+    /// Accumulators that each resident ciphertext holds: one, or two when sums leave the transform domain.
+    pub accumulators: u64,
+    /// Resident ciphertexts of a row: slots of a group.
+    pub slots: u64,
+    /// Groups of slots in a row's bank: two let the next group load while one runs.
+    pub halves: u64,
+    /// Bytes of one resident ciphertext in its bank.
+    pub resident_bytes: u64,
+    /// Rows of an XPU that leave for the Shared buffer together.
+    pub store_rows: u64,
+    /// Shared buffer: rotation amounts and tables of a slot, on the way in.
+    pub shared_in: Ring,
+    /// Shared buffer: rotated accumulators, on the way out; an entry holds `store_rows` rows of every XPU.
+    pub shared_out: Ring,
+    /// Private-B: ciphertexts of a slot, on the way in.
+    pub small_in: Ring,
+    /// Private-B: extracted ciphertexts of a slot.
+    pub large: Ring,
+    /// Private-B: sums of the key switch, for a group.
+    pub sums: Ring,
+    /// Private-B: tiles of the key-switch key.
+    pub tiles: Ring,
+    /// Mask elements of a tile of the key-switch key.
+    pub tile_elements: u64,
+    /// Private-B: operands and sums of linear layers.
+    pub linear: Ring,
+}
+
+/// Bytes of a key-switch-key tile: long enough a burst, small enough to lie twice in Private-B.
+const TILE_BYTES: u64 = 1 << 18;
+
+impl Layout {
+    /// Divides the memories of `machine` for groups whose slots use at most `tables` different tables; with or without room
+    /// for linear layers.
+    ///
+    /// # Errors
+    /// [`LayoutError`] when not even one ciphertext a row fits.
+    pub fn new(
+        machine: &Morphling,
+        parameters: &Parameters,
+        accumulators: u64,
+        tables: u64,
+        linear_layers: bool,
+    ) -> Result<Self, LayoutError> {
+        let sizes = Sizes::new(parameters);
+        let fail = |memory, available, needed, content| LayoutError {
+            memory,
+            available,
+            needed,
+            content,
+            set: parameters.name().to_owned(),
+        };
+        let positions = machine.positions();
+
+        let resident_bytes = accumulators * sizes.accumulator + sizes.rotations;
+        let capacity = machine.row_bank() / resident_bytes;
+        if capacity == 0 {
+            let needed = resident_bytes * positions;
+            return Err(fail("private_a1", machine.private_a1, needed, "one resident accumulator a row"));
+        }
+        let slots = capacity.min(machine.key_streams);
+        let halves = if capacity >= 2 * slots { 2 } else { 1 };
+        let keys = machine.key_buffers * sizes.key;
+        if keys > machine.private_a2 {
+            return Err(fail("private_a2", machine.private_a2, keys, "the key's double buffer"));
+        }
+
+        let in_bytes = positions * sizes.rotations + tables * sizes.polynomial;
+        let mut store_rows = machine.rows;
+        while store_rows > 1 && in_bytes + store_rows * machine.xpus * sizes.accumulator > machine.shared {
+            store_rows /= 2;
+        }
+        let out_bytes = store_rows * machine.xpus * sizes.accumulator;
+        let (mut entries_in, mut entries_out) = (2, slots.next_power_of_two().max(1));
+        while entries_in * in_bytes + entries_out * out_bytes > machine.shared && entries_out > 1 {
+            entries_out /= 2;
+        }
+        if entries_in * in_bytes + entries_out * out_bytes > machine.shared {
+            entries_in = 1;
+        }
+        let needed = in_bytes + out_bytes;
+        if needed > machine.shared {
+            return Err(fail("shared", machine.shared, needed, "one slot's tables and one row's results"));
+        }
+        let shared_in = Ring { offset: 0, entry_bytes: in_bytes, entries: entries_in };
+        let shared_out = Ring { offset: shared_in.end(), entry_bytes: out_bytes, entries: entries_out };
+
+        let small_in = Ring { offset: 0, entry_bytes: positions * sizes.small, entries: 2 };
+        let sums_bytes = if sizes.key_switch_levels > 0 { positions * slots * sizes.small } else { 0 };
+        let sums = Ring { offset: small_in.end(), entry_bytes: sums_bytes, entries: u64::from(sums_bytes > 0) };
+        let element_bytes = sizes.key_switch_levels * sizes.small;
+        let large_bytes = positions * sizes.large;
+        let large = Ring { offset: sums.end(), entry_bytes: large_bytes, entries: slots };
+        // A quarter for linear layers: their operands stream through, so more would only lengthen the bursts.
+        let linear_bytes = if linear_layers { machine.private_b / 4 } else { 0 };
+        let linear = Ring { offset: large.end(), entry_bytes: linear_bytes, entries: u64::from(linear_layers) };
+        let left = machine.private_b.saturating_sub(linear.end());
+        let mut tile_elements = 0;
+        if element_bytes > 0 {
+            let fitting = (left / 2).min(TILE_BYTES) / element_bytes;
+            // The tiles divide the kN mask elements evenly: kN is k times a power of two.
+            tile_elements = if fitting == 0 { 0 } else { 1 << fitting.ilog2().min(sizes.ring_degree.ilog2()) };
+        }
+        let tiles = Ring {
+            offset: linear.end(),
+            entry_bytes: tile_elements.max(u64::from(element_bytes > 0)) * element_bytes,
+            entries: 2 * u64::from(element_bytes > 0),
+        };
+        if tiles.end() > machine.private_b {
+            return Err(fail("private_b", machine.private_b, tiles.end(), "a group's extracted ciphertexts"));
+        }
+        Ok(Self {
+            sizes,
+            accumulators,
+            slots,
+            halves,
+            resident_bytes,
+            store_rows,
+            shared_in,
+            shared_out,
+            small_in,
+            large,
+            sums,
+            tiles,
+            tile_elements,
+            linear,
+        })
+    }
+}

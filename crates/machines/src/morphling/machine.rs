@@ -1,0 +1,112 @@
+//! Morphling's figures, checked, under one choice of readings.
+
+use super::array::{PathRates, StepCycles};
+use super::latency::PipelineDepth;
+
+/// Bytes of a coefficient on the chip (section V-A).
+pub const COEFFICIENT_BYTES: u64 = 4;
+/// Bytes of a complex transform value: 32 bits each for the real and the imaginary part (section V-A).
+pub const POINT_BYTES: u64 = 8;
+/// Bytes of a rotation amount in Private-A1: log2(2N) is at most 17 bits for the rings of the project, 16 up to N = 32768.
+pub const ROTATION_BYTES: u64 = 4;
+
+/// One Morphling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Morphling {
+    /// Clock in Hz.
+    pub clock_hz: f64,
+    /// External product units.
+    pub xpus: u64,
+    /// VPE rows of an XPU: ciphertexts at a time.
+    pub rows: u64,
+    /// VPE columns of an XPU: polynomials of the accumulator.
+    pub columns: u64,
+    /// FFT units of an XPU.
+    pub fft_units: u64,
+    /// IFFT units of an XPU.
+    pub ifft_units: u64,
+    /// Folded points a cycle of an FFT unit.
+    pub fft_points: u64,
+    /// Folded points a cycle of a row's path and of its IFFT unit.
+    pub path_points: u64,
+    /// Whether FFT units merge two polynomials.
+    pub merge_split: bool,
+    /// Registers in the arithmetic units.
+    pub depth: PipelineDepth,
+    /// Ciphertexts that use a key one after the other in a row, at most.
+    pub key_streams: u64,
+    /// Bytes of Private-A1, of one bank for each row.
+    pub private_a1: u64,
+    /// Bytes of Private-A2.
+    pub private_a2: u64,
+    /// Bytes of Private-B.
+    pub private_b: u64,
+    /// Bytes of the Shared buffer.
+    pub shared: u64,
+    /// Key iterations that Private-A2 holds.
+    pub key_buffers: u64,
+    /// Bytes a cycle between the Shared buffer and the banks of one XPU.
+    pub link_bytes: u64,
+    /// VPU lane groups.
+    pub lane_groups: u64,
+    /// Lanes of a group.
+    pub lanes: u64,
+    /// HBM channels.
+    pub channels: u64,
+    /// Channels that serve the bootstrapping key; all of them when equal to `channels`.
+    pub key_channels: u64,
+    /// Bytes a cycle of one channel.
+    pub channel_bytes: f64,
+    /// Cycles from a request to its first byte.
+    pub memory_latency: u64,
+}
+
+impl Morphling {
+    /// Ciphertexts that all rows take at a time.
+    pub fn positions(&self) -> u64 {
+        self.xpus * self.rows
+    }
+
+    /// Bytes of Private-A1 for one row.
+    pub fn row_bank(&self) -> u64 {
+        self.private_a1 / self.positions()
+    }
+
+    /// Whether the key's channels serve the VPU too.
+    pub fn shares_channels(&self) -> bool {
+        self.key_channels == self.channels
+    }
+
+    /// Bytes a cycle for the bootstrapping key.
+    pub fn key_rate(&self) -> f64 {
+        self.channel_bytes * self.key_channels as f64
+    }
+
+    /// Bytes a cycle for everything else.
+    pub fn vector_rate(&self) -> f64 {
+        let channels = if self.shares_channels() { self.channels } else { self.channels - self.key_channels };
+        self.channel_bytes * channels as f64
+    }
+
+    /// Rates on a row's path.
+    pub fn path(&self) -> PathRates {
+        let rows_per_fft = self.rows.div_ceil(self.fft_units);
+        // Merged, the rows of a unit share its points at the same time; else each has all of them in turn.
+        let share = if self.merge_split { self.fft_points / rows_per_fft } else { self.fft_points };
+        PathRates {
+            row_points: share.min(self.path_points).max(1),
+            inverse_points: self.path_points,
+            fft_points: share.min(self.path_points).max(1),
+            merge_split: self.merge_split,
+            rows_per_fft,
+            rows: self.rows,
+            columns: self.columns,
+        }
+    }
+
+    /// Cycles of every step for ring degree N and a key of `key_bytes` an iteration.
+    pub fn steps(&self, ring_degree: u64, key_bytes: u64) -> StepCycles {
+        let key = (key_bytes as f64 / self.key_rate()).ceil() as u64;
+        StepCycles::new(ring_degree, &self.path(), self.depth, key, self.memory_latency)
+    }
+}

@@ -1,0 +1,714 @@
+//! The software scheduler (section V-E): cuts a program's work into groups of 64 ciphertexts, four slots of one ciphertext
+//! a row, and writes the instruction streams with what each instruction waits for: the ciphertexts that it reads, and the
+//! ring-buffer entry that it fills.
+//!
+//! An instruction's duration is its data over its unit's rate; nothing here knows when it runs.
+
+use super::instruction::{Instruction, Opcode, WORD_BYTES};
+use super::latency;
+use super::layout::{Layout, LayoutError};
+use super::machine::Morphling;
+use super::plan::{IterationPlan, PlanError, plan};
+use super::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, read};
+use polyfabric_program::kernel::{KernelProgram, OpKind};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A unit that takes one instruction at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unit {
+    /// The HBM channels that do not serve the bootstrapping key.
+    Dma,
+    /// The links between the Shared buffer and the XPUs' Private-A1 banks, in lockstep.
+    Link,
+    /// The XPUs, in lockstep.
+    Array,
+    /// A lane group of the VPU.
+    Lanes(u8),
+}
+
+/// What an instruction waits for: the completion of node `node`, or of one slot of a blind rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Wait {
+    /// Index of the node.
+    pub node: u32,
+    /// Slot, when the node is a blind rotation and one slot is enough.
+    pub slot: Option<u8>,
+}
+
+impl Wait {
+    fn all(node: u32) -> Self {
+        Self { node, slot: None }
+    }
+}
+
+/// An instruction with its needs.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// Where it runs.
+    pub unit: Unit,
+    /// What it waits for.
+    pub waits: Vec<Wait>,
+    /// Cycles that it holds the unit; a blind rotation's come from the XPUs' dispatch.
+    pub occupancy: i64,
+    /// Cycles from its first operand to its first result.
+    pub latency: i64,
+    /// Whether an XPU waits behind it: such instructions go first.
+    pub urgent: bool,
+}
+
+/// A group of ciphertexts that goes through the chip together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Index of its work.
+    pub work: usize,
+    /// First element of the work.
+    pub first: u32,
+    /// Elements.
+    pub count: u32,
+    /// Number of bootstrap groups before it, over the whole program: selects ring entries.
+    pub sequence: u64,
+    /// Its nodes.
+    pub nodes: Range<u32>,
+    /// The blind rotation among them.
+    pub rotation: Option<u32>,
+}
+
+/// The streams of a program, with all that the hardware scheduler needs.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    /// Work of the program.
+    pub works: Vec<Work>,
+    /// For each blind-rotation operation, its plan.
+    pub plans: HashMap<u32, IterationPlan>,
+    /// Division of the memories.
+    pub layout: Layout,
+    /// Nodes, in stream order.
+    pub nodes: Vec<Node>,
+    /// Groups, in order.
+    pub groups: Vec<Group>,
+}
+
+impl Streams {
+    /// The instructions of all streams, in order.
+    pub fn instructions(&self) -> Vec<Instruction> {
+        self.nodes.iter().map(|node| node.instruction).collect()
+    }
+}
+
+/// Why no streams can be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SoftwareError {
+    /// The program's shape.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The blind rotation's body.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The memories.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A key switch without its key.
+    #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
+    NoKeySwitchKey {
+        /// The operation.
+        operation: u32,
+        /// Name of the set.
+        set: String,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Buffer {
+    Resident(u64),
+    SharedIn(u64),
+    SharedOut(u64),
+    SmallIn(u64),
+    Large(u64),
+    Sums,
+    Tile(u64),
+    Operands(u64),
+    LinearSums,
+}
+
+/// Lane group of position `position` in a slot.
+pub fn lane_group(machine: &Morphling, position: u64) -> u64 {
+    position * machine.lane_groups / machine.positions()
+}
+
+/// Positions below `count` that lane group `group` serves.
+pub fn lane_positions(machine: &Morphling, group: u64, count: u64) -> Range<u64> {
+    let first = (0..machine.positions()).find(|&p| lane_group(machine, p) >= group).unwrap_or(machine.positions());
+    let end = (first..machine.positions()).find(|&p| lane_group(machine, p) > group).unwrap_or(machine.positions());
+    first.min(count)..end.min(count)
+}
+
+struct Writer<'a> {
+    machine: &'a Morphling,
+    streams: Streams,
+    /// Producer of each item in HBM; inputs have none.
+    stored: HashMap<Item, u32>,
+    /// Instructions that must be done before a buffer entry is filled again.
+    users: HashMap<Buffer, Vec<Wait>>,
+    sequence: u64,
+    small_count: u64,
+    shared_in_count: u64,
+    shared_out_count: u64,
+    large_count: u64,
+    fetch: u32,
+}
+
+/// Writes the streams of `program` for `machine`.
+///
+/// # Errors
+/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams, SoftwareError> {
+    let works = read(program)?;
+    let mut plans = HashMap::new();
+    let (mut accumulators, mut tables, mut linear) = (1, 1, false);
+    for work in &works {
+        match work {
+            Work::Bootstraps(bootstraps) => {
+                let op = &program.ops[bootstraps.blind_rotation as usize];
+                if let OpKind::BlindRotation { body, .. } = &op.kind {
+                    let plan = plan(body, machine.columns as u32)?;
+                    accumulators = accumulators.max(1 + u64::from(plan.two_accumulators));
+                    plans.insert(bootstraps.blind_rotation, plan);
+                }
+                let slots = bootstraps.tables.chunks(machine.positions() as usize);
+                tables = slots.map(|slot| distinct(slot).len() as u64).max().unwrap_or(1).max(tables);
+            }
+            Work::Linear(_) => linear = true,
+            Work::KeySwitches(_) => {}
+        }
+    }
+    let layout = Layout::new(machine, &program.parameters, accumulators, tables, linear)?;
+    let mut writer = Writer {
+        machine,
+        streams: Streams { works: works.clone(), plans, layout, nodes: Vec::new(), groups: Vec::new() },
+        stored: HashMap::new(),
+        users: HashMap::new(),
+        sequence: 0,
+        small_count: 0,
+        shared_in_count: 0,
+        shared_out_count: 0,
+        large_count: 0,
+        fetch: 0,
+    };
+    let no_key = |operation| SoftwareError::NoKeySwitchKey { operation, set: program.parameters.name().to_owned() };
+    for (index, work) in works.iter().enumerate() {
+        match work {
+            Work::Bootstraps(bootstraps) => {
+                if let Some(item) = bootstraps.switched.as_ref().and_then(|items| items.first())
+                    && layout.tile_elements == 0
+                {
+                    return Err(no_key(item.op));
+                }
+                writer.in_groups(index, bootstraps.sources.len(), |writer, group| {
+                    writer.bootstrap_group(bootstraps, group);
+                });
+            }
+            Work::KeySwitches(switches) => {
+                if layout.tile_elements == 0 {
+                    return Err(no_key(switches.results.first().map_or(0, |item| item.op)));
+                }
+                writer.in_groups(index, switches.sources.len(), |writer, group| writer.switch_group(switches, group));
+            }
+            Work::Linear(layer) => {
+                let OpKind::Linear { matrix, .. } = &program.ops[layer.op as usize].kind else { continue };
+                let rows = matrix.rows() as u32;
+                let nodes = writer.streams.nodes.len() as u32;
+                let group =
+                    Group { work: index, first: 0, count: rows, sequence: 0, nodes: nodes..nodes, rotation: None };
+                writer.one_group(group, |writer, _| writer.linear(layer, matrix));
+            }
+        }
+    }
+    Ok(writer.streams)
+}
+
+/// The different tables of a slot, in order of first use.
+pub fn distinct(tables: &[u32]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for &table in tables {
+        if !found.contains(&table) {
+            found.push(table);
+        }
+    }
+    found
+}
+
+impl Writer<'_> {
+    fn in_groups(&mut self, work: usize, count: usize, mut body: impl FnMut(&mut Self, &mut Group)) {
+        let size = (self.machine.positions() * self.streams.layout.slots) as u32;
+        for first in (0..count as u32).step_by(size as usize) {
+            let nodes = self.streams.nodes.len() as u32;
+            let count = size.min(count as u32 - first);
+            let group = Group { work, first, count, sequence: self.sequence, nodes: nodes..nodes, rotation: None };
+            self.one_group(group, &mut body);
+            self.sequence += 1;
+        }
+    }
+
+    /// Every group's words are fetched first; how many there are is known once they are written.
+    fn one_group(&mut self, mut group: Group, body: impl FnOnce(&mut Self, &mut Group)) {
+        let mut fetch = self.blank(Opcode::Fetch, &group);
+        fetch.length = WORD_BYTES as u32;
+        // The scheduler holds the words of two groups: the next come once the blind rotation of the one before last is done.
+        let earlier = self.streams.groups.len().checked_sub(2).map(|index| &self.streams.groups[index]);
+        let waits = earlier.map(|group| Wait::all(group.rotation.unwrap_or(group.nodes.end - 1)));
+        self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, true);
+        body(self, &mut group);
+        let end = self.streams.nodes.len() as u32;
+        group.nodes.end = end;
+        // A blind rotation is two words: one in the XPUs' stream, one for its key in the DMA stream.
+        let words = end - group.nodes.start + u32::from(group.rotation.is_some());
+        let bytes = words * WORD_BYTES as u32;
+        let occupancy = self.transfer(u64::from(bytes));
+        let fetch = &mut self.streams.nodes[self.fetch as usize];
+        fetch.instruction.amount = bytes;
+        fetch.occupancy = occupancy;
+        fetch.latency = self.machine.memory_latency as i64;
+        self.streams.groups.push(group);
+    }
+
+    fn blank(&self, opcode: Opcode, group: &Group) -> Instruction {
+        Instruction {
+            opcode,
+            unit: 0,
+            slot: 0,
+            entry: 0,
+            count: 0,
+            part: 0,
+            operation: group.work as u32,
+            group: self.streams.groups.len() as u32,
+            first: group.first,
+            length: 0,
+            amount: 0,
+        }
+    }
+
+    fn push(
+        &mut self,
+        instruction: Instruction,
+        unit: Unit,
+        mut waits: Vec<Wait>,
+        occupancy: i64,
+        latency: i64,
+        urgent: bool,
+    ) -> u32 {
+        waits.sort_unstable();
+        waits.dedup();
+        self.streams.nodes.push(Node { instruction, unit, waits, occupancy, latency, urgent });
+        self.streams.nodes.len() as u32 - 1
+    }
+
+    fn transfer(&self, bytes: u64) -> i64 {
+        (bytes as f64 / self.machine.vector_rate()).ceil() as i64
+    }
+
+    fn dma(&mut self, instruction: Instruction, waits: Vec<Wait>, urgent: bool) -> u32 {
+        let bytes = u64::from(instruction.amount);
+        let (occupancy, latency) = (self.transfer(bytes), self.machine.memory_latency as i64);
+        self.push(instruction, Unit::Dma, waits, occupancy, latency, urgent)
+    }
+
+    fn vector(&self, elements: u64) -> i64 {
+        elements.div_ceil(self.machine.lanes) as i64
+    }
+
+    fn lanes(&mut self, instruction: Instruction, waits: Vec<Wait>, occupancy: i64, urgent: bool) -> u32 {
+        let latency = latency::vector_lane(self.machine.depth) as i64;
+        let unit = Unit::Lanes(instruction.unit);
+        self.push(instruction, unit, waits, occupancy, latency, urgent)
+    }
+
+    fn link(&mut self, instruction: Instruction, waits: Vec<Wait>, bytes: u64, urgent: bool) -> u32 {
+        let occupancy = bytes.div_ceil(self.machine.link_bytes) as i64;
+        let latency = 2 * self.machine.depth.memory as i64;
+        self.push(instruction, Unit::Link, waits, occupancy, latency, urgent)
+    }
+
+    fn free(&self, buffer: Buffer) -> Vec<Wait> {
+        self.users.get(&buffer).cloned().unwrap_or_default()
+    }
+
+    fn producers(&self, items: &[Item]) -> Vec<Wait> {
+        items.iter().filter_map(|item| self.stored.get(item)).map(|&node| Wait::all(node)).collect()
+    }
+
+    /// Elements of slot `slot` of `group`, as a range of the work's elements.
+    fn slot_range(&self, group: &Group, slot: u64) -> Range<usize> {
+        slot_range(self.machine, group, slot)
+    }
+
+    fn bootstrap_group(&mut self, work: &Bootstraps, group: &mut Group) {
+        let layout = self.streams.layout;
+        let sizes = layout.sizes;
+        let positions = self.machine.positions();
+        let slots = u64::from(group.count).div_ceil(positions);
+        let half = group.sequence % layout.halves;
+        let mut loads = Vec::new();
+        for slot in 0..slots {
+            loads.push(self.load_slot(work, group, slot, half));
+        }
+        let mut rotate = self.blank(Opcode::BlindRotate, group);
+        rotate.unit = self.machine.xpus as u8;
+        rotate.entry = half as u8;
+        rotate.count = group.count as u16;
+        rotate.operation = work.blind_rotation;
+        rotate.length = sizes.ring_degree as u32;
+        rotate.amount = sizes.lwe_dimension as u32;
+        let waits = loads.into_iter().map(Wait::all).collect();
+        let rotation = self.push(rotate, Unit::Array, waits, 0, 0, true);
+        group.rotation = Some(rotation);
+        let extracted: Vec<Vec<Wait>> =
+            (0..slots).map(|slot| self.extract_slot(work, group, slot, half, rotation)).collect();
+        if let Some(switched) = &work.switched {
+            let sources: Vec<(u64, Vec<Wait>)> = (0..slots).zip(extracted).collect();
+            self.switch(switched, group, sources, self.large_count - slots);
+        }
+    }
+
+    fn load_slot(&mut self, work: &Bootstraps, group: &Group, slot: u64, half: u64) -> u32 {
+        let layout = self.streams.layout;
+        let sizes = layout.sizes;
+        let range = self.slot_range(group, slot);
+        let count = range.len() as u64;
+        let small_entry = self.small_count % layout.small_in.entries;
+        self.small_count += 1;
+        let shared_entry = self.shared_in_count % layout.shared_in.entries;
+        self.shared_in_count += 1;
+
+        let mut load = self.blank(Opcode::LoadSmall, group);
+        load.slot = slot as u8;
+        load.entry = small_entry as u8;
+        load.first = range.start as u32;
+        load.count = count as u16;
+        load.operation = work.modulus_switch;
+        load.length = sizes.lwe_dimension as u32 + 1;
+        load.amount = (count * sizes.small) as u32;
+        let mut waits = self.free(Buffer::SmallIn(small_entry));
+        waits.extend(self.producers(&work.sources[range.clone()]));
+        waits.push(Wait::all(self.fetch));
+        let loaded = self.dma(load, waits, true);
+
+        let tables = distinct(&work.tables[range.clone()]);
+        let mut table = Instruction { opcode: Opcode::LoadTables, entry: shared_entry as u8, ..load };
+        table.operation = work.blind_rotation;
+        table.count = tables.len() as u16;
+        table.length = sizes.ring_degree as u32;
+        table.amount = (tables.len() as u64 * sizes.polynomial) as u32;
+        let mut waits = self.free(Buffer::SharedIn(shared_entry));
+        waits.push(Wait::all(self.fetch));
+        let tabled = self.dma(table, waits, true);
+
+        let mut switched = Vec::new();
+        for lane in 0..self.machine.lane_groups {
+            let positions = lane_positions(self.machine, lane, count);
+            if positions.is_empty() {
+                continue;
+            }
+            let served = positions.end - positions.start;
+            let mut switch = Instruction { opcode: Opcode::ModulusSwitch, unit: lane as u8, ..load };
+            switch.first += positions.start as u32;
+            switch.count = served as u16;
+            switch.entry = shared_entry as u8;
+            switch.amount = 2 * sizes.ring_degree as u32;
+            let mut waits = self.free(Buffer::SharedIn(shared_entry));
+            waits.push(Wait::all(loaded));
+            let occupancy = served as i64 * self.vector(sizes.lwe_dimension + 1);
+            switched.push(Wait::all(self.lanes(switch, waits, occupancy, true)));
+        }
+        self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
+
+        let resident = half * layout.slots + slot;
+        let mut fill = Instruction { opcode: Opcode::LoadAccumulators, ..table };
+        fill.unit = self.machine.xpus as u8;
+        fill.entry = resident as u8;
+        fill.count = count as u16;
+        let row_bytes = sizes.accumulator + sizes.rotations;
+        fill.amount = row_bytes as u32;
+        let rows = count.min(self.machine.rows);
+        let mut waits = self.free(Buffer::Resident(resident));
+        waits.extend(switched);
+        waits.push(Wait::all(tabled));
+        let filled = self.link(fill, waits, rows * row_bytes, true);
+        self.users.insert(Buffer::SharedIn(shared_entry), vec![Wait::all(filled)]);
+        filled
+    }
+
+    fn extract_slot(&mut self, work: &Bootstraps, group: &Group, slot: u64, half: u64, rotation: u32) -> Vec<Wait> {
+        let layout = self.streams.layout;
+        let sizes = layout.sizes;
+        let range = self.slot_range(group, slot);
+        let count = range.len() as u64;
+        let large_entry = self.large_count % layout.large.entries;
+        self.large_count += 1;
+        let resident = half * layout.slots + slot;
+        let (mut stores, mut extracts) = (Vec::new(), Vec::new());
+        let parts = self.machine.rows / layout.store_rows;
+        for part in 0..parts {
+            let rows = part * layout.store_rows..(part + 1) * layout.store_rows;
+            let served: Vec<u64> = (0..count).filter(|p| rows.contains(&(p % self.machine.rows))).collect();
+            if served.is_empty() {
+                continue;
+            }
+            let out_entry = self.shared_out_count % layout.shared_out.entries;
+            self.shared_out_count += 1;
+            let mut store = self.blank(Opcode::StoreAccumulators, group);
+            store.unit = self.machine.xpus as u8;
+            store.slot = slot as u8;
+            store.part = part as u16;
+            store.entry = out_entry as u8;
+            store.first = range.start as u32;
+            store.count = served.len() as u16;
+            store.operation = work.blind_rotation;
+            store.length = sizes.ring_degree as u32;
+            store.amount = sizes.accumulator as u32;
+            let busiest = (0..self.machine.xpus)
+                .map(|xpu| served.iter().filter(|&&p| p / self.machine.rows == xpu).count() as u64)
+                .max()
+                .unwrap_or(0);
+            let mut waits = self.free(Buffer::SharedOut(out_entry));
+            waits.push(Wait { node: rotation, slot: Some(slot as u8) });
+            let stored = self.link(store, waits, busiest * sizes.accumulator, false);
+            stores.push(Wait::all(stored));
+            let mut readers = Vec::new();
+            for lane in 0..self.machine.lane_groups {
+                let mine = served.iter().filter(|&&p| lane_group(self.machine, p) == lane).count() as u64;
+                if mine == 0 {
+                    continue;
+                }
+                let mut extract = Instruction { opcode: Opcode::SampleExtract, unit: lane as u8, ..store };
+                extract.entry = large_entry as u8;
+                extract.count = mine as u16;
+                extract.operation = work.extracted.first().map_or(0, |item| item.op);
+                extract.length = sizes.large_dimension as u32 + 1;
+                extract.amount = sizes.large as u32;
+                let mut waits = self.free(Buffer::Large(large_entry));
+                waits.push(Wait::all(stored));
+                let occupancy = mine as i64 * self.vector(sizes.large_dimension + 1);
+                readers.push(Wait::all(self.lanes(extract, waits, occupancy, false)));
+            }
+            self.users.insert(Buffer::SharedOut(out_entry), readers.clone());
+            extracts.extend(readers);
+        }
+        self.users.insert(Buffer::Resident(resident), stores);
+        if work.keeps_extracted {
+            let items = &work.extracted[range];
+            let node = self.store(Opcode::StoreLarge, group, slot, large_entry, items, extracts.clone(), sizes.large);
+            self.users.insert(Buffer::Large(large_entry), vec![Wait::all(node)]);
+        } else {
+            self.users.insert(Buffer::Large(large_entry), Vec::new());
+        }
+        extracts
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn store(
+        &mut self,
+        opcode: Opcode,
+        group: &Group,
+        slot: u64,
+        entry: u64,
+        items: &[Item],
+        waits: Vec<Wait>,
+        bytes: u64,
+    ) -> u32 {
+        let mut store = self.blank(opcode, group);
+        store.slot = slot as u8;
+        store.entry = entry as u8;
+        store.operation = items.first().map_or(0, |item| item.op);
+        store.first = items.first().map_or(0, |item| item.element);
+        store.count = items.len() as u16;
+        store.amount = (items.len() as u64 * bytes) as u32;
+        store.length = (bytes / super::machine::COEFFICIENT_BYTES) as u32;
+        let node = self.dma(store, waits, false);
+        for &item in items {
+            self.stored.insert(item, node);
+        }
+        node
+    }
+
+    fn switch_group(&mut self, work: &KeySwitches, group: &mut Group) {
+        let layout = self.streams.layout;
+        let sizes = layout.sizes;
+        let slots = u64::from(group.count).div_ceil(self.machine.positions());
+        let mut sources = Vec::new();
+        for slot in 0..slots {
+            let range = self.slot_range(group, slot);
+            let entry = self.large_count % layout.large.entries;
+            self.large_count += 1;
+            let mut load = self.blank(Opcode::LoadLarge, group);
+            load.slot = slot as u8;
+            load.entry = entry as u8;
+            load.first = range.start as u32;
+            load.count = range.len() as u16;
+            load.operation = work.results.first().map_or(0, |item| item.op);
+            load.length = sizes.large_dimension as u32 + 1;
+            load.amount = (range.len() as u64 * sizes.large) as u32;
+            let mut waits = self.free(Buffer::Large(entry));
+            waits.extend(self.producers(&work.sources[range]));
+            waits.push(Wait::all(self.fetch));
+            sources.push((slot, vec![Wait::all(self.dma(load, waits, false))]));
+        }
+        self.switch(&work.results, group, sources, self.large_count - slots);
+    }
+
+    /// Key switch of a group whose ciphertexts lie in the entries of `large` from number `first_entry` on.
+    fn switch(&mut self, results: &[Item], group: &Group, sources: Vec<(u64, Vec<Wait>)>, first_entry: u64) {
+        let layout = self.streams.layout;
+        let sizes = layout.sizes;
+        let tiles = sizes.large_dimension / layout.tile_elements;
+        let operation = results.first().map_or(0, |item| item.op);
+        let ready: Vec<Wait> = sources.iter().flat_map(|(_, waits)| waits.iter().copied()).collect();
+        let group_positions = u64::from(group.count);
+        let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
+        for tile in 0..tiles {
+            let entry = tile % layout.tiles.entries;
+            let mut load = self.blank(Opcode::LoadTile, group);
+            load.part = tile as u16;
+            load.entry = entry as u8;
+            load.operation = operation;
+            load.length = sizes.lwe_dimension as u32 + 1;
+            load.count = (layout.tile_elements * sizes.key_switch_levels) as u16;
+            load.amount = (layout.tile_elements * sizes.key_switch_levels * sizes.small) as u32;
+            let mut waits = self.free(Buffer::Tile(entry));
+            waits.push(Wait::all(self.fetch));
+            let loaded = self.dma(load, waits, false);
+            let mut readers = Vec::new();
+            for lane in 0..self.machine.lane_groups {
+                let served = group_lane_count(self.machine, lane, group_positions);
+                if served == 0 {
+                    continue;
+                }
+                let mut work = Instruction { opcode: Opcode::KeySwitch, unit: lane as u8, ..load };
+                work.count = served as u16;
+                work.amount = (layout.tile_elements * sizes.key_switch_levels) as u32;
+                let mut waits = vec![Wait::all(loaded)];
+                match last[lane as usize] {
+                    Some(node) => waits.push(Wait::all(node)),
+                    None => {
+                        waits.extend(ready.iter().copied());
+                        waits.extend(self.free(Buffer::Sums));
+                    }
+                }
+                // Digits of the mask elements, a vector at a time; then one vector product for each key ciphertext.
+                let products = layout.tile_elements * sizes.key_switch_levels;
+                let one = self.vector(products) + products as i64 * self.vector(sizes.lwe_dimension + 1);
+                let node = self.lanes(work, waits, served as i64 * one, false);
+                last[lane as usize] = Some(node);
+                readers.push(Wait::all(node));
+            }
+            self.users.insert(Buffer::Tile(entry), readers);
+        }
+        let done: Vec<Wait> = last.into_iter().flatten().map(Wait::all).collect();
+        for (slot, _) in sources {
+            let entry = Buffer::Large((first_entry + slot) % layout.large.entries);
+            self.users.entry(entry).or_default().extend(done.iter().copied());
+        }
+        let range = group.first as usize..(group.first + group.count) as usize;
+        let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[range], done, sizes.small);
+        self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
+    }
+
+    fn linear(&mut self, layer: &LinearLayer, matrix: &polyfabric_program::matrix::Matrix) {
+        let layout = self.streams.layout;
+        let bytes = (layer.dimension as u64 + 1) * super::machine::COEFFICIENT_BYTES;
+        let block = linear_block(&layout, bytes) as usize;
+        let group = Group { work: 0, first: 0, count: 0, sequence: 0, nodes: 0..0, rotation: None };
+        let blocks = layer.sources.len().div_ceil(block).max(1);
+        let mut operand_count = 0;
+        for first_row in (0..matrix.rows()).step_by(block) {
+            let rows = first_row..(first_row + block).min(matrix.rows());
+            let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
+            for column_block in 0..blocks {
+                let columns = column_block * block..((column_block + 1) * block).min(layer.sources.len());
+                let mut blank = self.blank(Opcode::LoadOperands, &group);
+                blank.operation = layer.op;
+                blank.part = column_block as u16;
+                blank.length = layer.dimension as u32 + 1;
+                let entry = operand_count % 2;
+                let mut loaded = self.fetch;
+                if !columns.is_empty() {
+                    operand_count += 1;
+                    let mut load = blank;
+                    load.entry = entry as u8;
+                    load.first = columns.start as u32;
+                    load.count = columns.len() as u16;
+                    load.amount = (columns.len() as u64 * bytes) as u32;
+                    let mut waits = self.free(Buffer::Operands(entry));
+                    waits.extend(self.producers(&layer.sources[columns.clone()]));
+                    waits.push(Wait::all(self.fetch));
+                    loaded = self.dma(load, waits, false);
+                }
+                let mut readers = Vec::new();
+                for lane in 0..self.machine.lane_groups {
+                    let mine = linear_rows(self.machine, rows.clone(), lane);
+                    if mine.is_empty() {
+                        continue;
+                    }
+                    let weights: usize = mine
+                        .clone()
+                        .map(|row| matrix.row(row).filter(|(column, _)| columns.contains(column)).count())
+                        .sum();
+                    // The first block also starts each sum from its bias.
+                    let products = weights + if column_block == 0 { mine.len() } else { 0 };
+                    let mut work = Instruction { opcode: Opcode::Linear, unit: lane as u8, ..blank };
+                    work.entry = entry as u8;
+                    work.first = mine.start as u32;
+                    work.count = mine.len() as u16;
+                    work.amount = products as u32;
+                    let mut waits = vec![Wait::all(loaded)];
+                    match last[lane as usize] {
+                        Some(node) => waits.push(Wait::all(node)),
+                        None => waits.extend(self.free(Buffer::LinearSums)),
+                    }
+                    let occupancy = products.max(1) as i64 * self.vector(layer.dimension as u64 + 1);
+                    let node = self.lanes(work, waits, occupancy, false);
+                    last[lane as usize] = Some(node);
+                    readers.push(Wait::all(node));
+                }
+                self.users.insert(Buffer::Operands(entry), readers);
+            }
+            let done = last.into_iter().flatten().map(Wait::all).collect();
+            let items: Vec<Item> = rows.map(|row| Item { op: layer.op, element: row as u32 }).collect();
+            let node = self.store(Opcode::StoreSums, &group, 0, 0, &items, done, bytes);
+            self.users.insert(Buffer::LinearSums, vec![Wait::all(node)]);
+        }
+    }
+}
+
+/// Elements of slot `slot` of `group`, as a range of its work's elements.
+pub fn slot_range(machine: &Morphling, group: &Group, slot: u64) -> Range<usize> {
+    let positions = machine.positions() as usize;
+    let start = group.first as usize + slot as usize * positions;
+    start..(start + positions).min((group.first + group.count) as usize)
+}
+
+/// Ciphertexts of a group of `count` that lane group `lane` serves, over all slots.
+fn group_lane_count(machine: &Morphling, lane: u64, count: u64) -> u64 {
+    let positions = machine.positions();
+    let slots = count.div_ceil(positions);
+    let served = |slot: u64| {
+        let range = lane_positions(machine, lane, positions.min(count - slot * positions));
+        range.end - range.start
+    };
+    (0..slots).map(served).sum()
+}
+
+/// Ciphertexts of `bytes` in one of the three parts of Private-B's region for linear layers: two blocks of operands, one of
+/// sums.
+pub fn linear_block(layout: &Layout, bytes: u64) -> u64 {
+    (layout.linear.entry_bytes / 3 / bytes).max(1)
+}
+
+/// Rows among `rows` that lane group `lane` computes.
+pub fn linear_rows(machine: &Morphling, rows: Range<usize>, lane: u64) -> Range<usize> {
+    let share = rows.len().div_ceil(machine.lane_groups as usize);
+    let start = (rows.start + share * lane as usize).min(rows.end);
+    start..(start + share).min(rows.end)
+}

@@ -1,0 +1,108 @@
+//! Programs and machines for the tests of this folder.
+
+use super::latency::PipelineDepth;
+use super::machine::Morphling;
+use polyfabric_kernels::decompose::Gadget;
+use polyfabric_program::kernel::{
+    KernelProgram, Op, OpKind, Output, Run, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
+    key_switch_body,
+};
+use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, sets};
+use std::sync::Arc;
+
+pub fn parameters(set: &str) -> Parameters {
+    sets::parameters(set).expect("a set of the table")
+}
+
+/// A set of any shape, for schedules only.
+pub fn shape(n: usize, k: usize, ring_degree: usize, l: u32) -> Parameters {
+    let mut literal: ParametersLiteral = (*sets::literal("morphling-I").expect("a set of the table")).clone();
+    literal.name = format!("shape-{n}-{k}-{ring_degree}-{l}");
+    literal.lwe_dimension = n;
+    literal.glwe_dimension = k;
+    literal.ring_degree = ring_degree;
+    literal.bootstrap_gadget = Gadget { log2_base: 7, levels: l };
+    Parameters::check(&literal).expect("a shape within the limits")
+}
+
+pub fn machine() -> Morphling {
+    Morphling {
+        clock_hz: 1.2e9,
+        xpus: 4,
+        rows: 4,
+        columns: 4,
+        fft_units: 2,
+        ifft_units: 4,
+        fft_points: 16,
+        path_points: 8,
+        merge_split: true,
+        depth: PipelineDepth { adder: 1, multiplier: 3, memory: 2 },
+        key_streams: 4,
+        private_a1: 4 << 20,
+        private_a2: 4 << 20,
+        private_b: 2 << 20,
+        shared: 1 << 20,
+        key_buffers: 2,
+        link_bytes: 64,
+        lane_groups: 4,
+        lanes: 32,
+        channels: 8,
+        key_channels: 2,
+        channel_bytes: 310e9 / 8.0 / 1.2e9,
+        memory_latency: 120,
+    }
+}
+
+pub fn lowering(inputs: InputTransform, sums: Accumulation) -> TfheLowering {
+    let mut choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::ExactInteger);
+    choice.input_transform = inputs;
+    choice.accumulation = sums;
+    choice
+}
+
+pub fn both_reuses() -> TfheLowering {
+    lowering(InputTransform::Shared, Accumulation::TransformDomain)
+}
+
+/// `levels` look-ups one after the other on `count` ciphertexts, each with its key switch when `switch`.
+pub fn lookups(
+    parameters: &Parameters,
+    choice: &TfheLowering,
+    count: usize,
+    levels: usize,
+    switch: bool,
+) -> KernelProgram {
+    let n = parameters.lwe_dimension().get();
+    let k = parameters.glwe_dimension().get();
+    let degree = parameters.ring_degree().get();
+    let large = parameters.large_lwe_dimension().get();
+    let body = blind_rotation_body(k, parameters.bootstrap_gadget().levels, n, choice);
+    let small = ValueType::Lwe { count, kind: LweKind::Small, dimension: n };
+    let mut ops = vec![Op { kind: OpKind::Input { name: "x".into() }, operands: vec![], result: small, origin: None }];
+    let mut push = |kind, result| {
+        let operand = ValueId(ops.len() as u32 - 1);
+        ops.push(Op { kind, operands: vec![operand], result, origin: None });
+    };
+    for level in 0..levels {
+        let log2_modulus = degree.trailing_zeros() + 1;
+        push(OpKind::ModulusSwitch, ValueType::Indices { count, dimension: n, log2_modulus });
+        let tables = TableChoice::Shared(0);
+        push(OpKind::BlindRotation { tables, body: Arc::clone(&body) }, ValueType::Glwe { count });
+        push(OpKind::SampleExtract, ValueType::Lwe { count, kind: LweKind::Large, dimension: large });
+        if switch || level + 1 < levels {
+            let levels = parameters.key_switch_gadget().map_or(1, |gadget| gadget.levels);
+            push(OpKind::KeySwitch { body: key_switch_body(large, levels) }, small);
+        }
+    }
+    let value = ValueId(ops.len() as u32 - 1);
+    let run = Run { length: degree as u32, value: 1 << 29 };
+    KernelProgram {
+        name: "lookups".into(),
+        parameters: parameters.clone(),
+        choice: choice.clone(),
+        tables: vec![TestPolynomial::from_runs([run])],
+        ops,
+        outputs: vec![Output { name: "y".into(), value }],
+    }
+}
