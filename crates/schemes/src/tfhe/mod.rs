@@ -16,6 +16,7 @@ pub mod security;
 pub mod serial;
 pub mod server_key;
 pub mod sets;
+pub mod table;
 
 pub use client_key::{AnyClientKey, ClientKey, KeyError};
 pub use dimension::{DimensionError, GlweDimension, LweDimension};
@@ -24,3 +25,4 @@ pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
 pub use parameters::{ParameterError, Parameters, ParametersLiteral};
 pub use random::RandomnessError;
 pub use server_key::{AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress};
+pub use table::{Capacity, SetRow, table};

@@ -400,3 +400,110 @@ fn check_noise(literal: &ParametersLiteral, noise: &'static str, given: f64) -> 
         max: MAX_NOISE_LOG2,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    //! Does every unusable set end in a message with the cause, the values and the remedy, and does a usable one say how secure it is?
+    use super::*;
+    use crate::tfhe::sets;
+
+    fn refused(change: impl Fn(&mut ParametersLiteral)) -> String {
+        let mut literal = sets::literal("strix-I").expect("a known set").clone();
+        literal.name = "mine".to_owned();
+        change(&mut literal);
+        Parameters::check(&literal).expect_err("an unusable set").to_string()
+    }
+
+    #[test]
+    fn messages() {
+        assert_eq!(
+            refused(|literal| literal.name = "my set".to_owned()),
+            "parameter set name \"my set\" is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
+        );
+        assert_eq!(
+            refused(|literal| literal.torus_bits = 48),
+            "parameter set mine: torus_bits is 48; the torus is held in 32 or 64 bits, so write 32 or 64"
+        );
+        assert_eq!(
+            refused(|literal| literal.lwe_dimension = 0),
+            "parameter set mine: LWE dimension 0 is outside 1 to 131072; published sets use 450 to 2048"
+        );
+        assert_eq!(
+            refused(|literal| literal.glwe_dimension = 17),
+            "parameter set mine: GLWE dimension 17 is outside 1 to 16; published sets use 1 to 4"
+        );
+        assert_eq!(
+            refused(|literal| literal.ring_degree = 1000),
+            "parameter set mine: ring degree 1000 is not a power of two from 16 to 131072; choose one, such as 1024 or 2048"
+        );
+        assert_eq!(
+            refused(|literal| (literal.glwe_dimension, literal.ring_degree) = (2, 131_072)),
+            "parameter set mine: glwe_dimension 2 times ring_degree 131072 exceeds 131072; lower one of the two"
+        );
+        assert_eq!(
+            refused(|literal| literal.bootstrap_gadget.levels = 0),
+            "parameter set mine: bootstrap_gadget has log2_base 10 and levels 0; log2_base must be 1 to 31 and levels at least 1"
+        );
+        assert_eq!(
+            refused(|literal| literal.bootstrap_gadget.levels = 4),
+            "parameter set mine: bootstrap_gadget keeps log2_base 10 x levels 4 = 40 bits, but the torus has 32; lower log2_base or levels, or use a 64-bit torus"
+        );
+        assert_eq!(
+            refused(|literal| literal.key_switch_gadget = Some(Gadget { log2_base: 32, levels: 1 })),
+            "parameter set mine: key_switch_gadget has log2_base 32 and levels 1; log2_base must be 1 to 31 and levels at least 1"
+        );
+        assert_eq!(
+            refused(|literal| literal.glwe_noise_log2 = -31.0),
+            "parameter set mine: glwe_noise_log2 is -31; on a 32-bit torus it must be from -30 (a standard deviation of 4 units of the torus, below which rounded noise is no longer Gaussian) to -3"
+        );
+        assert!(refused(|literal| literal.lwe_noise_log2 = f64::NAN).contains("lwe_noise_log2 is NaN"));
+        assert_eq!(
+            refused(|literal| (literal.lwe_dimension, literal.ring_degree) = (131_072, 131_072)),
+            "parameter set mine: its bootstrapping key would take 549755813888 bytes, more than the 68719476736 taken here; lower the dimensions or the levels"
+        );
+    }
+
+    #[test]
+    fn no_gadget_overflows_the_check() {
+        let message = refused(|literal| literal.bootstrap_gadget = Gadget { log2_base: u32::MAX, levels: u32::MAX });
+        assert!(message.contains("log2_base must be"), "{message}");
+        let message = refused(|literal| literal.bootstrap_gadget = Gadget { log2_base: 31, levels: u32::MAX });
+        assert!(message.contains("keeps"), "{message}");
+    }
+
+    #[test]
+    fn sets_under_128_bits_warn() {
+        let warning = |name| sets::parameters(name).expect("a known set").security_warning();
+        assert_eq!(
+            warning("strix-I").as_deref(),
+            Some(
+                "parameter set strix-I gives about 94 bits of security, under the standard 128: its ciphertexts can be broken with enough effort; \
+                 use it to reproduce published results, never for secrets"
+            )
+        );
+        assert!(warning("strix-II").is_some_and(|text| text.contains("about 119 bits")));
+        assert!(warning("toy-256").is_some());
+        assert_eq!(warning("polyfabric-4-p128-t64"), None);
+    }
+
+    #[test]
+    fn unknown_names_get_near_ones() {
+        let message = |name| sets::parameters(name).expect_err("unknown").to_string();
+        assert_eq!(
+            message("strix-1"),
+            "no parameter set is called \"strix-1\"; did you mean strix-I or strix-II or strix-IV?"
+        );
+        assert!(message("everything").contains("known sets: polyfabric-1-p64-t32, "), "{}", message("everything"));
+    }
+
+    #[test]
+    fn equality_is_of_figures_and_name() {
+        let parameters = sets::parameters("strix-I").expect("a known set");
+        let mut literal = parameters.literal().clone();
+        literal.sources.clear();
+        assert_eq!(Parameters::check(&literal).expect("usable"), parameters);
+        literal.lwe_noise_log2 = -15.0;
+        assert_ne!(Parameters::check(&literal).expect("usable"), parameters);
+        assert_ne!(sets::parameters("morphling-I").expect("a known set"), parameters);
+    }
+}

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::client_key::{AnyClientKey, ClientKey, KeyError};
+use super::glwe::MaskProduct;
 use super::lwe::LweKind;
 use super::parameters::Parameters;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds};
@@ -170,15 +171,16 @@ fn bootstrap_bodies<T: Torus>(
     let dimension = parameters.glwe_dimension().get();
     let std = parameters.glwe_noise_std();
     let glwe = client.glwe();
+    let product = MaskProduct::new(glwe);
     let bits = client.lwe(LweKind::Small).bits();
     let count = bits.len() * rows;
     let counter = Counter::new(progress, "generating the bootstrapping key", count);
     let mut bodies = vec![T::default(); count * degree];
     bodies.par_chunks_exact_mut(degree).enumerate().for_each_init(
-        || vec![T::default(); dimension * degree],
-        |masks, (index, body)| {
+        || (vec![T::default(); dimension * degree], product.scratch()),
+        |(masks, scratch), (index, body)| {
             mask_seed.stream(Purpose::BootstrapKey, index as u64).fill_uniform(masks);
-            glwe.add_mask_product(masks, body);
+            product.add(masks, body, scratch);
             let mut noise = secret_seed.stream(Purpose::BootstrapKey, index as u64);
             body.iter_mut().for_each(|b| *b = b.wrapping_add(noise.gaussian(std)));
 
@@ -303,5 +305,110 @@ impl AnyServerKey {
             Self::Torus32(key) => key.parameters(),
             Self::Torus64(key) => key.parameters(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do the keys encrypt what their layout says, with the noise that the parameters say, and is the transport form the same key?
+    use super::*;
+    use crate::tfhe::{LweSecretKey, Parameters, sets};
+
+    fn set(name: &str) -> Parameters {
+        sets::parameters(name).expect("a known set")
+    }
+
+    /// Largest distance of a phase from 0, in standard deviations.
+    fn deviations<T: Torus>(errors: impl Iterator<Item = T>, std: f64) -> f64 {
+        errors.map(|error| error.to_fraction().abs() / std).fold(0.0, f64::max)
+    }
+
+    fn check_layout<T: Torus>(name: &str) {
+        let parameters = set(name);
+        let client = ClientKey::<T>::for_tests(&parameters, 5).expect("the right torus");
+        let server = ServerKey::for_tests(&client, 6);
+        let (degree, k) = (parameters.ring_degree().get(), parameters.glwe_dimension().get());
+        let gadget = parameters.bootstrap_gadget();
+        let levels = gadget.levels as usize;
+        assert_eq!(server.bootstrap_key().len(), parameters.bootstrap_key_len());
+        for (index, row) in server.bootstrap_key().chunks_exact((k + 1) * degree).enumerate() {
+            let (i, j, t) = (index / ((k + 1) * levels), index / levels % (k + 1), index % levels);
+            let bit = i64::from(client.lwe(LweKind::Small).bits()[i]);
+            let weight = gadget_weight::<T>(gadget, t as u32).wrapping_mul_signed(bit);
+            // GLWE(0) + s_i · g on the constant coefficient of polynomial j.
+            let mut row = row.to_vec();
+            row[j * degree] = row[j * degree].wrapping_sub(weight);
+            let worst = deviations(client.glwe().phase(&row).into_iter(), parameters.glwe_noise_std());
+            assert!(worst < 7.0, "{name} row {index}: {worst} standard deviations");
+        }
+        let gadget = parameters.key_switch_gadget().expect("the set has one");
+        let levels = gadget.levels as usize;
+        let key = server.key_switch_key().expect("the set has one");
+        assert_eq!(Some(key.len()), parameters.key_switch_key_len());
+        let small: &LweSecretKey = client.lwe(LweKind::Small);
+        let errors = key.chunks_exact(parameters.lwe_dimension().ciphertext_len()).enumerate().map(|(index, row)| {
+            let bit = i64::from(client.lwe(LweKind::Large).bits()[index / levels]);
+            let weight = gadget_weight::<T>(gadget, (index % levels) as u32).wrapping_mul_signed(bit);
+            small.phase(row).wrapping_sub(weight)
+        });
+        let worst = deviations(errors, parameters.lwe_noise_std());
+        assert!(worst < 7.0, "{name} key switch: {worst} standard deviations");
+    }
+
+    #[test]
+    fn rows_encrypt_what_the_layout_says() {
+        check_layout::<u32>("toy-256");
+        check_layout::<u32>("toy-512-k2");
+        check_layout::<u64>("toy-256-t64");
+    }
+
+    #[test]
+    fn the_transport_form_is_half_the_size_and_expands_to_the_same_key_on_any_number_of_threads() {
+        let client = ClientKey::<u32>::for_tests(&set("toy-256"), 5).expect("32 bits");
+        let compressed = CompressedServerKey::for_tests(&client, 6);
+        let server = compressed.expand(&no_progress);
+        let bootstrap = (compressed.bootstrap_bodies.len() * 4) as u64;
+        assert_eq!(2 * bootstrap, (server.bootstrap_key().len() * 4) as u64);
+        assert!(compressed.bytes() < server.bytes() / 2);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+        let alone = pool.install(|| CompressedServerKey::for_tests(&client, 6).expand(&no_progress));
+        assert!(alone == server);
+    }
+
+    #[test]
+    fn fresh_keys_differ_and_the_mask_seed_is_not_the_secret_one() {
+        let parameters = set("toy-256");
+        let client = ClientKey::<u32>::generate(&parameters).expect("randomness");
+        let other = ClientKey::<u32>::generate(&parameters).expect("randomness");
+        assert!(client.lwe(LweKind::Large) != other.lwe(LweKind::Large));
+        let (a, b) = (
+            CompressedServerKey::generate(&client, &no_progress).expect("randomness"),
+            CompressedServerKey::generate(&client, &no_progress).expect("randomness"),
+        );
+        assert!(a.mask_seed != b.mask_seed && a.bootstrap_bodies != b.bootstrap_bodies);
+        // Streams of one row under the two seeds are unrelated: no mask element reappears as noise would from an equal stream.
+        let seeds = Seeds::from_os().expect("randomness");
+        let mut masks = [0u64; 64];
+        let mut noise = [0u64; 64];
+        seeds.mask.stream(Purpose::BootstrapKey, 3).fill_uniform(&mut masks);
+        seeds.secret.stream(Purpose::BootstrapKey, 3).fill_uniform(&mut noise);
+        assert!(masks.iter().zip(&noise).all(|(mask, noise)| mask != noise));
+    }
+
+    #[test]
+    fn progress_reaches_the_end_of_every_stage() {
+        use std::collections::BTreeMap;
+        use std::sync::Mutex;
+        let seen = Mutex::new(BTreeMap::new());
+        let client = ClientKey::<u32>::for_tests(&set("toy-256"), 5).expect("32 bits");
+        ServerKey::generate(&client, &|progress: KeyProgress| {
+            let mut seen = seen.lock().expect("no panic while held");
+            let entry = seen.entry(progress.stage).or_insert((0, progress.total));
+            entry.0 = entry.0.max(progress.done);
+        })
+        .expect("randomness");
+        let seen = seen.into_inner().expect("no panic while held");
+        assert_eq!(seen.len(), 4);
+        assert!(seen.values().all(|(done, total)| done == total), "{seen:?}");
     }
 }

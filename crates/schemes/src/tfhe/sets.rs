@@ -118,3 +118,71 @@ fn edit_distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
+
+#[cfg(test)]
+mod tests {
+    //! Is every figure of every set sourced, and are the sets those of the papers?
+    use super::*;
+
+    #[test]
+    fn every_figure_has_a_source() {
+        for (entry, parameters) in all() {
+            let literal = &entry.parameters;
+            let mut fields = vec![
+                "torus_bits",
+                "lwe_dimension",
+                "glwe_dimension",
+                "ring_degree",
+                "bootstrap_gadget",
+                "lwe_noise_log2",
+                "glwe_noise_log2",
+            ];
+            fields.extend(literal.key_switch_gadget.map(|_| "key_switch_gadget"));
+            fields.sort();
+            let sourced: Vec<_> = literal.sources.keys().map(String::as_str).collect();
+            assert_eq!(sourced, fields, "{}", parameters.name());
+            assert!(literal.sources.values().all(|source| !source.is_empty()), "{}", parameters.name());
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_toys_are_called_so() {
+        let mut sorted = names();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), names().len());
+        for (entry, parameters) in all() {
+            assert_eq!(entry.family == Family::Toy, parameters.name().starts_with("toy-"), "{}", parameters.name());
+            assert_eq!(entry.family == Family::Default, parameters.name().starts_with("polyfabric-"));
+        }
+    }
+
+    /// FPT Table 1, Strix Table IV, Morphling Table III: n, k, N, l.
+    #[test]
+    fn papers_figures() {
+        for (names, figures) in [
+            (&["fpt-I"][..], (586, 2, 512, 2)),
+            (&["fpt-II", "strix-I", "morphling-I"], (500, 1, 1024, 2)),
+            (&["strix-II", "morphling-II"], (630, 1, 1024, 3)),
+            (&["strix-III", "morphling-III"], (592, 1, 2048, 3)),
+            (&["strix-IV", "strix-IV-t64"], (991, 1, 16384, 2)),
+            (&["morphling-IV", "morphling-IV-t32"], (742, 1, 2048, 1)),
+            (&["morphling-A", "morphling-A-t32"], (769, 1, 4096, 1)),
+            (&["morphling-B"], (497, 2, 1024, 2)),
+            (&["morphling-C"], (487, 3, 512, 3)),
+        ] {
+            for name in names {
+                let set = literal(name).expect("a known set");
+                let written = (set.lwe_dimension, set.glwe_dimension, set.ring_degree, set.bootstrap_gadget.levels);
+                assert_eq!(written, figures, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_sets_of_128_bits_are_chosen_unnamed() {
+        let secure: Vec<_> = secure().map(|(_, parameters)| parameters.name()).collect();
+        assert!(secure.contains(&"polyfabric-4-p128-t64"));
+        assert!(!secure.iter().any(|name| name.ends_with("-I") || name.starts_with("toy-")), "{secure:?}");
+    }
+}

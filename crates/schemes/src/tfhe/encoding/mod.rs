@@ -13,6 +13,8 @@ mod boolean;
 mod fixed_point;
 mod padded_integer;
 mod signed_sum;
+#[cfg(test)]
+mod tests;
 
 pub use boolean::Boolean;
 pub use fixed_point::FixedPoint;
@@ -75,7 +77,7 @@ pub enum EncodingError {
         max: u32,
     },
     /// A bound that no torus holds.
-    #[error("a signed sum's bound is 1 to {max}, not {given}; lower the bound")]
+    #[error("a signed sum's bound is 1 to {max}, not {given}; give the greatest absolute value that the sum can reach")]
     Bound {
         /// The offending bound.
         given: u32,

@@ -26,8 +26,8 @@ pub struct SignedSum {
 }
 
 impl SignedSum {
-    /// Greatest bound taken.
-    pub const MAX_BOUND: u32 = (1 << 20) - 1;
+    /// Greatest bound taken: up to here rounding Δ to a 32-bit torus, |v|/2 units in v·Δ, takes less than 1 % of the margin.
+    pub const MAX_BOUND: u32 = (1 << 12) - 1;
 
     /// Sums of either parity; decoded by rounding.
     ///

@@ -22,6 +22,8 @@
 
 mod operations;
 mod probability;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use operations::Figures;
 pub use operations::{

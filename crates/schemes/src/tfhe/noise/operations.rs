@@ -1,5 +1,6 @@
 //! The variance formulas.
 
+use polyfabric_kernels::fixed::FixedFftSpec;
 use polyfabric_kernels::{Gadget, RingDegree, fft};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,13 @@ pub enum Transform {
         /// Variance of that error, in fractions of the torus squared.
         coefficient_variance: f64,
     },
+}
+
+impl Transform {
+    /// The fixed-point transform of `spec`, by the error that it predicts of itself for `parameters`.
+    pub fn fixed(spec: &FixedFftSpec, parameters: &Parameters) -> Self {
+        Figures::from(parameters).fixed_transform(spec)
+    }
 }
 
 /// What the formulas read of a parameter set, checked or a candidate.
@@ -89,6 +97,11 @@ impl Figures {
                 (deviation * deviation + 1.0 / 12.0) * unit_squared(self.torus_bits)
             }
         }
+    }
+
+    pub fn fixed_transform(&self, spec: &FixedFftSpec) -> Transform {
+        let deviation = spec.error_deviation(self.bootstrap_gadget, self.ggsw_rows(), self.torus_bits);
+        Transform::Measured { coefficient_variance: deviation * deviation * unit_squared(self.torus_bits) }
     }
 
     pub fn external_product(&self, transform: Transform) -> f64 {

@@ -17,9 +17,9 @@ mod table;
 
 pub use table::defaults_toml;
 
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_kernels::{Gadget, RingDegree};
 
-use super::dimension::LweDimension;
 use super::lwe::LweKind;
 use super::noise::{Figures, Transform, failure_probability_log2};
 use super::parameters::{MAX_LOG2_BASE, ParametersLiteral};
@@ -32,8 +32,9 @@ pub const SQUARED_NORM: f64 = 16.0;
 /// ν² of the weights on fresh inputs that the direct set is balanced for: a dot product with a row of small weights.
 pub const DIRECT_INPUT_SQUARED_NORM: f64 = 128.0;
 
-/// ν² of the weights on its results, which are summed and decrypted without another look-up.
-pub const DIRECT_OUTPUT_SQUARED_NORM: f64 = 32.0;
+/// What the direct set's results must be read with: as ±1/8, with a failure probability of 2^-64.
+const DIRECT_OUTPUT_MARGIN: f64 = 0.125;
+const DIRECT_FAILURE_LOG2: f64 = -64.0;
 
 /// What a set is derived for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -217,13 +218,14 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
     })
 }
 
-/// The set for programs of one level of look-ups without a key switch: fresh inputs under the small key, results under the large one.
+/// The set for programs of one level of look-ups without a key switch, on a machine whose coefficients have 32 bits and whose transform
+/// works on 32-bit words: fresh inputs under the small key, results under the large one.
 ///
-/// For given k and N it takes the n with the least noise at the look-up's input, ν² V_fresh + V_ms with ν² =
-/// [`DIRECT_INPUT_SQUARED_NORM`], and the fewest levels for which [`DIRECT_OUTPUT_SQUARED_NORM`] times a result's noise stays under
-/// that. `None` where no gadget does.
-pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree, torus_bits: u32) -> Option<Derived> {
-    let large = LweDimension::new(glwe_dimension * ring_degree.get()).ok()?.get();
+/// It takes the n with the least noise at the look-up's input, ν² V_fresh + V_ms with ν² = [`DIRECT_INPUT_SQUARED_NORM`], and the fewest
+/// levels (each with its best base) for which results at ±1/8 are read wrong with at most 2^-64, the noise of the 32-bit transform
+/// included: that noise grows with the base, so small bases win. `None` where no gadget does.
+pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<Derived> {
+    let torus_bits = 32;
     let shape = shapes(torus_bits)
         .into_iter()
         .find(|shape| shape.glwe_dimension == glwe_dimension && shape.ring_degree == ring_degree)?;
@@ -233,19 +235,92 @@ pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree, torus_bits:
         .map(|n| Figures {
             lwe_dimension: n,
             lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
-            glwe_noise_log2: written_noise(security::least_noise_log2_for_128(large, torus_bits)),
             ..shape
         })
         .min_by(|a, b| input(a).total_cmp(&input(b)))?;
-    let (bootstrap_gadget, _) = best_gadgets(torus_bits, |bootstrap_gadget| {
-        Figures { bootstrap_gadget, ..figures }.external_product(Transform::F64)
-    })
-    .into_iter()
-    .find(|&(_, noise)| DIRECT_OUTPUT_SQUARED_NORM * figures.lwe_dimension as f64 * noise <= input(&figures))?;
+    let result = |bootstrap_gadget: Gadget| {
+        let figures = Figures { bootstrap_gadget, ..figures };
+        figures.lwe_dimension as f64 * figures.external_product(figures.narrow_transform())
+    };
+    let (bootstrap_gadget, noise) = best_gadgets(torus_bits, result)
+        .into_iter()
+        .find(|&(_, noise)| failure_probability_log2(noise, DIRECT_OUTPUT_MARGIN) <= DIRECT_FAILURE_LOG2)?;
     let figures = Figures { bootstrap_gadget, ..figures };
     Some(Derived {
         literal: literal(&figures, None),
         operations: bootstrap_operations(figures.lwe_dimension, glwe_dimension, ring_degree, bootstrap_gadget.levels),
-        failure_log2: failure_probability_log2(input(&figures), (-5f64).exp2()),
+        failure_log2: failure_probability_log2(noise, DIRECT_OUTPUT_MARGIN),
     })
+}
+
+impl Figures {
+    /// The transform of a machine with 32-bit words everywhere, its scaling set for an overflow probability of 2^-64 and test polynomials
+    /// of amplitude 1/4.
+    fn narrow_transform(&self) -> Transform {
+        let spec = FixedFftSpec::for_external_product(
+            self.ring_degree,
+            self.bootstrap_gadget,
+            self.glwe_dimension,
+            self.torus_bits,
+            FixedWidths::uniform(32),
+            Rounding::HalfEven,
+            RangeRule::OverflowProbability { log2: -64.0, first_step: 0.25 },
+        );
+        self.fixed_transform(&spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the committed sets what the optimiser gives, and does it meet its targets and say when it cannot?
+    use super::*;
+    use crate::tfhe::Parameters;
+    use crate::tfhe::noise;
+
+    #[test]
+    fn the_committed_table_is_the_optimisers() {
+        assert!(
+            defaults_toml() == include_str!("../sets/defaults.toml"),
+            "sets/defaults.toml is not what the optimiser gives: write it again with the example derive-sets"
+        );
+    }
+
+    #[test]
+    fn targets_are_met_by_the_public_formulas() {
+        for (message_bits, failure_log2, torus_bits) in [(1, -128.0, 32), (4, -64.0, 64), (3, -128.0, 64)] {
+            let derived = derive(Target { message_bits, failure_log2, torus_bits }).expect("feasible");
+            let mut literal = derived.literal.clone();
+            literal.name = "derived".to_owned();
+            let parameters = Parameters::check(&literal).expect("usable");
+            assert!(parameters.security_bits() >= 128.0);
+            let variance = SQUARED_NORM * noise::blind_rotation(&parameters)
+                + noise::key_switch(&parameters).expect("a key switch")
+                + noise::modulus_switch(&parameters);
+            let margin = (-f64::from(message_bits) - 2.0).exp2();
+            let failure = noise::failure_probability_log2(variance, margin);
+            assert!(failure <= failure_log2, "{failure} > {failure_log2}");
+            assert!((failure - derived.failure_log2).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn harder_targets_cost_more() {
+        let operations = |message_bits, failure_log2, torus_bits| {
+            derive(Target { message_bits, failure_log2, torus_bits }).expect("feasible").operations
+        };
+        assert!(operations(2, -128.0, 64) > operations(2, -64.0, 64));
+        assert!(operations(3, -64.0, 64) > operations(2, -64.0, 64));
+        assert!(operations(3, -64.0, 32) > operations(3, -64.0, 64));
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let error = derive(Target { message_bits: 9, failure_log2: -128.0, torus_bits: 32 }).expect_err("too much");
+        let message = error.to_string();
+        assert!(
+            message.starts_with("no set with N up to 32768, n up to 1400 and 128-bit noise carries 9 message bits on a 32-bit torus with a failure probability of 2^-128: the least noise found is 2^-")
+                && message.ends_with("use the 64-bit torus or fewer bits"),
+            "{message}"
+        );
+    }
 }

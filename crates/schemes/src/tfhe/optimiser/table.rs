@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use polyfabric_kernels::RingDegree;
 
-use super::{
-    DIRECT_INPUT_SQUARED_NORM, DIRECT_OUTPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct,
-};
+use super::{DIRECT_INPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct};
 
 const HEADER: &str = "\
 # Our own sets: 128 bits of security and a failure probability of 2^-64 or 2^-128 of one look-up, by the optimiser.
@@ -15,8 +13,8 @@ const HEADER: &str = "\
 
 /// The text of `sets/defaults.toml`.
 ///
-/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`; `polyfabric-direct-t32` is for one level of look-ups without
-/// a key switch. A target that no set meets is left out, and said in a comment with the reason.
+/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`; `polyfabric-direct-…` are for one
+/// level of look-ups without a key switch. A target that no set meets is left out, and said in a comment with the reason.
 pub fn defaults_toml() -> String {
     let mut text = HEADER.to_owned();
     for torus_bits in [32, 64] {
@@ -41,16 +39,19 @@ pub fn defaults_toml() -> String {
             }
         }
     }
-    let direct = RingDegree::new(2048).ok().and_then(|degree| derive_direct(1, degree, 32));
-    if let Some(derived) = direct {
-        let note = format!(
-            "for one level of look-ups without a key switch: inputs under the small key, results under the large; {:.0} million operations",
-            derived.operations / 1e6
-        );
-        let target = format!(
-            "optimiser: least input noise at squared norm {DIRECT_INPUT_SQUARED_NORM}, results summed to squared norm {DIRECT_OUTPUT_SQUARED_NORM}"
-        );
-        write_set(&mut text, "polyfabric-direct-t32", &note, &target, &derived);
+    for (name, degree) in [("polyfabric-direct-t32", 2048), ("polyfabric-direct-1024-t32", 1024)] {
+        let direct = RingDegree::new(degree).ok().and_then(|degree| derive_direct(1, degree));
+        if let Some(derived) = direct {
+            let note = format!(
+                "for one level of look-ups without a key switch on a 32-bit machine: inputs under the small key, results at ±1/8 under the large one, read wrong with 2^{:.1} after transforms on 32-bit words; {:.0} million operations",
+                derived.failure_log2,
+                derived.operations / 1e6
+            );
+            let target = format!(
+                "optimiser: N = {degree}, least input noise at squared norm {DIRECT_INPUT_SQUARED_NORM}, 32-bit transform"
+            );
+            write_set(&mut text, name, &note, &target, &derived);
+        }
     }
     text
 }

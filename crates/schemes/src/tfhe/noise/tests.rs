@@ -1,0 +1,459 @@
+//! Is the noise that the formulas give the noise that ciphertexts have?
+//!
+//! Each test measures the second moment of phase errors and holds it against the formula. A second moment of m independent Gaussian
+//! errors has a relative standard deviation of √(2/m); tolerances are at least four of those, plus what the few random keys of a test
+//! vary. Errors of coefficients of one polynomial count as independent.
+
+use polyfabric_kernels::decompose::decompose_polynomial;
+use polyfabric_kernels::fft::FoldedFft;
+use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding};
+use polyfabric_kernels::key_switch::key_switch as switch_keys;
+use polyfabric_kernels::modulus_switch::modulus_switch as switch_modulus;
+use polyfabric_kernels::negacyclic::ExactMultiplier;
+use polyfabric_kernels::rotation::{rotate, rotate_subtract};
+use polyfabric_kernels::{Gadget, Torus};
+
+use super::*;
+use crate::tfhe::random::{Purpose, Seeds};
+use crate::tfhe::{ClientKey, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
+
+fn second_moment(errors: &[f64]) -> f64 {
+    errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64
+}
+
+/// Asserts that `measured` is `predicted` to within the factor `tolerance` either way.
+fn close(what: &str, measured: f64, predicted: f64, tolerance: f64) {
+    let ratio = measured / predicted;
+    println!(
+        "{what}: measured 2^{:.2}, predicted 2^{:.2}, ratio {ratio:.3}",
+        measured.log2() / 2.0,
+        predicted.log2() / 2.0
+    );
+    assert!(
+        (1.0 / tolerance..=tolerance).contains(&ratio),
+        "{what}: measured {measured:e}, predicted {predicted:e}, ratio {ratio}"
+    );
+}
+
+fn changed(name: &str, change: impl Fn(&mut ParametersLiteral)) -> Parameters {
+    let mut literal = sets::literal(name).expect("a known set").clone();
+    literal.name = format!("{name}-changed");
+    change(&mut literal);
+    Parameters::check(&literal).expect("a usable set")
+}
+
+/// Keys whose small key has exactly half its bits set, so that what depends on them is the average that the formulas take.
+fn balanced_client<T: Torus>(parameters: &Parameters, first_seed: u64) -> ClientKey<T> {
+    let n = parameters.lwe_dimension().get();
+    (first_seed..)
+        .map(|seed| ClientKey::for_tests(parameters, seed).expect("the right torus"))
+        .find(|client: &ClientKey<T>| {
+            client.lwe(LweKind::Small).bits().iter().map(|&bit| usize::from(bit)).sum::<usize>() == n / 2
+        })
+        .expect("about one key in √n is balanced")
+}
+
+fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
+    let parameters = sets::parameters(name).expect("a known set");
+    let client = ClientKey::<T>::for_tests(&parameters, 1).expect("the right torus");
+    let message = T::from_fraction(0.2);
+    let batch = client.encrypt_for_tests(kind, &[message; 10_000], 2);
+    let phases = client.decrypt_phase(kind, &batch).expect("its own key");
+    let errors: Vec<f64> = phases.iter().map(|phase| phase.wrapping_sub(message).to_fraction()).collect();
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(mean.abs() < 5.0 * fresh(&parameters, kind).sqrt() / 100.0, "{name}: mean {mean:e}");
+    close(&format!("{name} fresh {kind:?}"), second_moment(&errors), fresh(&parameters, kind), 1.07);
+
+    // The same ciphertexts, ten at a time, in a dot product.
+    let weights = [3i64, -1, 0, 2, 7, -5, 1, 1, -2, 4];
+    let sums: Vec<f64> = errors
+        .chunks_exact(10)
+        .map(|errors| errors.iter().zip(weights).map(|(error, weight)| error * weight as f64).sum())
+        .collect();
+    let variance = fresh(&parameters, kind);
+    let predicted = linear(weights.map(|weight| (weight, variance)));
+    assert!((predicted / (squared_norm(weights) * variance) - 1.0).abs() < 1e-12);
+    close(&format!("{name} linear {kind:?}"), second_moment(&sums), predicted, 1.25);
+}
+
+#[test]
+fn fresh_and_linear() {
+    check_fresh::<u32>("strix-I", LweKind::Small);
+    check_fresh::<u32>("strix-I", LweKind::Large);
+    // A standard deviation of 4 units, where rounding to the torus begins to show.
+    check_fresh::<u32>("polyfabric-3-p128-t32", LweKind::Large);
+    check_fresh::<u64>("morphling-IV", LweKind::Small);
+    check_fresh::<u64>("morphling-IV", LweKind::Large);
+}
+
+fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize, tolerance: f64) {
+    let gadget = parameters.key_switch_gadget().expect("the set has one");
+    let (large, n) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
+    let mut errors = Vec::new();
+    for seed in 0..keys {
+        let client = ClientKey::<T>::for_tests(parameters, seed).expect("the right torus");
+        let server = ServerKey::for_tests(&client, seed);
+        let key = server.key_switch_key().expect("the set has one");
+        // Noiseless inputs under the large key: what comes out is what the switch adds.
+        let message = T::from_fraction(0.2);
+        let mut stream = Seeds::for_tests(seed).mask.stream(Purpose::Encryption, 9);
+        let mut inputs = vec![T::default(); samples * large.ciphertext_len()];
+        for input in inputs.chunks_exact_mut(large.ciphertext_len()) {
+            stream.fill_uniform(input);
+            let phase = client.lwe(LweKind::Large).phase(input);
+            input[large.get()] = input[large.get()].wrapping_sub(phase).wrapping_add(message);
+        }
+        let mut outputs = vec![T::default(); samples * n.ciphertext_len()];
+        switch_keys(&inputs, large.get(), key, gadget, n.get(), &mut outputs);
+        errors.extend(
+            outputs
+                .chunks_exact(n.ciphertext_len())
+                .map(|output| client.lwe(LweKind::Small).phase(output).wrapping_sub(message).to_fraction()),
+        );
+    }
+    let predicted = key_switch(parameters).expect("the set has one");
+    close(&format!("{} key switch", parameters.name()), second_moment(&errors), predicted, tolerance);
+}
+
+#[test]
+fn key_switches() {
+    let small_ring = |name: &str, gadget: Gadget| {
+        changed(name, |literal| {
+            literal.lwe_dimension = 64;
+            literal.ring_degree = 256;
+            literal.key_switch_gadget = Some(gadget);
+        })
+    };
+    // Many keys in a small ring, of real noise: the digits' mean of −1/2 times the rows' errors is one number a key.
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 2, levels: 8 }), 60, 60, 1.2);
+    check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), 60, 60, 1.2);
+    check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), 60, 60, 1.2);
+    // Rounding outweighs the rows' noise: one level of 2^4.
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), 40, 60, 1.2);
+    // A real set, few keys.
+    check_key_switch::<u32>(&sets::parameters("strix-I").expect("known"), 4, 100, 1.4);
+}
+
+fn check_modulus_switch<T: Torus>(name: &str) {
+    let parameters = sets::parameters(name).expect("a known set");
+    let (n, log2_modulus) = (parameters.lwe_dimension(), parameters.ring_degree().log2() + 1);
+    let client = balanced_client::<T>(&parameters, 1);
+    let mut stream = Seeds::for_tests(3).mask.stream(Purpose::Encryption, 9);
+    let mut input = vec![T::default(); n.ciphertext_len()];
+    let mut switched = vec![0; n.ciphertext_len()];
+    let errors: Vec<f64> = (0..4000)
+        .map(|_| {
+            stream.fill_uniform(&mut input);
+            switch_modulus(&input, log2_modulus, &mut switched);
+            let widened: Vec<T> =
+                switched.iter().map(|&x| T::from_u64(u64::from(x) << (T::BITS - log2_modulus))).collect();
+            let key = client.lwe(LweKind::Small);
+            key.phase(&widened).wrapping_sub(key.phase(&input)).to_fraction()
+        })
+        .collect();
+    close(&format!("{name} modulus switch"), second_moment(&errors), modulus_switch(&parameters), 1.12);
+}
+
+#[test]
+fn modulus_switches() {
+    check_modulus_switch::<u32>("strix-I");
+    check_modulus_switch::<u32>("fpt-I");
+    check_modulus_switch::<u32>("morphling-C");
+    check_modulus_switch::<u64>("morphling-IV");
+}
+
+/// One way to multiply polynomials, with the bootstrapping key in the form it takes.
+enum Products<T> {
+    Exact(Vec<T>, ExactMultiplier),
+    F64(Vec<Vec<f64>>, FoldedFft),
+    Fixed(Vec<FixedSpectrum>, Box<FixedFft>),
+}
+
+impl<T: Torus> Products<T> {
+    fn exact(server: &ServerKey<T>) -> Self {
+        Self::Exact(server.bootstrap_key().to_vec(), ExactMultiplier::new(server.parameters().ring_degree()))
+    }
+
+    fn f64(server: &ServerKey<T>) -> Self {
+        let degree = server.parameters().ring_degree();
+        let transform = FoldedFft::new(degree);
+        let spectra = server
+            .bootstrap_key()
+            .chunks_exact(degree.get())
+            .map(|polynomial| {
+                let mut spectrum = vec![0.0; degree.get()];
+                transform.forward_torus(polynomial, &mut spectrum);
+                spectrum
+            })
+            .collect();
+        Self::F64(spectra, transform)
+    }
+
+    fn fixed(server: &ServerKey<T>, spec: FixedFftSpec) -> Self {
+        let degree = server.parameters().ring_degree();
+        let transform = FixedFft::new(spec).expect("a usable schedule");
+        let spectra = server
+            .bootstrap_key()
+            .chunks_exact(degree.get())
+            .map(|polynomial| {
+                let mut spectrum = FixedSpectrum::zeros(degree);
+                assert_eq!(transform.forward_torus(polynomial, &mut spectrum), 0);
+                spectrum
+            })
+            .collect();
+        Self::Fixed(spectra, Box::new(transform))
+    }
+
+    /// `accumulator` += BSK_i ⊡ `lambda`.
+    fn external_product(&self, parameters: &Parameters, i: usize, lambda: &[T], accumulator: &mut [T]) {
+        let degree = parameters.ring_degree().get();
+        let columns = parameters.glwe_dimension().ciphertext_polynomials();
+        let levels = parameters.bootstrap_gadget().levels as usize;
+        let mut digits = Vec::new();
+        for polynomial in lambda.chunks_exact(degree) {
+            let mut all = vec![0; levels * degree];
+            decompose_polynomial(polynomial, parameters.bootstrap_gadget(), &mut all);
+            digits.extend(all);
+        }
+        let rows = parameters.ggsw_rows();
+        for (column, sum) in accumulator.chunks_exact_mut(degree).enumerate() {
+            let key = |row: usize| (i * rows + row) * columns + column;
+            match self {
+                Self::Exact(bootstrap_key, multiplier) => {
+                    for (row, digits) in digits.chunks_exact(degree).enumerate() {
+                        multiplier.multiply_add(digits, &bootstrap_key[key(row) * degree..][..degree], sum);
+                    }
+                }
+                Self::F64(spectra, transform) => {
+                    let (mut spectrum, mut product) = (vec![0.0; degree], vec![0.0; degree]);
+                    for (row, digits) in digits.chunks_exact(degree).enumerate() {
+                        transform.forward_digits(digits, &mut spectrum);
+                        transform.multiply_accumulate(&mut product, &spectrum, &spectra[key(row)]);
+                    }
+                    transform.inverse_add_torus(&mut product, sum);
+                }
+                Self::Fixed(spectra, transform) => {
+                    let degree = parameters.ring_degree();
+                    let (mut spectrum, mut product) = (FixedSpectrum::zeros(degree), FixedSpectrum::zeros(degree));
+                    let mut saturations = 0;
+                    for (row, digits) in digits.chunks_exact(degree.get()).enumerate() {
+                        saturations += transform.forward_digits(digits, &mut spectrum);
+                        saturations += transform.multiply_accumulate(&mut product, &spectrum, &spectra[key(row)]);
+                    }
+                    saturations += transform.inverse_add_torus(&mut product, sum);
+                    assert_eq!(saturations, 0);
+                }
+            }
+        }
+    }
+}
+
+/// A noiseless GLWE encryption of `message` with random masks.
+fn noiseless<T: Torus>(client: &ClientKey<T>, message: &[T], seed: u64) -> Vec<T> {
+    let degree = message.len();
+    let masks = client.glwe().bits().len();
+    let mut ciphertext = vec![T::default(); masks + degree];
+    Seeds::for_tests(seed).mask.stream(Purpose::Encryption, 8).fill_uniform(&mut ciphertext[..masks]);
+    let phase = client.glwe().phase(&ciphertext);
+    for ((body, &message), phase) in ciphertext[masks..].iter_mut().zip(message).zip(phase) {
+        *body = message.wrapping_sub(phase);
+    }
+    ciphertext
+}
+
+/// Measures n CMUXes in the set's own ring with a small n; all N coefficients of the result are samples.
+fn measure_blind_rotation<T: Torus>(
+    parameters: &Parameters,
+    runs: u64,
+    products: impl Fn(&ServerKey<T>) -> Products<T>,
+) -> f64 {
+    let degree = parameters.ring_degree().get();
+    let mut errors = Vec::new();
+    for run in 0..runs {
+        let client = balanced_client::<T>(parameters, 100 * run);
+        let server = ServerKey::for_tests(&client, run);
+        let products = products(&server);
+        let message = vec![T::from_fraction(0.125); degree];
+        let mut accumulator = noiseless(&client, &message, run);
+        let mut exponents = vec![0u32; parameters.lwe_dimension().get()];
+        Seeds::for_tests(run).mask.stream(Purpose::Encryption, 7).fill_uniform(&mut exponents);
+        let mut total = 0;
+        let mut lambda = accumulator.clone();
+        for (i, &exponent) in exponents.iter().enumerate() {
+            let exponent = exponent as usize % (2 * degree);
+            total += exponent * usize::from(client.lwe(LweKind::Small).bits()[i]);
+            for (polynomial, lambda) in accumulator.chunks_exact(degree).zip(lambda.chunks_exact_mut(degree)) {
+                rotate_subtract(polynomial, exponent, lambda);
+            }
+            products.external_product(parameters, i, &lambda, &mut accumulator);
+        }
+        let mut expected = vec![T::default(); degree];
+        rotate(&message, total, &mut expected);
+        let phase = client.glwe().phase(&accumulator);
+        errors.extend(phase.iter().zip(expected).map(|(phase, expected)| phase.wrapping_sub(expected).to_fraction()));
+    }
+    second_moment(&errors)
+}
+
+fn check_blind_rotation<T: Torus>(name: &str, n: usize, gadget: Option<Gadget>, tolerance: f64) {
+    let parameters = changed(name, |literal| {
+        literal.lwe_dimension = n;
+        literal.key_switch_gadget = None;
+        literal.bootstrap_gadget = gadget.unwrap_or(literal.bootstrap_gadget);
+    });
+    let measured = measure_blind_rotation::<T>(&parameters, 4, Products::exact);
+    let predicted = blind_rotation_with(&parameters, Transform::Exact);
+    close(&format!("{name} {n} CMUXes, {:?}", parameters.bootstrap_gadget()), measured, predicted, tolerance);
+}
+
+#[test]
+fn blind_rotations_in_32_bits() {
+    check_blind_rotation::<u32>("strix-I", 16, None, 1.2);
+    check_blind_rotation::<u32>("strix-II", 16, None, 1.2);
+    check_blind_rotation::<u32>("fpt-I", 16, None, 1.2);
+    check_blind_rotation::<u32>("strix-III", 8, None, 1.2);
+    check_blind_rotation::<u32>("morphling-C", 16, None, 1.2);
+    // Nearly all of this one is rounding, which multiplies S_j: the mean of ½ of its coefficients makes neighbours err together.
+    check_blind_rotation::<u32>("polyfabric-direct-t32", 16, None, 1.5);
+    // Almost all bits kept, in a larger ring: the mean of half a unit is most of the rounding error.
+    check_blind_rotation::<u32>("polyfabric-4-p128-t32", 16, Some(Gadget { log2_base: 3, levels: 10 }), 1.3);
+}
+
+#[test]
+fn blind_rotations_in_64_bits() {
+    check_blind_rotation::<u64>("morphling-IV", 8, None, 1.2);
+    // Nearly all rounding, as above.
+    check_blind_rotation::<u64>("polyfabric-4-p128-t64", 16, None, 1.5);
+    check_blind_rotation::<u64>("polyfabric-1-p128-t64", 16, None, 1.2);
+}
+
+/// One digit of 23 bits leaves nothing of a message on a 32-bit torus: after a few CMUXes the phase is uniform, of variance 1/12.
+#[test]
+fn set_iv_in_32_bits_is_noise() {
+    let parameters = changed("morphling-IV-t32", |literal| {
+        literal.lwe_dimension = 8;
+        literal.key_switch_gadget = None;
+    });
+    assert!(blind_rotation_with(&parameters, Transform::Exact) > 1.0 / 12.0);
+    let measured = measure_blind_rotation::<u32>(&parameters, 2, Products::exact);
+    close("morphling-IV-t32, against uniform", measured, 1.0 / 12.0, 1.2);
+}
+
+#[test]
+fn a_whole_blind_rotation_at_paper_size() {
+    let parameters = sets::parameters("strix-I").expect("a known set");
+    let measured = measure_blind_rotation::<u32>(&parameters, 1, Products::f64);
+    close("strix-I, all 500 CMUXes, f64", measured, blind_rotation(&parameters), 1.2);
+}
+
+/// Variance in the phase of what `approximate` differs from the exact products in, in one external product of a random operand.
+fn measure_transform<T: Torus>(parameters: &Parameters, approximate: impl Fn(&ServerKey<T>) -> Products<T>) -> f64 {
+    let client = ClientKey::<T>::for_tests(parameters, 1).expect("the right torus");
+    let server = ServerKey::for_tests(&client, 1);
+    let (exact, approximate) = (Products::exact(&server), approximate(&server));
+    let mut errors = Vec::new();
+    for i in 0..parameters.lwe_dimension().get() {
+        let mut lambda = vec![T::default(); client.glwe().bits().len() + parameters.ring_degree().get()];
+        Seeds::for_tests(i as u64).mask.stream(Purpose::Encryption, 6).fill_uniform(&mut lambda);
+        let mut difference = vec![T::default(); lambda.len()];
+        approximate.external_product(parameters, i, &lambda, &mut difference);
+        let mut reference = vec![T::default(); lambda.len()];
+        exact.external_product(parameters, i, &lambda, &mut reference);
+        difference.iter_mut().zip(reference).for_each(|(d, r)| *d = d.wrapping_sub(r));
+        errors.extend(client.glwe().phase(&difference).iter().map(|error| error.to_fraction()));
+    }
+    second_moment(&errors)
+}
+
+fn few_iterations(name: &str) -> Parameters {
+    changed(name, |literal| {
+        literal.lwe_dimension = 4;
+        literal.key_switch_gadget = None;
+    })
+}
+
+fn check_f64<T: Torus>(name: &str) {
+    let parameters = few_iterations(name);
+    let measured = measure_transform::<T>(&parameters, Products::f64);
+    let masks = parameters.large_lwe_dimension().get() as f64;
+    let predicted = (1.0 + masks / 2.0) * transform_error(&parameters, Transform::F64);
+    let ratio = measured / predicted;
+    println!("{name} f64: measured 2^{:.2}, predicted 2^{:.2}", measured.log2() / 2.0, predicted.log2() / 2.0);
+    // The kernel's model of its own error is an upper one, within a factor 4 of the deviation.
+    assert!((1.0 / 16.0..=1.1).contains(&ratio), "{name}: ratio {ratio}");
+}
+
+#[test]
+fn the_f64_transform_where_it_shows() {
+    check_f64::<u64>("morphling-IV");
+    check_f64::<u64>("morphling-A");
+    check_f64::<u64>("polyfabric-6-p128-t64");
+}
+
+#[test]
+fn the_f64_transform_vanishes_in_32_bits() {
+    let parameters = few_iterations("strix-I");
+    let transform = transform_error(&parameters, Transform::F64) * (1.0 + 1024.0 / 2.0);
+    assert!(transform < 1e-3 * external_product(&parameters, Transform::Exact));
+}
+
+#[test]
+fn the_fixed_point_transform() {
+    for name in ["strix-I", "strix-II", "fpt-I", "strix-III"] {
+        let parameters = few_iterations(name);
+        let spec = FixedFftSpec::for_external_product(
+            parameters.ring_degree(),
+            parameters.bootstrap_gadget(),
+            parameters.glwe_dimension().get(),
+            32,
+            FixedWidths::uniform(32),
+            Rounding::HalfEven,
+            RangeRule::OverflowProbability { log2: -64.0, first_step: 0.0 },
+        );
+        let transform = Transform::fixed(&spec, &parameters);
+        let measured = measure_transform::<u32>(&parameters, |server| Products::fixed(server, spec.clone()));
+        let masks = parameters.large_lwe_dimension().get() as f64;
+        let predicted = (1.0 + masks / 2.0) * transform_error(&parameters, transform);
+        close(&format!("{name}, 32-bit fixed point"), measured, predicted, 2.0);
+    }
+}
+
+#[test]
+fn logarithms_of_erfc() {
+    // Values of erfc from tables (DLMF 7.23; Abramowitz and Stegun 7.1), from mpmath beyond.
+    for (x, erfc) in [
+        (0.0, 1.0),
+        (0.5, 0.479_500_122_186_953_5),
+        (1.0, 0.157_299_207_050_285_13),
+        (2.0, 4.677_734_981_047_266e-3),
+        (3.0, 2.209_049_699_858_544e-5),
+        (5.0, 1.537_459_794_428_034_8e-12),
+        (10.0, 2.088_487_583_762_544_7e-45),
+    ] {
+        let error = ln_erfc(x) - f64::ln(erfc);
+        assert!(error.abs() < 1e-12, "erfc({x}): {error:e}");
+    }
+    // Both forms meet at 2.
+    assert!((ln_erfc(2.0) - ln_erfc(2.0 - 1e-9)).abs() < 1e-7);
+    // Far out: the first terms of the asymptotic series.
+    let x: f64 = 100.0;
+    let series = -x * x - (x * std::f64::consts::PI.sqrt()).ln() + (1.0 - 0.5 / (x * x) + 0.75 / x.powi(4)).ln();
+    assert!((ln_erfc(x) - series).abs() < 1e-10);
+}
+
+#[test]
+fn failure_probabilities() {
+    // P(|X| > 2σ) = 0.0455; far below what an f64 holds; the extremes.
+    assert!((failure_probability_log2(1.0, 2.0).exp2() - 0.045_500_263_896_358_4).abs() < 1e-12);
+    assert!(failure_probability_log2(1.0, 100.0) < -7000.0);
+    assert_eq!(failure_probability_log2(0.0, 0.1), f64::NEG_INFINITY);
+    assert_eq!(failure_probability_log2(1.0, 0.0), 0.0);
+    // 2^-128 needs about 13.1 standard deviations, 2^-64 about 9.2.
+    assert!((failure_probability_log2(1.0, 13.12) + 128.0).abs() < 1.0);
+    assert!((failure_probability_log2(1.0, 9.15) + 64.0).abs() < 1.0);
+    // 1000 look-ups at 2^-40 and one at 2^-30.
+    let union = union_log2([(-40.0, 1000), (-30.0, 1), (-10.0, 0)]);
+    assert!((union - (1000f64 * (-40f64).exp2() + (-30f64).exp2()).log2()).abs() < 1e-9);
+    assert_eq!(union_log2([(-1.0, 8)]), 0.0);
+    assert_eq!(union_log2([]), f64::NEG_INFINITY);
+}

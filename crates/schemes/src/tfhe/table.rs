@@ -1,0 +1,245 @@
+//! Every parameter set as a row of data: figures, security, what it carries, how it fails, what its keys weigh.
+
+use polyfabric_kernels::Gadget;
+use serde::Serialize;
+
+use super::lwe::LweKind;
+use super::noise::{self, Transform};
+use super::parameters::Parameters;
+use super::random::MaskSeed;
+use super::sets::{self, Entry, Family};
+
+/// A set carries a message if one look-up fails with at most this probability (log2).
+pub const CARRIED_FAILURE_LOG2: f64 = -40.0;
+
+/// Most message bits asked about.
+const MOST_BITS: u32 = 10;
+
+/// One parameter set. Probabilities are log2 of one look-up's, in the f64 transform; bits are of padded messages, besides the padding bit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SetRow {
+    /// Name of the set.
+    pub name: String,
+    /// Where it comes from.
+    pub family: Family,
+    /// n.
+    pub lwe_dimension: usize,
+    /// k.
+    pub glwe_dimension: usize,
+    /// N.
+    pub ring_degree: usize,
+    /// Base and levels of the bootstrapping key.
+    pub bootstrap_gadget: Gadget,
+    /// Base and levels of the key-switching key.
+    pub key_switch_gadget: Option<Gadget>,
+    /// log2 q.
+    pub torus_bits: u32,
+    /// log2 of the standard deviation of LWE noise.
+    pub lwe_noise_log2: f64,
+    /// log2 of the standard deviation of GLWE noise.
+    pub glwe_noise_log2: f64,
+    /// Security that its paper or library states.
+    pub claimed_security_bits: Option<u32>,
+    /// Security by the committed curves.
+    pub security_bits: f64,
+    /// The warning that running it prints; none at 128 bits and more.
+    pub security_warning: Option<String>,
+    /// A look-up of a fresh ciphertext under the small key.
+    pub without_key_switch: Capacity,
+    /// A look-up of another's result, key-switched; none for a set without a key switch.
+    pub with_key_switch: Option<Capacity>,
+    /// Bytes of the bootstrapping key.
+    pub bootstrap_key_bytes: u64,
+    /// Bytes of the key-switching key, 0 without one.
+    pub key_switch_key_bytes: u64,
+    /// Bytes of both in the transport form.
+    pub compressed_key_bytes: u64,
+    /// Bytes of one ciphertext under the small key.
+    pub ciphertext_bytes: u64,
+    /// What to know of it.
+    pub notes: Vec<String>,
+    /// Where each figure comes from.
+    pub sources: std::collections::BTreeMap<String, String>,
+}
+
+/// What a look-up's input can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Capacity {
+    /// log2 of the standard deviation of the phase that the look-up reads.
+    pub noise_log2: f64,
+    /// Most padded message bits with a failure of at most 2^[`CARRIED_FAILURE_LOG2`]; 0 if not even one.
+    pub message_bits: u32,
+    /// log2 of the failure probability at `message_bits`, or at one bit if it is 0.
+    pub failure_log2: f64,
+    /// Most padded message bits with a failure of at most 2^-128.
+    pub message_bits_at_128: u32,
+}
+
+impl Capacity {
+    fn of(variance: f64) -> Self {
+        let failure = |bits: u32| noise::failure_probability_log2(variance, (-f64::from(bits) - 2.0).exp2());
+        let most = |target: f64| (1..=MOST_BITS).take_while(|&bits| failure(bits) <= target).last().unwrap_or(0);
+        let message_bits = most(CARRIED_FAILURE_LOG2);
+        Self {
+            noise_log2: variance.log2() / 2.0,
+            message_bits,
+            failure_log2: failure(message_bits.max(1)),
+            message_bits_at_128: most(-128.0),
+        }
+    }
+}
+
+/// Rows of all named sets.
+pub fn table() -> Vec<SetRow> {
+    sets::all().map(|(entry, parameters)| row(entry, parameters)).collect()
+}
+
+/// The row of one set.
+pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
+    let literal = parameters.literal();
+    let word = u64::from(parameters.torus_bits() / 8);
+    let bootstrap = parameters.bootstrap_key_len() as u64;
+    let key_switch = parameters.key_switch_key_len().unwrap_or(0) as u64;
+    let bodies = bootstrap / parameters.glwe_dimension().ciphertext_polynomials() as u64
+        + key_switch / parameters.lwe_dimension().ciphertext_len() as u64;
+    let without_key_switch = Capacity::of(without_key_switch(parameters));
+    let with_key_switch = with_key_switch(parameters).map(Capacity::of);
+    SetRow {
+        name: parameters.name().to_owned(),
+        family: entry.family,
+        lwe_dimension: literal.lwe_dimension,
+        glwe_dimension: literal.glwe_dimension,
+        ring_degree: literal.ring_degree,
+        bootstrap_gadget: literal.bootstrap_gadget,
+        key_switch_gadget: literal.key_switch_gadget,
+        torus_bits: literal.torus_bits,
+        lwe_noise_log2: literal.lwe_noise_log2,
+        glwe_noise_log2: literal.glwe_noise_log2,
+        claimed_security_bits: entry.claimed_security_bits,
+        security_bits: parameters.security_bits(),
+        security_warning: parameters.security_warning(),
+        without_key_switch,
+        with_key_switch,
+        bootstrap_key_bytes: bootstrap * word,
+        key_switch_key_bytes: key_switch * word,
+        compressed_key_bytes: bodies * word + size_of::<MaskSeed>() as u64,
+        ciphertext_bytes: parameters.lwe_dimension().ciphertext_len() as u64 * word,
+        notes: notes(entry, parameters, without_key_switch, with_key_switch),
+        sources: literal.sources.clone(),
+    }
+}
+
+/// V_fresh + V_ms.
+fn without_key_switch(parameters: &Parameters) -> f64 {
+    noise::fresh(parameters, LweKind::Small) + noise::modulus_switch(parameters)
+}
+
+/// V_br + V_ks + V_ms.
+fn with_key_switch(parameters: &Parameters) -> Option<f64> {
+    let key_switch = noise::key_switch(parameters)?;
+    Some(noise::blind_rotation(parameters) + key_switch + noise::modulus_switch(parameters))
+}
+
+fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option<Capacity>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !entry.note.is_empty() {
+        notes.push(entry.note.clone());
+    }
+    if let Some(claimed) = entry.claimed_security_bits {
+        let computed = parameters.security_bits();
+        if f64::from(claimed) > computed + 0.5 {
+            notes.push(format!(
+                "{claimed} bits are claimed; the committed security curves give {:.0}",
+                computed.floor()
+            ));
+        } else if f64::from(claimed) < computed - 0.5 {
+            notes.push(format!(
+                "{claimed} bits are claimed, which is less than the {:.0} of the committed security curves: believe the lower",
+                computed.floor()
+            ));
+        }
+    }
+    let output = noise::blind_rotation_with(parameters, Transform::Exact);
+    let lost = noise::failure_probability_log2(output, 0.125) > CARRIED_FAILURE_LOG2;
+    if lost {
+        notes.push(format!(
+            "a look-up's result has noise of 2^{:.1} of the torus: it does not carry even a Boolean at ±1/8 within 2^{CARRIED_FAILURE_LOG2}",
+            output.log2() / 2.0
+        ));
+    }
+    if let Some(with) = with
+        && with.message_bits == 0
+        && !lost
+    {
+        notes.push(format!(
+            "it cannot survive a key switch: one padded bit fails with 2^{:.1} after it (without one it carries {} bits)",
+            with.failure_log2, without.message_bits
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does the table say what is known of the sets?
+    use super::*;
+
+    fn named(name: &str) -> SetRow {
+        let (entry, parameters) = sets::entry(name).expect("a known set");
+        row(entry, parameters)
+    }
+
+    #[test]
+    fn every_set_has_a_row() {
+        let rows = table();
+        assert_eq!(rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), sets::names());
+    }
+
+    #[test]
+    fn default_sets_carry_what_their_names_say() {
+        for row in table().into_iter().filter(|row| row.family == Family::Default) {
+            let mut parts = row.name.split('-').skip(1);
+            let Some(bits) = parts.next().and_then(|bits| bits.parse::<u32>().ok()) else {
+                assert_eq!(row.with_key_switch, None, "{}", row.name);
+                continue;
+            };
+            let with = row.with_key_switch.expect("a key switch");
+            assert!(with.message_bits >= bits, "{row:?}");
+            if parts.next() == Some("p128") {
+                assert!(with.message_bits_at_128 >= bits, "{row:?}");
+            }
+            assert!(row.security_bits >= 128.0 && row.security_warning.is_none(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn sets_that_cannot_survive_a_key_switch_say_so() {
+        for name in ["strix-III", "morphling-III", "morphling-B", "morphling-C"] {
+            let row = named(name);
+            assert_eq!(row.with_key_switch.map(|with| with.message_bits), Some(0), "{name}");
+            assert!(row.notes.iter().any(|note| note.contains("cannot survive a key switch")), "{row:?}");
+        }
+        for name in ["strix-I", "strix-II", "morphling-IV", "morphling-A"] {
+            let row = named(name);
+            assert!(row.with_key_switch.is_some_and(|with| with.message_bits > 0), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn one_digit_of_23_bits_is_too_much_for_32() {
+        for name in ["morphling-IV-t32", "morphling-A-t32"] {
+            let row = named(name);
+            assert!(row.notes.iter().any(|note| note.contains("does not carry even a Boolean")), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_set_i() {
+        let row = named("strix-I");
+        // 500 GGSW of 4 rows of 2 polynomials of 1024 words; 8192 rows of 501 words.
+        assert_eq!(row.bootstrap_key_bytes, 500 * 4 * 2 * 1024 * 4);
+        assert_eq!(row.key_switch_key_bytes, 8192 * 501 * 4);
+        assert_eq!(row.compressed_key_bytes, 500 * 4 * 1024 * 4 + 8192 * 4 + 32);
+        assert_eq!(row.ciphertext_bytes, 501 * 4);
+    }
+}
