@@ -1,13 +1,27 @@
 //! What every machine shares: the schedule and everything that is computed from one.
 //!
-//! A machine is a description plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the time; the
-//! checker replays it without asking the mapper, and stalls, bound, energy, traffic and timeline are read from it.
+//! A machine is a [`description`] plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the time;
+//! the [`checker`] replays it without asking the mapper, and [`stalls`], [`bound`], [`energy`], traffic ([`totals`]) and
+//! the timeline ([`trace`]) are read from it. [`report`] puts them together.
 
+pub mod bound;
 pub mod checker;
+pub mod description;
+pub mod energy;
+pub mod report;
 pub mod schedule;
 pub mod stalls;
+pub mod totals;
+pub mod trace;
 
+#[cfg(test)]
+mod tests;
+
+pub use checker::{Checked, Hazard, Violation, check};
+pub use description::{Description, DescriptionError, DescriptionLiteral, Dimension, FigureSpec};
+pub use report::{SimulationError, SimulationReport, Subject};
 pub use schedule::{
-    Access, Channel, Event, Item, Memory, MemoryKind, OpKind, OpRef, Order, Place, Repeat, Resource, Resources,
-    Schedule, ScheduleBuilder, Shift, Unit, Value, WaitCategory,
+    Access, Channel, ClassId, Event, Item, KindId, Memory, MemoryId, MemoryKind, OpKind, OpRef, Order, Place, Placed,
+    Repeat, Resource, Resources, Schedule, ScheduleBuilder, Shift, Traffic, Unit, Value, ValueClass, WaitCategory,
 };
+pub use trace::{Trace, TraceOptions, trace};

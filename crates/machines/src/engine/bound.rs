@@ -1,0 +1,46 @@
+//! The time below which no schedule of the same events on the same machine can go.
+//!
+//! Two kinds of bound. A resource class cannot finish before its work, spread evenly over its units, is done at their rate.
+//! And a chain of dependent events cannot finish before all their latencies are over, however many units there are. The
+//! larger one is the lower bound; what the schedule takes longer is the price of conflicts between resources, or slack.
+
+use super::checker::Checked;
+use super::schedule::Schedule;
+use super::totals::{Totals, classes};
+use serde::Serialize;
+
+/// Name of the bound by dependences in [`Bound::limits`].
+pub const CRITICAL_PATH: &str = "critical path";
+
+/// Lower bound of a schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bound {
+    /// Cycles.
+    pub cycles: u64,
+    /// The class, or [`CRITICAL_PATH`], that sets it.
+    pub critical: String,
+    /// Cycles that each class needs at least, and the critical path, in this order.
+    pub limits: Vec<(String, u64)>,
+}
+
+impl Bound {
+    /// Bound of a checked schedule.
+    pub fn of(schedule: &Schedule, totals: &Totals, checked: &Checked) -> Self {
+        let mut limits: Vec<(String, u64)> = classes(schedule)
+            .into_iter()
+            .map(|(class, members)| {
+                let work: u64 = members.iter().map(|&unit| totals.needed[unit]).fold(0, u64::saturating_add);
+                (class, work.div_ceil(members.len() as u64))
+            })
+            .collect();
+        limits.push((CRITICAL_PATH.to_owned(), checked.critical_path));
+        let (critical, cycles) =
+            limits.iter().max_by_key(|(_, cycles)| *cycles).cloned().unwrap_or_else(|| (CRITICAL_PATH.to_owned(), 0));
+        Self { cycles, critical, limits }
+    }
+
+    /// Bound as a share of the time taken: 1 for a schedule that no other can beat.
+    pub fn efficiency(&self, cycles: u64) -> f64 {
+        if cycles == 0 { 1.0 } else { self.cycles as f64 / cycles as f64 }
+    }
+}

@@ -1,0 +1,93 @@
+//! Units of figures. A figure is converted once, on checking; a machine asks for a dimension and gets its base unit.
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure measures. The base unit, which checked figures are in, stands beside each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    /// Hz.
+    Frequency,
+    /// Cycles.
+    Cycles,
+    /// A number of things: units, lanes, banks, ciphertexts.
+    Count,
+    /// Elements, points or coefficients a cycle.
+    Rate,
+    /// Bytes.
+    Bytes,
+    /// Bits.
+    Bits,
+    /// Bytes a cycle of the machine's clock.
+    PortRate,
+    /// Bytes a second.
+    Bandwidth,
+    /// mm².
+    Area,
+    /// W.
+    Power,
+    /// J a bit.
+    EnergyPerBit,
+    /// s.
+    Time,
+    /// A ratio.
+    Ratio,
+    /// 0 or 1.
+    Flag,
+}
+
+const UNITS: &[(&str, Dimension, f64)] = &[
+    ("Hz", Dimension::Frequency, 1.0),
+    ("MHz", Dimension::Frequency, 1e6),
+    ("GHz", Dimension::Frequency, 1e9),
+    ("cycles", Dimension::Cycles, 1.0),
+    ("units", Dimension::Count, 1.0),
+    ("lanes", Dimension::Count, 1.0),
+    ("banks", Dimension::Count, 1.0),
+    ("buffers", Dimension::Count, 1.0),
+    ("channels", Dimension::Count, 1.0),
+    ("ciphertexts", Dimension::Count, 1.0),
+    ("stages", Dimension::Count, 1.0),
+    ("elements/cycle", Dimension::Rate, 1.0),
+    ("points/cycle", Dimension::Rate, 1.0),
+    ("coefficients/cycle", Dimension::Rate, 1.0),
+    ("operations/cycle", Dimension::Rate, 1.0),
+    ("bytes", Dimension::Bytes, 1.0),
+    ("KiB", Dimension::Bytes, 1024.0),
+    ("MiB", Dimension::Bytes, 1048576.0),
+    ("GiB", Dimension::Bytes, 1073741824.0),
+    ("bits", Dimension::Bits, 1.0),
+    ("bytes/cycle", Dimension::PortRate, 1.0),
+    ("bits/cycle", Dimension::PortRate, 0.125),
+    ("GB/s", Dimension::Bandwidth, 1e9),
+    ("TB/s", Dimension::Bandwidth, 1e12),
+    ("mm2", Dimension::Area, 1.0),
+    ("W", Dimension::Power, 1.0),
+    ("mW", Dimension::Power, 1e-3),
+    ("pJ/bit", Dimension::EnergyPerBit, 1e-12),
+    ("ns", Dimension::Time, 1e-9),
+    ("1", Dimension::Ratio, 1.0),
+    ("flag", Dimension::Flag, 1.0),
+];
+
+impl Dimension {
+    /// Dimension of a unit's name and its size in the base unit.
+    pub fn of_unit(unit: &str) -> Option<(Dimension, f64)> {
+        UNITS.iter().find(|(name, ..)| *name == unit).map(|&(_, dimension, scale)| (dimension, scale))
+    }
+
+    /// Names of this dimension's units.
+    pub fn units(self) -> Vec<&'static str> {
+        UNITS.iter().filter(|(_, dimension, _)| *dimension == self).map(|&(name, ..)| name).collect()
+    }
+
+    /// Every unit's name.
+    pub fn all_units() -> Vec<&'static str> {
+        UNITS.iter().map(|&(name, ..)| name).collect()
+    }
+
+    /// Whether values are whole numbers.
+    pub fn whole(self) -> bool {
+        matches!(self, Dimension::Cycles | Dimension::Count | Dimension::Bytes | Dimension::Bits | Dimension::Flag)
+    }
+}

@@ -1,0 +1,86 @@
+//! What can be wrong with a machine file: the place, the value, the cause and the remedy.
+
+/// A machine file that cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DescriptionError {
+    /// The file is too large to be one.
+    #[error("{file}: {bytes} bytes; a machine file has at most {largest}. Is this the right file?")]
+    Size {
+        /// File.
+        file: String,
+        /// Its size.
+        bytes: usize,
+        /// Largest size that is read.
+        largest: usize,
+    },
+    /// The text does not have the form of a machine file.
+    #[error("{file}: {cause}")]
+    Form {
+        /// File.
+        file: String,
+        /// What the reader found, with line and column.
+        cause: String,
+    },
+    /// One figure is impossible.
+    #[error("{file}, `{key}` = {value}: {cause}. {remedy}")]
+    Figure {
+        /// File.
+        file: String,
+        /// Key of the figure.
+        key: String,
+        /// Value as written.
+        value: String,
+        /// What is wrong with it.
+        cause: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A figure that the machine needs is not there.
+    #[error("{file}: `{key}` is missing. Add `{key} = {{ value = …, unit = \"{unit}\", source = … }}`: {meaning}")]
+    Missing {
+        /// File.
+        file: String,
+        /// Key.
+        key: String,
+        /// A unit that it could have.
+        unit: String,
+        /// What the figure is.
+        meaning: String,
+    },
+    /// A figure is there, but nobody knows it.
+    #[error(
+        "{file}: `{key}` is unknown ({source_text}), and what was asked for needs it. Give it a value with a source"
+    )]
+    Unknown {
+        /// File.
+        file: String,
+        /// Key.
+        key: String,
+        /// Source as written.
+        source_text: String,
+    },
+    /// A key that the machine does not have.
+    #[error("{file}: `{key}` is no figure of `{mapper}`. {remedy}")]
+    UnexpectedKey {
+        /// File.
+        file: String,
+        /// Key as written.
+        key: String,
+        /// Mapper of the file.
+        mapper: String,
+        /// The nearest key, or all of them.
+        remedy: String,
+    },
+    /// A reading or an option of one that does not exist.
+    #[error("{file}: {what} `{name}` does not exist. Choose one of: {known}")]
+    Reading {
+        /// File.
+        file: String,
+        /// `reading` or `option of reading …`.
+        what: String,
+        /// Name as given.
+        name: String,
+        /// Names that exist.
+        known: String,
+    },
+}

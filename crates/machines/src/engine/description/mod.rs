@@ -1,0 +1,385 @@
+//! Machine files: what is written ([`DescriptionLiteral`]) and what has been checked ([`Description`]).
+//!
+//! Every figure is a value with a unit and a source. A mapper lists the figures that it reads ([`FigureSpec`]); checking
+//! holds a file against that list, so a missing, misspelt or impossible figure is found before anything is computed. A
+//! figure may be `"unknown"`: it stays unknown, and whoever asks for it gets an error, never 0. Where a source leaves a fact
+//! open, the file names the possible readings and one of them as the default.
+
+mod dimension;
+mod error;
+mod literal;
+#[cfg(test)]
+mod tests;
+
+pub use dimension::Dimension;
+pub use error::DescriptionError;
+pub use literal::{
+    ComponentLiteral, DescriptionLiteral, FigureLiteral, LARGEST_FILE, OptionLiteral, ReadingLiteral, Written,
+};
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A figure that a mapper reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FigureSpec {
+    /// Key, for example `units.fft.points`.
+    pub key: &'static str,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// Smallest possible value in the base unit.
+    pub least: f64,
+    /// Largest possible value in the base unit: what the mapper can still handle.
+    pub most: f64,
+    /// What the figure is, in a phrase.
+    pub meaning: &'static str,
+    /// Whether a file may leave it out.
+    pub optional: bool,
+}
+
+/// A checked figure in its base unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Value; `None` if unknown.
+    pub value: Option<f64>,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// As written.
+    pub written: FigureLiteral,
+}
+
+/// A part of the chip.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Component {
+    /// Name.
+    pub name: String,
+    /// Number of such parts.
+    pub count: f64,
+    /// Area of all of them in mm²; `None` if unknown.
+    pub area_mm2: Option<f64>,
+    /// Power of all of them at full activity in W; `None` if unknown.
+    pub power_w: Option<f64>,
+    /// Whether area and power are published results that the model takes in.
+    pub input: bool,
+    /// Share of the power that flows without activity.
+    pub idle_share: f64,
+    /// Source of the share.
+    pub idle_source: String,
+    /// What its activity is measured on.
+    pub activity: Vec<String>,
+}
+
+/// A checked machine file under one choice of readings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    #[serde(skip)]
+    file: String,
+    literal: DescriptionLiteral,
+    figures: BTreeMap<String, Figure>,
+    components: Vec<Component>,
+    readings: BTreeMap<String, String>,
+}
+
+impl Description {
+    /// Checks a file against the figures that its mapper reads, with every reading at its default.
+    ///
+    /// # Errors
+    /// The first thing that is wrong. All options of all readings are checked, not only the chosen ones.
+    pub fn check(file: &str, literal: &DescriptionLiteral, specs: &[FigureSpec]) -> Result<Self, DescriptionError> {
+        for (name, reading) in &literal.readings {
+            for (option, choice) in &reading.options {
+                for (key, figure) in &choice.figures {
+                    let place = format!("readings.{name}.options.{option}.figures.\"{key}\"");
+                    let spec = spec_of(file, literal, specs, key)?;
+                    check_figure(file, &place, figure, spec)?;
+                }
+            }
+        }
+        let choice = literal.readings.iter().map(|(name, reading)| (name.clone(), reading.default.clone())).collect();
+        Self::with(file, literal, specs, choice)
+    }
+
+    /// The same machine with some readings chosen: pairs of reading and option.
+    ///
+    /// # Errors
+    /// [`DescriptionError::Reading`] with the names that exist.
+    pub fn choose(&self, specs: &[FigureSpec], choices: &[(&str, &str)]) -> Result<Self, DescriptionError> {
+        let mut readings = self.readings.clone();
+        for &(name, option) in choices {
+            match readings.get_mut(name) {
+                Some(chosen) => *chosen = option.to_owned(),
+                None => return Err(unknown_reading(&self.file, "reading", name, self.literal.readings.keys())),
+            }
+        }
+        Self::with(&self.file, &self.literal, specs, readings)
+    }
+
+    fn with(
+        file: &str,
+        literal: &DescriptionLiteral,
+        specs: &[FigureSpec],
+        readings: BTreeMap<String, String>,
+    ) -> Result<Self, DescriptionError> {
+        let mut written = BTreeMap::from([("clock".to_owned(), literal.clock.clone())]);
+        let sections = [
+            ("units", &literal.units),
+            ("memories", &literal.memories),
+            ("channels", &literal.channels),
+            ("machine", &literal.machine),
+        ];
+        for (section, groups) in sections {
+            for (group, figures) in groups {
+                for (name, figure) in figures {
+                    written.insert(format!("{section}.{group}.{name}"), figure.clone());
+                }
+            }
+        }
+        for (name, option) in &readings {
+            let reading = &literal.readings[name];
+            let Some(choice) = reading.options.get(option) else {
+                return Err(unknown_reading(
+                    file,
+                    &format!("option of reading `{name}`"),
+                    option,
+                    reading.options.keys(),
+                ));
+            };
+            written.extend(choice.figures.iter().map(|(key, figure)| (key.clone(), figure.clone())));
+        }
+        let mut figures = BTreeMap::new();
+        for (key, figure) in &written {
+            let spec = spec_of(file, literal, specs, key)?;
+            figures.insert(key.clone(), check_figure(file, key, figure, spec)?);
+        }
+        if let Some(spec) = specs.iter().find(|spec| !spec.optional && !figures.contains_key(spec.key)) {
+            let unit = spec.dimension.units().first().copied().unwrap_or("1").to_owned();
+            let (key, meaning) = (spec.key.to_owned(), spec.meaning.to_owned());
+            return Err(DescriptionError::Missing { file: file.to_owned(), key, unit, meaning });
+        }
+        let components = literal.components.iter().map(|(name, component)| check_component(file, name, component));
+        let components = components.collect::<Result<_, _>>()?;
+        Ok(Self { file: file.to_owned(), literal: literal.clone(), figures, components, readings })
+    }
+
+    /// Name on the command line.
+    pub fn name(&self) -> &str {
+        &self.literal.name
+    }
+
+    /// Mapper that understands the file.
+    pub fn mapper(&self) -> &str {
+        &self.literal.mapper
+    }
+
+    /// What was written.
+    pub fn literal(&self) -> &DescriptionLiteral {
+        &self.literal
+    }
+
+    /// File that it came from.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Chosen option of every reading.
+    pub fn readings(&self) -> &BTreeMap<String, String> {
+        &self.readings
+    }
+
+    /// Every figure, by key.
+    pub fn figures(&self) -> &BTreeMap<String, Figure> {
+        &self.figures
+    }
+
+    /// Parts with area and power.
+    pub fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// A figure in its base unit.
+    ///
+    /// # Errors
+    /// [`DescriptionError::Unknown`], or [`DescriptionError::Missing`] for an optional figure that the file leaves out.
+    pub fn value(&self, key: &str) -> Result<f64, DescriptionError> {
+        let Some(figure) = self.figures.get(key) else {
+            let (key, meaning) = (key.to_owned(), "what was asked for needs it".to_owned());
+            return Err(DescriptionError::Missing { file: self.file.clone(), key, unit: "…".to_owned(), meaning });
+        };
+        figure.value.ok_or_else(|| DescriptionError::Unknown {
+            file: self.file.clone(),
+            key: key.to_owned(),
+            source_text: figure.written.source.clone(),
+        })
+    }
+
+    /// A whole-number figure.
+    ///
+    /// # Errors
+    /// As [`Description::value`].
+    pub fn count(&self, key: &str) -> Result<u64, DescriptionError> {
+        self.value(key).map(|value| value as u64)
+    }
+
+    /// A yes or no.
+    ///
+    /// # Errors
+    /// As [`Description::value`].
+    pub fn flag(&self, key: &str) -> Result<bool, DescriptionError> {
+        self.value(key).map(|value| value != 0.0)
+    }
+
+    /// Clock in Hz.
+    ///
+    /// # Errors
+    /// As [`Description::value`].
+    pub fn clock_hz(&self) -> Result<f64, DescriptionError> {
+        self.value("clock")
+    }
+
+    /// A bandwidth in bytes a cycle of the machine's clock, given as either.
+    ///
+    /// # Errors
+    /// As [`Description::value`].
+    pub fn bytes_per_cycle(&self, key: &str) -> Result<f64, DescriptionError> {
+        let value = self.value(key)?;
+        match self.figures.get(key).map(|figure| figure.dimension) {
+            Some(Dimension::Bandwidth) => Ok(value / self.clock_hz()?),
+            _ => Ok(value),
+        }
+    }
+}
+
+fn unknown_reading<'a>(
+    file: &str,
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+) -> DescriptionError {
+    let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
+    let known = if known.is_empty() { "(the file has none)".to_owned() } else { known };
+    DescriptionError::Reading { file: file.to_owned(), what: what.to_owned(), name: name.to_owned(), known }
+}
+
+fn spec_of<'a>(
+    file: &str,
+    literal: &DescriptionLiteral,
+    specs: &'a [FigureSpec],
+    key: &str,
+) -> Result<&'a FigureSpec, DescriptionError> {
+    if let Some(spec) = specs.iter().find(|spec| spec.key == key) {
+        return Ok(spec);
+    }
+    let nearest = specs.iter().min_by_key(|spec| distance(spec.key, key)).filter(|spec| distance(spec.key, key) <= 4);
+    let remedy = match nearest {
+        Some(spec) => format!("Did you mean `{}`?", spec.key),
+        None => {
+            let keys = specs.iter().map(|spec| spec.key).collect::<Vec<_>>().join(", ");
+            format!("Remove it; the figures are: {keys}")
+        }
+    };
+    let (file, key, mapper) = (file.to_owned(), key.to_owned(), literal.mapper.clone());
+    Err(DescriptionError::UnexpectedKey { file, key, mapper, remedy })
+}
+
+/// Edit distance, up to where it matters.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > 8 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substitution = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitution.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn check_figure(file: &str, key: &str, figure: &FigureLiteral, spec: &FigureSpec) -> Result<Figure, DescriptionError> {
+    let fail = |cause: String, remedy: String| {
+        let (file, key, value) = (file.to_owned(), key.to_owned(), figure.value.to_string());
+        Err(DescriptionError::Figure { file, key, value, cause, remedy })
+    };
+    if figure.source.trim().is_empty() {
+        return fail(
+            "no source is given".into(),
+            "Name the paper and place, or write a sentence that begins with `assumption`".into(),
+        );
+    }
+    let Some((dimension, scale)) = Dimension::of_unit(&figure.unit) else {
+        let known = Dimension::all_units().join(", ");
+        return fail(format!("{:?} is no unit", figure.unit), format!("Units are: {known}"));
+    };
+    // A port's rate may be given a cycle or a second.
+    let rate = |d| matches!(d, Dimension::Bandwidth | Dimension::PortRate);
+    if dimension != spec.dimension && !(rate(dimension) && rate(spec.dimension)) {
+        let units = spec.dimension.units().join(", ");
+        return fail(
+            format!("the unit {:?} does not fit {}", figure.unit, spec.meaning),
+            format!("Use one of: {units}"),
+        );
+    }
+    let value = match &figure.value {
+        Written::Integer(value) if dimension != Dimension::Flag => *value as f64 * scale,
+        Written::Number(value) if dimension != Dimension::Flag => value * scale,
+        Written::Flag(value) if dimension == Dimension::Flag => f64::from(*value),
+        Written::Text(text) if text == "unknown" => {
+            return Ok(Figure { value: None, dimension, written: figure.clone() });
+        }
+        _ if dimension == Dimension::Flag => {
+            return fail(format!("{} is a yes or no", spec.meaning), "Write true, false or \"unknown\"".into());
+        }
+        _ => return fail(format!("{} is a number", spec.meaning), "Write a number or \"unknown\"".into()),
+    };
+    if dimension.whole() && value.is_finite() && (value - value.round()).abs() > 1e-9 * value.abs() {
+        return fail(format!("{} is a whole number", spec.meaning), "Write a whole number".into());
+    }
+    // A bandwidth stated a second where a port's rate is meant has its own range: only its sign can be checked here.
+    let same = dimension == spec.dimension;
+    let (least, most) = if same { (spec.least, spec.most) } else { (f64::MIN_POSITIVE, 1e18) };
+    if !(least..=most).contains(&value) {
+        let (least, most) = (least / scale, most / scale);
+        return fail(
+            format!("{} lies between {least} and {most} {}", spec.meaning, figure.unit),
+            "Correct the value, or write \"unknown\" if the source does not give it".into(),
+        );
+    }
+    Ok(Figure { value: Some(value), dimension, written: figure.clone() })
+}
+
+fn check_component(file: &str, name: &str, component: &ComponentLiteral) -> Result<Component, DescriptionError> {
+    let check = |key: &str, figure: &FigureLiteral, dimension, least, most, meaning| {
+        let key = format!("components.{name}.{key}");
+        let spec = FigureSpec { key: "", dimension, least, most, meaning, optional: false };
+        check_figure(file, &key, figure, &spec)
+    };
+    let count = match &component.count {
+        Some(figure) => check("count", figure, Dimension::Count, 1.0, 1e6, "the number of parts")?,
+        None => Figure { value: Some(1.0), dimension: Dimension::Count, written: component.area.clone() },
+    };
+    let area = check("area", &component.area, Dimension::Area, 0.0, 1e6, "the area of a part")?;
+    let power = check("power", &component.power, Dimension::Power, 0.0, 1e6, "the power of a part")?;
+    let idle = check("idle_share", &component.idle_share, Dimension::Ratio, 0.0, 1.0, "the idle share of the power")?;
+    let needed = |key: &str, figure: &Figure| {
+        figure.value.ok_or_else(|| DescriptionError::Unknown {
+            file: file.to_owned(),
+            key: format!("components.{name}.{key}"),
+            source_text: figure.written.source.clone(),
+        })
+    };
+    let (count, idle_share) = (needed("count", &count)?, needed("idle_share", &idle)?);
+    Ok(Component {
+        name: name.to_owned(),
+        count,
+        area_mm2: area.value.map(|area| area * count),
+        power_w: power.value.map(|power| power * count),
+        input: component.area.input || component.power.input,
+        idle_share,
+        idle_source: component.idle_share.source.clone(),
+        activity: component.activity.clone(),
+    })
+}

@@ -1,0 +1,151 @@
+//! Energy and area by component.
+//!
+//! A component draws its stated power P when it works in every cycle. Of P, a share s flows always (leakage, clock tree);
+//! the rest follows the activity a, the mean utilisation of what the machine file names for it. Over a time t it takes
+//! P · t · (s + (1 - s) · a). P and the area are what the file says (published results that a file takes in are marked as
+//! input); s is an assumption and says so; a comes from the schedule, so the energy is a prediction.
+//!
+//! Memory outside the chip takes its energy a bit for every bit that the channels carry.
+
+use super::description::{Component, Description, DescriptionError, Dimension};
+use super::schedule::{MemoryKind, Schedule};
+use super::totals::{Totals, classes};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Area, power and energy of one component.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComponentEnergy {
+    /// Name in the machine file.
+    pub name: String,
+    /// Area in mm²; absent if unknown.
+    pub area_mm2: Option<f64>,
+    /// Power at full activity in W; absent if unknown.
+    pub full_power_w: Option<f64>,
+    /// `input` if area or power is a published result that the model takes in, else `figure`.
+    pub kind: &'static str,
+    /// Share of the time at work.
+    pub activity: f64,
+    /// Share of the power that flows without activity.
+    pub idle_share: f64,
+    /// Source of that share.
+    pub idle_source: String,
+    /// Energy in J over the whole schedule; absent if the power is unknown.
+    pub energy_j: Option<f64>,
+}
+
+/// Energy of a schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Energy {
+    /// By component.
+    pub components: Vec<ComponentEnergy>,
+    /// Memory outside the chip, in J; absent if its energy a bit is unknown or not in the file.
+    pub off_chip_j: Option<f64>,
+    /// Everything, in J; absent if a part is unknown.
+    pub total_j: Option<f64>,
+    /// Area of all components in mm²; absent if a part is unknown.
+    pub area_mm2: Option<f64>,
+}
+
+/// Why there is no energy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EnergyError {
+    /// A component's activity names nothing that the schedule has.
+    #[error(
+        "{file}, `components.{component}.activity`: the schedule has no unit class, channel class or memory {name:?}. \
+         Choose from: {known}"
+    )]
+    Activity {
+        /// Machine file.
+        file: String,
+        /// Component.
+        component: String,
+        /// Name as written.
+        name: String,
+        /// Names that exist.
+        known: String,
+    },
+    /// A figure of the machine file is needed and unknown.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+}
+
+/// Share of the schedule's time that each class of units and channels works at its own rate, and each memory's ports
+/// (`memory:NAME`) are loaded.
+pub fn utilisation(schedule: &Schedule, totals: &Totals, cycles: u64) -> BTreeMap<String, f64> {
+    let share = |work: f64, capacity: f64| if capacity > 0.0 { work / capacity } else { 0.0 };
+    let mut shares = BTreeMap::new();
+    for (class, members) in classes(schedule) {
+        let needed: f64 = members.iter().map(|&unit| totals.needed[unit] as f64).sum();
+        shares.insert(class, share(needed, members.len() as f64 * cycles as f64));
+    }
+    for (index, memory) in schedule.resources.memories.iter().enumerate() {
+        if let MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } = memory.kind {
+            let moved = totals.read[index] as f64 + totals.written[index] as f64;
+            let capacity = (read_bytes_per_cycle + write_bytes_per_cycle) * f64::from(banks) * cycles as f64;
+            shares.insert(format!("memory:{}", memory.name), share(moved, capacity));
+        }
+    }
+    shares
+}
+
+impl Energy {
+    /// Energy of a checked schedule of `cycles` cycles on a machine.
+    ///
+    /// # Errors
+    /// [`EnergyError`], if the file names an activity that the schedule does not have, or its clock is unknown.
+    pub fn of(
+        machine: &Description,
+        totals: &Totals,
+        utilisation: &BTreeMap<String, f64>,
+        cycles: u64,
+    ) -> Result<Self, EnergyError> {
+        let seconds = cycles as f64 / machine.clock_hz()?;
+        let components = machine.components().iter().map(|part| component(machine, part, utilisation, seconds));
+        let components = components.collect::<Result<Vec<_>, _>>()?;
+        let per_bit = machine.figures().values().filter(|figure| figure.dimension == Dimension::EnergyPerBit);
+        let per_bit: Vec<Option<f64>> = per_bit.map(|figure| figure.value).collect();
+        // Every channel's memory takes the same energy a bit; a file that gives several is read as its worst.
+        let off_chip_j = per_bit
+            .into_iter()
+            .collect::<Option<Vec<f64>>>()
+            .and_then(|values| values.into_iter().reduce(f64::max))
+            .map(|joule| joule * 8.0 * totals.traffic_bytes() as f64);
+        let on_chip: Option<f64> = components.iter().map(|part| part.energy_j).sum();
+        let total_j = on_chip.zip(off_chip_j).map(|(on_chip, off_chip)| on_chip + off_chip);
+        let area_mm2 = components.iter().map(|part| part.area_mm2).sum();
+        Ok(Self { components, off_chip_j, total_j, area_mm2 })
+    }
+}
+
+fn component(
+    machine: &Description,
+    part: &Component,
+    utilisation: &BTreeMap<String, f64>,
+    seconds: f64,
+) -> Result<ComponentEnergy, EnergyError> {
+    let mut activity = 0.0;
+    for name in &part.activity {
+        let Some(share) = utilisation.get(name) else {
+            let known = utilisation.keys().cloned().collect::<Vec<_>>().join(", ");
+            let (file, component) = (machine.file().to_owned(), part.name.clone());
+            return Err(EnergyError::Activity { file, component, name: name.clone(), known });
+        };
+        activity += share / part.activity.len() as f64;
+    }
+    if part.activity.is_empty() {
+        // Nothing to follow: the part is on all the time.
+        activity = 1.0;
+    }
+    let scale = part.idle_share + (1.0 - part.idle_share) * activity;
+    Ok(ComponentEnergy {
+        name: part.name.clone(),
+        area_mm2: part.area_mm2,
+        full_power_w: part.power_w,
+        kind: if part.input { "input" } else { "figure" },
+        activity,
+        idle_share: part.idle_share,
+        idle_source: part.idle_source.clone(),
+        energy_j: part.power_w.map(|power| power * seconds * scale),
+    })
+}

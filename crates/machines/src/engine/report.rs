@@ -1,0 +1,207 @@
+//! Everything that a simulation finds, as data.
+
+use super::bound::Bound;
+use super::checker::{Violation, check};
+use super::description::{Description, DescriptionError};
+use super::energy::{ComponentEnergy, Energy, EnergyError, utilisation};
+use super::schedule::{Item, Schedule, Shift, Traffic, Value};
+use super::stalls::{ClassStalls, Stall};
+use super::totals::Totals;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Machine.
+    pub machine: &'a Description,
+    /// The mapper's schedule.
+    pub schedule: &'a Schedule,
+    /// Name of the kernel program.
+    pub program: &'a str,
+    /// Name of the parameter set.
+    pub parameters: &'a str,
+    /// Units of throughput in the program, for example look-ups.
+    pub lookups: u64,
+    /// Unit classes whose stalls are accounted for; the first is the headline.
+    pub primary: &'a [String],
+}
+
+/// Stalls of one unit class, in cycles averaged over its units; they sum to the total.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StallReport {
+    /// Unit class.
+    pub class: String,
+    /// Units of the class.
+    pub units: u64,
+    /// Cycles by category, in the order of [`Stall::ALL`].
+    pub cycles: BTreeMap<&'static str, f64>,
+}
+
+impl From<&ClassStalls> for StallReport {
+    fn from(stalls: &ClassStalls) -> Self {
+        let cycles = Stall::ALL.into_iter().map(|stall| (stall.name(), stalls.mean(stall))).collect();
+        Self { class: stalls.class.clone(), units: stalls.units, cycles }
+    }
+}
+
+/// Result of a simulation. Absent numbers are unknown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimulationReport {
+    /// Machine.
+    pub machine: String,
+    /// Chosen option of every open fact of the machine file.
+    pub readings: BTreeMap<String, String>,
+    /// Kernel program.
+    pub program: String,
+    /// Parameter set.
+    pub parameters: String,
+    /// Look-ups in the program.
+    pub lookups: u64,
+    /// Total cycles.
+    pub cycles: u64,
+    /// Total time.
+    pub seconds: f64,
+    /// From the first to the last event of ciphertext 0.
+    pub latency_s: f64,
+    /// Look-ups a second.
+    pub throughput_per_s: f64,
+    /// No schedule of the same events takes fewer cycles.
+    pub lower_bound_cycles: u64,
+    /// Lower bound over cycles.
+    pub efficiency: f64,
+    /// Unit class, channel class or `critical path` that sets the bound.
+    pub critical_resource: String,
+    /// Lower bound by each class and by the critical path.
+    pub limits: BTreeMap<String, u64>,
+    /// Share of the time at work, by class and by memory.
+    pub utilisation: BTreeMap<String, f64>,
+    /// Where the cycles of the first primary class went.
+    pub stalls: BTreeMap<&'static str, f64>,
+    /// The same for every primary class.
+    pub stalls_by_class: Vec<StallReport>,
+    /// Bytes between chip and memory, by class, with their sum as `total`.
+    pub traffic_bytes: BTreeMap<&'static str, u64>,
+    /// Area of all components.
+    pub area_mm2: Option<f64>,
+    /// Mean power: energy over time.
+    pub power_w: Option<f64>,
+    /// Energy of chip and memory.
+    pub energy_j: Option<f64>,
+    /// Energy of the memory outside the chip.
+    pub off_chip_energy_j: Option<f64>,
+    /// By component.
+    pub components: Vec<ComponentEnergy>,
+    /// Events of the schedule when unrolled.
+    pub events: u64,
+    /// Events that the checker replayed one by one.
+    pub replayed_events: u64,
+}
+
+/// Why there is no report.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimulationError {
+    /// The mapper's schedule is illegal.
+    #[error("the schedule of `{program}` on `{machine}` is illegal, {violation}. This is a fault of the mapper")]
+    Schedule {
+        /// Program.
+        program: String,
+        /// Machine.
+        machine: String,
+        /// First hazard.
+        violation: Box<Violation>,
+    },
+    /// A figure is missing or unknown.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// The energy cannot be computed.
+    #[error(transparent)]
+    Energy(#[from] EnergyError),
+}
+
+impl SimulationReport {
+    /// Checks a schedule and reports on it.
+    ///
+    /// # Errors
+    /// [`SimulationError`]: an illegal schedule, or a figure that is unknown.
+    pub fn of(subject: &Subject) -> Result<Self, SimulationError> {
+        let Subject { machine, schedule, .. } = *subject;
+        let checked = check(schedule, subject.primary).map_err(|violation| SimulationError::Schedule {
+            program: subject.program.to_owned(),
+            machine: machine.name().to_owned(),
+            violation: Box::new(violation),
+        })?;
+        let totals = Totals::of(schedule);
+        let bound = Bound::of(schedule, &totals, &checked);
+        let utilisation = utilisation(schedule, &totals, checked.cycles);
+        let energy = Energy::of(machine, &totals, &utilisation, checked.cycles)?;
+        let clock = machine.clock_hz()?;
+        let seconds = checked.cycles as f64 / clock;
+        let stalls_by_class: Vec<StallReport> = checked.stalls.iter().map(StallReport::from).collect();
+        let mut traffic_bytes: BTreeMap<&'static str, u64> =
+            Traffic::ALL.into_iter().zip(totals.traffic).map(|(class, bytes)| (class.name(), bytes)).collect();
+        traffic_bytes.insert("total", totals.traffic_bytes());
+        Ok(Self {
+            machine: machine.name().to_owned(),
+            readings: machine.readings().clone(),
+            program: subject.program.to_owned(),
+            parameters: subject.parameters.to_owned(),
+            lookups: subject.lookups,
+            cycles: checked.cycles,
+            seconds,
+            latency_s: latency_cycles(schedule, 0).unwrap_or(checked.cycles) as f64 / clock,
+            throughput_per_s: if seconds > 0.0 { subject.lookups as f64 / seconds } else { 0.0 },
+            lower_bound_cycles: bound.cycles,
+            efficiency: bound.efficiency(checked.cycles),
+            critical_resource: bound.critical,
+            limits: bound.limits.into_iter().collect(),
+            utilisation,
+            stalls: stalls_by_class.first().map(|stalls| stalls.cycles.clone()).unwrap_or_default(),
+            stalls_by_class,
+            traffic_bytes,
+            area_mm2: energy.area_mm2,
+            power_w: energy.total_j.filter(|_| seconds > 0.0).map(|joule| joule / seconds),
+            energy_j: energy.total_j,
+            off_chip_energy_j: energy.off_chip_j,
+            components: energy.components,
+            events: totals.events,
+            replayed_events: checked.replayed_events,
+        })
+    }
+}
+
+/// Cycles from the first to the last event of a ciphertext; `None` if it has none.
+pub fn latency_cycles(schedule: &Schedule, ciphertext: u32) -> Option<u64> {
+    span(&schedule.items, 0, Shift::default(), ciphertext).map(|(first, last)| (last - first) as u64)
+}
+
+fn span(items: &[Item], base: i64, shift: Shift, ciphertext: u32) -> Option<(i64, i64)> {
+    let join = |a: Option<(i64, i64)>, b: Option<(i64, i64)>| match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    };
+    let mut whole = None;
+    for item in items {
+        let part = match item {
+            Item::Event(event) => {
+                let op = event.op.shifted(shift);
+                (op.ciphertext == ciphertext && ciphertext != Value::NONE)
+                    .then(|| (base + event.start, base + event.end()))
+            }
+            Item::Repeat(repeat) => {
+                let round = |round: u64| {
+                    let start = base + repeat.start + round as i64 * repeat.period as i64;
+                    span(&repeat.body, start, shift.advanced(repeat.shift, round as i64), ciphertext)
+                };
+                if repeat.shift.ciphertext == 0 {
+                    // Every round has the same ciphertexts: the first and the last reach furthest.
+                    join(round(0), round(repeat.count - 1))
+                } else {
+                    (0..repeat.count).map(round).fold(None, join)
+                }
+            }
+        };
+        whole = join(whole, part);
+    }
+    whole
+}

@@ -1,0 +1,195 @@
+//! The timeline as Chrome trace events, which Perfetto opens.
+//!
+//! One process for each class, one track for each unit or channel, and one slice for each event, from its start for as long
+//! as it occupies the unit. Of a loop the first rounds and the last are drawn; what is left out has a slice of its own on a
+//! track of the process `loops`, so nothing is missing without a mark.
+
+use super::schedule::{Event, Item, Resource, Schedule, Shift, Value};
+use super::totals::classes;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// How much of a schedule is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Rounds of a loop that are drawn at its start.
+    pub first_rounds: u64,
+    /// Rounds of a loop that are drawn at its end.
+    pub last_rounds: u64,
+    /// Largest number of slices; beyond it the middle of the schedule is left out.
+    pub slices: usize,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self { first_rounds: 3, last_rounds: 1, slices: 200_000 }
+    }
+}
+
+/// A trace file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trace {
+    /// Unit of display.
+    pub display_time_unit: &'static str,
+    /// Slices and names.
+    pub trace_events: Vec<TraceEvent>,
+}
+
+/// One entry of a trace file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceEvent {
+    /// `X` for a slice, `M` for a name.
+    pub ph: &'static str,
+    /// Name of the slice, or which name is given.
+    pub name: String,
+    /// Category: the unit's class.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cat: String,
+    /// Process.
+    pub pid: u32,
+    /// Track.
+    pub tid: u32,
+    /// Start in µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ts: Option<f64>,
+    /// Duration in µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dur: Option<f64>,
+    /// Details.
+    pub args: serde_json::Map<String, serde_json::Value>,
+}
+
+struct Slice<'a> {
+    start: i64,
+    event: &'a Event,
+    shift: Shift,
+}
+
+struct Elision {
+    start: i64,
+    end: i64,
+    text: String,
+}
+
+struct Walk<'a> {
+    options: TraceOptions,
+    slices: Vec<Slice<'a>>,
+    elisions: Vec<Elision>,
+}
+
+impl<'a> Walk<'a> {
+    fn items(&mut self, items: &'a [Item], base: i64, shift: Shift) {
+        for item in items {
+            match item {
+                Item::Event(event) => self.slices.push(Slice { start: base + event.start, event, shift }),
+                Item::Repeat(repeat) => {
+                    let left_out = repeat.count.saturating_sub(self.options.first_rounds + self.options.last_rounds);
+                    let at = |round: u64| base + repeat.start + round as i64 * repeat.period as i64;
+                    let skip = self.options.first_rounds..self.options.first_rounds + left_out;
+                    if left_out > 0 {
+                        let text = format!("rounds {} to {} of {}", skip.start, skip.end - 1, repeat.count);
+                        self.elisions.push(Elision { start: at(skip.start), end: at(skip.end), text });
+                    }
+                    for round in (0..repeat.count.min(skip.start)).chain(skip.end.max(skip.start)..repeat.count) {
+                        self.items(&repeat.body, at(round), shift.advanced(repeat.shift, round as i64));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Leaves out the middle of too many slices.
+    fn limit(&mut self) {
+        self.slices.sort_by_key(|slice| slice.start);
+        let (total, most) = (self.slices.len(), self.options.slices.max(2));
+        if total > most {
+            let head = most - most / 4;
+            let tail = total - most / 4;
+            let (start, end) = (self.slices[head].start, self.slices[tail].start.max(self.slices[head].start + 1));
+            self.slices.drain(head..tail);
+            let text = format!("{} events left out", tail - head);
+            self.elisions.push(Elision { start, end, text });
+        }
+    }
+}
+
+/// Draws a schedule at a clock in Hz.
+pub fn trace(schedule: &Schedule, clock_hz: f64, options: TraceOptions) -> Trace {
+    let mut walk = Walk { options, slices: Vec::new(), elisions: Vec::new() };
+    walk.items(&schedule.items, 0, Shift::default());
+    walk.limit();
+    let microseconds = |cycles: i64| cycles as f64 / clock_hz * 1e6;
+    let mut events = Vec::new();
+    let mut process: HashMap<usize, u32> = HashMap::new();
+    for (index, (class, members)) in (1..).zip(classes(schedule)) {
+        events.push(name("process_name", index, 0, &class));
+        for member in members {
+            process.insert(member, index);
+            let unit = schedule.resources.name(Resource(member as u32));
+            events.push(name("thread_name", index, member as u32 + 1, unit));
+        }
+    }
+    for slice in &walk.slices {
+        let resource = slice.event.resource;
+        let op = slice.event.op.shifted(slice.shift);
+        let kind = schedule.resources.kinds.get(op.kind.0 as usize);
+        let mut args = serde_json::Map::new();
+        let fields = [("ciphertext", op.ciphertext), ("iteration", op.iteration), ("body_op", op.body_op)];
+        for (key, field) in fields.into_iter().filter(|&(_, field)| field != Value::NONE) {
+            args.insert(key.to_owned(), field.into());
+        }
+        args.insert("kernel_op".to_owned(), op.kernel_op.into());
+        args.insert("cycle".to_owned(), slice.start.into());
+        args.insert("cycles".to_owned(), slice.event.occupancy.into());
+        events.push(TraceEvent {
+            ph: "X",
+            name: kind.map_or_else(String::new, |kind| kind.name.clone()),
+            cat: schedule.resources.class(resource).to_owned(),
+            pid: process.get(&(resource.0 as usize)).copied().unwrap_or_default(),
+            tid: resource.0 + 1,
+            ts: Some(microseconds(slice.start)),
+            dur: Some(microseconds(i64::from(slice.event.occupancy))),
+            args,
+        });
+    }
+    elide(&mut events, walk.elisions, microseconds);
+    Trace { display_time_unit: "ns", trace_events: events }
+}
+
+/// Marks of what is left out, on as many tracks as overlap.
+fn elide(events: &mut Vec<TraceEvent>, mut elisions: Vec<Elision>, microseconds: impl Fn(i64) -> f64) {
+    const LOOPS: u32 = 0;
+    elisions.sort_by_key(|elision| (elision.start, elision.end));
+    let mut tracks: Vec<i64> = Vec::new();
+    for elision in elisions {
+        let track = tracks.iter().position(|&end| end <= elision.start).unwrap_or_else(|| {
+            tracks.push(0);
+            tracks.len() - 1
+        });
+        tracks[track] = elision.end;
+        let mut args = serde_json::Map::new();
+        args.insert("cycle".to_owned(), elision.start.into());
+        args.insert("cycles".to_owned(), (elision.end - elision.start).into());
+        events.push(TraceEvent {
+            ph: "X",
+            name: elision.text,
+            cat: "elided".to_owned(),
+            pid: LOOPS,
+            tid: track as u32,
+            ts: Some(microseconds(elision.start)),
+            dur: Some(microseconds(elision.end - elision.start)),
+            args,
+        });
+    }
+    if !tracks.is_empty() {
+        events.push(name("process_name", LOOPS, 0, "loops"));
+        let tracks = 0..tracks.len() as u32;
+        events.extend(tracks.map(|track| name("thread_name", LOOPS, track, "not drawn")));
+    }
+}
+
+fn name(which: &str, pid: u32, tid: u32, text: &str) -> TraceEvent {
+    let args = serde_json::Map::from_iter([("name".to_owned(), text.into())]);
+    TraceEvent { ph: "M", name: which.to_owned(), cat: String::new(), pid, tid, ts: None, dur: None, args }
+}
