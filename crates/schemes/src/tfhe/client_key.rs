@@ -206,3 +206,70 @@ impl AnyClientKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! Does what is encrypted under either key decrypt, and is what is under another refused?
+    use super::*;
+    use crate::tfhe::encoding::PaddedInteger;
+    use crate::tfhe::sets;
+
+    fn round_trip<T: Torus>(name: &str) {
+        let parameters = sets::parameters(name).expect("a known set");
+        let client = ClientKey::<T>::generate(&parameters).expect("randomness");
+        let encoding = PaddedInteger::new(3, 0).expect("few bits");
+        let messages: Vec<u64> = (0..8).collect();
+        let plaintexts: Vec<T> = messages.iter().map(|&m| encoding.encode(m).expect("fits")).collect();
+        for kind in [LweKind::Small, LweKind::Large] {
+            let batch = client.encrypt(kind, &plaintexts).expect("randomness");
+            assert_eq!(client.kind_of(batch.dimension()), Some(kind));
+            let again = client.encrypt(kind, &plaintexts).expect("randomness");
+            assert!(batch.iter().zip(again.iter()).all(|(a, b)| a != b), "encryption is randomised");
+            let phases = client.decrypt_phase(kind, &batch).expect("its own key");
+            let decoded: Vec<u64> = phases.iter().map(|&phase| encoding.decode(phase).expect("no padding")).collect();
+            assert_eq!(decoded, messages, "{name} {kind:?}");
+            // Under a fresh key of the same set the phases are noise: all eight right would be a chance of 2^-24 and less.
+            let stranger = ClientKey::<T>::generate(&parameters).expect("randomness");
+            let phases = stranger.decrypt_phase(kind, &batch).expect("the same dimension");
+            let guessed: Vec<Option<u64>> = phases.iter().map(|&phase| encoding.decode(phase).ok()).collect();
+            assert_ne!(guessed, messages.iter().copied().map(Some).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn messages_come_back() {
+        round_trip::<u32>("strix-I");
+        round_trip::<u32>("polyfabric-direct-t32");
+        round_trip::<u64>("morphling-IV");
+        round_trip::<u64>("polyfabric-3-p128-t64");
+    }
+
+    #[test]
+    fn refusals() {
+        let parameters = sets::parameters("toy-256").expect("a known set");
+        assert_eq!(
+            ClientKey::<u64>::generate(&parameters).expect_err("the other torus").to_string(),
+            "parameter set toy-256 is for a 32-bit torus, but keys over a 64-bit torus were asked for; use the 32-bit key type"
+        );
+        let client = ClientKey::<u32>::generate(&parameters).expect("randomness");
+        let batch = client.encrypt(LweKind::Small, &[0]).expect("randomness");
+        assert_eq!(
+            client.decrypt_phase(LweKind::Large, &batch).expect_err("the other key").to_string(),
+            "ciphertexts of dimension 16 cannot be decrypted under a key of dimension 256; ask for the other key of the pair (small or large), or bring the key of the same parameter set"
+        );
+        assert_eq!(
+            LweBatch::from_data(parameters.lwe_dimension(), vec![0u32; 20]).expect_err("not whole").to_string(),
+            "20 torus elements are not a whole number of LWE ciphertexts of dimension 16 (17 elements each)"
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let parameters = sets::parameters("toy-256").expect("a known set");
+        let client = ClientKey::<u32>::generate(&parameters).expect("randomness");
+        assert_eq!(format!("{client:?}"), "ClientKey(toy-256, secrets not shown)");
+        let small = format!("{:?}", client.lwe(LweKind::Small));
+        assert_eq!(small, "LweSecretKey(dimension 16, bits not shown)");
+        assert_eq!(format!("{:?}", client.glwe()), "GlweSecretKey(1 x 256 bits, not shown)");
+    }
+}

@@ -24,5 +24,7 @@ pub use glwe::GlweSecretKey;
 pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
 pub use parameters::{ParameterError, Parameters, ParametersLiteral};
 pub use random::RandomnessError;
-pub use server_key::{AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress};
-pub use table::{Capacity, SetRow, table};
+pub use server_key::{
+    AnyCompressedServerKey, AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress,
+};
+pub use table::{Capacity, SetRow, TransformRow, table, transform_row};

@@ -99,6 +99,15 @@ impl SecretSeed {
     }
 }
 
+impl Drop for Stream {
+    /// Overwrites the generator, whose state would give the secret stream away.
+    fn drop(&mut self) {
+        self.generator = ChaCha20Rng::from_seed([0; 32]);
+        self.spare = None;
+        std::hint::black_box(self);
+    }
+}
+
 impl Stream {
     /// Fills `masks` with uniform torus elements.
     pub fn fill_uniform<T: Torus>(&mut self, masks: &mut [T]) {
@@ -139,5 +148,66 @@ impl Stream {
         let (sine, cosine) = angle.sin_cos();
         self.spare = Some(radius * sine);
         radius * cosine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the streams uniform, Gaussian and apart?
+    use super::*;
+
+    #[test]
+    fn streams_of_different_purposes_rows_and_seeds_differ() {
+        let seeds = Seeds::for_tests(1);
+        let first = |mut stream: Stream| {
+            let mut words = [0u64; 4];
+            stream.fill_uniform(&mut words);
+            words
+        };
+        let mut seen = Vec::new();
+        for purpose in [Purpose::SecretKey, Purpose::BootstrapKey, Purpose::KeySwitchKey, Purpose::Encryption] {
+            for row in [0, 1, 1 << 40] {
+                seen.push(first(seeds.mask.stream(purpose, row)));
+                seen.push(first(seeds.secret.stream(purpose, row)));
+            }
+        }
+        let all = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), all);
+    }
+
+    #[test]
+    fn the_operating_system_gives_two_independent_seeds() {
+        let (a, b) = (Seeds::from_os().expect("randomness"), Seeds::from_os().expect("randomness"));
+        assert!(a.mask != b.mask && a.secret.0 != b.secret.0 && a.mask.0 != a.secret.0);
+    }
+
+    #[test]
+    fn bits_are_balanced() {
+        let bits = Seeds::for_tests(2).secret.stream(Purpose::SecretKey, 0).bits(100_001);
+        assert_eq!(bits.len(), 100_001);
+        let ones = bits.iter().map(|&bit| usize::from(bit)).sum::<usize>() as f64;
+        // Five standard deviations of √n/2 = 158.
+        assert!((ones - 50_000.0).abs() < 800.0, "{ones}");
+    }
+
+    /// Moments of 200,000 draws and the shares beyond one, two and three standard deviations, to five standard deviations of each.
+    #[test]
+    fn the_gaussian_is_one() {
+        let mut stream = Seeds::for_tests(3).secret.stream(Purpose::Encryption, 0);
+        let std = 2f64.powi(-20);
+        let count = 200_000;
+        let draws: Vec<f64> = (0..count).map(|_| stream.gaussian::<u64>(std).to_fraction() / std).collect();
+        let moment = |power: i32| draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / f64::from(count);
+        let root = f64::from(count).sqrt();
+        assert!(moment(1).abs() < 5.0 / root);
+        assert!((moment(2) - 1.0).abs() < 5.0 * 2f64.sqrt() / root);
+        assert!(moment(3).abs() < 5.0 * 15f64.sqrt() / root);
+        assert!((moment(4) - 3.0).abs() < 5.0 * 96f64.sqrt() / root);
+        for (limit, share) in [(1.0, 0.317_310_5), (2.0, 0.045_500_3), (3.0, 0.002_699_8f64)] {
+            let beyond = draws.iter().filter(|draw| draw.abs() > limit).count() as f64 / f64::from(count);
+            assert!((beyond - share).abs() < 5.0 * (share / f64::from(count)).sqrt(), "{limit}: {beyond}");
+        }
     }
 }

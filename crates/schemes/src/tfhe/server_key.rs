@@ -65,6 +65,15 @@ pub enum AnyServerKey {
     Torus64(ServerKey<u64>),
 }
 
+/// A compressed server key over either torus, for files and bindings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyCompressedServerKey {
+    /// q = 2^32.
+    Torus32(CompressedServerKey<u32>),
+    /// q = 2^64.
+    Torus64(CompressedServerKey<u64>),
+}
+
 /// q/β^(t+1), the weight of level `t` (0 the most significant). `gadget` keeps at most `T::BITS` bits.
 pub fn gadget_weight<T: Torus>(gadget: Gadget, t: u32) -> T {
     T::from_u64(1 << (T::BITS - gadget.log2_base * (t + 1)))
@@ -304,6 +313,35 @@ impl AnyServerKey {
         match self {
             Self::Torus32(key) => key.parameters(),
             Self::Torus64(key) => key.parameters(),
+        }
+    }
+}
+
+impl AnyCompressedServerKey {
+    /// Makes the transport form of the server's keys for `client`.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate(client: &AnyClientKey, progress: OnProgress<'_>) -> Result<Self, KeyError> {
+        match client {
+            AnyClientKey::Torus32(client) => CompressedServerKey::generate(client, progress).map(Self::Torus32),
+            AnyClientKey::Torus64(client) => CompressedServerKey::generate(client, progress).map(Self::Torus64),
+        }
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        match self {
+            Self::Torus32(key) => key.parameters(),
+            Self::Torus64(key) => key.parameters(),
+        }
+    }
+
+    /// Expands the masks and gives the keys that a server computes with.
+    pub fn expand(&self, progress: OnProgress<'_>) -> AnyServerKey {
+        match self {
+            Self::Torus32(key) => AnyServerKey::Torus32(key.expand(progress)),
+            Self::Torus64(key) => AnyServerKey::Torus64(key.expand(progress)),
         }
     }
 }

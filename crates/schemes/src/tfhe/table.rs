@@ -3,6 +3,7 @@
 use polyfabric_kernels::Gadget;
 use serde::Serialize;
 
+use super::encoding::Boolean;
 use super::lwe::LweKind;
 use super::noise::{self, Transform};
 use super::parameters::Parameters;
@@ -89,6 +90,37 @@ impl Capacity {
     }
 }
 
+/// What one transform makes of one set's look-up: whether a machine's widths are too coarse for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TransformRow {
+    /// Name of the set.
+    pub name: String,
+    /// log2 of the standard deviation of the transform's error in one coefficient of one external product.
+    pub transform_noise_log2: f64,
+    /// log2 of the standard deviation of a look-up's result in exact arithmetic.
+    pub exact_noise_log2: f64,
+    /// The same with the transform.
+    pub noise_log2: f64,
+    /// log2 of the probability that a result at ±1/8 is read wrong, in exact arithmetic.
+    pub exact_failure_log2: f64,
+    /// The same with the transform.
+    pub failure_log2: f64,
+}
+
+/// The row of `parameters` computed with `transform`.
+pub fn transform_row(parameters: &Parameters, transform: Transform) -> TransformRow {
+    let exact = noise::blind_rotation_with(parameters, Transform::Exact);
+    let with = noise::blind_rotation_with(parameters, transform);
+    TransformRow {
+        name: parameters.name().to_owned(),
+        transform_noise_log2: noise::transform_error(parameters, transform).log2() / 2.0,
+        exact_noise_log2: exact.log2() / 2.0,
+        noise_log2: with.log2() / 2.0,
+        exact_failure_log2: noise::failure_probability_log2(exact, Boolean::MARGIN),
+        failure_log2: noise::failure_probability_log2(with, Boolean::MARGIN),
+    }
+}
+
 /// Rows of all named sets.
 pub fn table() -> Vec<SetRow> {
     sets::all().map(|(entry, parameters)| row(entry, parameters)).collect()
@@ -160,7 +192,7 @@ fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option
         }
     }
     let output = noise::blind_rotation_with(parameters, Transform::Exact);
-    let lost = noise::failure_probability_log2(output, 0.125) > CARRIED_FAILURE_LOG2;
+    let lost = noise::failure_probability_log2(output, Boolean::MARGIN) > CARRIED_FAILURE_LOG2;
     if lost {
         notes.push(format!(
             "a look-up's result has noise of 2^{:.1} of the torus: it does not carry even a Boolean at ±1/8 within 2^{CARRIED_FAILURE_LOG2}",
@@ -231,6 +263,29 @@ mod tests {
             let row = named(name);
             assert!(row.notes.iter().any(|note| note.contains("does not carry even a Boolean")), "{row:?}");
         }
+    }
+
+    #[test]
+    fn transforms_on_32_bit_words_are_too_coarse_for_set_i_and_fine_enough_for_the_direct_sets() {
+        use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
+        let failure = |name: &str| {
+            let parameters = sets::parameters(name).expect("a known set");
+            let spec = FixedFftSpec::for_external_product(
+                parameters.ring_degree(),
+                parameters.bootstrap_gadget(),
+                parameters.glwe_dimension().get(),
+                parameters.torus_bits(),
+                FixedWidths::uniform(32),
+                Rounding::HalfEven,
+                RangeRule::OverflowProbability { log2: -64.0, first_step: 0.25 },
+            );
+            let row = transform_row(&parameters, Transform::fixed(&spec, &parameters));
+            assert!(row.noise_log2 >= row.exact_noise_log2 && row.failure_log2 >= row.exact_failure_log2, "{row:?}");
+            row.failure_log2
+        };
+        assert!(failure("strix-I") > -10.0);
+        assert!(failure("polyfabric-direct-t32") <= -64.0);
+        assert!(failure("polyfabric-direct-1024-t32") <= -64.0);
     }
 
     #[test]

@@ -315,8 +315,8 @@ fn blind_rotations_in_32_bits() {
     check_blind_rotation::<u32>("morphling-C", 16, None, 1.2);
     // Nearly all of this one is rounding, which multiplies S_j: the mean of ½ of its coefficients makes neighbours err together.
     check_blind_rotation::<u32>("polyfabric-direct-t32", 16, None, 1.5);
-    // Almost all bits kept, in a larger ring: the mean of half a unit is most of the rounding error.
-    check_blind_rotation::<u32>("polyfabric-4-p128-t32", 16, Some(Gadget { log2_base: 3, levels: 10 }), 1.3);
+    // Almost all bits kept in a large ring and little noise: a fifth is the rounding's mean of half a unit, which must be seen.
+    check_blind_rotation::<u32>("polyfabric-6-p128-t32", 4, Some(Gadget { log2_base: 2, levels: 15 }), 1.1);
 }
 
 #[test]

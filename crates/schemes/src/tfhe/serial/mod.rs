@@ -27,9 +27,10 @@ mod payload;
 #[cfg(test)]
 mod tests;
 
+pub use super::server_key::AnyCompressedServerKey;
 pub use error::{FileError, FormatError};
 pub use file::{load, save};
-pub use payload::{AnyCiphertexts, AnyCompressedServerKey, Ciphertexts, Storable};
+pub use payload::{AnyCiphertexts, Ciphertexts, Storable};
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub enum Kind {
     ClientKey = 1,
     /// [`AnyServerKey`](super::AnyServerKey).
     ServerKey = 2,
-    /// [`AnyCompressedServerKey`].
+    /// [`AnyCompressedServerKey`](super::AnyCompressedServerKey).
     CompressedServerKey = 3,
     /// [`AnyCiphertexts`].
     Ciphertexts = 4,

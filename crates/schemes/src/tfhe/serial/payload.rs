@@ -12,7 +12,7 @@ use crate::tfhe::glwe::GlweSecretKey;
 use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::random::MaskSeed;
-use crate::tfhe::server_key::{AnyServerKey, CompressedServerKey, ServerKey};
+use crate::tfhe::server_key::{AnyCompressedServerKey, AnyServerKey, CompressedServerKey, ServerKey};
 
 /// Ciphertexts, the key they are under, and its parameter set.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,15 +32,6 @@ pub enum AnyCiphertexts {
     Torus32(Ciphertexts<u32>),
     /// q = 2^64.
     Torus64(Ciphertexts<u64>),
-}
-
-/// A compressed server key over either torus.
-#[derive(Clone, Debug, PartialEq)]
-pub enum AnyCompressedServerKey {
-    /// q = 2^32.
-    Torus32(CompressedServerKey<u32>),
-    /// q = 2^64.
-    Torus64(CompressedServerKey<u64>),
 }
 
 /// What can be a file.
@@ -169,10 +160,7 @@ impl Storable for AnyCompressedServerKey {
     const KIND: Kind = Kind::CompressedServerKey;
 
     fn parameters(&self) -> &Parameters {
-        match self {
-            Self::Torus32(key) => key.parameters(),
-            Self::Torus64(key) => key.parameters(),
-        }
+        self.parameters()
     }
 
     fn payload_bytes(&self) -> u64 {

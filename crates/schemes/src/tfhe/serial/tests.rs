@@ -6,7 +6,8 @@ use std::io::Cursor;
 use super::file::{read_from, write_to};
 use super::*;
 use crate::tfhe::{
-    AnyClientKey, AnyServerKey, ClientKey, CompressedServerKey, LweBatch, LweKind, Parameters, ServerKey, sets,
+    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, LweBatch, LweKind, Parameters,
+    ServerKey, sets,
 };
 
 fn bytes<S: Storable>(content: &S) -> Vec<u8> {
