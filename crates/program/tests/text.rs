@@ -3,13 +3,13 @@
 #[path = "support/random_program.rs"]
 mod random_program;
 
-use polyfabric_program::homomorphic::Program;
+use polyfabric_program::homomorphic::{Program, evaluate};
 use polyfabric_program::kernel::KernelProgram;
 use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::text::{parse_kernel, parse_program};
 use polyfabric_schemes::tfhe::sets;
 use proptest::prelude::*;
-use random_program::{Limits, Stream, program};
+use random_program::{Limits, Stream, inputs, program};
 
 const LIMITS: Limits = Limits { operations: 12, width: 40, length: 5, everything: true };
 
@@ -58,6 +58,15 @@ proptest! {
         let kernel = lowered(&program, seed);
         let text = kernel.to_string();
         prop_assert_eq!(&parse_kernel(&text).unwrap(), &kernel, "{}", text);
+    }
+
+    #[test]
+    fn a_program_read_back_computes_the_same(seed: u64) {
+        let mut stream = Stream::new(seed);
+        let program = program(&mut stream, LIMITS);
+        let inputs = inputs(&mut stream, &program);
+        let read = parse_program(&program.to_string()).unwrap();
+        prop_assert_eq!(evaluate(&read, &inputs).unwrap(), evaluate(&program, &inputs).unwrap());
     }
 
     #[test]

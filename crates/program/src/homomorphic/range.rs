@@ -104,7 +104,7 @@ impl Range {
         (lo.checked_abs()? <= LIMIT && hi.checked_abs()? <= LIMIT).then(|| Self {
             lo,
             hi,
-            stride: if lo == hi { 0 } else { self.stride * factor.abs() },
+            stride: if lo == hi { 0 } else { self.stride * factor.saturating_abs() },
         })
     }
 }

@@ -86,76 +86,48 @@ pub struct NoiseReport {
 pub enum NoiseError {
     /// A look-up leaves its budget.
     #[error(
-        "{place}{op} %{node} leaves its noise budget with parameter set {parameters}: reading {operand} fails with probability 2^{log2_failure:.1}, more than 2^{target:.1} \
-         (noise 2^{std_log2:.2}, margin 2^{margin_log2:.2} of the torus, sum of squared weights {squared_norm}); \
-         use smaller weights or a narrower range, put a look-up before the sum, or choose a larger parameter set"
+        "{}{} %{} leaves its noise budget with parameter set {parameters}: reading {} fails with probability 2^{:.1}, more than 2^{target:.1} \
+         (noise 2^{:.2}, margin 2^{:.2} of the torus, sum of squared weights {}); \
+         use smaller weights or a narrower range, put a look-up before the sum, or choose a larger parameter set",
+        place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, .lookup.log2_failure,
+        .lookup.variance.log2() / 2.0, .lookup.margin.log2(), .lookup.squared_norm
     )]
     Lookup {
-        /// "file:line: ", or nothing.
-        place: String,
-        /// The operation.
-        op: &'static str,
-        /// Index of the node.
-        node: u32,
-        /// Type of its operand.
-        operand: String,
         /// The parameter set.
         parameters: String,
-        /// log2 of the failure probability.
-        log2_failure: f64,
-        /// log2 of the accepted one.
+        /// log2 of the accepted failure probability.
         target: f64,
-        /// log2 of the noise's standard deviation.
-        std_log2: f64,
-        /// log2 of the margin.
-        margin_log2: f64,
-        /// Σ w².
-        squared_norm: f64,
+        /// The look-up.
+        lookup: Box<LookupNoise>,
     },
     /// A ring too small to tell the values of a look-up apart.
     #[error(
-        "{place}{op} %{node} reads {operand}, whose values parameter set {parameters} cannot tell apart: the ring degree {ring_degree} gives {slots} phases; narrow the range or choose a larger ring"
+        "{}{} %{} reads {}, whose values parameter set {parameters} cannot tell apart: the ring degree {ring_degree} gives {} phases; \
+         narrow the range or choose a larger ring",
+        place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, 2 * .ring_degree
     )]
     RingTooSmall {
-        /// "file:line: ", or nothing.
-        place: String,
-        /// The operation.
-        op: &'static str,
-        /// Index of the node.
-        node: u32,
-        /// Type of its operand.
-        operand: String,
         /// The parameter set.
         parameters: String,
         /// N.
         ring_degree: usize,
-        /// 2N.
-        slots: usize,
+        /// The look-up.
+        lookup: Box<LookupNoise>,
     },
     /// An output leaves its budget.
     #[error(
-        "{place}output {name:?} (%{node}) leaves its noise budget with parameter set {parameters}: {element} decodes wrongly with probability 2^{log2_failure:.1}, more than 2^{target:.1} \
-         (noise 2^{std_log2:.2} of the torus, sum of squared weights {squared_norm}); use smaller weights or a narrower range, or choose a larger parameter set"
+        "{}output {:?} (%{}) leaves its noise budget with parameter set {parameters}: {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1} \
+         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range, or choose a larger parameter set",
+        place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
+        .output.variance.log2() / 2.0, .output.squared_norm
     )]
     Output {
-        /// "file:line: ", or nothing.
-        place: String,
-        /// Name of the output.
-        name: String,
-        /// Index of the node.
-        node: u32,
-        /// Its type.
-        element: String,
         /// The parameter set.
         parameters: String,
-        /// log2 of the failure probability.
-        log2_failure: f64,
-        /// log2 of the accepted one.
+        /// log2 of the accepted failure probability.
         target: f64,
-        /// log2 of the noise's standard deviation.
-        std_log2: f64,
-        /// Σ w².
-        squared_norm: f64,
+        /// The output.
+        output: Box<OutputNoise>,
     },
     /// Each look-up is within the budget, their union is not.
     #[error(
@@ -200,6 +172,11 @@ pub enum NoiseError {
     /// The program cannot be flattened.
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
+}
+
+/// "file:line: ", or nothing.
+fn place_of(location: &Option<String>) -> String {
+    location.as_ref().map_or(String::new(), |at| format!("{at}: "))
 }
 
 /// Variances of the building blocks for one set and one place of the key switch.
@@ -376,48 +353,17 @@ impl NoiseReport {
     /// # Errors
     /// The first operation in program order that leaves the budget.
     pub fn check(&self, parameters: &Parameters, target: f64) -> Result<(), NoiseError> {
-        let place = |location: &Option<String>| location.as_ref().map_or(String::new(), |at| format!("{at}: "));
         let set = || self.parameters.clone();
-        let lookup = self.lookups.iter().find(|lookup| lookup.log2_failure > target);
-        let output = self.outputs.iter().find(|output| output.log2_failure > target);
-        if let Some(lookup) = lookup {
+        if let Some(lookup) = self.lookups.iter().find(|lookup| lookup.log2_failure > target) {
+            let lookup = Box::new(lookup.clone());
             let ring_degree = parameters.ring_degree().get();
-            if lookup.margin <= 0.0 {
-                return Err(NoiseError::RingTooSmall {
-                    place: place(&lookup.location),
-                    op: lookup.op,
-                    node: lookup.node,
-                    operand: lookup.operand.clone(),
-                    parameters: set(),
-                    ring_degree,
-                    slots: 2 * ring_degree,
-                });
-            }
-            return Err(NoiseError::Lookup {
-                place: place(&lookup.location),
-                op: lookup.op,
-                node: lookup.node,
-                operand: lookup.operand.clone(),
-                parameters: set(),
-                log2_failure: lookup.log2_failure,
-                target,
-                std_log2: lookup.variance.log2() / 2.0,
-                margin_log2: lookup.margin.log2(),
-                squared_norm: lookup.squared_norm,
+            return Err(match lookup.margin <= 0.0 {
+                true => NoiseError::RingTooSmall { parameters: set(), ring_degree, lookup },
+                false => NoiseError::Lookup { parameters: set(), target, lookup },
             });
         }
-        if let Some(output) = output {
-            return Err(NoiseError::Output {
-                place: place(&output.location),
-                name: output.name.clone(),
-                node: output.node,
-                element: output.element.clone(),
-                parameters: set(),
-                log2_failure: output.log2_failure,
-                target,
-                std_log2: output.variance.log2() / 2.0,
-                squared_norm: output.squared_norm,
-            });
+        if let Some(output) = self.outputs.iter().find(|output| output.log2_failure > target) {
+            return Err(NoiseError::Output { parameters: set(), target, output: Box::new(output.clone()) });
         }
         if self.log2_failure > target {
             let lookups = self.lookups.iter().map(|lookup| lookup.count).sum();

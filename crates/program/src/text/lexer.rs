@@ -44,7 +44,8 @@ impl Place {
 /// Reads tokens one by one, looking one ahead.
 pub(super) struct Lexer<'a> {
     rest: &'a str,
-    place: Place,
+    /// Place of the rest.
+    end: Place,
     token: Token<'a>,
     token_place: Place,
     /// Text from the looked-at token on.
@@ -56,13 +57,13 @@ type Result<T> = std::result::Result<T, TextError>;
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str) -> Result<Self> {
         let place = Place { line: 1, column: 1 };
-        let mut lexer = Self { rest: text, place, token: Token::End, token_place: place, token_rest: text };
+        let mut lexer = Self { rest: text, end: place, token: Token::End, token_place: place, token_rest: text };
         lexer.advance()?;
         Ok(lexer)
     }
 
     /// Place of the next token.
-    pub fn place(&self) -> Place {
+    pub fn here(&self) -> Place {
         self.token_place
     }
 
@@ -71,9 +72,9 @@ impl<'a> Lexer<'a> {
         let (taken, rest) = self.rest.split_at(bytes);
         for character in taken.chars() {
             if character == '\n' {
-                self.place = Place { line: self.place.line + 1, column: 1 };
+                self.end = Place { line: self.end.line + 1, column: 1 };
             } else {
-                self.place.column += 1;
+                self.end.column += 1;
             }
         }
         self.rest = rest;
@@ -94,7 +95,7 @@ impl<'a> Lexer<'a> {
             }
             self.take_while(|character| character != '\n');
         }
-        self.token_place = self.place;
+        self.token_place = self.end;
         self.token_rest = self.rest;
         let Some(first) = self.rest.chars().next() else {
             self.token = Token::End;
@@ -115,7 +116,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn quoted(&mut self) -> Result<Token<'a>> {
-        let start = self.place;
+        let start = self.end;
         self.take(1);
         let mut text = String::new();
         loop {
@@ -144,7 +145,7 @@ impl<'a> Lexer<'a> {
         let rest = self.token_rest;
         let end = rest.find('\n').unwrap_or(rest.len());
         self.rest = &rest[end..];
-        self.place = Place { line: place.line, column: place.column + rest[..end].chars().count() };
+        self.end = Place { line: place.line, column: place.column + rest[..end].chars().count() };
         self.advance()?;
         Ok((rest[..end].trim_end(), place))
     }
@@ -278,10 +279,10 @@ impl<'a> Lexer<'a> {
 
     /// Takes a matrix of `columns` columns, `{[column: weight, ..], ..}`.
     pub fn matrix(&mut self, columns: usize) -> Result<crate::Matrix> {
-        let place = self.place();
+        let place = self.here();
         let mut builder = crate::MatrixBuilder::new(columns).map_err(|error| place.error(error))?;
         self.list("{", "}", |lexer| {
-            let place = lexer.place();
+            let place = lexer.here();
             let row = lexer.numbers(|lexer| {
                 let column = lexer.usize()?;
                 lexer.expect(":")?;

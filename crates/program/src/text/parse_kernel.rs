@@ -31,7 +31,7 @@ type Result<T> = std::result::Result<T, TextError>;
 pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
     let mut lexer = Lexer::new(text)?;
     lexer.expect("kernel")?;
-    let place = lexer.place();
+    let place = lexer.here();
     let name = lexer.quoted_text("the program's name")?;
     let (literal, at): (ParametersLiteral, Place) = json(&mut lexer, "parameters", "a parameter set")?;
     let parameters = Parameters::check(&literal).map_err(|error| at.error(Cause::Parameters(Box::new(error))))?;
@@ -54,7 +54,7 @@ pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
         bodies.push(Arc::new(body(&mut lexer)?));
     }
     while lexer.looks_at("%") {
-        let at = lexer.place();
+        let at = lexer.here();
         let found = lexer.value()?;
         in_order(at, found, program.ops.len())?;
         lexer.expect("=")?;
@@ -85,7 +85,7 @@ fn json<T: DeserializeOwned>(lexer: &mut Lexer<'_>, word: &str, what: &'static s
 }
 
 fn numbered(lexer: &mut Lexer<'_>, expected: usize) -> Result<()> {
-    let place = lexer.place();
+    let place = lexer.here();
     let found = lexer.u32()?;
     in_order(place, found, expected)?;
     lexer.expect("=")
@@ -107,7 +107,7 @@ fn table(lexer: &mut Lexer<'_>) -> Result<TestPolynomial> {
 fn body(lexer: &mut Lexer<'_>) -> Result<Body> {
     lexer.expect("loop")?;
     let iterations = lexer.usize()?;
-    let place = lexer.place();
+    let place = lexer.here();
     let word = lexer.word("polynomial or lwe")?;
     let Some((carries, _)) = BODY_TYPES.iter().find(|(_, name)| *name == word) else {
         let expected = "polynomial or lwe".to_owned();
@@ -118,7 +118,7 @@ fn body(lexer: &mut Lexer<'_>) -> Result<Body> {
     lexer.expect("{")?;
     let mut ops: Vec<BodyOp> = Vec::new();
     while lexer.looks_at("%") {
-        let at = lexer.place();
+        let at = lexer.here();
         let found = lexer.value()?;
         in_order(at, found, carried as usize + ops.len())?;
         lexer.expect("=")?;
@@ -135,7 +135,7 @@ fn body(lexer: &mut Lexer<'_>) -> Result<Body> {
 }
 
 fn primitive(lexer: &mut Lexer<'_>) -> Result<Primitive> {
-    let place = lexer.place();
+    let place = lexer.here();
     Ok(match lexer.word("a primitive operation")? {
         "rotate" => Primitive::Rotate,
         "subtract" => Primitive::Subtract,
@@ -155,7 +155,7 @@ fn primitive(lexer: &mut Lexer<'_>) -> Result<Primitive> {
 }
 
 fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> Result<Op> {
-    let place = lexer.place();
+    let place = lexer.here();
     let word = lexer.word("an operation")?;
     let name = if word == "input" { lexer.quoted_text("the input's name")? } else { String::new() };
     let operands: Vec<ValueId> = lexer.values()?.into_iter().map(ValueId).collect();
@@ -193,7 +193,7 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
 
 fn named_body(lexer: &mut Lexer<'_>, bodies: &[Arc<Body>]) -> Result<Arc<Body>> {
     lexer.expect("body")?;
-    let place = lexer.place();
+    let place = lexer.here();
     let index = lexer.u32()?;
     let beyond = || {
         let expected = format!("a body below {}", bodies.len());
@@ -203,7 +203,7 @@ fn named_body(lexer: &mut Lexer<'_>, bodies: &[Arc<Body>]) -> Result<Arc<Body>> 
 }
 
 fn result(lexer: &mut Lexer<'_>, program: &KernelProgram) -> Result<ValueType> {
-    let place = lexer.place();
+    let place = lexer.here();
     let word = lexer.word("a type: lwe small, lwe large, indices or glwe")?;
     let kind = match word {
         "lwe" if lexer.accept("small")? => Some(LweKind::Small),

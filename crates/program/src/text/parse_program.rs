@@ -22,13 +22,13 @@ type Result<T> = std::result::Result<T, TextError>;
 /// [`TextError`] at the first thing that is wrong.
 pub fn parse_program(text: &str) -> Result<Program> {
     let mut lexer = Lexer::new(text)?;
-    let place = lexer.place();
+    let place = lexer.here();
     lexer.expect("program")?;
     let name = lexer.quoted_text("the program's name")?;
     let mut builder = Builder::new(&name).map_err(|error| refused(place, error))?;
     let mut written = Vec::new();
     while !lexer.at_end() {
-        let place = lexer.place();
+        let place = lexer.here();
         let found = lexer.value()?;
         if found as usize != builder.nodes().len() {
             let expected = builder.nodes().len();
@@ -84,7 +84,7 @@ fn node(lexer: &mut Lexer<'_>, builder: &mut Builder, place: Place) -> Result<u3
     }
     let attributes = attributes(lexer, builder, op, &operands)?;
     lexer.expect(":")?;
-    let type_place = lexer.place();
+    let type_place = lexer.here();
     let element = element(lexer)?;
     lexer.expect("x")?;
     let length = lexer.usize()?;
@@ -127,7 +127,7 @@ fn attributes(lexer: &mut Lexer<'_>, builder: &Builder, op: &str, operands: &[No
         }
         "lookup" => {
             let tables = lexer.list("{", "}", |lexer| {
-                let place = lexer.place();
+                let place = lexer.here();
                 let first = lexer.i64()?;
                 lexer.expect(":")?;
                 let values = lexer.numbers(Lexer::i64)?;
@@ -142,7 +142,7 @@ fn attributes(lexer: &mut Lexer<'_>, builder: &Builder, op: &str, operands: &[No
 }
 
 fn element(lexer: &mut Lexer<'_>) -> Result<ElementType> {
-    let place = lexer.place();
+    let place = lexer.here();
     match lexer.word("a type: boolean, integer[lo..hi] or torus[bits]")? {
         "boolean" => Ok(ElementType::Boolean),
         "integer" => {

@@ -1,8 +1,10 @@
 //! Does the interpreter compute what a program says, on real ciphertexts?
 
+mod arithmetic;
 mod builtin;
 mod common;
 mod gates;
+mod noise;
 #[path = "../../../program/tests/support/random_program.rs"]
 mod random_program;
 mod random_programs;
