@@ -399,7 +399,14 @@ fn the_f64_transform_vanishes_in_32_bits() {
 
 #[test]
 fn the_fixed_point_transform() {
-    for name in ["strix-I", "strix-II", "fpt-I", "strix-III"] {
+    for (name, first_step) in [
+        ("strix-I", 0.0),
+        ("strix-II", 0.0),
+        ("fpt-I", 0.25),
+        ("strix-III", 0.0),
+        ("polyfabric-direct-t32", 0.25),
+        ("polyfabric-direct-1024-t32", 0.25),
+    ] {
         let parameters = few_iterations(name);
         let spec = FixedFftSpec::for_external_product(
             parameters.ring_degree(),
@@ -408,7 +415,7 @@ fn the_fixed_point_transform() {
             32,
             FixedWidths::uniform(32),
             Rounding::HalfEven,
-            RangeRule::OverflowProbability { log2: -64.0, first_step: 0.0 },
+            RangeRule::OverflowProbability { log2: -64.0, first_step },
         );
         let transform = Transform::fixed(&spec, &parameters);
         let measured = measure_transform::<u32>(&parameters, |server| Products::fixed(server, spec.clone()));

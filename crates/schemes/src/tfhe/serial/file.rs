@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::Hasher;
 use polyfabric_kernels::Torus;
@@ -107,8 +108,8 @@ impl<'a> Reader<'a> {
 /// [`FormatError::Io`]; an earlier file of that name is then untouched.
 pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
-    let temporary = temporary_beside(path);
-    let written = write_new(content, &temporary)
+    let (temporary, file) = create_beside(path, S::KIND).map_err(FormatError::io("create the file")).map_err(wrap)?;
+    let written = write_file(content, file)
         .and_then(|()| fs::rename(&temporary, path).map_err(FormatError::io("move the finished file to its name")));
     if written.is_err() {
         // The first failure is the one to report.
@@ -117,21 +118,28 @@ pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     written.map_err(wrap)
 }
 
-fn temporary_beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    path.with_file_name(name)
-}
-
-fn write_new<S: Storable>(content: &S, path: &Path) -> Result<(), FormatError> {
+/// A new file beside `path`, which no one else has: never an existing one, whose permissions or link target would be another's.
+fn create_beside(path: &Path, kind: Kind) -> std::io::Result<(PathBuf, File)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
-    if S::KIND == Kind::ClientKey {
+    if kind == Kind::ClientKey {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    let file = options.open(path).map_err(FormatError::io("create the file"))?;
+    loop {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}-{}.part", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+        let temporary = path.with_file_name(name);
+        match options.open(&temporary) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (temporary, file)),
+        }
+    }
+}
+
+fn write_file<S: Storable>(content: &S, file: File) -> Result<(), FormatError> {
     let mut buffered = BufWriter::new(file);
     write_to(content, &mut buffered).map_err(FormatError::io("write the file"))?;
     let file = buffered.into_inner().map_err(|error| FormatError::io("write the file")(error.into_error()))?;
