@@ -1,6 +1,6 @@
 //! GLWE secret keys, and products of torus polynomials with their binary polynomials.
 //!
-//! A ciphertext of dimension k over degree N is (A_0, …, A_{k-1}, B); its phase is B − Σ A_j S_j in T[X]/(X^N + 1).
+//! A ciphertext of dimension k over degree N is (A_0, …, A_{k-1}, B); its phase is B − Σ A_j S_j in `T[X]/(X^N + 1)`.
 
 use polyfabric_kernels::decompose::decompose_level;
 use polyfabric_kernels::fft::{self, FoldedFft};
@@ -45,7 +45,7 @@ impl GlweSecretKey {
         self.ring_degree
     }
 
-    /// The large LWE key s'_{jN+c} = S_j[c], under which extracted samples are.
+    /// The large LWE key `s'_{jN+c} = S_j[c]`, under which extracted samples are.
     pub fn flatten(&self) -> LweSecretKey {
         LweSecretKey::from_bits(self.bits.clone())
     }

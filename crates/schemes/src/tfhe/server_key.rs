@@ -36,8 +36,8 @@ pub fn no_progress(_: KeyProgress) {}
 
 /// Public keys in the coefficient domain, as kernels read them.
 ///
-/// `bootstrap_key` is indexed [i in 0..n][row = j·l + t][column in 0..=k][coefficient in 0..N], `key_switch_key`
-/// [i in 0..kN][t in 0..l_k][n + 1].
+/// `bootstrap_key` is indexed `[i in 0..n][row = j·l + t][column in 0..=k][coefficient in 0..N]`, `key_switch_key`
+/// `[i in 0..kN][t in 0..l_k][n + 1]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
@@ -50,9 +50,9 @@ pub struct ServerKey<T> {
 pub struct CompressedServerKey<T> {
     pub(crate) parameters: Parameters,
     pub(crate) mask_seed: MaskSeed,
-    /// [i][row][N].
+    /// `[i][row][N]`.
     pub(crate) bootstrap_bodies: Vec<T>,
-    /// [i][t].
+    /// `[i][t]`.
     pub(crate) key_switch_bodies: Option<Vec<T>>,
 }
 
@@ -167,7 +167,7 @@ impl<T: Torus> CompressedServerKey<T> {
     }
 }
 
-/// Bodies of all GGSW rows, [i][row][N].
+/// Bodies of all GGSW rows, `[i][row][N]`.
 fn bootstrap_bodies<T: Torus>(
     client: &ClientKey<T>,
     mask_seed: &MaskSeed,
@@ -210,7 +210,7 @@ fn bootstrap_bodies<T: Torus>(
     bodies
 }
 
-/// Bodies of all key-switching rows, [i][t]: LWE_n(s'_i · q/β_k^(t+1)).
+/// Bodies of all key-switching rows, `[i][t]`: LWE_n(s'_i · q/β_k^(t+1)).
 fn key_switch_bodies<T: Torus>(
     client: &ClientKey<T>,
     gadget: Gadget,
@@ -279,12 +279,12 @@ impl<T: Torus> ServerKey<T> {
         &self.parameters
     }
 
-    /// [i][row][column][coefficient], coefficient domain.
+    /// `[i][row][column][coefficient]`, coefficient domain.
     pub fn bootstrap_key(&self) -> &[T] {
         &self.bootstrap_key
     }
 
-    /// [i][t][n + 1], if the set has a key switch.
+    /// `[i][t][n + 1]`, if the set has a key switch.
     pub fn key_switch_key(&self) -> Option<&[T]> {
         self.key_switch_key.as_deref()
     }

@@ -131,7 +131,7 @@ fn rounding_mean_squared(torus_bits: u32, kept_bits: u32) -> f64 {
     if kept_bits < torus_bits { unit_squared(torus_bits) / 4.0 } else { 0.0 }
 }
 
-/// E[d²] of a uniform digit in [−β/2, β/2): (β² − 1)/12 + 1/4, as its mean is −1/2.
+/// `E[d²]` of a uniform digit in [−β/2, β/2): (β² − 1)/12 + 1/4, as its mean is −1/2.
 fn digit_second_moment(log2_base: u32) -> f64 {
     ((2.0 * f64::from(log2_base)).exp2() + 2.0) / 12.0
 }

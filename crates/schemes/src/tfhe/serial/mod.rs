@@ -40,7 +40,7 @@ pub enum Kind {
     ClientKey = 1,
     /// [`AnyServerKey`](super::AnyServerKey).
     ServerKey = 2,
-    /// [`AnyCompressedServerKey`](super::AnyCompressedServerKey).
+    /// [`AnyCompressedServerKey`].
     CompressedServerKey = 3,
     /// [`AnyCiphertexts`].
     Ciphertexts = 4,
