@@ -1,0 +1,39 @@
+//! What a time is.
+
+use std::time::Instant;
+
+/// A way to tell how long something took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Time that passes.
+    Wall,
+    /// Time that this process spends on processors, all threads together: steadier on a machine that is busy with
+    /// other work.
+    Processor,
+}
+
+impl Clock {
+    /// Seconds that `work` takes.
+    pub fn seconds(self, work: impl FnOnce()) -> f64 {
+        match self {
+            Self::Wall => {
+                let start = Instant::now();
+                work();
+                start.elapsed().as_secs_f64()
+            }
+            Self::Processor => {
+                let start = processor_seconds();
+                work();
+                processor_seconds() - start
+            }
+        }
+    }
+}
+
+fn processor_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one `timespec` through a pointer to one.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    assert_eq!(status, 0, "the system has a clock of processor time");
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

@@ -1,0 +1,243 @@
+//! The peer: tfhe-rs's own programmable bootstrap, its batch call, and its key switch.
+
+use crate::set::Set;
+use crate::side::{Errors, MESSAGES, SLOT_BITS, Side, table};
+use tfhe::core_crypto::commons::math::random::{RandomGenerable, Uniform};
+use tfhe::core_crypto::commons::math::torus::UnsignedTorus;
+use tfhe::core_crypto::prelude::*;
+
+/// The torus elements that the benchmark runs the peer on.
+pub trait Element: UnsignedTorus + CastFrom<usize> + CastInto<usize> + CastFrom<u64> + Send + Sync {}
+impl Element for u32 {}
+impl Element for u64 {}
+
+pub struct Peer<T: Element> {
+    set: Set,
+    small_key: LweSecretKeyOwned<T>,
+    large_key: LweSecretKeyOwned<T>,
+    bootstrap_key: FourierLweBootstrapKeyOwned,
+    key_switch_key: LweKeyswitchKeyOwned<T>,
+    encryption: EncryptionRandomGenerator<DefaultRandomGenerator>,
+    lut: GlweCiphertextOwned<T>,
+    fft: Fft,
+    messages: Vec<usize>,
+    /// One slice of the batch for each thread.
+    lanes: Vec<Lane<T>>,
+    pool: Option<rayon::ThreadPool>,
+}
+
+struct Lane<T: Element> {
+    inputs: LweCiphertextListOwned<T>,
+    outputs: LweCiphertextListOwned<T>,
+    switched: LweCiphertextListOwned<T>,
+    luts: GlweCiphertextListOwned<T>,
+    buffers: ComputationBuffers,
+}
+
+fn slot<T: Element>(message: usize) -> T {
+    T::cast_from(message) << (T::BITS - SLOT_BITS as usize)
+}
+
+fn error_of<T: Element>(phase: T, expected: T) -> f64 {
+    let error: f64 = phase.wrapping_sub(expected).into_torus();
+    if error >= 0.5 { error - 1.0 } else { error }
+}
+
+impl<T: Element> Peer<T> {
+    pub fn new(set: &Set) -> Self {
+        let mut seeder = new_seeder();
+        let seeder = seeder.as_mut();
+        let mut secrets = SecretRandomGenerator::<DefaultRandomGenerator>::new(seeder.seed());
+        let mut encryption = EncryptionRandomGenerator::new(seeder.seed(), seeder);
+        let degree = PolynomialSize(set.ring_degree);
+        let modulus = CiphertextModulus::new_native();
+        let noise = |deviation: f64| Gaussian::from_dispersion_parameter(StandardDev(deviation), 0.0);
+
+        let small_key: LweSecretKeyOwned<T> =
+            LweSecretKey::generate_new_binary(LweDimension(set.lwe_dimension), &mut secrets);
+        let glwe_key: GlweSecretKeyOwned<T> =
+            GlweSecretKey::generate_new_binary(GlweDimension(set.glwe_dimension), degree, &mut secrets);
+        let standard = par_allocate_and_generate_new_lwe_bootstrap_key(
+            &small_key,
+            &glwe_key,
+            DecompositionBaseLog(set.log2_base),
+            DecompositionLevelCount(set.levels),
+            noise(set.glwe_noise),
+            modulus,
+            &mut encryption,
+        );
+        let mut bootstrap_key = FourierLweBootstrapKey::new(
+            standard.input_lwe_dimension(),
+            standard.glwe_size(),
+            standard.polynomial_size(),
+            standard.decomposition_base_log(),
+            standard.decomposition_level_count(),
+        );
+        convert_standard_lwe_bootstrap_key_to_fourier(&standard, &mut bootstrap_key);
+        drop(standard);
+        let large_key = glwe_key.into_lwe_secret_key();
+        let key_switch_key = allocate_and_generate_new_lwe_keyswitch_key(
+            &large_key,
+            &small_key,
+            DecompositionBaseLog(set.key_switch_log2_base),
+            DecompositionLevelCount(set.key_switch_levels),
+            noise(set.lwe_noise),
+            modulus,
+            &mut encryption,
+        );
+        let lut = generate_programmable_bootstrap_glwe_lut(
+            degree,
+            bootstrap_key.glwe_size(),
+            MESSAGES,
+            modulus,
+            slot::<T>(1),
+            |message: T| T::cast_from(table(message.cast_into())),
+        );
+        Self {
+            set: set.clone(),
+            small_key,
+            large_key,
+            bootstrap_key,
+            key_switch_key,
+            encryption,
+            lut,
+            fft: Fft::new(degree),
+            messages: Vec::new(),
+            lanes: Vec::new(),
+            pool: None,
+        }
+    }
+
+    fn lane(&mut self, messages: &[usize]) -> Lane<T> {
+        let modulus = CiphertextModulus::new_native();
+        let count = LweCiphertextCount(messages.len());
+        let small = self.small_key.lwe_dimension().to_lwe_size();
+        let large = self.large_key.lwe_dimension().to_lwe_size();
+        let mut inputs = LweCiphertextList::new(T::ZERO, small, count, modulus);
+        let plaintexts = PlaintextList::from_container(messages.iter().map(|&m| slot::<T>(m)).collect::<Vec<_>>());
+        let noise = Gaussian::from_dispersion_parameter(StandardDev(self.set.lwe_noise), 0.0);
+        encrypt_lwe_ciphertext_list(&self.small_key, &mut inputs, &plaintexts, noise, &mut self.encryption);
+        let (size, degree) = (self.lut.glwe_size(), self.lut.polynomial_size());
+        let luts = GlweCiphertextList::from_container(self.lut.as_ref().repeat(messages.len()), size, degree, modulus);
+        let fft = self.fft.as_view();
+        let mut buffers = ComputationBuffers::new();
+        let single = programmable_bootstrap_lwe_ciphertext_mem_optimized_requirement::<T>(size, degree, fft);
+        let batch = batch_programmable_bootstrap_lwe_ciphertext_mem_optimized_requirement::<T>(
+            size,
+            degree,
+            CiphertextCount(messages.len()),
+            fft,
+        );
+        buffers.resize(single.or(batch).unaligned_bytes_required());
+        Lane {
+            inputs,
+            outputs: LweCiphertextList::new(T::ZERO, large, count, modulus),
+            switched: LweCiphertextList::new(T::ZERO, small, count, modulus),
+            luts,
+            buffers,
+        }
+    }
+
+    fn phases(&self, key: &LweSecretKeyOwned<T>, of: impl Fn(&Lane<T>) -> &LweCiphertextListOwned<T>) -> Vec<T> {
+        self.lanes
+            .iter()
+            .flat_map(|lane| {
+                of(lane).iter().map(|ciphertext| decrypt_lwe_ciphertext(key, &ciphertext).0).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    fn on_each_lane(&mut self, work: impl Fn(&Shared<'_, T>, &mut Lane<T>) + Sync) {
+        let shared = Shared {
+            bootstrap_key: &self.bootstrap_key,
+            key_switch_key: &self.key_switch_key,
+            lut: &self.lut,
+            fft: self.fft.as_view(),
+        };
+        match &self.pool {
+            None => self.lanes.iter_mut().for_each(|lane| work(&shared, lane)),
+            Some(pool) => {
+                let (shared, work) = (&shared, &work);
+                let lanes = &mut self.lanes;
+                pool.in_place_scope(|scope| {
+                    for lane in lanes {
+                        scope.spawn(move |_| work(shared, lane));
+                    }
+                });
+            }
+        }
+    }
+}
+
+struct Shared<'a, T: Element> {
+    bootstrap_key: &'a FourierLweBootstrapKeyOwned,
+    key_switch_key: &'a LweKeyswitchKeyOwned<T>,
+    lut: &'a GlweCiphertextOwned<T>,
+    fft: FftView<'a>,
+}
+
+impl<T: Element> Side for Peer<T>
+where
+    T: RandomGenerable<Uniform, CustomModulus = T>,
+{
+    fn prepare(&mut self, batch: usize, threads: usize) {
+        let mut random = vec![0u64; batch];
+        let mut seeder = new_seeder();
+        for word in &mut random {
+            *word = seeder.seed().0 as u64;
+        }
+        self.messages = random.iter().map(|word| (word % MESSAGES as u64) as usize).collect();
+        let messages = self.messages.clone();
+        let share = batch.div_ceil(threads);
+        self.lanes = messages.chunks(share).map(|chunk| self.lane(chunk)).collect();
+        self.pool = (threads > 1)
+            .then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started"));
+    }
+
+    fn bootstrap(&mut self) {
+        self.on_each_lane(|shared, lane| {
+            let stack = lane.buffers.stack();
+            if lane.inputs.lwe_ciphertext_count().0 == 1 {
+                programmable_bootstrap_lwe_ciphertext_mem_optimized(
+                    &lane.inputs.get(0),
+                    &mut lane.outputs.get_mut(0),
+                    shared.lut,
+                    shared.bootstrap_key,
+                    shared.fft,
+                    stack,
+                );
+            } else {
+                batch_programmable_bootstrap_lwe_ciphertext_mem_optimized(
+                    &lane.inputs,
+                    &mut lane.outputs,
+                    &lane.luts,
+                    shared.bootstrap_key,
+                    shared.fft,
+                    stack,
+                );
+            }
+        });
+    }
+
+    fn key_switch(&mut self) {
+        // The peer has no batched key switch: its users call the single one in a loop.
+        self.on_each_lane(|shared, lane| {
+            for (input, mut output) in lane.outputs.iter().zip(lane.switched.iter_mut()) {
+                keyswitch_lwe_ciphertext(shared.key_switch_key, &input, &mut output);
+            }
+        });
+    }
+
+    fn bootstrap_errors(&self) -> Errors {
+        let phases = self.phases(&self.large_key, |lane| &lane.outputs);
+        Errors(
+            phases.iter().zip(&self.messages).map(|(&phase, &message)| error_of(phase, slot(table(message)))).collect(),
+        )
+    }
+
+    fn key_switch_errors(&self) -> Errors {
+        let before = self.phases(&self.large_key, |lane| &lane.outputs);
+        let after = self.phases(&self.small_key, |lane| &lane.switched);
+        Errors(after.iter().zip(&before).map(|(&after, &before)| error_of(after, before)).collect())
+    }
+}
