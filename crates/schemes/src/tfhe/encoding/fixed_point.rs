@@ -1,12 +1,11 @@
 //! Real numbers as fixed-point torus values.
 
 use polyfabric_kernels::Torus;
-use serde::{Deserialize, Serialize};
 
 use super::EncodingError;
 
 /// Reals x in [−m, m) at x/2m: the whole torus, precision set by the noise.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedPoint {
     magnitude: f64,
 }

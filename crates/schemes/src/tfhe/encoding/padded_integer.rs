@@ -1,7 +1,6 @@
 //! Small integers with room for carries and one padding bit.
 
 use polyfabric_kernels::Torus;
-use serde::{Deserialize, Serialize};
 
 use super::EncodingError;
 
@@ -19,7 +18,7 @@ use super::EncodingError;
 /// assert_eq!((encoding.message(5), encoding.carry(5)), (1, 1));
 /// # Ok::<(), polyfabric_schemes::tfhe::encoding::EncodingError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PaddedInteger {
     message_bits: u32,
     carry_bits: u32,

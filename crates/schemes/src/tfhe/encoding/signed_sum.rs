@@ -1,7 +1,6 @@
 //! Signed sums over the whole torus.
 
 use polyfabric_kernels::Torus;
-use serde::{Deserialize, Serialize};
 
 use super::EncodingError;
 
@@ -19,7 +18,7 @@ use super::EncodingError;
 /// assert_eq!((encoding.decode(phase)?, encoding.sign(phase)), (-5, -1));
 /// # Ok::<(), polyfabric_schemes::tfhe::encoding::EncodingError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SignedSum {
     bound: u32,
     odd: bool,
