@@ -1,1 +1,237 @@
+//! Do the numbers of a report follow from the schedule by hand, and does the timeline show what the schedule holds?
 
+use super::checker::tests::toy::{accumulate, machine};
+use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec};
+use super::report::{SimulationError, SimulationReport, Subject, latency_cycles};
+use super::schedule::{Schedule, Traffic};
+use super::totals::Totals;
+use super::trace::{Trace, TraceOptions, trace};
+use std::collections::BTreeMap;
+
+const SPECS: &[FigureSpec] = &[
+    FigureSpec {
+        key: "clock",
+        dimension: Dimension::Frequency,
+        least: 1e6,
+        most: 1e10,
+        meaning: "the clock",
+        optional: false,
+    },
+    FigureSpec {
+        key: "channels.memory.energy",
+        dimension: Dimension::EnergyPerBit,
+        least: 0.0,
+        most: 1e-9,
+        meaning: "the energy a bit",
+        optional: true,
+    },
+];
+
+const FILE: &str = r#"
+name = "toy"
+mapper = "toy"
+title = "Two units"
+paper = "none"
+clock = { value = 1, unit = "GHz", source = "assumption" }
+[channels.memory]
+energy = { value = 5, unit = "pJ/bit", source = "assumption" }
+[components.multiplier]
+area = { value = 2.0, unit = "mm2", source = "table 1", input = true }
+power = { value = 3.0, unit = "W", source = "table 1", input = true }
+idle_share = { value = 0.25, unit = "1", source = "assumption: leakage" }
+activity = ["multiplier"]
+[components.buffer]
+area = { value = 1.0, unit = "mm2", source = "table 1", input = true }
+power = { value = 0.5, unit = "W", source = "table 1", input = true }
+idle_share = { value = 0.5, unit = "1", source = "assumption: leakage" }
+activity = ["memory:buffer"]
+"#;
+
+fn description(text: &str) -> Description {
+    let literal = DescriptionLiteral::from_toml("toy.toml", text).expect("form");
+    Description::check("toy.toml", &literal, SPECS).expect("figures")
+}
+
+fn report_of(schedule: &Schedule, text: &str) -> Result<SimulationReport, SimulationError> {
+    SimulationReport::of(&Subject {
+        machine: &description(text),
+        schedule,
+        program: "sum",
+        parameters: "none",
+        lookups: 21,
+        primary: &["adder".to_owned(), "channel".to_owned()],
+    })
+}
+
+#[test]
+fn a_report_by_hand() {
+    // 21 iterations at a period of 4: 92 cycles; 84 of work on each unit and on the channel, so the resource bound is 84 and
+    // the critical path 52 cycles (2 a sum, 12 for the first).
+    let report = report_of(&accumulate(10, 4), FILE).expect("legal");
+    assert_eq!(report.cycles, 92);
+    assert!((report.seconds - 92e-9).abs() < 1e-15);
+    assert_eq!(report.lower_bound_cycles, 84);
+    assert_eq!(report.limits["critical path"], 52);
+    assert!((report.efficiency - 84.0 / 92.0).abs() < 1e-12);
+    assert!((report.utilisation["multiplier"] - 84.0 / 92.0).abs() < 1e-12);
+    assert!((report.stalls.values().sum::<f64>() - 92.0).abs() < 1e-9);
+    assert_eq!(report.stalls_by_class.len(), 2);
+    // 21 keys of 16 bytes.
+    assert_eq!(report.traffic_bytes["bootstrap_key"], 21 * 16);
+    assert_eq!(report.traffic_bytes["total"], 21 * 16);
+    assert_eq!(report.area_mm2, Some(3.0));
+    // Multiplier: 3 W · 92 ns · (1/4 + 3/4 · 84/92) = 3 W · (23 + 63) ns.
+    let multiplier = report.components.iter().find(|part| part.name == "multiplier").expect("listed");
+    assert_eq!(multiplier.kind, "input");
+    assert!((multiplier.energy_j.expect("known") - 3.0 * 86e-9).abs() < 1e-15);
+    // Buffer: every iteration moves 16 bytes five times and once more for the old sum, which the first does not read:
+    // key in and out, product in and out, sum in, sum out. Ports: 2 banks · 16 bytes a cycle.
+    let share = (21.0 * 5.0 + 20.0) * 16.0 / (32.0 * 92.0);
+    let buffer = report.components.iter().find(|part| part.name == "buffer").expect("listed");
+    assert!((buffer.activity - share).abs() < 1e-12);
+    // Off-chip: 336 bytes · 8 · 5 pJ. Everything sums to the total.
+    assert!((report.off_chip_energy_j.expect("known") - 336.0 * 40e-12).abs() < 1e-18);
+    let parts: f64 = report.components.iter().filter_map(|part| part.energy_j).sum::<f64>();
+    let total = report.energy_j.expect("known");
+    assert!((parts + 336.0 * 40e-12 - total).abs() < 1e-15);
+    assert!((report.power_w.expect("known") * report.seconds - total).abs() < 1e-15);
+    let json = serde_json::to_value(&report).expect("a report is data");
+    for field in [
+        "cycles",
+        "seconds",
+        "latency_s",
+        "throughput_per_s",
+        "lower_bound_cycles",
+        "utilisation",
+        "stalls",
+        "traffic_bytes",
+        "area_mm2",
+        "power_w",
+        "energy_j",
+    ] {
+        assert!(!json[field].is_null(), "{field}");
+    }
+}
+
+#[test]
+fn unknown_stays_unknown() {
+    let unknown = FILE.replace("value = 5, unit = \"pJ/bit\"", "value = \"unknown\", unit = \"pJ/bit\"");
+    let report = report_of(&accumulate(10, 4), &unknown).expect("legal");
+    assert_eq!((report.energy_j, report.power_w, report.off_chip_energy_j), (None, None, None));
+    assert!(report.components.iter().all(|part| part.energy_j.is_some()));
+    let unknown = FILE.replace("value = 2.0, unit = \"mm2\"", "value = \"unknown\", unit = \"mm2\"");
+    assert_eq!(report_of(&accumulate(10, 4), &unknown).expect("legal").area_mm2, None);
+}
+
+#[test]
+fn a_wrong_activity_is_named() {
+    let wrong = FILE.replace("memory:buffer", "memory:bufer");
+    let error = report_of(&accumulate(10, 4), &wrong).expect_err("no such memory").to_string();
+    assert_eq!(
+        error,
+        "toy.toml, `components.buffer.activity`: the schedule has no unit class, channel class or memory \
+         \"memory:bufer\". Choose from: adder, channel, memory:buffer, multiplier"
+    );
+}
+
+#[test]
+fn an_illegal_schedule_has_no_report() {
+    let error = report_of(&accumulate(10, 3), FILE).expect_err("units overlap").to_string();
+    assert!(error.starts_with("the schedule of `sum` on `toy` is illegal, unit busy at cycle 3"), "{error}");
+}
+
+#[test]
+fn totals_of_folded_and_unrolled_agree() {
+    let schedule = accumulate(7, 5);
+    let (folded, unrolled) = (Totals::of(&schedule), Totals::of(&schedule.unrolled()));
+    assert_eq!(folded, unrolled);
+    assert_eq!(folded.events, schedule.event_count());
+    assert_eq!(folded.traffic[0], 15 * 16);
+    assert_eq!(Traffic::ALL[0], Traffic::BootstrapKey);
+}
+
+#[test]
+fn events_come_in_order_and_complete() {
+    let schedule = accumulate(50, 4);
+    let events: Vec<_> = schedule.events().collect();
+    assert_eq!(events.len() as u64, schedule.event_count());
+    assert!(events.windows(2).all(|pair| pair[0].start <= pair[1].start));
+    let mut iterations: Vec<u32> = events.iter().map(|placed| placed.op().iteration).collect();
+    iterations.sort_unstable();
+    let expected: Vec<u32> = (0..101).flat_map(|i| [i; 3]).collect();
+    assert_eq!(iterations, expected);
+}
+
+#[test]
+fn latency_of_one_ciphertext() {
+    assert_eq!(latency_cycles(&accumulate(3, 4), 0), None);
+    let mut schedule = accumulate(1, 4);
+    if let super::schedule::Item::Event(event) = &mut schedule.items[2] {
+        event.op.ciphertext = 5;
+    }
+    // The adder's first event: cycles 7 to 11, the last sum being written in cycle 11.
+    assert_eq!(latency_cycles(&schedule, 5), Some(5));
+}
+
+fn slices_by_track(trace: &Trace) -> BTreeMap<(u32, u32), Vec<(f64, f64)>> {
+    let mut tracks: BTreeMap<(u32, u32), Vec<(f64, f64)>> = BTreeMap::new();
+    for event in trace.trace_events.iter().filter(|event| event.ph == "X") {
+        let (start, duration) = (event.ts.expect("a slice starts"), event.dur.expect("a slice has a length"));
+        assert!(start >= 0.0 && duration > 0.0);
+        tracks.entry((event.pid, event.tid)).or_default().push((start, start + duration));
+    }
+    tracks
+}
+
+#[test]
+fn a_timeline_holds_every_event_once() {
+    let schedule = accumulate(2, 4);
+    let options = TraceOptions { first_rounds: 10, last_rounds: 0, slices: 1000 };
+    let trace = trace(&schedule, 1e9, options);
+    let slices: Vec<_> = trace.trace_events.iter().filter(|event| event.ph == "X").collect();
+    assert_eq!(slices.len(), 15);
+    let last = slices.iter().filter_map(|slice| Some(slice.ts? + slice.dur?)).fold(0.0, f64::max);
+    assert!((last - 0.027).abs() < 1e-9, "the last adder event ends in cycle 27: {last} µs");
+    let named = slices.iter().find(|slice| slice.name == "add" && slice.args["iteration"] == 4).expect("drawn");
+    assert_eq!(named.args["cycle"], 23);
+}
+
+#[test]
+fn a_timeline_is_bounded_and_says_what_is_left_out() {
+    let schedule = accumulate(1_000_000, 4);
+    let trace = trace(&schedule, 1e9, TraceOptions::default());
+    assert!(trace.trace_events.len() < 100);
+    let elided: Vec<_> = trace.trace_events.iter().filter(|event| event.cat == "elided").collect();
+    assert_eq!(elided.len(), 1);
+    assert_eq!(elided[0].name, "rounds 3 to 999998 of 1000000");
+    for (track, mut slices) in slices_by_track(&trace) {
+        slices.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert!(slices.windows(2).all(|pair| pair[0].1 <= pair[1].0 + 1e-9), "slices overlap on track {track:?}");
+    }
+}
+
+#[test]
+fn a_timeline_with_too_many_slices_leaves_out_its_middle() {
+    let schedule = accumulate(500, 4).unrolled();
+    let trace = trace(&schedule, 1e9, TraceOptions { slices: 100, ..TraceOptions::default() });
+    let slices = trace.trace_events.iter().filter(|event| event.ph == "X").count();
+    assert_eq!(slices, 101);
+    assert!(trace.trace_events.iter().any(|event| event.name == "2903 events left out"));
+}
+
+#[test]
+fn a_timeline_has_the_form_that_viewers_read() {
+    let json = serde_json::to_value(trace(&accumulate(3, 4), 1e9, TraceOptions::default())).expect("a trace is data");
+    assert_eq!(json["displayTimeUnit"], "ns");
+    let events = json["traceEvents"].as_array().expect("a list");
+    let named: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
+    assert_eq!(named.len(), machine().resources().len());
+    for event in events {
+        assert!(event["pid"].is_u64() && event["tid"].is_u64() && event["name"].is_string());
+        match event["ph"].as_str() {
+            Some("X") => assert!(event["ts"].is_f64() && event["dur"].is_f64() && event["args"].is_object()),
+            Some("M") => assert!(event["args"]["name"].is_string() && event.get("ts").is_none()),
+            other => panic!("phase {other:?}"),
+        }
+    }
+}

@@ -16,7 +16,7 @@ mod state;
 mod violation;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use violation::{Hazard, Violation};
 

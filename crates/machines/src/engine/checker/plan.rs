@@ -309,6 +309,7 @@ fn check_event(
         let (work, given) = (event.work, event.occupancy);
         return fail(Hazard::Rate, format!("{what}: {work} of work need {needed} cycles, the event takes {given}"));
     }
+    let mut moved = 0u64;
     for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
         let memory = access.place.memory.0 as usize;
         let Some(target) = resources.memories.get(memory) else {
@@ -332,7 +333,10 @@ fn check_event(
             return fail(Hazard::Latency, format!("{what}: last result after {last} cycles, the earliest is {least}"));
         }
         match target.kind {
-            MemoryKind::ByValue => *reader |= !write,
+            MemoryKind::ByValue => {
+                *reader |= !write;
+                moved = moved.saturating_add(access.bytes);
+            }
             MemoryKind::OnChip { capacity, .. } => {
                 let end = access.place.offset.checked_add(access.place.bytes);
                 if access.place.bytes == 0 || end.is_none_or(|end| end > capacity) {
@@ -345,6 +349,10 @@ fn check_event(
                 boundaries[memory].insert(access.place.offset + access.place.bytes);
             }
         }
+    }
+    if resources.as_channel(event.resource).is_some() && moved > event.work {
+        let work = event.work;
+        return fail(Hazard::Rate, format!("{what}: moves {moved} bytes, its work is {work}"));
     }
     Ok(())
 }

@@ -2,4 +2,4 @@
 
 mod folding;
 mod mutations;
-mod toy;
+pub(crate) mod toy;

@@ -1,1 +1,217 @@
+//! Does every fault in a machine file give a message with its place, its value, the cause and the remedy?
 
+use super::*;
+
+const SPECS: &[FigureSpec] = &[
+    figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock", false),
+    figure("units.adder.count", Dimension::Count, 1.0, 64.0, "the number of adders", false),
+    figure("units.adder.rate", Dimension::Rate, 1.0, 1024.0, "the rate of an adder", false),
+    figure("units.adder.merged", Dimension::Flag, 0.0, 1.0, "whether adders merge", false),
+    figure("memories.buffer.capacity", Dimension::Bytes, 1.0, 1e9, "the capacity of the buffer", false),
+    figure("channels.memory.bandwidth", Dimension::PortRate, 0.1, 1e6, "the bandwidth of the memory", false),
+    figure("channels.memory.energy", Dimension::EnergyPerBit, 0.0, 1e-9, "the energy a bit of the memory", true),
+];
+
+const fn figure(
+    key: &'static str,
+    dimension: Dimension,
+    least: f64,
+    most: f64,
+    meaning: &'static str,
+    optional: bool,
+) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional }
+}
+
+const GOOD: &str = r#"
+name = "toy"
+mapper = "toy"
+title = "A toy"
+paper = "none"
+clock = { value = 1.5, unit = "GHz", source = "assumption: a round number" }
+
+[units.adder]
+count = { value = 4, unit = "units", source = "section 1" }
+rate = { value = 8, unit = "elements/cycle", source = "section 2" }
+merged = { value = true, unit = "flag", source = "section 2" }
+
+[memories.buffer]
+capacity = { value = 4, unit = "MiB", source = "section 3" }
+
+[channels.memory]
+bandwidth = { value = 300, unit = "GB/s", source = "section 4" }
+energy = { value = "unknown", unit = "pJ/bit", source = "not given" }
+
+[components.adders]
+count = { value = 4, unit = "units", source = "section 1" }
+area = { value = 0.5, unit = "mm2", source = "table 1", input = true }
+power = { value = 250, unit = "mW", source = "table 1", input = true }
+idle_share = { value = 0.2, unit = "1", source = "assumption: leakage and clock tree" }
+activity = ["adder"]
+
+[readings.rate]
+question = "How many elements does an adder take?"
+default = "stated"
+[readings.rate.options.stated]
+meaning = "8, as the text says"
+source = "section 2"
+figures = {}
+[readings.rate.options.needed]
+meaning = "16, as the published throughput needs"
+source = "table 2"
+[readings.rate.options.needed.figures]
+"units.adder.rate" = { value = 16, unit = "elements/cycle", source = "table 2" }
+"#;
+
+fn load(text: &str) -> Result<Description, DescriptionError> {
+    Description::check("toy.toml", &DescriptionLiteral::from_toml("toy.toml", text)?, SPECS)
+}
+
+fn error(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from:?} is not in the file");
+    load(&GOOD.replacen(from, to, 1)).expect_err("the fault must be found").to_string()
+}
+
+#[test]
+fn figures_come_out_in_base_units() {
+    let machine = load(GOOD).expect("good");
+    assert_eq!(machine.clock_hz(), Ok(1.5e9));
+    assert_eq!(machine.count("units.adder.count"), Ok(4));
+    assert_eq!(machine.flag("units.adder.merged"), Ok(true));
+    assert_eq!(machine.count("memories.buffer.capacity"), Ok(4 << 20));
+    assert_eq!(machine.bytes_per_cycle("channels.memory.bandwidth"), Ok(200.0));
+    assert_eq!(machine.components()[0].power_w, Some(1.0));
+    assert_eq!(machine.components()[0].area_mm2, Some(2.0));
+    assert!(machine.components()[0].input);
+}
+
+#[test]
+fn unknown_is_an_error_and_not_0() {
+    let machine = load(GOOD).expect("good");
+    let unknown = machine.value("channels.memory.energy").expect_err("unknown");
+    assert_eq!(
+        unknown.to_string(),
+        "toy.toml: `channels.memory.energy` is unknown (not given), and what was asked for needs it. Give it a value with \
+         a source"
+    );
+    assert!(machine.value("channels.memory.latency").is_err());
+}
+
+#[test]
+fn readings_change_figures_and_only_named_ones_exist() {
+    let machine = load(GOOD).expect("good");
+    assert_eq!(machine.value("units.adder.rate"), Ok(8.0));
+    let needed = machine.choose(SPECS, &[("rate", "needed")]).expect("exists");
+    assert_eq!(needed.value("units.adder.rate"), Ok(16.0));
+    assert_eq!(needed.readings()["rate"], "needed");
+    let wrong = machine.choose(SPECS, &[("rate", "half")]).expect_err("no such option");
+    assert_eq!(
+        wrong.to_string(),
+        "toy.toml: option of reading `rate` `half` does not exist. Choose one of: needed, stated"
+    );
+    let wrong = machine.choose(SPECS, &[("speed", "half")]).expect_err("no such reading");
+    assert_eq!(wrong.to_string(), "toy.toml: reading `speed` does not exist. Choose one of: rate");
+}
+
+#[test]
+fn texts_of_errors() {
+    let cases = [
+        (
+            "value = 4, unit = \"units\", source = \"section 1\" }\nrate",
+            "value = 0, unit = \"units\", source = \"section 1\" }\nrate",
+            "toy.toml, `units.adder.count` = 0: the number of adders lies between 1 and 64 units. Correct the value, or write \
+             \"unknown\" if the source does not give it",
+        ),
+        (
+            "value = 4, unit = \"units\", source = \"section 1\" }\nrate",
+            "value = 1000000000000, unit = \"units\", source = \"section 1\" }\nrate",
+            "toy.toml, `units.adder.count` = 1000000000000: the number of adders lies between 1 and 64 units. Correct the \
+             value, or write \"unknown\" if the source does not give it",
+        ),
+        (
+            "value = 4, unit = \"units\", source = \"section 1\" }\nrate",
+            "value = 2.5, unit = \"units\", source = \"section 1\" }\nrate",
+            "toy.toml, `units.adder.count` = 2.5: the number of adders is a whole number. Write a whole number",
+        ),
+        (
+            "value = 1.5, unit = \"GHz\"",
+            "value = nan, unit = \"GHz\"",
+            "toy.toml, `clock` = NaN: the clock lies between 0.001 and 100 GHz. Correct the value, or write \"unknown\" if \
+             the source does not give it",
+        ),
+        (
+            "value = 1.5, unit = \"GHz\"",
+            "value = -inf, unit = \"GHz\"",
+            "toy.toml, `clock` = -inf: the clock lies between 0.001 and 100 GHz. Correct the value, or write \"unknown\" if \
+             the source does not give it",
+        ),
+        (
+            "value = 1.5, unit = \"GHz\"",
+            "value = \"fast\", unit = \"GHz\"",
+            "toy.toml, `clock` = \"fast\": the clock is a number. Write a number or \"unknown\"",
+        ),
+        (
+            "value = true, unit = \"flag\"",
+            "value = 1, unit = \"flag\"",
+            "toy.toml, `units.adder.merged` = 1: whether adders merge is a yes or no. Write true, false or \"unknown\"",
+        ),
+        (
+            "value = 4, unit = \"MiB\"",
+            "value = 4, unit = \"GHz\"",
+            "toy.toml, `memories.buffer.capacity` = 4: the unit \"GHz\" does not fit the capacity of the buffer. Use one of: \
+             bytes, KiB, MiB, GiB",
+        ),
+        (
+            "source = \"section 3\"",
+            "source = \" \"",
+            "toy.toml, `memories.buffer.capacity` = 4: no source is given. Name the paper and place, or write a sentence that \
+             begins with `assumption`",
+        ),
+        (
+            "capacity = { value = 4, unit = \"MiB\", source = \"section 3\" }\n",
+            "",
+            "toy.toml: `memories.buffer.capacity` is missing. Add `memories.buffer.capacity = { value = …, unit = \"bytes\", \
+             source = … }`: the capacity of the buffer",
+        ),
+        (
+            "merged = {",
+            "mergd = {",
+            "toy.toml: `units.adder.mergd` is no figure of `toy`. Did you mean `units.adder.merged`?",
+        ),
+        (
+            "\"units.adder.rate\" = { value = 16",
+            "\"units.adder.rate\" = { value = -16",
+            "toy.toml, `readings.rate.options.needed.figures.\"units.adder.rate\"` = -16: the rate of an adder lies between 1 \
+             and 1024 elements/cycle. Correct the value, or write \"unknown\" if the source does not give it",
+        ),
+        (
+            "default = \"stated\"",
+            "default = \"said\"",
+            "toy.toml: option of reading `rate` `said` does not exist. Choose one of: needed, stated",
+        ),
+        (
+            "value = 0.2, unit = \"1\"",
+            "value = 1.2, unit = \"1\"",
+            "toy.toml, `components.adders.idle_share` = 1.2: the idle share of the power lies between 0 and 1 1. Correct the \
+             value, or write \"unknown\" if the source does not give it",
+        ),
+    ];
+    for (from, to, text) in cases {
+        assert_eq!(error(from, to), text);
+    }
+}
+
+#[test]
+fn texts_that_are_no_machine_file() {
+    let unit = error("unit = \"GHz\", ", "");
+    assert!(unit.starts_with("toy.toml: TOML parse error at line 6, column 9"), "{unit}");
+    assert!(unit.ends_with("missing field `unit`"), "{unit}");
+    let field = error("paper = ", "papers = ");
+    assert!(field.contains("unknown field `papers`"), "{field}");
+    let large = "#".repeat(LARGEST_FILE + 1);
+    let large = load(&large).expect_err("too large").to_string();
+    assert_eq!(large, "toy.toml: 1048577 bytes; a machine file has at most 1048576. Is this the right file?");
+    for text in ["", "[", "name = 1", "\u{0}", "clock = { value = 1 }"] {
+        assert!(load(text).is_err());
+    }
+}
