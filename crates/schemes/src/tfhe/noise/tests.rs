@@ -35,6 +35,21 @@ fn close(what: &str, measured: f64, predicted: f64, tolerance: f64) {
     );
 }
 
+/// Asserts that errors beyond one and two predicted standard deviations are as frequent as the failure probability says: to five
+/// standard deviations of the count, and `tolerance` for what the keys of the test vary.
+fn fails_as_often(what: &str, errors: &[f64], variance: f64, tolerance: f64) {
+    for deviations in [1.0, 2.0] {
+        let margin = deviations * variance.sqrt();
+        let expected = failure_probability_log2(variance, margin).exp2() * errors.len() as f64;
+        let count = errors.iter().filter(|error| error.abs() > margin).count() as f64;
+        assert!(
+            (count - expected).abs() < 5.0 * expected.sqrt() + (tolerance - 1.0) * expected,
+            "{what}: {count} of {} errors beyond {deviations} standard deviations, {expected:.0} expected",
+            errors.len()
+        );
+    }
+}
+
 fn changed(name: &str, change: impl Fn(&mut ParametersLiteral)) -> Parameters {
     let mut literal = sets::literal(name).expect("a known set").clone();
     literal.name = format!("{name}-changed");
@@ -63,6 +78,10 @@ fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     assert!(mean.abs() < 5.0 * fresh(&parameters, kind).sqrt() / 100.0, "{name}: mean {mean:e}");
     close(&format!("{name} fresh {kind:?}"), second_moment(&errors), fresh(&parameters, kind), 1.07);
+    // Of a few units of the torus, whole ones lie at the margin itself.
+    if fresh(&parameters, kind).sqrt() > 64.0 * (-f64::from(parameters.torus_bits())).exp2() {
+        fails_as_often(&format!("{name} fresh {kind:?}"), &errors, fresh(&parameters, kind), 1.0);
+    }
 
     // The same ciphertexts, ten at a time, in a dot product.
     let weights = [3i64, -1, 0, 2, 7, -5, 1, 1, -2, 4];
@@ -113,6 +132,7 @@ fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize
     }
     let predicted = key_switch(parameters).expect("the set has one");
     close(&format!("{} key switch", parameters.name()), second_moment(&errors), predicted, tolerance);
+    fails_as_often(&format!("{} key switch", parameters.name()), &errors, predicted, tolerance);
 }
 
 #[test]
@@ -152,6 +172,7 @@ fn check_modulus_switch<T: Torus>(name: &str) {
         })
         .collect();
     close(&format!("{name} modulus switch"), second_moment(&errors), modulus_switch(&parameters), 1.12);
+    fails_as_often(&format!("{name} modulus switch"), &errors, modulus_switch(&parameters), 1.0);
 }
 
 #[test]
