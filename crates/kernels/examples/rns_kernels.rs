@@ -1,0 +1,99 @@
+//! How fast are the kernels of residue number systems on this core, and how far from its peak?
+//!
+//! `cargo run --release -p polyfabric-kernels --example rns_kernels`
+//!
+//! Times are the least of many runs, on one thread. The floor of a transform is its butterflies times the three word
+//! products that a butterfly cannot do without, at the measured peak of IFMA.
+
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::fft::Isa;
+use polyfabric_kernels::modular::{Limb, Modulus, peak};
+use polyfabric_kernels::ntt::{Ntt, NttWord};
+use polyfabric_kernels::primes::PrimeClass;
+use std::error::Error;
+use std::time::Instant;
+
+/// The least time of a call, in microseconds.
+fn least(runs: usize, mut call: impl FnMut()) -> f64 {
+    let time = |call: &mut dyn FnMut()| {
+        let start = Instant::now();
+        call();
+        start.elapsed().as_secs_f64() * 1e6
+    };
+    (0..runs).map(|_| time(&mut call)).fold(f64::INFINITY, f64::min)
+}
+
+fn row<W: NttWord>(
+    degree: RingDegree,
+    bits: u32,
+    isa: Isa,
+    peak: Option<f64>,
+    word: fn(usize) -> W,
+) -> Result<(), Box<dyn Error>> {
+    let modulus = Modulus::new(PrimeClass::of_degree(degree).of_bits(bits, 1)?[0])?;
+    let Ok(ntt) = Ntt::<W>::with_isa(degree, modulus, isa) else { return Ok(()) };
+    let mut words: Vec<W> = (0..degree.get()).map(word).collect();
+    let runs = (1 << 25 >> degree.log2()).min(2_000);
+    let forward = least(runs, || ntt.forward(&mut words));
+    let inverse = least(runs, || ntt.inverse(&mut words));
+    let products = 3.0 * (degree.get() / 2) as f64 * f64::from(degree.log2());
+    let share = peak.map_or(String::new(), |peak| format!("{:5.1} %", 100.0 * products / peak / forward));
+    println!(
+        "{:>7} {:>5} {:>9} {forward:>10.1} {inverse:>10.1} {share:>9} {:>9}",
+        degree.get(),
+        bits,
+        format!("{isa:?}"),
+        ntt.table_bytes() / 1024
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rounds = 20_000;
+    let per_microsecond = peak::word_products(rounds).then(|| {
+        let time = least(50, || {
+            peak::word_products(rounds);
+        });
+        (rounds * peak::PRODUCTS_PER_ROUND) as f64 / time
+    });
+    if let Some(peak) = per_microsecond {
+        println!("IFMA peak: {:.2} billion word products a second\n", peak / 1e3);
+    }
+    println!(
+        "{:>7} {:>5} {:>9} {:>10} {:>10} {:>9} {:>9}",
+        "N", "bits", "set", "forward us", "inverse us", "of peak", "KiB"
+    );
+    for log2 in [10, 12, 13, 14, 15, 16, 17] {
+        let degree = RingDegree::new(1 << log2)?;
+        for bits in [40, 50] {
+            row::<u64>(degree, bits, Isa::Avx512, per_microsecond, |index| index as u64)?;
+        }
+        for isa in [Isa::Avx512, Isa::Avx2] {
+            for bits in [30, 32] {
+                row::<u32>(degree, bits, isa, None, |index| index as u32)?;
+            }
+        }
+        row::<u64>(degree, 60, Isa::Portable, None, |index| index as u64)?;
+    }
+
+    println!("\n{:>7} {:>28} {:>10}", "N", "limb operation, 50 bits", "us");
+    for log2 in [14, 16] {
+        let degree = RingDegree::new(1 << log2)?;
+        let modulus = Modulus::new(PrimeClass::of_degree(degree).of_bits(50, 1)?[0])?;
+        let limb = Limb::new(modulus);
+        let words = |step: u64| -> Vec<u64> { (0..degree.get() as u64).map(|index| index * step).collect() };
+        let (mut a, b, c) = (words(1), words(7), words(11));
+        let print = |name: &str, time: f64| println!("{:>7} {name:>28} {time:>10.1}", degree.get());
+        print("add", least(500, || limb.add_assign(&mut a, &b)));
+        print("multiply", least(500, || limb.multiply(&mut a, &b, &c)));
+        print("subtract and scale", least(500, || limb.sub_scale_assign(&mut a, &b, 12_345)));
+        let mut second = words(3);
+        print(
+            "2 inner products of 5 terms",
+            least(500, || {
+                limb.inner_products([&mut a, &mut second], &[&b[..]; 5], [&[&c[..]; 5], &[&b[..]; 5]]);
+            }),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Arithmetic on a limb: a residue polynomial as a slice of canonical residues.
+
+#[cfg(target_arch = "x86_64")]
+use super::ifma;
+#[cfg(target_arch = "x86_64")]
+use super::limb_ifma as vector;
+use super::{Modulus, ShoupFactor};
+use crate::fft::Isa;
+
+/// Coefficient-wise operations modulo one q. Operands and results are canonical, in [0, q), unless
+/// an operation says otherwise.
+///
+/// Every operation panics if its slices differ in length.
+#[derive(Clone, Copy, Debug)]
+pub struct Limb {
+    modulus: Modulus,
+    isa: Isa,
+}
+
+/// How many leading words the vector form of an operation has done; 0 without one.
+macro_rules! vector {
+    ($self:ident, $operation:ident($($argument:expr),*)) => {
+        match $self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `serves` admits the set only if the processor has it.
+            Isa::Avx512 => unsafe { vector::$operation($self.modulus, $($argument),*) },
+            _ => 0,
+        }
+    };
+}
+
+fn check(lengths: &[usize]) {
+    assert!(lengths.windows(2).all(|pair| pair[0] == pair[1]), "limbs of different lengths: {lengths:?}");
+}
+
+impl Limb {
+    /// Modulo `modulus`, as fast as this processor can.
+    pub fn new(modulus: Modulus) -> Self {
+        let isa = if Self::serves(modulus, Isa::Avx512) { Isa::Avx512 } else { Isa::Portable };
+        Self { modulus, isa }
+    }
+
+    /// Modulo `modulus` with `isa`, or `None` if [`Self::serves`] denies it.
+    pub fn with_isa(modulus: Modulus, isa: Isa) -> Option<Self> {
+        Self::serves(modulus, isa).then_some(Self { modulus, isa })
+    }
+
+    /// Whether this processor computes modulo `modulus` with `isa`: always with portable code, with
+    /// AVX-512 if it has IFMA and the modulus is odd and below 2^50. There is no AVX2 form.
+    pub fn serves(modulus: Modulus, isa: Isa) -> bool {
+        match isa {
+            Isa::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => ifma::is_present() && ifma::serves(modulus),
+            _ => false,
+        }
+    }
+
+    /// q.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// The instruction set in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// a ← a + b.
+    pub fn add_assign(&self, a: &mut [u64], b: &[u64]) {
+        check(&[a.len(), b.len()]);
+        let done = vector!(self, add_assign(a, b));
+        for (a, &b) in a[done..].iter_mut().zip(&b[done..]) {
+            *a = self.modulus.add(*a, b);
+        }
+    }
+
+    /// a ← a − b.
+    pub fn sub_assign(&self, a: &mut [u64], b: &[u64]) {
+        check(&[a.len(), b.len()]);
+        let done = vector!(self, sub_assign(a, b));
+        for (a, &b) in a[done..].iter_mut().zip(&b[done..]) {
+            *a = self.modulus.sub(*a, b);
+        }
+    }
+
+    /// a ← −a.
+    pub fn neg_assign(&self, a: &mut [u64]) {
+        let done = vector!(self, neg_assign(a));
+        for a in &mut a[done..] {
+            *a = self.modulus.neg(*a);
+        }
+    }
+
+    /// a ← a · b.
+    pub fn multiply_assign(&self, a: &mut [u64], b: &[u64]) {
+        check(&[a.len(), b.len()]);
+        let done = vector!(self, multiply_assign(a, b));
+        for (a, &b) in a[done..].iter_mut().zip(&b[done..]) {
+            *a = self.modulus.multiply(*a, b);
+        }
+    }
+
+    /// product ← a · b.
+    pub fn multiply(&self, product: &mut [u64], a: &[u64], b: &[u64]) {
+        check(&[product.len(), a.len(), b.len()]);
+        let done = vector!(self, multiply(product, a, b));
+        for ((product, &a), &b) in product[done..].iter_mut().zip(&a[done..]).zip(&b[done..]) {
+            *product = self.modulus.multiply(a, b);
+        }
+    }
+
+    /// sum ← sum + a · b.
+    pub fn multiply_add_assign(&self, sum: &mut [u64], a: &[u64], b: &[u64]) {
+        check(&[sum.len(), a.len(), b.len()]);
+        let done = vector!(self, multiply_add_assign(sum, a, b));
+        for ((sum, &a), &b) in sum[done..].iter_mut().zip(&a[done..]).zip(&b[done..]) {
+            *sum = self.modulus.add(*sum, self.modulus.multiply(a, b));
+        }
+    }
+
+    /// a ← a · w.
+    pub fn scale_assign(&self, a: &mut [u64], w: u64) {
+        let done = vector!(self, scale_assign(a, w));
+        let factor = ShoupFactor::new(self.modulus, w);
+        for a in &mut a[done..] {
+            *a = factor.multiply(self.modulus, *a);
+        }
+    }
+
+    /// sum ← sum + a · w.
+    pub fn scale_add_assign(&self, sum: &mut [u64], a: &[u64], w: u64) {
+        check(&[sum.len(), a.len()]);
+        let done = vector!(self, scale_add_assign(sum, a, w));
+        let factor = ShoupFactor::new(self.modulus, w);
+        for (sum, &a) in sum[done..].iter_mut().zip(&a[done..]) {
+            *sum = self.modulus.add(*sum, factor.multiply(self.modulus, a));
+        }
+    }
+
+    /// a ← (a − b) · w: the last step of a rescaling or of a division by P.
+    pub fn sub_scale_assign(&self, a: &mut [u64], b: &[u64], w: u64) {
+        check(&[a.len(), b.len()]);
+        let done = vector!(self, sub_scale_assign(a, b, w));
+        let factor = ShoupFactor::new(self.modulus, w);
+        for (a, &b) in a[done..].iter_mut().zip(&b[done..]) {
+            *a = factor.multiply(self.modulus, self.modulus.sub(*a, b));
+        }
+    }
+
+    /// target ← source, of residues modulo `from`, each taken as its representative in [0, `from`).
+    pub fn reduce_from(&self, target: &mut [u64], source: &[u64], from: Modulus) {
+        check(&[target.len(), source.len()]);
+        let done = vector!(self, reduce_from(target, source, from));
+        for (target, &source) in target[done..].iter_mut().zip(&source[done..]) {
+            *target = self.modulus.reduce(source);
+        }
+    }
+
+    /// target ← source, of residues modulo `from`, each taken as its representative in [−`from`/2, `from`/2).
+    pub fn reduce_centred_from(&self, target: &mut [u64], source: &[u64], from: Modulus) {
+        check(&[target.len(), source.len()]);
+        let done = vector!(self, reduce_centred_from(target, source, from));
+        let (half, whole) = (from.value().div_ceil(2), self.modulus.reduce(from.value()));
+        for (target, &source) in target[done..].iter_mut().zip(&source[done..]) {
+            let residue = self.modulus.reduce(source);
+            *target = if source >= half { self.modulus.sub(residue, whole) } else { residue };
+        }
+    }
+
+    /// sums\[s\] ← Σ_i digits\[i\] · keys\[s\]\[i\], for S sums at once: the inner product of a key switch, whose
+    /// two halves share the digits. Each term is read once and reduced only as often as must be.
+    ///
+    /// # Bound
+    /// Portable: a sum of 32 products below 2^122 stays below 2^127. IFMA: see [`Self::lazy_products`]. A longer sum is
+    /// reduced after so many terms.
+    ///
+    /// # Panics
+    /// If a key has another number of terms than there are digits.
+    pub fn inner_products<const S: usize>(&self, sums: [&mut [u64]; S], digits: &[&[u64]], keys: [&[&[u64]]; S]) {
+        let mut lengths: Vec<usize> = digits.iter().chain(keys.iter().copied().flatten()).map(|d| d.len()).collect();
+        lengths.extend(sums.iter().map(|sum| sum.len()));
+        check(&lengths);
+        assert!(keys.iter().all(|key| key.len() == digits.len()), "a key has one term for each digit");
+        let mut sums = sums;
+        let done = vector!(self, inner_products(&mut sums, digits, &keys));
+        for (sum, key) in sums.iter_mut().zip(keys) {
+            for (index, sum) in sum.iter_mut().enumerate().skip(done) {
+                let mut wide = 0u128;
+                for (term, (digit, key)) in digits.iter().zip(key).enumerate() {
+                    if term % 32 == 0 {
+                        wide = u128::from(self.modulus.reduce_wide(wide));
+                    }
+                    wide += u128::from(digit[index]) * u128::from(key[index]);
+                }
+                *sum = self.modulus.reduce_wide(wide);
+            }
+        }
+    }
+
+    /// How many products [`Self::inner_products`] adds up before it reduces.
+    pub fn lazy_products(&self) -> usize {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => ifma::sum_capacity(self.modulus.bits(), self.modulus.bits()) - 1,
+            _ => 32,
+        }
+    }
+}

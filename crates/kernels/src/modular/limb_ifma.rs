@@ -1,0 +1,168 @@
+//! The operations of [`super::Limb`] in AVX-512 IFMA. Each does whole registers and gives the number of words done.
+
+use super::Modulus;
+use super::ifma::{Constants, LANES, Sum, WORD_BITS, load, store, sum_capacity};
+use std::arch::x86_64::*;
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn map(a: &mut [u64], operation: impl Fn(__m512i) -> __m512i) -> usize {
+    let chunks = a.as_chunks_mut::<LANES>().0;
+    for a in chunks.iter_mut() {
+        store(a, operation(load(a)));
+    }
+    chunks.len() * LANES
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn map_pair(a: &mut [u64], b: &[u64], operation: impl Fn(__m512i, __m512i) -> __m512i) -> usize {
+    let chunks = a.as_chunks_mut::<LANES>().0;
+    for (a, b) in chunks.iter_mut().zip(b.as_chunks::<LANES>().0) {
+        store(a, operation(load(a), load(b)));
+    }
+    chunks.len() * LANES
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn map_triple(a: &mut [u64], b: &[u64], c: &[u64], operation: impl Fn(__m512i, __m512i, __m512i) -> __m512i) -> usize {
+    let chunks = a.as_chunks_mut::<LANES>().0;
+    for ((a, b), c) in chunks.iter_mut().zip(b.as_chunks::<LANES>().0).zip(c.as_chunks::<LANES>().0) {
+        store(a, operation(load(a), load(b), load(c)));
+    }
+    chunks.len() * LANES
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn add_assign(modulus: Modulus, a: &mut [u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    map_pair(a, b, |a, b| q.add(a, b))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sub_assign(modulus: Modulus, a: &mut [u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    map_pair(a, b, |a, b| q.sub(a, b))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn neg_assign(modulus: Modulus, a: &mut [u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    map(a, |a| q.sub(q.zero, a))
+}
+
+/// a·b + c < 2^103 of canonical residues: q² + q ≤ 2^101.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn product(a: __m512i, b: __m512i, addend: __m512i) -> Sum {
+    let mut sum = Sum { low: addend, ..Sum::zero() };
+    sum.add_product(a, b);
+    sum
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn multiply_assign(modulus: Modulus, a: &mut [u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    map_pair(a, b, |a, b| product(a, b, q.zero).reduce(&q, square))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn multiply(modulus: Modulus, target: &mut [u64], a: &[u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    map_triple(target, a, b, |_, a, b| product(a, b, q.zero).reduce(&q, square))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn multiply_add_assign(modulus: Modulus, sum: &mut [u64], a: &[u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    map_triple(sum, a, b, |sum, a, b| product(a, b, sum).reduce(&q, square))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn scale_assign(modulus: Modulus, a: &mut [u64], w: u64) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = q.factor(modulus, w);
+    map(a, |a| q.reduce_once(q.multiply_lazy(a, w)))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn scale_add_assign(modulus: Modulus, sum: &mut [u64], a: &[u64], w: u64) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = q.factor(modulus, w);
+    map_pair(sum, a, |sum, a| q.add(sum, q.reduce_once(q.multiply_lazy(a, w))))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sub_scale_assign(modulus: Modulus, a: &mut [u64], b: &[u64], w: u64) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = q.factor(modulus, w);
+    // (0, 2q) is as good a factor as [0, q).
+    map_pair(a, b, |a, b| {
+        let difference = _mm512_add_epi64(a, _mm512_sub_epi64(q.q, b));
+        q.reduce_once(q.multiply_lazy(difference, w))
+    })
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce_from(modulus: Modulus, target: &mut [u64], source: &[u64], from: Modulus) -> usize {
+    if from.bits() > WORD_BITS {
+        return 0;
+    }
+    let q = Constants::new(modulus.value());
+    if from.value() <= 2 * modulus.value() {
+        return map_pair(target, source, |_, x| q.reduce_once(x));
+    }
+    let one = q.factor(modulus, 1);
+    map_pair(target, source, |_, x| q.reduce_once(q.multiply_lazy(x, one)))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce_centred_from(modulus: Modulus, target: &mut [u64], source: &[u64], from: Modulus) -> usize {
+    if from.bits() > WORD_BITS {
+        return 0;
+    }
+    let q = Constants::new(modulus.value());
+    let one = q.factor(modulus, 1);
+    let half = _mm512_set1_epi64(from.value().div_ceil(2) as i64);
+    let whole = _mm512_set1_epi64(modulus.reduce(from.value()) as i64);
+    map_pair(target, source, |_, x| {
+        let residue = q.reduce_once(q.multiply_lazy(x, one));
+        let upper = _mm512_cmpge_epu64_mask(x, half);
+        q.sub(residue, _mm512_maskz_mov_epi64(upper, whole))
+    })
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn inner_products<const S: usize>(
+    modulus: Modulus,
+    sums: &mut [&mut [u64]; S],
+    digits: &[&[u64]],
+    keys: &[&[&[u64]]; S],
+) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    // One place is for what an earlier group left.
+    let capacity = sum_capacity(modulus.bits(), modulus.bits()) - 1;
+    let chunks = sums.iter().map(|sum| sum.len() / LANES).min().unwrap_or(0);
+    for chunk in 0..chunks {
+        let mut totals = [q.zero; S];
+        for group in (0..digits.len()).step_by(capacity) {
+            let mut wide = totals.map(|total| Sum { low: total, ..Sum::zero() });
+            for term in group..digits.len().min(group + capacity) {
+                let digit = load(&digits[term].as_chunks::<LANES>().0[chunk]);
+                for (wide, key) in wide.iter_mut().zip(keys) {
+                    wide.add_product(digit, load(&key[term].as_chunks::<LANES>().0[chunk]));
+                }
+            }
+            totals = wide.map(|wide| wide.reduce(&q, square));
+        }
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            store(&mut sum.as_chunks_mut::<LANES>().0[chunk], total);
+        }
+    }
+    chunks * LANES
+}

@@ -1,0 +1,35 @@
+//! The processor's peak of word products, which benchmarks set their times against.
+
+use std::hint::black_box;
+
+/// Word products that [`word_products`] does in one round: sixteen independent chains of eight lanes, eight long.
+pub const PRODUCTS_PER_ROUND: usize = 16 * 8 * 8;
+
+/// Does `rounds` times [`PRODUCTS_PER_ROUND`] products of IFMA, as fast as the processor can: time it to learn
+/// the peak. `false` if the processor has no IFMA.
+pub fn word_products(rounds: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if super::ifma::is_present() {
+        // SAFETY: the set is present.
+        unsafe { chains(rounds) };
+        return true;
+    }
+    black_box(rounds);
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn chains(rounds: usize) {
+    use std::arch::x86_64::*;
+    let factor = _mm512_set1_epi64(black_box(3));
+    let mut sums = [factor; 16];
+    for _ in 0..rounds {
+        for _ in 0..8 {
+            for sum in &mut sums {
+                *sum = _mm512_madd52lo_epu64(*sum, factor, factor);
+            }
+        }
+    }
+    black_box(sums);
+}

@@ -1,0 +1,259 @@
+//! Does every multiplier give what 128-bit division gives, at every word size, and stay in its stated range?
+
+use super::*;
+use crate::fft::Isa;
+use crate::primes::PrimeClass;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn generator(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Two primes of each size, the largest and one lower down: F1's class from 22 bits, any odd number below.
+fn moduli() -> Vec<Modulus> {
+    let mut values: Vec<u64> = vec![2, 3, 4, 5, 6, 17, 97, 256, 12_289, 65_536, 65_537, (1 << 61) - 1, 1 << 60];
+    for bits in 22..=61 {
+        let primes: Vec<u64> = PrimeClass::F1.at_or_below((1 << bits) - 1).take(3).collect();
+        values.extend([primes[0], primes[2]]);
+    }
+    values.into_iter().map(|value| Modulus::new(value).unwrap()).collect()
+}
+
+/// Pairs of residues: the corners, then uniform ones.
+fn residues(q: Modulus, seed: u64) -> Vec<(u64, u64)> {
+    let top = q.value() - 1;
+    let mut generator = generator(seed);
+    let corners = [0, 1, top / 2, top - top / 7, top];
+    let mut pairs: Vec<(u64, u64)> = corners.iter().flat_map(|&a| corners.map(|b| (a, b))).collect();
+    pairs.extend((0..500).map(|_| (generator.random_range(0..=top), generator.random_range(0..=top))));
+    pairs
+}
+
+#[test]
+fn range_of_moduli_is_checked() {
+    for value in [0, 1, 1 << 61, u64::MAX] {
+        assert_eq!(Modulus::new(value), Err(ModulusError(value)));
+    }
+    assert_eq!(ModulusError(1).to_string(), "modulus 1 is not between 2 and 2^61 - 1; choose a prime of 28 to 60 bits");
+}
+
+#[test]
+fn canonical_operations() {
+    for q in moduli() {
+        for (a, b) in residues(q, q.value()) {
+            assert_eq!(q.add(a, b), reference::add(q, a, b), "{a} + {b} mod {q:?}");
+            assert_eq!(q.sub(a, b), reference::sub(q, a, b), "{a} - {b} mod {q:?}");
+            assert_eq!(q.add(q.neg(a), a), 0);
+            assert_eq!(q.multiply(a, b), reference::multiply(q, a, b), "{a} * {b} mod {q:?}");
+            assert_eq!(q.reduce_signed(q.centre(a)), a);
+            assert!(2 * i128::from(q.centre(a)) >= -i128::from(q.value()));
+            assert!(2 * i128::from(q.centre(a)) < i128::from(q.value()));
+        }
+    }
+}
+
+#[test]
+fn barrett_stays_below_two_q() {
+    for q in moduli() {
+        let mut generator = generator(1);
+        let top = 1u128 << (2 * q.bits());
+        for sample in 0..500u128 {
+            let x = if sample < 10 { top - 1 - sample % top } else { generator.random_range(0..top) };
+            let lazy = q.reduce_product_lazy(x);
+            assert!(lazy < 2 * q.value());
+            assert_eq!(u128::from(lazy) % u128::from(q.value()), x % u128::from(q.value()));
+        }
+    }
+}
+
+#[test]
+fn wide_and_signed_reduction() {
+    for q in moduli() {
+        let mut generator = generator(2);
+        for _ in 0..200 {
+            let wide: u128 = generator.random();
+            assert_eq!(u128::from(q.reduce_wide(wide)), wide % u128::from(q.value()));
+            let signed: i64 = generator.random();
+            assert_eq!(i128::from(q.reduce_signed(signed)), i128::from(signed).rem_euclid(i128::from(q.value())));
+        }
+        assert_eq!(u128::from(q.reduce_wide(u128::MAX)), u128::MAX % u128::from(q.value()));
+        let least = i128::from(i64::MIN).rem_euclid(i128::from(q.value()));
+        assert_eq!(i128::from(q.reduce_signed(i64::MIN)), least);
+    }
+}
+
+fn common_factor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_factor(b, a % b) }
+}
+
+#[test]
+fn powers_and_inverses() {
+    for q in moduli() {
+        for (a, b) in residues(q, 3).into_iter().take(60) {
+            assert_eq!(q.power(a, b % 50), reference::power(q, a, b % 50));
+            match q.inverse(a) {
+                Some(inverse) => assert_eq!(q.multiply(a, inverse), 1),
+                None => assert_ne!(common_factor(a, q.value()), 1, "{a} mod {q:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn shoup_products_of_any_word() {
+    for q in moduli() {
+        let mut generator = generator(4);
+        for (w, x) in residues(q, 5) {
+            let factor = ShoupFactor::new(q, w);
+            for x in [x, generator.random(), u64::MAX] {
+                let lazy = factor.multiply_lazy(q, x);
+                assert!(lazy < 2 * q.value());
+                assert_eq!(factor.multiply(q, x), reference::multiply(q, w, x));
+                assert_eq!(lazy % q.value(), reference::multiply(q, w, x));
+            }
+        }
+    }
+}
+
+#[test]
+fn montgomery_of_every_word_size() {
+    for q in moduli() {
+        for word_bits in [0, 1, 16, 28, 32, 36, 40, 52, 60, 62, 64, 65] {
+            let multiplier = match Montgomery::new(q, word_bits) {
+                Ok(multiplier) => multiplier,
+                Err(error) => {
+                    assert!(q.value() % 2 == 0 || q.bits() > word_bits || word_bits > 64, "{error}");
+                    continue;
+                }
+            };
+            let radix = ((1u128 << word_bits) % u128::from(q.value())) as u64;
+            for (a, b) in residues(q, 6).into_iter().take(100) {
+                let product = multiplier.multiply(a, b);
+                assert!(q.holds(product));
+                assert_eq!(reference::multiply(q, product, radix), reference::multiply(q, a, b));
+                assert_eq!(multiplier.enter(a), reference::multiply(q, a, radix));
+                assert_eq!(multiplier.leave(multiplier.enter(a)), a);
+                // The widest admitted left factor.
+                let wide = (u64::MAX >> (64 - word_bits)) - a % 7;
+                let lazy = multiplier.multiply_lazy(wide, b);
+                assert!(lazy < 2 * q.value());
+                let expected = (u128::from(wide) * u128::from(b) % u128::from(q.value())) as u64;
+                assert_eq!(reference::multiply(q, lazy % q.value(), radix), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn prime_form_is_montgomery_without_its_inverse() {
+    let mut served = 0;
+    for q in moduli() {
+        let Ok(multiplier) = PrimeForm::new(q) else {
+            assert_ne!(q.value() % 65_536, 1);
+            continue;
+        };
+        served += 1;
+        assert_eq!(multiplier.rounds(), q.bits().div_ceil(16));
+        let montgomery = Montgomery::new(q, multiplier.radix_bits()).unwrap();
+        for (a, b) in residues(q, 7) {
+            assert_eq!(multiplier.multiply(a, b), montgomery.multiply(a, b));
+            assert!(multiplier.multiply_lazy(a, b) < 2 * q.value());
+            assert_eq!(
+                multiplier.leave(multiplier.multiply(multiplier.enter(a), multiplier.enter(b))),
+                q.multiply(a, b)
+            );
+        }
+    }
+    assert!(served > 70);
+}
+
+/// A limb for each instruction set, of a length that leaves words over.
+fn for_every_limb(check: impl Fn(Limb, &[u64], &[u64], &[u64])) {
+    for q in moduli() {
+        for isa in Isa::ALL {
+            let Some(limb) = Limb::with_isa(q, isa) else { continue };
+            let (a, b): (Vec<u64>, Vec<u64>) = residues(q, 8).into_iter().take(101).unzip();
+            let c: Vec<u64> = residues(q, 9).into_iter().skip(24).take(101).map(|pair| pair.0).collect();
+            check(limb, &a, &b, &c);
+        }
+    }
+}
+
+#[test]
+fn limbs_word_by_word() {
+    for_every_limb(|limb, a, b, c| {
+        let q = limb.modulus();
+        let expect = |result: &[u64], word: &dyn Fn(usize) -> u64| {
+            let expected: Vec<u64> = (0..a.len()).map(word).collect();
+            assert_eq!(result, expected, "{limb:?}");
+        };
+        let mut result = a.to_vec();
+        limb.add_assign(&mut result, b);
+        expect(&result, &|i| reference::add(q, a[i], b[i]));
+        let mut result = a.to_vec();
+        limb.sub_assign(&mut result, b);
+        expect(&result, &|i| reference::sub(q, a[i], b[i]));
+        let mut result = a.to_vec();
+        limb.neg_assign(&mut result);
+        expect(&result, &|i| reference::sub(q, 0, a[i]));
+        let mut result = a.to_vec();
+        limb.multiply_assign(&mut result, b);
+        expect(&result, &|i| reference::multiply(q, a[i], b[i]));
+        limb.multiply(&mut result, b, c);
+        expect(&result, &|i| reference::multiply(q, b[i], c[i]));
+        let mut result = a.to_vec();
+        limb.multiply_add_assign(&mut result, b, c);
+        expect(&result, &|i| reference::add(q, a[i], reference::multiply(q, b[i], c[i])));
+        let w = c[50];
+        let mut result = a.to_vec();
+        limb.scale_assign(&mut result, w);
+        expect(&result, &|i| reference::multiply(q, a[i], w));
+        let mut result = a.to_vec();
+        limb.scale_add_assign(&mut result, b, w);
+        expect(&result, &|i| reference::add(q, a[i], reference::multiply(q, b[i], w)));
+        let mut result = a.to_vec();
+        limb.sub_scale_assign(&mut result, b, w);
+        expect(&result, &|i| reference::multiply(q, reference::sub(q, a[i], b[i]), w));
+    });
+}
+
+#[test]
+fn limbs_of_another_modulus() {
+    for_every_limb(|limb, a, _, _| {
+        let q = limb.modulus();
+        for from in moduli() {
+            let source: Vec<u64> = residues(from, 10).into_iter().take(a.len()).map(|pair| pair.0).collect();
+            let mut result = a.to_vec();
+            limb.reduce_from(&mut result, &source, from);
+            assert!(result.iter().zip(&source).all(|(&r, &x)| r == x % q.value()), "{limb:?} from {from:?}");
+            limb.reduce_centred_from(&mut result, &source, from);
+            let expected = source.iter().map(|&x| q.reduce_signed(from.centre(x)));
+            assert!(result.iter().copied().eq(expected), "{limb:?} from {from:?}");
+        }
+    });
+}
+
+#[test]
+fn inner_products_of_any_length() {
+    for_every_limb(|limb, a, b, c| {
+        let q = limb.modulus();
+        let top = vec![q.value() - 1; a.len()];
+        for count in [0, 1, 2, 7, 31, 40, 70] {
+            // The largest residues first, where a sum overflows if it can.
+            let digits: Vec<&[u64]> = (0..count).map(|i| if i < 40 { &top[..] } else { a }).collect();
+            let keys: [Vec<&[u64]>; 2] =
+                [b, c].map(|key| (0..count).map(|i| if i < 40 { &top[..] } else { key }).collect());
+            let mut sums = [a.to_vec(), a.to_vec()];
+            let [first, second] = &mut sums;
+            limb.inner_products([first, second], &digits, [&keys[0], &keys[1]]);
+            for (sum, key) in sums.iter().zip(&keys) {
+                for index in 0..a.len() {
+                    let terms: Vec<(u64, u64)> = (0..count).map(|i| (digits[i][index], key[i][index])).collect();
+                    assert_eq!(sum[index], reference::inner_product(q, &terms), "{limb:?}, {count} terms");
+                }
+            }
+        }
+        assert!(limb.lazy_products() >= 7);
+    });
+}

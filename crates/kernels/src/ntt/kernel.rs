@@ -1,0 +1,207 @@
+//! Which butterflies serve a word size, modulus and instruction set, and the entry into each.
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Avx512;
+use super::butterfly::Butterfly;
+use super::passes;
+use super::tables::{LOG2_INNER_RADIX, Layout, Tables};
+use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
+#[cfg(target_arch = "x86_64")]
+use super::words64::{IFMA, Ifma};
+use super::words64::{PORTABLE_64, Portable64};
+use crate::fft::Isa;
+use crate::modular::Modulus;
+#[cfg(target_arch = "x86_64")]
+use crate::modular::ifma;
+use crate::ring::RingDegree;
+
+/// Butterflies and the instruction set that they are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// `Portable64`.
+    Portable64,
+    /// `Ifma`.
+    Ifma,
+    /// `Lazy32`.
+    Lazy32(Isa),
+    /// `Strict32`.
+    Strict32(Isa),
+}
+
+/// A word that the transform works on: `u32` or `u64`. Sealed.
+pub trait NttWord: Dispatch {}
+
+impl NttWord for u32 {}
+impl NttWord for u64 {}
+
+/// The kernels of a word.
+pub trait Dispatch: Copy + Sized + std::fmt::Debug {
+    /// Bits of the word.
+    const BITS: u32;
+    /// The kernel of a modulus that fits the word, if `isa` has one.
+    fn kernel(isa: Isa, degree: RingDegree, modulus: Modulus) -> Option<Kernel>;
+    /// How `kernel` wants its tables.
+    fn layout(kernel: Kernel) -> Layout<Self>;
+    /// Forward transform.
+    ///
+    /// # Safety
+    /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words.
+    unsafe fn forward(kernel: Kernel, tables: &Tables<Self>, data: *mut Self);
+    /// Inverse transform.
+    ///
+    /// # Safety
+    /// As for [`Self::forward`].
+    unsafe fn inverse(kernel: Kernel, tables: &Tables<Self>, data: *mut Self);
+}
+
+/// Whether a degree is large enough for vectors of 2^`log2_lanes` words: an outer pass, then the innermost one.
+fn suits(degree: RingDegree, log2_lanes: usize) -> bool {
+    degree.log2() as usize > log2_lanes + LOG2_INNER_RADIX
+}
+
+impl Dispatch for u64 {
+    const BITS: u32 = u64::BITS;
+
+    fn kernel(isa: Isa, degree: RingDegree, modulus: Modulus) -> Option<Kernel> {
+        match isa {
+            Isa::Portable => Some(Kernel::Portable64),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                (ifma::is_present() && ifma::serves(modulus) && suits(degree, Ifma::LOG2_LANES)).then_some(Kernel::Ifma)
+            }
+            _ => None,
+        }
+    }
+
+    fn layout(kernel: Kernel) -> Layout<Self> {
+        match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Ifma => IFMA,
+            _ => PORTABLE_64,
+        }
+    }
+
+    unsafe fn forward(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            match kernel {
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Ifma => in_avx512_ifma::<Ifma, true>(tables, data),
+                _ => passes::forward::<Portable64>(tables, data),
+            }
+        }
+    }
+
+    unsafe fn inverse(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            match kernel {
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Ifma => in_avx512_ifma::<Ifma, false>(tables, data),
+                _ => passes::inverse::<Portable64>(tables, data),
+            }
+        }
+    }
+}
+
+/// log2 of the 32-bit lanes of a set.
+fn log2_lanes_32(isa: Isa) -> usize {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => Avx512::LOG2_LANES,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => Avx2::LOG2_LANES,
+        _ => u32::LOG2_LANES,
+    }
+}
+
+impl Dispatch for u32 {
+    const BITS: u32 = u32::BITS;
+
+    fn kernel(isa: Isa, degree: RingDegree, modulus: Modulus) -> Option<Kernel> {
+        let odd = modulus.value() % 2 == 1;
+        (isa.is_present() && odd && suits(degree, log2_lanes_32(isa)))
+            .then(|| if modulus.bits() <= LAZY_BITS { Kernel::Lazy32(isa) } else { Kernel::Strict32(isa) })
+    }
+
+    fn layout(kernel: Kernel) -> Layout<Self> {
+        match kernel {
+            Kernel::Lazy32(isa) => lazy_32(log2_lanes_32(isa)),
+            Kernel::Strict32(isa) => strict_32(log2_lanes_32(isa)),
+            _ => strict_32(0),
+        }
+    }
+
+    unsafe fn forward(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
+        // SAFETY: by this function's contract.
+        unsafe { transform_32::<true>(kernel, tables, data) }
+    }
+
+    unsafe fn inverse(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
+        // SAFETY: by this function's contract.
+        unsafe { transform_32::<false>(kernel, tables, data) }
+    }
+}
+
+/// # Safety
+/// As for [`Dispatch::forward`].
+unsafe fn transform_32<const FORWARD: bool>(kernel: Kernel, tables: &Tables<u32>, data: *mut u32) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Lazy32(Isa::Avx512) => in_avx512::<Lazy32<Avx512>, FORWARD>(tables, data),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Strict32(Isa::Avx512) => in_avx512::<Strict32<Avx512>, FORWARD>(tables, data),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Lazy32(Isa::Avx2) => in_avx2::<Lazy32<Avx2>, FORWARD>(tables, data),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Strict32(Isa::Avx2) => in_avx2::<Strict32<Avx2>, FORWARD>(tables, data),
+            Kernel::Lazy32(_) => transform::<Lazy32<u32>, FORWARD>(tables, data),
+            _ => transform::<Strict32<u32>, FORWARD>(tables, data),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Dispatch::forward`].
+#[inline(always)]
+unsafe fn transform<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        if FORWARD {
+            passes::forward::<B>(tables, data);
+        } else {
+            passes::inverse::<B>(tables, data);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Dispatch::forward`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512ifma")]
+unsafe fn in_avx512_ifma<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+    // SAFETY: by this function's contract.
+    unsafe { transform::<B, FORWARD>(tables, data) }
+}
+
+/// # Safety
+/// As for [`Dispatch::forward`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn in_avx512<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+    // SAFETY: by this function's contract.
+    unsafe { transform::<B, FORWARD>(tables, data) }
+}
+
+/// # Safety
+/// As for [`Dispatch::forward`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn in_avx2<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+    // SAFETY: by this function's contract.
+    unsafe { transform::<B, FORWARD>(tables, data) }
+}

@@ -1,0 +1,177 @@
+//! Negacyclic number-theoretic transform.
+//!
+//! The NTT of x in Z_q\[X\]/(X^N + 1) is its values at the N odd powers of ψ, a primitive 2N-th root of unity:
+//! X_k = Σ_j x_j·ψ^((2k+1)j). Products of polynomials become products of values.
+//!
+//! - [`reference`] is the definition.
+//! - [`Ntt`] is the transform at speed, on 64-bit or 32-bit words; it gives the values in bit-reversed order
+//!   ([`EvaluationOrder::BitReversed`]) whatever the instruction set.
+//! - [`four_step`] and [`streaming`] compute in the order of F1's and Osiris's units, for a machine's replay.
+//!
+//! # Examples
+//! ```
+//! use polyfabric_kernels::{RingDegree, modular::{Limb, Modulus}, ntt::Ntt, primes::PrimeClass};
+//! let degree = RingDegree::new(1024)?;
+//! let q = Modulus::new(PrimeClass::of_degree(degree).of_bits(40, 1)?[0])?;
+//! let ntt = Ntt::<u64>::new(degree, q)?;
+//! let (mut a, mut b) = (vec![0; 1024], vec![0; 1024]);
+//! a[1023] = 5; // 5·X^1023
+//! b[1] = 7; // 7·X
+//! ntt.forward(&mut a);
+//! ntt.forward(&mut b);
+//! Limb::new(q).multiply_assign(&mut a, &b);
+//! ntt.inverse(&mut a);
+//! assert_eq!(a[0], q.value() - 35); // X^1024 = −1
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod butterfly;
+mod kernel;
+pub mod order;
+mod passes;
+pub mod reference;
+mod tables;
+mod words32;
+mod words64;
+
+pub use kernel::NttWord;
+pub use order::EvaluationOrder;
+
+use crate::fft::Isa;
+use crate::modular::Modulus;
+use crate::ring::RingDegree;
+use kernel::Kernel;
+use tables::Tables;
+use thiserror::Error;
+
+/// Why a modulus has no transform of a degree.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum NttError {
+    /// 2N does not divide q − 1, so there is no primitive 2N-th root of unity.
+    #[error("modulus {modulus} has no root of unity of order {order}; take a prime = 1 mod {order}", order = 2 * .degree)]
+    NoRoot {
+        /// q.
+        modulus: u64,
+        /// N.
+        degree: usize,
+    },
+    /// q is not prime.
+    #[error("modulus {0} is not prime; the transform needs a prime")]
+    Composite(u64),
+    /// q does not fit the word.
+    #[error("modulus {modulus} does not fit a word of {word_bits} bits; use the transform of 64-bit words")]
+    WordSize {
+        /// q.
+        modulus: u64,
+        /// Bits of the word.
+        word_bits: u32,
+    },
+    /// No form of the transform for this instruction set, modulus and degree on this processor.
+    #[error("no transform of degree {degree} modulo {modulus} in {isa:?} on this processor; let it be chosen")]
+    Isa {
+        /// The set that was asked for.
+        isa: Isa,
+        /// q.
+        modulus: u64,
+        /// N.
+        degree: usize,
+    },
+}
+
+/// The transform modulo one prime, on words `W`: `u64` for primes below 2^61, `u32` for primes below 2^32.
+///
+/// | words | set | primes | values between butterflies |
+/// |---|---|---|---|
+/// | `u64` | AVX-512 with IFMA | below 2^50 | [0, 4q), Montgomery products of 52 bits |
+/// | `u64` | portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
+/// | `u32` | AVX-512, AVX2, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |
+/// | `u32` | AVX-512, AVX2, portable | 2^30 to 2^32 | [0, q), Montgomery products of 32 bits |
+#[derive(Debug)]
+pub struct Ntt<W: NttWord> {
+    degree: RingDegree,
+    isa: Isa,
+    kernel: Kernel,
+    tables: Tables<W>,
+}
+
+impl<W: NttWord> Ntt<W> {
+    /// The transform with the best instruction set of this processor.
+    ///
+    /// # Errors
+    /// [`NttError`] if q is no prime ≡ 1 mod 2N, or does not fit the word.
+    pub fn new(degree: RingDegree, modulus: Modulus) -> Result<Self, NttError> {
+        let isa = Isa::ALL.into_iter().find(|&isa| W::kernel(isa, degree, modulus).is_some());
+        Self::with_isa(degree, modulus, isa.unwrap_or(Isa::Portable))
+    }
+
+    /// The transform with `isa`. AVX-512 means IFMA too for `u64`.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and if `isa` does not serve this degree and modulus.
+    pub fn with_isa(degree: RingDegree, modulus: Modulus, isa: Isa) -> Result<Self, NttError> {
+        if modulus.bits() > W::BITS {
+            return Err(NttError::WordSize { modulus: modulus.value(), word_bits: W::BITS });
+        }
+        let missing = NttError::Isa { isa, modulus: modulus.value(), degree: degree.get() };
+        let kernel = W::kernel(isa, degree, modulus).ok_or(missing)?;
+        let tables = Tables::new(degree, modulus, &W::layout(kernel))?;
+        Ok(Self { degree, isa, kernel, tables })
+    }
+
+    /// N.
+    pub fn degree(&self) -> RingDegree {
+        self.degree
+    }
+
+    /// q.
+    pub fn modulus(&self) -> Modulus {
+        self.tables.modulus
+    }
+
+    /// The instruction set in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// ψ, the primitive 2N-th root of unity: it depends on q and N alone.
+    pub fn root(&self) -> u64 {
+        self.tables.root
+    }
+
+    /// The bytes of the tables.
+    pub fn table_bytes(&self) -> usize {
+        let words = 2 * self.tables.pairs.len() + self.tables.lanes.len() + self.tables.lane_companions.len();
+        words * size_of::<W>()
+    }
+
+    /// Coefficients in natural order to values in bit-reversed order, in place. Both are canonical, in [0, q).
+    ///
+    /// # Panics
+    /// Unless `polynomial` has N words.
+    pub fn forward(&self, polynomial: &mut [W]) {
+        self.check(polynomial);
+        // SAFETY: the kernel was made for a set of this processor, the tables for the kernel; N words are valid.
+        unsafe { W::forward(self.kernel, &self.tables, polynomial.as_mut_ptr()) }
+    }
+
+    /// Values in bit-reversed order to coefficients in natural order, in place. Both are canonical, in [0, q).
+    ///
+    /// # Panics
+    /// Unless `values` has N words.
+    pub fn inverse(&self, values: &mut [W]) {
+        self.check(values);
+        // SAFETY: as in `forward`.
+        unsafe { W::inverse(self.kernel, &self.tables, values.as_mut_ptr()) }
+    }
+
+    fn check(&self, words: &[W]) {
+        assert_eq!(words.len(), self.degree.get(), "a polynomial has N coefficients");
+    }
+}
+
+#[cfg(test)]
+mod tests;

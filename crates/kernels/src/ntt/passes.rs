@@ -1,0 +1,376 @@
+//! The loops of the transform, generic over the arithmetic.
+//!
+//! Cooley–Tukey forward, Gentleman–Sande inverse, with ψ merged into the factors; the forward gives bit-reversed
+//! order. Stages are done up to three at a time in registers. A pass over blocks larger than the first-level
+//! cache streams the whole polynomial; once blocks fit, each is finished before the next is begun.
+
+use super::butterfly::Butterfly;
+use super::tables::{LOG2_INNER_RADIX, Tables};
+
+/// Bytes of a block that is finished in the first-level cache: half of the usual 32 KiB, for the factors' sake.
+const CACHE_BLOCK: usize = 16 << 10;
+
+/// Blocks of one pass: rows `stride` words apart, `1 << log2_radix` of them.
+#[derive(Clone, Copy)]
+struct Pass {
+    log2_radix: u32,
+    stride: usize,
+}
+
+/// The passes before the innermost, split at the first whose blocks fit the cache.
+#[inline(always)]
+fn each_pass(radices: &[u32], log2_degree: usize) -> impl DoubleEndedIterator<Item = Pass> {
+    let done_before = move |index: usize| radices[..index].iter().sum::<u32>();
+    radices.iter().enumerate().map(move |(index, &log2_radix)| Pass {
+        log2_radix,
+        stride: 1 << (log2_degree as u32 - done_before(index) - log2_radix),
+    })
+}
+
+impl Pass {
+    #[inline(always)]
+    fn block(self) -> usize {
+        self.stride << self.log2_radix
+    }
+
+    #[inline(always)]
+    fn fits_cache<W>(self) -> bool {
+        self.block() * size_of::<W>() <= CACHE_BLOCK
+    }
+}
+
+/// Forward transform of N words, canonical to canonical, natural to bit-reversed order.
+///
+/// # Safety
+/// The processor has `B`'s instruction set, `tables` are of `B`'s layout, `data` is valid for N words.
+#[inline(always)]
+pub(super) unsafe fn forward<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
+    // SAFETY: the set is present; blocks tile the N words, and a block's rows tile the block.
+    unsafe {
+        let arithmetic = B::new(tables);
+        let degree = 1usize << tables.log2_degree;
+        let mut region = degree;
+        for pass in each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<B::Word>()) {
+            for block in 0..degree / pass.block() {
+                forward_pass(&arithmetic, tables, data.add(block * pass.block()), pass, degree / pass.block() + block);
+            }
+            region = pass.stride;
+        }
+        let inner = B::LANES << LOG2_INNER_RADIX;
+        for start in (0..degree).step_by(region) {
+            for pass in each_pass(&tables.radices, tables.log2_degree).skip_while(|pass| !pass.fits_cache::<B::Word>())
+            {
+                for block in start / pass.block()..(start + region) / pass.block() {
+                    let number = degree / pass.block() + block;
+                    forward_pass(&arithmetic, tables, data.add(block * pass.block()), pass, number);
+                }
+            }
+            for block in start / inner..(start + region) / inner {
+                forward_inner(&arithmetic, tables, data.add(block * inner), block, degree / inner);
+            }
+        }
+    }
+}
+
+/// Inverse transform of N words, canonical to canonical, bit-reversed to natural order.
+///
+/// # Safety
+/// As for [`forward`].
+#[inline(always)]
+pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
+    // SAFETY: as in `forward`.
+    unsafe {
+        let arithmetic = B::new(tables);
+        let degree = 1usize << tables.log2_degree;
+        let passes = || each_pass(&tables.radices, tables.log2_degree);
+        let region =
+            passes().take_while(|pass| !pass.fits_cache::<B::Word>()).last().map_or(degree, |pass| pass.stride);
+        let inner = B::LANES << LOG2_INNER_RADIX;
+        for start in (0..degree).step_by(region) {
+            for block in start / inner..(start + region) / inner {
+                inverse_inner(&arithmetic, tables, data.add(block * inner), block, degree / inner);
+            }
+            for pass in passes().rev().take_while(|pass| pass.fits_cache::<B::Word>()) {
+                for block in start / pass.block()..(start + region) / pass.block() {
+                    inverse_pass(&arithmetic, tables, data, pass, block);
+                }
+            }
+        }
+        for pass in passes().rev().skip_while(|pass| pass.fits_cache::<B::Word>()) {
+            for block in 0..degree / pass.block() {
+                inverse_pass(&arithmetic, tables, data, pass, block);
+            }
+        }
+    }
+}
+
+/// One pass over a block whose first stage uses factor `number`.
+///
+/// # Safety
+/// As for [`forward`]; `data` is valid for the block.
+#[inline(always)]
+unsafe fn forward_pass<B: Butterfly>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    pass: Pass,
+    number: usize,
+) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        match pass.log2_radix {
+            1 => forward_rows::<B, 1, 2>(arithmetic, tables, data, pass.stride, number),
+            2 => forward_rows::<B, 2, 4>(arithmetic, tables, data, pass.stride, number),
+            _ => forward_rows::<B, 3, 8>(arithmetic, tables, data, pass.stride, number),
+        }
+    }
+}
+
+/// The factors of `LOG` stages, in order, the first stage using factor `number`.
+///
+/// # Safety
+/// The processor has `B`'s instruction set.
+#[inline(always)]
+unsafe fn factors<B: Butterfly, const LOG: usize, const R: usize>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    number: usize,
+) -> [B::Factor; R] {
+    // Place 2^s + g is group g of stage s; place 0 is filled and not used.
+    // SAFETY: the set is present.
+    std::array::from_fn(|place| unsafe {
+        let stage = place.max(1).ilog2();
+        arithmetic.broadcast(&tables.pairs[(number << stage) + place - (1 << stage).min(place)])
+    })
+}
+
+/// The factors of the inverse's stages, mirrored: the last stage uses the mirror of factor `number`.
+///
+/// # Safety
+/// The processor has `B`'s instruction set.
+#[inline(always)]
+unsafe fn mirrored_factors<B: Butterfly, const LOG: usize, const R: usize>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    groups: usize,
+    block: usize,
+) -> [B::Factor; R] {
+    // SAFETY: the set is present.
+    std::array::from_fn(|place| unsafe {
+        let place = place.max(1);
+        let stage = place.ilog2();
+        let group = (block << stage) + place - (1 << stage);
+        let in_stage = groups << stage;
+        arithmetic.broadcast(&tables.pairs[in_stage + in_stage - 1 - group])
+    })
+}
+
+/// # Safety
+/// As for [`forward_pass`].
+#[inline(always)]
+unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    stride: usize,
+    number: usize,
+) {
+    // SAFETY: by this function's contract: R rows of `stride` words.
+    unsafe {
+        let factors = factors::<B, LOG, R>(arithmetic, tables, number);
+        for column in (0..stride).step_by(B::LANES) {
+            let at = |row: usize| data.add(row * stride + column);
+            let mut rows: [B::Vector; R] = std::array::from_fn(|row| B::load(at(row)));
+            forward_stages::<B, LOG, R>(arithmetic, &factors, &mut rows);
+            for (row, value) in rows.into_iter().enumerate() {
+                B::store(at(row), value);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The processor has `B`'s instruction set.
+#[inline(always)]
+unsafe fn forward_stages<B: Butterfly, const LOG: usize, const R: usize>(
+    arithmetic: &B,
+    factors: &[B::Factor; R],
+    rows: &mut [B::Vector; R],
+) {
+    for stage in 0..LOG {
+        let apart = R >> (stage + 1);
+        for upper in (0..R).filter(|row| row & apart == 0) {
+            let factor = factors[(1 << stage) + upper / (2 * apart)];
+            // SAFETY: the set is present.
+            (rows[upper], rows[upper + apart]) =
+                unsafe { arithmetic.forward(rows[upper], rows[upper + apart], factor) };
+        }
+    }
+}
+
+/// # Safety
+/// The processor has `B`'s instruction set.
+#[inline(always)]
+unsafe fn inverse_stages<B: Butterfly, const LOG: usize, const R: usize>(
+    arithmetic: &B,
+    factors: &[B::Factor; R],
+    rows: &mut [B::Vector; R],
+    from: usize,
+) {
+    for stage in (from..LOG).rev() {
+        let apart = R >> (stage + 1);
+        for upper in (0..R).filter(|row| row & apart == 0) {
+            let factor = factors[(1 << stage) + upper / (2 * apart)];
+            // SAFETY: the set is present.
+            (rows[upper], rows[upper + apart]) =
+                unsafe { arithmetic.inverse(rows[upper], rows[upper + apart], factor) };
+        }
+    }
+}
+
+/// # Safety
+/// As for [`forward`].
+#[inline(always)]
+unsafe fn inverse_pass<B: Butterfly>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    pass: Pass,
+    block: usize,
+) {
+    // SAFETY: blocks tile the N words.
+    unsafe {
+        let groups = (1usize << tables.log2_degree) / pass.block();
+        let data = data.add(block * pass.block());
+        let (a, t, s) = (arithmetic, tables, pass.stride);
+        match (pass.log2_radix, groups) {
+            (1, 1) => inverse_rows::<B, 1, 2, true>(a, t, data, s, groups, block),
+            (1, _) => inverse_rows::<B, 1, 2, false>(a, t, data, s, groups, block),
+            (2, 1) => inverse_rows::<B, 2, 4, true>(a, t, data, s, groups, block),
+            (2, _) => inverse_rows::<B, 2, 4, false>(a, t, data, s, groups, block),
+            (_, 1) => inverse_rows::<B, 3, 8, true>(a, t, data, s, groups, block),
+            _ => inverse_rows::<B, 3, 8, false>(a, t, data, s, groups, block),
+        }
+    }
+}
+
+/// One pass over a block; with `LAST` its last stage is the transform's, which also divides by N.
+///
+/// # Safety
+/// As for [`forward_pass`].
+#[inline(always)]
+unsafe fn inverse_rows<B: Butterfly, const LOG: usize, const R: usize, const LAST: bool>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    stride: usize,
+    groups: usize,
+    block: usize,
+) {
+    // SAFETY: by this function's contract: R rows of `stride` words.
+    unsafe {
+        let factors = mirrored_factors::<B, LOG, R>(arithmetic, tables, groups, block);
+        let [scale, last] = [0, 1].map(|index| arithmetic.broadcast(&tables.last[index]));
+        for column in (0..stride).step_by(B::LANES) {
+            let at = |row: usize| data.add(row * stride + column);
+            let mut rows: [B::Vector; R] = std::array::from_fn(|row| B::load(at(row)));
+            inverse_stages::<B, LOG, R>(arithmetic, &factors, &mut rows, usize::from(LAST));
+            if LAST {
+                for upper in 0..R / 2 {
+                    (rows[upper], rows[upper + R / 2]) =
+                        arithmetic.inverse_last(rows[upper], rows[upper + R / 2], scale, last);
+                }
+            }
+            for (row, value) in rows.into_iter().enumerate() {
+                B::store(at(row), value);
+            }
+        }
+    }
+}
+
+/// Words of an innermost block, in vectors.
+const INNER: usize = 1 << LOG2_INNER_RADIX;
+
+/// The last three whole-vector stages and the in-register stages of innermost block `block` of `blocks`.
+///
+/// # Safety
+/// As for [`forward_pass`].
+#[inline(always)]
+unsafe fn forward_inner<B: Butterfly>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    block: usize,
+    blocks: usize,
+) {
+    // SAFETY: by this function's contract: the block is INNER vectors; each pair of vectors has its block of factors.
+    unsafe {
+        let factors = factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks + block);
+        let mut rows: [B::Vector; INNER] = std::array::from_fn(|row| B::load(data.add(row * B::LANES)));
+        forward_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows);
+        // Stage by stage over all pairs: each pair's chain is long, and the pairs do not depend on one another.
+        for stage in (0..B::LOG2_LANES).rev() {
+            for pair in 0..INNER / 2 {
+                let (lanes, companions) = lane_tables::<B>(tables, block * INNER / 2 + pair);
+                let factors = arithmetic.lane_factors::<false>(lanes, companions, stage);
+                let (a, b) = B::swap(rows[2 * pair], rows[2 * pair + 1], stage);
+                (rows[2 * pair], rows[2 * pair + 1]) = arithmetic.forward(a, b, factors);
+            }
+        }
+        for row in &mut rows {
+            *row = arithmetic.canonical(*row);
+        }
+        for pair in 0..INNER / 2 {
+            let (a, b) = B::interleave(rows[2 * pair], rows[2 * pair + 1]);
+            B::store(data.add(2 * pair * B::LANES), a);
+            B::store(data.add((2 * pair + 1) * B::LANES), b);
+        }
+    }
+}
+
+/// The in-register stages and the first three whole-vector stages of the inverse of an innermost block.
+///
+/// # Safety
+/// As for [`forward_pass`].
+#[inline(always)]
+unsafe fn inverse_inner<B: Butterfly>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    block: usize,
+    blocks: usize,
+) {
+    // SAFETY: as in `forward_inner`; the mirror of a block's pair is another pair of the same table.
+    unsafe {
+        let factors = mirrored_factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks, block);
+        let mut rows: [B::Vector; INNER] = std::array::from_fn(|row| B::load(data.add(row * B::LANES)));
+        for pair in 0..INNER / 2 {
+            (rows[2 * pair], rows[2 * pair + 1]) = B::deinterleave(rows[2 * pair], rows[2 * pair + 1]);
+        }
+        for stage in 0..B::LOG2_LANES {
+            for pair in 0..INNER / 2 {
+                let mirror = blocks * INNER / 2 - 1 - (block * INNER / 2 + pair);
+                let (lanes, companions) = lane_tables::<B>(tables, mirror);
+                let factors = arithmetic.lane_factors::<true>(lanes, companions, stage);
+                let (a, b) = arithmetic.inverse(rows[2 * pair], rows[2 * pair + 1], factors);
+                (rows[2 * pair], rows[2 * pair + 1]) = B::swap(a, b, stage);
+            }
+        }
+        inverse_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows, 0);
+        for (row, value) in rows.into_iter().enumerate() {
+            B::store(data.add(row * B::LANES), value);
+        }
+    }
+}
+
+/// The in-register factors of pair `pair`, and their companions where there are any.
+///
+/// # Safety
+/// `pair` is below N / 2L, L lanes.
+#[inline(always)]
+unsafe fn lane_tables<B: Butterfly>(tables: &Tables<B::Word>, pair: usize) -> (*const B::Word, *const B::Word) {
+    let offset = pair * 2 * B::LANES;
+    debug_assert!(offset + 2 * B::LANES <= tables.lanes.len());
+    // SAFETY: each pair has its block of 2L factors; companions, if any, are as many.
+    unsafe { (tables.lanes.as_ptr().add(offset), tables.lane_companions.as_ptr().wrapping_add(offset)) }
+}

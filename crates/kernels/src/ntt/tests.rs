@@ -1,0 +1,170 @@
+//! Does every kernel give the definition's values, in the stated order and range, at every degree?
+
+use super::*;
+use crate::modular::{Limb, reference as arithmetic};
+use crate::primes::PrimeClass;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn polynomial(modulus: Modulus, count: usize, seed: u64) -> Vec<u64> {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    let mut words: Vec<u64> = (0..count).map(|_| generator.random_range(0..modulus.value())).collect();
+    // The largest residue often, where a bound would break first.
+    words.iter_mut().step_by(3).for_each(|word| *word = modulus.value() - 1);
+    words
+}
+
+/// The largest prime and a small one for each word size that an arithmetic changes at.
+fn moduli(degree: RingDegree, sizes: &[u32]) -> Vec<Modulus> {
+    let class = PrimeClass::of_degree(degree);
+    sizes.iter().map(|&bits| Modulus::new(class.of_bits(bits, 1).unwrap()[0]).unwrap()).collect()
+}
+
+fn degrees() -> impl Iterator<Item = RingDegree> {
+    (4..=17).map(|log2| RingDegree::new(1 << log2).unwrap())
+}
+
+/// Every transform of a word type that this processor has.
+fn for_every_transform<W: NttWord>(sizes: &[u32], check: impl Fn(&Ntt<W>)) {
+    let mut checked = 0;
+    for degree in degrees() {
+        for modulus in moduli(degree, sizes) {
+            for isa in Isa::ALL {
+                if let Ok(ntt) = Ntt::<W>::with_isa(degree, modulus, isa) {
+                    check(&ntt);
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked >= 14 * sizes.len());
+}
+
+const SIZES_64: [u32; 8] = [20, 28, 32, 36, 40, 50, 60, 61];
+const SIZES_32: [u32; 5] = [20, 28, 30, 31, 32];
+
+/// Values by definition for small degrees, spot checks at random points for large ones.
+fn check_forward(modulus: Modulus, root: u64, degree: RingDegree, polynomial: &[u64], values: &[u64]) {
+    assert!(values.iter().all(|&value| modulus.holds(value)));
+    let count = degree.get();
+    if count <= 512 {
+        let expected = reference::forward(modulus, root, polynomial);
+        assert_eq!(EvaluationOrder::BitReversed.convert(EvaluationOrder::Natural, degree, values), expected);
+    }
+    let mut generator = ChaCha8Rng::seed_from_u64(count as u64);
+    for place in [0, 1, count / 2, count - 1, generator.random_range(0..count), generator.random_range(0..count)] {
+        let exponent = 2 * EvaluationOrder::BitReversed.value_at(degree, place) as u64 + 1;
+        let point = modulus.power(root, exponent);
+        assert_eq!(values[place], reference::evaluate(modulus, polynomial, point), "place {place}");
+    }
+}
+
+#[test]
+fn words_of_64_bits() {
+    for_every_transform::<u64>(&SIZES_64, |ntt| {
+        let (modulus, degree) = (ntt.modulus(), ntt.degree());
+        let x = polynomial(modulus, degree.get(), 1);
+        let mut values = x.clone();
+        ntt.forward(&mut values);
+        check_forward(modulus, ntt.root(), degree, &x, &values);
+        ntt.inverse(&mut values);
+        assert!(values == x, "round trip of {:?} modulo {modulus:?} at {degree:?}", ntt.isa());
+    });
+}
+
+#[test]
+fn words_of_32_bits() {
+    for_every_transform::<u32>(&SIZES_32, |ntt| {
+        let (modulus, degree) = (ntt.modulus(), ntt.degree());
+        let x = polynomial(modulus, degree.get(), 2);
+        let mut words: Vec<u32> = x.iter().map(|&word| word as u32).collect();
+        ntt.forward(&mut words);
+        let values: Vec<u64> = words.iter().map(|&word| u64::from(word)).collect();
+        check_forward(modulus, ntt.root(), degree, &x, &values);
+        ntt.inverse(&mut words);
+        assert!(
+            words.iter().map(|&word| u64::from(word)).eq(x),
+            "round trip of {:?} modulo {modulus:?} at {degree:?}",
+            ntt.isa()
+        );
+    });
+}
+
+/// All values equal across sets: spot checks cannot see a wrong lane of a large degree, this does.
+#[test]
+fn sets_agree_word_by_word() {
+    for degree in degrees() {
+        for modulus in moduli(degree, &[28, 32]) {
+            let x = polynomial(modulus, degree.get(), 3);
+            let mut expected = x.clone();
+            Ntt::<u64>::with_isa(degree, modulus, Isa::Portable).unwrap().forward(&mut expected);
+            for isa in Isa::ALL {
+                if let Ok(ntt) = Ntt::<u64>::with_isa(degree, modulus, isa) {
+                    let mut values = x.clone();
+                    ntt.forward(&mut values);
+                    assert!(values == expected, "{isa:?} {degree:?}");
+                }
+                if let Ok(ntt) = Ntt::<u32>::with_isa(degree, modulus, isa) {
+                    let mut values: Vec<u32> = x.iter().map(|&word| word as u32).collect();
+                    ntt.forward(&mut values);
+                    assert!(
+                        values.iter().map(|&word| u64::from(word)).eq(expected.iter().copied()),
+                        "{isa:?} {degree:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn reference_inverts_and_multiplies() {
+    let degree = RingDegree::new(32).unwrap();
+    for modulus in moduli(degree, &[20, 61]) {
+        let ntt = Ntt::<u64>::new(degree, modulus).unwrap();
+        let (a, b) = (polynomial(modulus, 32, 4), polynomial(modulus, 32, 5));
+        let values = |x: &[u64]| reference::forward(modulus, ntt.root(), x);
+        assert_eq!(reference::inverse(modulus, ntt.root(), &values(&a)).unwrap(), a);
+        let product: Vec<u64> =
+            values(&a).iter().zip(values(&b)).map(|(&x, y)| arithmetic::multiply(modulus, x, y)).collect();
+        assert_eq!(reference::inverse(modulus, ntt.root(), &product).unwrap(), reference::multiply(modulus, &a, &b));
+        let (mut x, mut y) = (a.clone(), b.clone());
+        ntt.forward(&mut x);
+        ntt.forward(&mut y);
+        Limb::new(modulus).multiply_assign(&mut x, &y);
+        ntt.inverse(&mut x);
+        assert_eq!(x, reference::multiply(modulus, &a, &b));
+    }
+}
+
+#[test]
+fn moduli_without_a_transform_are_told() {
+    let degree = RingDegree::new(1024).unwrap();
+    let error = |value| Ntt::<u64>::new(degree, Modulus::new(value).unwrap()).unwrap_err().to_string();
+    assert_eq!(error(97), "modulus 97 has no root of unity of order 2048; take a prime = 1 mod 2048");
+    let q = PrimeClass::F1.of_bits(28, 2).unwrap();
+    assert_eq!(error(q[0] * q[1]), format!("modulus {} is not prime; the transform needs a prime", q[0] * q[1]));
+    let wide = Modulus::new(PrimeClass::F1.of_bits(33, 1).unwrap()[0]).unwrap();
+    assert!(matches!(Ntt::<u32>::new(degree, wide), Err(NttError::WordSize { .. })));
+    assert!(matches!(Ntt::<u64>::with_isa(degree, wide, Isa::Avx2), Err(NttError::Isa { .. })));
+    assert!(Ntt::<u64>::with_isa(degree, Modulus::new(1 << 20).unwrap(), Isa::Portable).is_err());
+}
+
+#[test]
+fn orders_are_permutations() {
+    for degree in degrees() {
+        let orders = [
+            EvaluationOrder::Natural,
+            EvaluationOrder::BitReversed,
+            EvaluationOrder::FourStep { vector: 1 << degree.log2().div_ceil(2) },
+            EvaluationOrder::Streaming { lanes: 4 },
+        ];
+        let values: Vec<usize> = (0..degree.get()).collect();
+        for from in orders {
+            for to in orders {
+                let there = from.convert(to, degree, &values);
+                assert_eq!(to.convert(from, degree, &there), values);
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Primes: a deterministic test, and the searches that moduli chains are made by.
+//!
+//! A negacyclic NTT of degree N needs a prime q ≡ 1 mod 2N. F1's multiplier wants q ≡ 1 mod 2^16, which serves
+//! every N up to 2^15 at once.
+
+use crate::modular::{Modulus, PrimeForm};
+use crate::ring::RingDegree;
+use thiserror::Error;
+
+/// Whether `number` is prime.
+///
+/// Miller and Rabin's test to the first twelve primes as bases, which no composite below 3.3·10^24 passes (J. Sorenson
+/// and J. Webster, Math. Comp. 86, 2017), hence none of 64 bits.
+pub fn is_prime(number: u64) -> bool {
+    const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    if number < 2 {
+        return false;
+    }
+    if let Some(divisor) = BASES.into_iter().find(|base| number.is_multiple_of(*base)) {
+        return number == divisor;
+    }
+    let multiply = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(number)) as u64;
+    let twos = (number - 1).trailing_zeros();
+    BASES.into_iter().all(|base| {
+        // base^odd, then squared until it is −1.
+        let (mut power, mut square, mut exponent) = (1, base, (number - 1) >> twos);
+        while exponent != 0 {
+            if exponent & 1 == 1 {
+                power = multiply(power, square);
+            }
+            square = multiply(square, square);
+            exponent >>= 1;
+        }
+        if power == 1 {
+            return true;
+        }
+        for _ in 0..twos {
+            if power == number - 1 {
+                return true;
+            }
+            power = multiply(power, power);
+        }
+        false
+    })
+}
+
+/// Why there are too few primes of the asked kind.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error(
+    "only {found} of {wanted} primes = 1 mod {step} exist from {low} to {high}; take another bit size or fewer primes"
+)]
+pub struct PrimeShortage {
+    /// How many were asked for.
+    pub wanted: usize,
+    /// How many there are.
+    pub found: usize,
+    /// They are 1 modulo this.
+    pub step: u64,
+    /// The search's lower end.
+    pub low: u64,
+    /// The search's upper end.
+    pub high: u64,
+}
+
+/// A class of primes: those that are 1 modulo a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrimeClass {
+    step: u64,
+}
+
+impl PrimeClass {
+    /// F1's class, q ≡ 1 mod 2^16 (section 5.3; [`PrimeForm`]).
+    pub const F1: Self = Self { step: 1 << PrimeForm::WORD_BITS };
+
+    /// Primes with a negacyclic NTT of `degree`: q ≡ 1 mod 2N.
+    pub fn of_degree(degree: RingDegree) -> Self {
+        Self { step: 2 * degree.get() as u64 }
+    }
+
+    /// Primes of both classes.
+    pub fn and(self, other: Self) -> Self {
+        Self { step: self.step.max(other.step) }
+    }
+
+    /// The power of two that the primes are 1 modulo.
+    pub fn step(self) -> u64 {
+        self.step
+    }
+
+    /// Whether `number` is a prime of the class.
+    pub fn contains(self, number: u64) -> bool {
+        number % self.step == 1 && is_prime(number)
+    }
+
+    /// The class's primes ≤ `target`, descending.
+    pub fn at_or_below(self, target: u64) -> impl Iterator<Item = u64> {
+        let first = target.checked_sub(1).map(|target| target / self.step * self.step + 1);
+        std::iter::successors(first, move |number| number.checked_sub(self.step)).filter(|&number| is_prime(number))
+    }
+
+    /// The class's primes > `target` that a [`Modulus`] can be, ascending.
+    pub fn above(self, target: u64) -> impl Iterator<Item = u64> {
+        let first = target.saturating_sub(1) / self.step * self.step + 1;
+        std::iter::successors(Some(first), move |number| number.checked_add(self.step))
+            .take_while(|number| number >> Modulus::MAX_BITS == 0)
+            .filter(move |&number| number > target && is_prime(number))
+    }
+
+    /// The class's primes, the closest to `target` first (the smaller of two equally close ones first).
+    pub fn around(self, target: u64) -> impl Iterator<Item = u64> {
+        let (mut below, mut above) = (self.at_or_below(target).peekable(), self.above(target).peekable());
+        std::iter::from_fn(move || match (below.peek(), above.peek()) {
+            (Some(low), Some(high)) if high - target < target - low => above.next(),
+            (Some(_), _) => below.next(),
+            (None, _) => above.next(),
+        })
+    }
+
+    /// The `count` largest of exactly `bits` bits, descending.
+    ///
+    /// # Errors
+    /// [`PrimeShortage`] if there are fewer, or `bits` is not from 2 to 61.
+    pub fn of_bits(self, bits: u32, count: usize) -> Result<Vec<u64>, PrimeShortage> {
+        let served = (2..=Modulus::MAX_BITS).contains(&bits);
+        let (low, high) = if served { (1 << (bits - 1), (1 << bits) - 1) } else { (0, 0) };
+        let primes: Vec<u64> = self.at_or_below(high).take_while(|&prime| prime >= low).take(count).collect();
+        if primes.len() < count {
+            return Err(PrimeShortage { wanted: count, found: primes.len(), step: self.step, low, high });
+        }
+        Ok(primes)
+    }
+
+    /// `count` disjoint pairs, each with a product close to `scale`, closest first: the two primes that one
+    /// double-prime rescaling drops.
+    ///
+    /// Candidates are the `candidates` primes around the square root of `scale`; of all their pairs the closest by
+    /// ratio is taken, its primes withdrawn, and so on. Primes in `used` are not taken.
+    ///
+    /// # Errors
+    /// [`PrimeShortage`] if the candidates do not give `count` pairs.
+    pub fn double_prime_scales(
+        self,
+        scale: f64,
+        count: usize,
+        candidates: usize,
+        used: &[u64],
+    ) -> Result<Vec<PrimePair>, PrimeShortage> {
+        let root = scale.abs().sqrt().clamp(2.0, (1u64 << Modulus::MAX_BITS) as f64 - 1.0) as u64;
+        let primes: Vec<u64> = self.around(root).filter(|prime| !used.contains(prime)).take(candidates).collect();
+        let mut pairs: Vec<PrimePair> = Vec::new();
+        for (index, &a) in primes.iter().enumerate() {
+            pairs.extend(primes[index + 1..].iter().map(|&b| PrimePair::new(a, b, scale)));
+        }
+        pairs.sort_by(|x, y| x.deviation.abs().total_cmp(&y.deviation.abs()));
+        let mut chosen: Vec<PrimePair> = Vec::new();
+        for pair in pairs {
+            if chosen.len() < count && chosen.iter().all(|other| !other.shares(pair)) {
+                chosen.push(pair);
+            }
+        }
+        if chosen.len() < count {
+            let (low, high) = (primes.iter().min().copied().unwrap_or(0), primes.iter().max().copied().unwrap_or(0));
+            return Err(PrimeShortage { wanted: 2 * count, found: 2 * chosen.len(), step: self.step, low, high });
+        }
+        Ok(chosen)
+    }
+}
+
+/// Two primes whose product stands for a scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrimePair {
+    /// The larger prime.
+    pub high: u64,
+    /// The smaller prime.
+    pub low: u64,
+    /// high·low / scale − 1.
+    pub deviation: f64,
+}
+
+impl PrimePair {
+    fn new(a: u64, b: u64, scale: f64) -> Self {
+        Self { high: a.max(b), low: a.min(b), deviation: a as f64 * b as f64 / scale - 1.0 }
+    }
+
+    fn shares(self, other: Self) -> bool {
+        [self.high, self.low].iter().any(|prime| [other.high, other.low].contains(prime))
+    }
+}
+
+/// A primitive `order`-th root of unity modulo a prime, for a power of two `order` that divides q − 1: the smallest
+/// x^((q−1)/order) over x = 2, 3, … whose (order/2)-th power is −1. `None` if `order` does not divide, or if q is composite
+/// and no candidate below 1,000 serves.
+pub fn primitive_root(modulus: Modulus, order: u64) -> Option<u64> {
+    let q = modulus.value();
+    if !order.is_power_of_two() || order < 2 || !(q - 1).is_multiple_of(order) {
+        return None;
+    }
+    // A half of all x serve, as x must be no square.
+    (2..q.min(1_000)).map(|x| modulus.power(x, (q - 1) / order)).find(|&root| modulus.power(root, order / 2) == q - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the primes those that a sieve finds, and do the searches give the right ones in the right order?
+
+    use super::*;
+
+    fn sieve(limit: usize) -> Vec<bool> {
+        let mut prime = vec![true; limit];
+        prime[..2].fill(false);
+        for factor in 2..limit {
+            if prime[factor] {
+                (factor * factor..limit).step_by(factor).for_each(|multiple| prime[multiple] = false);
+            }
+        }
+        prime
+    }
+
+    #[test]
+    fn agrees_with_a_sieve() {
+        for (number, &prime) in sieve(200_000).iter().enumerate() {
+            assert_eq!(is_prime(number as u64), prime, "{number}");
+        }
+    }
+
+    #[test]
+    fn sees_through_strong_pseudoprimes() {
+        // The smallest composites that pass for the first 4, 7, 9 and 11 prime bases (Jaeschke; Jiang and Deng).
+        for composite in [3_215_031_751, 341_550_071_728_321, 3_825_123_056_546_413_051, u64::MAX] {
+            assert!(!is_prime(composite), "{composite}");
+        }
+        // Largest primes below 2^61, 2^63 and 2^64.
+        for prime in [(1 << 61) - 1, (1 << 63) - 25, u64::MAX - 58] {
+            assert!(is_prime(prime), "{prime}");
+        }
+    }
+
+    #[test]
+    fn f1_has_6186_primes() {
+        assert_eq!(PrimeClass::F1.at_or_below(u64::from(u32::MAX)).count(), 6_186);
+    }
+
+    #[test]
+    fn searches_are_ordered_and_complete() {
+        let class = PrimeClass { step: 32 };
+        let prime = sieve(100_000);
+        let all: Vec<u64> = (1..100_000u64).step_by(32).filter(|&number| prime[number as usize]).collect();
+        for target in [0, 1, 97, 98, 5_000, 50_003] {
+            let below: Vec<u64> = all.iter().copied().filter(|&number| number <= target).rev().collect();
+            assert_eq!(class.at_or_below(target).collect::<Vec<_>>(), below);
+            let above: Vec<u64> = all.iter().copied().filter(|&number| number > target).take(50).collect();
+            assert_eq!(class.above(target).take(50).collect::<Vec<_>>(), above);
+            let mut around = all.clone();
+            around.sort_by_key(|&number| (number.abs_diff(target), number));
+            assert_eq!(class.around(target).take(100).collect::<Vec<_>>(), around[..100]);
+        }
+        let bits = class.of_bits(16, 20).unwrap();
+        assert!(bits.iter().all(|&prime| prime >> 15 == 1) && bits.is_sorted_by(|a, b| a > b));
+    }
+
+    #[test]
+    fn shortage_is_told() {
+        let shortage = PrimeClass::F1.of_bits(18, 5).unwrap_err();
+        assert_eq!((shortage.wanted, shortage.found), (5, 0));
+        assert!(PrimeClass::F1.of_bits(62, 1).is_err());
+        assert!(PrimeClass::F1.double_prime_scales(2f64.powi(40), 9, 4, &[]).is_err());
+    }
+
+    #[test]
+    fn pairs_are_disjoint_and_close() {
+        let class = PrimeClass::of_degree(RingDegree::new(1 << 14).unwrap()).and(PrimeClass::F1);
+        let scale = 2f64.powi(60);
+        let first = class.double_prime_scales(scale, 1, 40, &[]).unwrap()[0];
+        let pairs = class.double_prime_scales(scale, 12, 40, &[first.high]).unwrap();
+        let mut primes: Vec<u64> = pairs.iter().flat_map(|pair| [pair.high, pair.low]).collect();
+        assert!(primes.iter().all(|&prime| class.contains(prime) && prime != first.high));
+        primes.sort_unstable();
+        primes.dedup();
+        assert_eq!(primes.len(), 24);
+        assert!(pairs.iter().all(|pair| pair.deviation.abs() < 1e-3), "{pairs:?}");
+        assert!(first.deviation.abs() <= pairs[0].deviation.abs());
+    }
+
+    #[test]
+    fn roots_are_primitive() {
+        for prime in PrimeClass::F1.at_or_below(1 << 32).take(20) {
+            let modulus = Modulus::new(prime).unwrap();
+            let root = primitive_root(modulus, 1 << 16).unwrap();
+            assert_eq!(modulus.power(root, 1 << 15), prime - 1);
+            assert_eq!(primitive_root(modulus, 3), None);
+        }
+        assert_eq!(primitive_root(Modulus::new(97).unwrap(), 64), None);
+    }
+}
