@@ -1,4 +1,5 @@
-//! Does a network of 230,000 look-ups stay a handful of kernel operations, with equal look-ups done once?
+//! Does a network of 230,000 look-ups stay a handful of kernel operations, with equal look-ups done once and unread ones
+//! not at all?
 
 use polyfabric_program::homomorphic::{Builder, ElementType, LookupResult, NodeId, Range, Table};
 use polyfabric_program::kernel::{OpKind, count};
@@ -80,4 +81,25 @@ fn equal_lookups_are_done_once_and_shared_operands_are_switched_once() {
     let report = noise::report(&program, &parameters, KeySwitchOrder::Before, Transform::F64).unwrap();
     // Twice the same ciphertext: weight 2, not two independent ones.
     assert_eq!(report.outputs[0].squared_norm, 4.0);
+}
+
+#[test]
+fn lookups_that_no_output_needs_are_not_done() {
+    let mut builder = Builder::new("unread").unwrap();
+    let range = Range::new(0, 3).unwrap();
+    let x = builder.input("x", ElementType::Integer(range), 10).unwrap();
+    let table = || vec![Table::tabulate(range, |value| 3 - value).unwrap()];
+    let first = builder.lookup(x, table(), None, LookupResult::Integer).unwrap();
+    let second = builder.lookup(first, table(), None, LookupResult::Integer).unwrap();
+    builder.lookup(second, table(), None, LookupResult::Integer).unwrap();
+    let some = builder.select(second, &[7, 2]).unwrap();
+    builder.output("some", some).unwrap();
+    let program = builder.finish().unwrap();
+    let parameters = sets::parameters("toy-256").unwrap();
+    let choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64);
+    let lowered = lower(&program, &parameters, &choice).unwrap();
+    assert_eq!(lowered.lookups(), 4);
+    let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+    let counts: Vec<u64> = report.lookups.iter().map(|lookup| lookup.count).collect();
+    assert_eq!(counts, [2, 2]);
 }

@@ -3,13 +3,15 @@
 //!
 //! Between look-ups, all linear operations are composed into one combination for each value that is read, so that
 //! the noise of values that share a source adds up as it really does, and a layer costs one pass. Equal
-//! combinations are computed once, and a look-up of the same combination by the same function once.
+//! combinations are computed once, a look-up of the same combination by the same function once, and what no output
+//! needs not at all.
 //!
 //! A *column* is an independent ciphertext: an element of an input, or the result of one look-up. Look-ups stand
 //! in *levels*: level d reads inputs and results of levels below d.
 
 mod forms;
 mod function;
+mod prune;
 
 pub(crate) use forms::{Forms, Terms};
 pub(crate) use function::{Function, FunctionKind};
@@ -157,6 +159,7 @@ impl Dataflow {
             };
             flattener.forms.push(forms);
         }
+        flattener.flow.prune();
         Ok(flattener.flow)
     }
 }

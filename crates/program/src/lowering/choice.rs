@@ -55,12 +55,7 @@ impl Arithmetic {
         match self {
             Self::ExactInteger => Transform::Exact,
             Self::F64 => Transform::F64,
-            Self::Fixed(spec) => {
-                let bits = parameters.torus_bits();
-                let units = spec.error_deviation(parameters.bootstrap_gadget(), parameters.ggsw_rows(), bits);
-                let deviation = units / f64::from(bits).exp2();
-                Transform::Measured { coefficient_variance: deviation * deviation }
-            }
+            Self::Fixed(spec) => Transform::fixed(spec, parameters),
         }
     }
 }

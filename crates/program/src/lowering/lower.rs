@@ -228,10 +228,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn level(&mut self, level: &Level) -> Result<(), LoweringError> {
-        let Some(first) = level.lookups.first() else {
-            return Ok(());
-        };
-        let origin = first.origin;
+        // A level has a look-up: empty ones are removed.
+        let origin = level.lookups[0].origin;
         let chained = self.producers.len() > self.flow.inputs.len();
         if self.order == KeySwitchOrder::None && chained {
             let node = self.program.node(origin);

@@ -23,6 +23,12 @@ fn full_size_lookup_of_strix_i_in_exact_arithmetic() {
 }
 
 #[test]
+fn full_size_default_sets_in_f64() {
+    run("polyfabric-direct-t32", "pbs", 2, Arithmetic::F64);
+    run("polyfabric-2-p64-t32", "pbs+ks", 2, Arithmetic::F64);
+}
+
+#[test]
 fn every_program_in_f64() {
     for name in builtin::NAMES {
         run("toy-512-k2", name, 5, Arithmetic::F64);

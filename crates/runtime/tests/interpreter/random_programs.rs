@@ -1,5 +1,6 @@
 //! Does the interpreter, on random programs, decrypt to the evaluation in the clear: with every lowering choice and in
-//! every arithmetic? Are the choices that only reorder exact arithmetic equal bit for bit?
+//! every arithmetic, and as the batched runtime executes it? Are the choices that only reorder exact arithmetic equal
+//! bit for bit?
 
 use crate::common::{Keys, clear};
 use crate::random_program::{Limits, Stream, inputs, program};
@@ -7,6 +8,7 @@ use polyfabric_kernels::Torus;
 use polyfabric_program::homomorphic::Program;
 use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
 use polyfabric_program::noise;
+use polyfabric_runtime::cpu::Executor;
 use polyfabric_runtime::{NoProgress, interpreter};
 use polyfabric_schemes::tfhe::Parameters;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -43,6 +45,11 @@ fn check<T: Torus>(keys: &Keys<T>, seed: u64) {
             let decrypted = keys.interpret(&program, &choice, &values);
             assert_eq!(decrypted, expected, "seed {seed}, {choice:?}\n{program}");
         }
+        let lowered = keys.lower(&program, &TfheLowering::new(order, Arithmetic::F64));
+        let encrypted = keys.encrypt(&program, &lowered, &values, 101);
+        let executor = Executor::new(&keys.server, 0).unwrap();
+        let outputs = executor.run(&lowered, &encrypted, &NoProgress).unwrap();
+        assert_eq!(keys.decrypt(&program, &outputs), expected, "seed {seed}, batched, {order:?}\n{program}");
     }
 }
 
@@ -53,7 +60,7 @@ fn random_programs_on_32_bits() {
 }
 
 #[test]
-fn random_programs_on_64_bits_with_two_masks() {
+fn random_programs_on_64_bits() {
     let keys = Keys::<u64>::new("toy-256-t64");
     proptest!(cases(), |(seed: u64)| check(&keys, seed));
 }
