@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -82,4 +81,4 @@ def test_pins_name_no_registry_and_no_hash() -> None:
     assert lines
     for line in lines:
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.]+", line), line
-    assert "uv.lock" not in os.listdir(ROOT)
+    assert not (ROOT / "uv.lock").exists()
