@@ -3,9 +3,10 @@
 use crate::failure::{Failure, Kind, detached};
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
-use polyfabric_program::kernel::KernelProgram;
+use polyfabric_program::kernel::{KernelProgram, ValueType, count};
 use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A kernel program: what runtimes and machines execute.
@@ -25,6 +26,15 @@ pub fn order_of(name: &str) -> Result<KeySwitchOrder, Failure> {
     })
 }
 
+/// The name of an order.
+pub fn order_name(order: KeySwitchOrder) -> &'static str {
+    match order {
+        KeySwitchOrder::None => "none",
+        KeySwitchOrder::Before => "before",
+        KeySwitchOrder::After => "after",
+    }
+}
+
 #[pymethods]
 impl PyKernelProgram {
     #[getter]
@@ -35,6 +45,35 @@ impl PyKernelProgram {
     #[getter]
     fn parameters(&self) -> PyParameters {
         PyParameters(self.0.parameters.clone())
+    }
+
+    /// Bytes of the ciphertexts of all inputs and outputs, and of the client key, as JSON.
+    fn sizes(&self) -> String {
+        let kernel = &*self.0;
+        let word = u64::from(kernel.parameters.torus_bits() / 8);
+        let bytes = |result: ValueType| match result {
+            ValueType::Lwe { count, dimension, .. } => count as u64 * (dimension as u64 + 1) * word,
+            ValueType::Indices { .. } | ValueType::Glwe { .. } => 0,
+        };
+        let inputs: u64 = kernel.inputs().map(|(_, _, result)| bytes(result)).sum();
+        let outputs: u64 = kernel.outputs.iter().map(|output| bytes(kernel.op(output.value).result)).sum();
+        let client = kernel.parameters.lwe_dimension().get() + kernel.parameters.large_lwe_dimension().get();
+        serde_json::json!({ "inputs": inputs, "outputs": outputs, "client_key": client }).to_string()
+    }
+
+    /// Primitive operations of the whole program, by kind.
+    fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let counts = count::program(&self.0);
+        BTreeMap::from([
+            ("forward_transforms", counts.forward_transforms),
+            ("inverse_transforms", counts.inverse_transforms),
+            ("multiplies", counts.multiplies),
+        ])
+    }
+
+    /// The kernel program as text.
+    fn text(&self) -> String {
+        self.0.to_string()
     }
 
     /// Look-ups on single ciphertexts.

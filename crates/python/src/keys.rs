@@ -8,9 +8,14 @@ use crate::progress::Callback;
 use polyfabric_kernels::Torus;
 use polyfabric_program::homomorphic::{Program, decode_output, encode_input};
 use polyfabric_program::kernel::{KernelProgram, ValueType};
-use polyfabric_schemes::tfhe::{AnyClientKey, AnyServerKey, ClientKey, LweBatch, LweKind};
+use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
+use polyfabric_schemes::tfhe::{
+    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, LweBatch, LweKind,
+    Parameters,
+};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Named batches of ciphertexts.
@@ -20,9 +25,28 @@ pub type Batches<T> = BTreeMap<String, LweBatch<T>>;
 #[pyclass(name = "ClientKey", frozen)]
 pub struct PyClientKey(Arc<AnyClientKey>);
 
-/// The public keys that a server computes with.
+/// The public keys that a server computes with, and their transport form.
 #[pyclass(name = "ServerKey", frozen)]
-pub struct PyServerKey(pub Arc<AnyServerKey>);
+pub struct PyServerKey {
+    compressed: Arc<AnyCompressedServerKey>,
+    expanded: Arc<AnyServerKey>,
+}
+
+impl PyServerKey {
+    /// The keys that a runtime reads.
+    pub fn key(&self) -> &AnyServerKey {
+        &self.expanded
+    }
+
+    fn expand(compressed: AnyCompressedServerKey, callback: &Callback) -> Self {
+        let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
+        let expanded = match &compressed {
+            AnyCompressedServerKey::Torus32(key) => AnyServerKey::Torus32(key.expand(&hook)),
+            AnyCompressedServerKey::Torus64(key) => AnyServerKey::Torus64(key.expand(&hook)),
+        };
+        Self { compressed: Arc::new(compressed), expanded: Arc::new(expanded) }
+    }
+}
 
 /// Named ciphertexts, over either torus.
 #[derive(Clone, Debug)]
@@ -52,7 +76,8 @@ fn encrypt<T: Torus>(
 ) -> Result<Batches<T>, Failure> {
     let mut batches = Batches::new();
     for (name, _, result) in kernel.inputs() {
-        let missing = || Failure::new(Kind::Input, format!("input {name:?} is missing; give {} values", result.count()));
+        let missing =
+            || Failure::new(Kind::Input, format!("input {name:?} is missing; give {} values", result.count()));
         let values = inputs.get(name).ok_or_else(missing)?;
         let plaintexts: Vec<T> = encode_input(program, name, values).map_err(Failure::of(Kind::Input))?;
         let batch = client.encrypt(lwe_kind(result)?, &plaintexts).map_err(Failure::of(Kind::Run))?;
@@ -102,6 +127,17 @@ impl PyClientKey {
         PyParameters(self.0.parameters().clone())
     }
 
+    /// Writes the secret keys, whole or not at all, readable by their owner alone.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || serial::save(&*self.0, &path).map_err(Failure::of(Kind::File)))
+    }
+
+    /// Reads the secret keys.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        detached(py, || Ok(Self(Arc::new(serial::load(&path).map_err(Failure::of(Kind::File))?))))
+    }
+
     /// Encodes and encrypts the inputs of `program`, lowered to `kernel`.
     fn encrypt(
         &self,
@@ -146,31 +182,117 @@ impl PyServerKey {
         let client = &*client.0;
         let callback = Callback::new(progress);
         detached(py, || {
-            let hook = |progress: polyfabric_schemes::tfhe::KeyProgress| {
-                callback.tell(progress.stage, progress.done, progress.total);
+            let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
+            let compressed = match client {
+                AnyClientKey::Torus32(client) => {
+                    CompressedServerKey::generate(client, &hook).map(AnyCompressedServerKey::Torus32)
+                }
+                AnyClientKey::Torus64(client) => {
+                    CompressedServerKey::generate(client, &hook).map(AnyCompressedServerKey::Torus64)
+                }
             };
-            let key = AnyServerKey::generate(client, &hook).map_err(Failure::of(Kind::Run))?;
-            Ok(Self(Arc::new(key)))
+            Ok(Self::expand(compressed.map_err(Failure::of(Kind::Run))?, &callback))
         })
     }
 
     #[getter]
     fn parameters(&self) -> PyParameters {
-        PyParameters(self.0.parameters().clone())
+        PyParameters(self.expanded.parameters().clone())
     }
 
-    /// Size in memory.
+    /// Size in memory, as a runtime reads it in the coefficient domain.
     #[getter]
     fn bytes(&self) -> u64 {
-        match &*self.0 {
+        match &*self.expanded {
             AnyServerKey::Torus32(key) => key.bytes(),
             AnyServerKey::Torus64(key) => key.bytes(),
         }
     }
+
+    /// Size of the transport form.
+    #[getter]
+    fn compressed_bytes(&self) -> u64 {
+        match &*self.compressed {
+            AnyCompressedServerKey::Torus32(key) => key.bytes(),
+            AnyCompressedServerKey::Torus64(key) => key.bytes(),
+        }
+    }
+
+    /// Writes the transport form, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || serial::save(&*self.compressed, &path).map_err(Failure::of(Kind::File)))
+    }
+
+    /// Reads the transport form, and expands it.
+    #[staticmethod]
+    #[pyo3(signature = (path, progress = None))]
+    fn load(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
+        let callback = Callback::new(progress);
+        detached(py, || Ok(Self::expand(serial::load(&path).map_err(Failure::of(Kind::File))?, &callback)))
+    }
+}
+
+/// One file's content.
+fn stored<T: Torus>(
+    parameters: &Parameters,
+    batches: &Batches<T>,
+    name: &str,
+    wrap: impl Fn(Ciphertexts<T>) -> AnyCiphertexts,
+) -> Result<AnyCiphertexts, Failure> {
+    let missing = || Failure::new(Kind::Input, format!("there are no ciphertexts {name:?}"));
+    let batch = batches.get(name).ok_or_else(missing)?;
+    let small = batch.dimension() == parameters.lwe_dimension();
+    let kind = if small { LweKind::Small } else { LweKind::Large };
+    Ok(wrap(Ciphertexts { parameters: parameters.clone(), kind, batch: batch.clone() }))
 }
 
 #[pymethods]
 impl PyCiphertexts {
+    /// Writes the batch `name`, whole or not at all.
+    fn save(&self, py: Python<'_>, parameters: &PyParameters, name: &str, path: PathBuf) -> PyResult<()> {
+        detached(py, || {
+            let content = match &self.0 {
+                AnyBatches::Torus32(batches) => stored(&parameters.0, batches, name, AnyCiphertexts::Torus32)?,
+                AnyBatches::Torus64(batches) => stored(&parameters.0, batches, name, AnyCiphertexts::Torus64)?,
+            };
+            serial::save(&content, &path).map_err(Failure::of(Kind::File))
+        })
+    }
+
+    /// Reads batches written with `save`; all must be of the parameter set `parameters`.
+    #[staticmethod]
+    fn load(py: Python<'_>, parameters: &PyParameters, paths: BTreeMap<String, PathBuf>) -> PyResult<Self> {
+        detached(py, || {
+            let (mut narrow, mut wide) = (Batches::new(), Batches::new());
+            for (name, path) in paths {
+                let content: AnyCiphertexts = serial::load(&path).map_err(Failure::of(Kind::File))?;
+                let found = serial::Storable::parameters(&content);
+                if *found != parameters.0 {
+                    let (path, found, expected) = (path.display(), found.name(), parameters.0.name());
+                    let message = format!(
+                        "{path}: the ciphertexts are of parameter set {found}, the keys of {expected}; use ciphertexts and keys of one set"
+                    );
+                    return Err(Failure::new(Kind::File, message));
+                }
+                match content {
+                    AnyCiphertexts::Torus32(content) => drop(narrow.insert(name, content.batch)),
+                    AnyCiphertexts::Torus64(content) => drop(wide.insert(name, content.batch)),
+                }
+            }
+            let torus32 = parameters.0.torus_bits() == 32;
+            Ok(Self(if torus32 { AnyBatches::Torus32(narrow) } else { AnyBatches::Torus64(wide) }))
+        })
+    }
+
+    /// Size of all of them.
+    #[getter]
+    fn bytes(&self) -> usize {
+        match &self.0 {
+            AnyBatches::Torus32(batches) => bytes(batches),
+            AnyBatches::Torus64(batches) => bytes(batches),
+        }
+    }
+
     /// Name and number of the ciphertexts of each batch.
     #[getter]
     fn counts(&self) -> BTreeMap<String, usize> {
@@ -179,6 +301,10 @@ impl PyCiphertexts {
             AnyBatches::Torus64(batches) => counts(batches),
         }
     }
+}
+
+fn bytes<T: Torus>(batches: &Batches<T>) -> usize {
+    batches.values().map(|batch| size_of_val(batch.data())).sum()
 }
 
 fn counts<T: Torus>(batches: &Batches<T>) -> BTreeMap<String, usize> {

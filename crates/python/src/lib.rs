@@ -1,22 +1,29 @@
 //! Python bindings: the Rust links as `polyfabric._native`. Nothing is decided here; `python/polyfabric` is the public face.
 
+mod built_in;
 mod failure;
 mod kernel;
 mod keys;
+mod noise;
 mod parameters;
 mod program;
 mod progress;
+mod run;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::built_in::{built_in, built_in_names};
+    #[pymodule_export]
     use crate::kernel::PyKernelProgram;
     #[pymodule_export]
     use crate::keys::{PyCiphertexts, PyClientKey, PyServerKey};
     #[pymodule_export]
-    use crate::parameters::{PyParameters, parameter_names};
+    use crate::noise::PyNoiseReport;
+    #[pymodule_export]
+    use crate::parameters::{PyParameters, failure_probability_log2, parameter_names};
     #[pymodule_export]
     use crate::program::{PyElementType, PyProgram, PyProgramBuilder};
 }

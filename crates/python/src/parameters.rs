@@ -1,8 +1,9 @@
 //! Parameter sets.
 
 use crate::failure::{Failure, Kind};
-use polyfabric_schemes::tfhe::{Parameters, ParametersLiteral, sets};
+use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, noise, sets};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// A checked parameter set.
 #[pyclass(name = "Parameters", frozen, eq, from_py_object)]
@@ -46,6 +47,50 @@ impl PyParameters {
         self.0.security_warning()
     }
 
+    /// Where the set comes from, as JSON: family, claimed security, note. Nothing for a set that is not in the table.
+    fn entry(&self) -> PyResult<Option<String>> {
+        let Ok((entry, _)) = sets::entry(self.0.name()) else { return Ok(None) };
+        let fields = serde_json::json!({
+            "family": entry.family,
+            "claimed_security_bits": entry.claimed_security_bits,
+            "note": entry.note,
+        });
+        Ok(Some(fields.to_string()))
+    }
+
+    /// Bytes of the bootstrapping key in the coefficient domain.
+    #[getter]
+    fn bootstrap_key_bytes(&self) -> u64 {
+        self.0.bootstrap_key_len() as u64 * u64::from(self.0.torus_bits() / 8)
+    }
+
+    /// Bytes of the key-switching key, if the set has one.
+    #[getter]
+    fn key_switch_key_bytes(&self) -> Option<u64> {
+        self.0.key_switch_key_len().map(|length| length as u64 * u64::from(self.0.torus_bits() / 8))
+    }
+
+    /// Bytes of both keys in their transport form: the bodies and a seed of 32 bytes.
+    #[getter]
+    fn compressed_key_bytes(&self) -> u64 {
+        let set = &self.0;
+        let columns = set.glwe_dimension().ciphertext_polynomials();
+        let switch = set.key_switch_key_len().map_or(0, |length| length / set.lwe_dimension().ciphertext_len());
+        (set.bootstrap_key_len() / columns + switch) as u64 * u64::from(set.torus_bits() / 8) + 32
+    }
+
+    /// Variances that building blocks add, fractions of the torus squared.
+    fn variances(&self) -> BTreeMap<&'static str, Option<f64>> {
+        let set = &self.0;
+        BTreeMap::from([
+            ("fresh_small", Some(noise::fresh(set, LweKind::Small))),
+            ("fresh_large", Some(noise::fresh(set, LweKind::Large))),
+            ("blind_rotation", Some(noise::blind_rotation(set))),
+            ("modulus_switch", Some(noise::modulus_switch(set))),
+            ("key_switch", noise::key_switch(set)),
+        ])
+    }
+
     /// The figures as written, with their sources, as JSON.
     fn to_json(&self) -> PyResult<String> {
         Ok(serde_json::to_string(self.0.literal()).map_err(Failure::of(Kind::Internal))?)
@@ -60,4 +105,10 @@ impl PyParameters {
 #[pyfunction]
 pub fn parameter_names() -> Vec<&'static str> {
     sets::names()
+}
+
+/// log2 of the probability that Gaussian noise of `variance` exceeds `margin` in magnitude.
+#[pyfunction]
+pub fn failure_probability_log2(variance: f64, margin: f64) -> f64 {
+    noise::failure_probability_log2(variance, margin)
 }

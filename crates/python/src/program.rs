@@ -4,6 +4,7 @@ use crate::failure::{Failure, Kind, detached};
 use polyfabric_program::homomorphic::{
     Builder, ElementType, Gate, Location, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
+use polyfabric_program::text::parse_program;
 use polyfabric_program::{Matrix, MatrixBuilder};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -32,7 +33,9 @@ impl PyElementType {
     fn integer(lo: i64, hi: i64, stride: i64) -> PyResult<Self> {
         let range = Range::with_stride(lo, hi, stride);
         let message = || format!("{lo} to {hi} by {stride} is no range of integers within ±2^40; correct the bounds");
-        range.map(|range| Self(ElementType::Integer(range))).ok_or_else(|| Failure::new(Kind::Program, message()).into())
+        range
+            .map(|range| Self(ElementType::Integer(range)))
+            .ok_or_else(|| Failure::new(Kind::Program, message()).into())
     }
 
     /// A multiple of 2^-bits modulo 1.
@@ -247,6 +250,17 @@ impl PyProgram {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    /// Reads the text that `text` prints.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
+        detached(py, || Ok(Self(Arc::new(parse_program(text).map_err(Failure::of(Kind::Program))?))))
+    }
+
+    /// The program as text.
+    fn text(&self) -> String {
+        self.0.to_string()
     }
 
     /// (name, element type, length) of each input.

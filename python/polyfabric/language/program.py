@@ -57,11 +57,11 @@ class Program:
         """The homomorphic program as text, which `Program.parse` reads back."""
         return self.native.text()
 
-    def kernel_text(self, parameters: str | None = None, *, bodies: bool = True) -> str:
-        """The kernel program as text: what a runtime or a machine executes. Without `bodies`, loops are left out."""
+    def kernel_text(self, parameters: str | None = None) -> str:
+        """The kernel program as text: what a runtime or a machine executes."""
         from ..execution import plan
 
-        return plan(self, parameters).kernel.text(bodies)
+        return plan(self, parameters).kernel.text()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
@@ -130,13 +130,16 @@ class Program:
         machine: str = "morphling",
         *,
         parameters: str | None = None,
-        reading: str | None = None,
+        readings: Sequence[str] = (),
         progress: ProgressHook | None = None,
     ) -> Report:
-        """The time, stalls, traffic and energy of a machine's schedule for this program."""
+        """The time, stalls, traffic and energy of a machine's schedule for this program.
+
+        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open.
+        """
         from ..execution import simulate
 
-        return simulate(self, machine, parameters=parameters, reading=reading, progress=progress)
+        return simulate(self, machine, parameters=parameters, readings=readings, progress=progress)
 
     def cost(self, parameters: str | None = None) -> Report:
         """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""

@@ -24,7 +24,7 @@ class Digits:
 
 @cache
 def split() -> tuple[Digits, Digits]:
-    """(training, held-out): every fourth image is held out, 449 of 1,797; no choice is ever made on them."""
+    """(training, held-out): every fourth image is held out, 449 of 1,797; no weight is trained or chosen on them."""
     from sklearn.datasets import load_digits
 
     bunch = load_digits()

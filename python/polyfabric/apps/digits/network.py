@@ -3,7 +3,8 @@
 An image has 64 pixels from 0 to 16. Each pixel gives two signs, "brighter than the low threshold" and "brighter than
 the high one", so an image is 128 values of ±1. A hidden neuron adds 22 of them (ternary sparse weights) and an odd
 bias, so its sum is odd and at most 25 in magnitude: 26 slots on each half of the torus, a margin of 1/52. Its
-activation is the sign of the sum. Ten class scores are small-integer combinations of the 64 activations.
+activation is the sign of the sum. Each of the ten class scores adds 31 of the 64 activations, each ±1: odd, and at
+most 31 in magnitude.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FORMAT = "polyfabric digits network 1"
 
 @dataclass(frozen=True)
 class Network:
-    """Thresholds, ternary hidden weights, and small-integer class weights."""
+    """Thresholds, ternary hidden weights, and class weights."""
 
     thresholds: tuple[int, ...]
     """A pixel's signs: +1 where the pixel is at least the threshold."""
@@ -33,9 +34,7 @@ class Network:
     hidden_bias: IntArray
     """(hidden,), which makes every hidden sum odd."""
     class_weights: IntArray
-    """(10, hidden)."""
-    class_bias: IntArray
-    """(10,)."""
+    """(10, hidden), small integers."""
 
     def __post_init__(self) -> None:
         hidden, signs = self.hidden_weights.shape
@@ -45,7 +44,7 @@ class Network:
         if not np.isin(self.hidden_weights, (-1, 0, 1)).all():
             raise ValueError("hidden weights must be -1, 0 or 1")
         if self.hidden_bias.shape != (hidden,) or self.class_weights.shape != (10, hidden):
-            raise ValueError("the shapes of biases and class weights do not match the hidden weights")
+            raise ValueError("the shapes of hidden biases or class weights do not match the hidden weights")
         parity = np.abs(self.hidden_weights).sum(axis=1) + self.hidden_bias
         if (parity % 2 == 0).any():
             raise ValueError("every hidden sum must be odd: correct the biases")
@@ -68,7 +67,7 @@ class Network:
     @property
     def class_bound(self) -> int:
         """Largest magnitude that any class score can reach."""
-        return int((np.abs(self.class_weights).sum(axis=1) + np.abs(self.class_bias)).max())
+        return int(np.abs(self.class_weights).sum(axis=1).max())
 
     def encode(self, images: NDArray[np.integer]) -> IntArray:
         """Signs of images (..., 64) or (..., 8, 8): all pixels at the first threshold, then at the next."""
@@ -83,7 +82,7 @@ class Network:
 
     def scores(self, activations: IntArray) -> IntArray:
         """Class scores."""
-        return activations @ self.class_weights.T + self.class_bias
+        return activations @ self.class_weights.T
 
     def classify(self, images: NDArray[np.integer]) -> IntArray:
         """The class of each image: the first of the largest scores."""
@@ -99,7 +98,6 @@ class Network:
                 "hidden_weights": ["".join(glyphs[int(w)] for w in row) for row in self.hidden_weights],
                 "hidden_bias": self.hidden_bias.tolist(),
                 "class_weights": [" ".join(str(int(w)) for w in row) for row in self.class_weights],
-                "class_bias": self.class_bias.tolist(),
             },
             indent=1,
         )
@@ -115,7 +113,6 @@ class Network:
             hidden_weights=np.array([[_GLYPHS[g] for g in row] for row in data["hidden_weights"]], dtype=np.int64),
             hidden_bias=np.array(data["hidden_bias"], dtype=np.int64),
             class_weights=np.array([[int(w) for w in row.split()] for row in data["class_weights"]], dtype=np.int64),
-            class_bias=np.array(data["class_bias"], dtype=np.int64),
         )
 
 

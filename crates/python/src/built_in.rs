@@ -1,0 +1,36 @@
+//! The built-in programs.
+
+use crate::failure::{Failure, Kind, detached};
+use crate::kernel::PyKernelProgram;
+use crate::noise::TransformName;
+use crate::parameters::PyParameters;
+use crate::program::PyProgram;
+use polyfabric_program::builtin::{NAMES, build};
+use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Names of the built-in programs.
+#[pyfunction]
+pub fn built_in_names() -> Vec<&'static str> {
+    NAMES.to_vec()
+}
+
+/// (program, kernel program, message bits, log2 of one ciphertext's failure probability).
+#[pyfunction]
+pub fn built_in(
+    py: Python<'_>,
+    name: &str,
+    parameters: &PyParameters,
+    batch: usize,
+    transform: TransformName,
+) -> PyResult<(PyProgram, PyKernelProgram, u32, f64)> {
+    // The program decides the place of the key switch.
+    let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+    let transform = transform.transform()?;
+    detached(py, || {
+        let built = build(name, &parameters.0, batch, &choice, transform).map_err(Failure::of(Kind::Program))?;
+        let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));
+        Ok((program, kernel, built.message_bits, built.log2_failure))
+    })
+}

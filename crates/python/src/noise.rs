@@ -1,0 +1,98 @@
+//! Noise of programs, and the choice of a parameter set.
+
+use crate::failure::{Failure, Kind, detached};
+use crate::kernel::{order_name, order_of};
+use crate::parameters::PyParameters;
+use crate::program::PyProgram;
+use polyfabric_program::noise::{NoiseError, NoiseReport, choose_parameters, report};
+use polyfabric_schemes::tfhe::noise::Transform;
+use pyo3::prelude::*;
+
+/// Noise of one program with one parameter set.
+#[pyclass(name = "NoiseReport", frozen)]
+pub struct PyNoiseReport {
+    report: NoiseReport,
+    parameters: PyParameters,
+}
+
+/// "f64", "exact", or the variance of one output coefficient of one external product, a fraction of the torus squared.
+#[derive(FromPyObject)]
+pub enum TransformName {
+    /// By name.
+    Name(String),
+    /// By its error.
+    Variance(f64),
+}
+
+impl TransformName {
+    /// The transform that is meant.
+    pub fn transform(self) -> Result<Transform, Failure> {
+        match self {
+            Self::Name(name) if name == "f64" => Ok(Transform::F64),
+            Self::Name(name) if name == "exact" => Ok(Transform::Exact),
+            Self::Name(name) => {
+                let message = format!("there is no transform {name:?}; write f64, exact, or a variance");
+                Err(Failure::new(Kind::Noise, message))
+            }
+            Self::Variance(coefficient_variance) => Ok(Transform::Measured { coefficient_variance }),
+        }
+    }
+}
+
+fn noisy(error: NoiseError) -> Failure {
+    Failure::new(Kind::Noise, error)
+}
+
+#[pymethods]
+impl PyNoiseReport {
+    /// log2 of the probability that the program fails.
+    #[getter]
+    fn log2_failure(&self) -> f64 {
+        self.report.log2_failure
+    }
+
+    /// Refuses the program if it fails with a probability over 2^`target`, and says where.
+    fn check(&self, target: f64) -> PyResult<()> {
+        Ok(self.report.check(&self.parameters.0, target).map_err(noisy)?)
+    }
+
+    /// The whole report.
+    fn to_json(&self) -> PyResult<String> {
+        Ok(serde_json::to_string(&self.report).map_err(Failure::of(Kind::Internal))?)
+    }
+}
+
+#[pymethods]
+impl PyProgram {
+    /// The program's noise with `parameters`, and the key switch "none", "before" or "after".
+    fn noise(
+        &self,
+        py: Python<'_>,
+        parameters: &PyParameters,
+        key_switch: &str,
+        transform: TransformName,
+    ) -> PyResult<PyNoiseReport> {
+        let (order, transform) = (order_of(key_switch)?, transform.transform()?);
+        detached(py, || {
+            let report = report(&self.0, &parameters.0, order, transform).map_err(noisy)?;
+            Ok(PyNoiseReport { report, parameters: parameters.clone() })
+        })
+    }
+
+    /// (set, key switch, noise): the cheapest default set with which the program fails with probability 2^`target` at most.
+    fn choose_parameters(
+        &self,
+        py: Python<'_>,
+        target: f64,
+        torus_bits: Option<u32>,
+        transform: TransformName,
+    ) -> PyResult<(PyParameters, &'static str, PyNoiseReport)> {
+        let transform = transform.transform()?;
+        detached(py, || {
+            let chosen = choose_parameters(&self.0, target, torus_bits, transform).map_err(noisy)?;
+            let parameters = PyParameters(chosen.parameters);
+            let report = PyNoiseReport { report: chosen.report, parameters: parameters.clone() };
+            Ok((parameters, order_name(chosen.key_switch), report))
+        })
+    }
+}

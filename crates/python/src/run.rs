@@ -1,0 +1,81 @@
+//! Execution: the interpreter and the CPU.
+
+use crate::failure::{Failure, Kind, detached};
+use crate::kernel::PyKernelProgram;
+use crate::keys::{AnyBatches, Batches, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::progress::Callback;
+use polyfabric_kernels::Torus;
+use polyfabric_program::kernel::KernelProgram;
+use polyfabric_runtime::cpu::Executor;
+use polyfabric_runtime::{Progress, interpreter};
+use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
+use pyo3::prelude::*;
+
+impl Progress for Callback {
+    fn update(&self, stage: &str, done: u64, total: u64) {
+        self.tell(stage, done, total);
+    }
+}
+
+/// Transforms the key, and executes.
+fn run_cpu<T: Torus>(
+    kernel: &KernelProgram,
+    server: &ServerKey<T>,
+    inputs: &Batches<T>,
+    threads: usize,
+    callback: &Callback,
+) -> Result<Batches<T>, Failure> {
+    let executor = Executor::new(server, threads).map_err(Failure::of(Kind::Run))?;
+    executor.run(kernel, inputs, callback).map_err(Failure::of(Kind::Run))
+}
+
+#[pymethods]
+impl PyKernelProgram {
+    /// Executes the program on this computer's processors, look-ups in batches.
+    #[pyo3(signature = (server, inputs, threads, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        server: &PyServerKey,
+        inputs: &PyCiphertexts,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyCiphertexts> {
+        let (kernel, server, inputs, callback) = (&*self.0, server.key(), &inputs.0, Callback::new(progress));
+        detached(py, || {
+            Ok(PyCiphertexts(match (server, inputs) {
+                (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
+                    AnyBatches::Torus32(run_cpu(kernel, server, inputs, threads, &callback)?)
+                }
+                (AnyServerKey::Torus64(server), AnyBatches::Torus64(inputs)) => {
+                    AnyBatches::Torus64(run_cpu(kernel, server, inputs, threads, &callback)?)
+                }
+                _ => return Err(torus_mismatch()),
+            }))
+        })
+    }
+
+    /// Executes the program operation by operation, primitive by primitive.
+    #[pyo3(signature = (server, inputs, progress = None))]
+    fn interpret(
+        &self,
+        py: Python<'_>,
+        server: &PyServerKey,
+        inputs: &PyCiphertexts,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyCiphertexts> {
+        let (kernel, server, inputs, callback) = (&*self.0, server.key(), &inputs.0, Callback::new(progress));
+        detached(py, || {
+            let outputs = match (server, inputs) {
+                (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
+                    interpreter::run(kernel, server, inputs, &callback).map(AnyBatches::Torus32)
+                }
+                (AnyServerKey::Torus64(server), AnyBatches::Torus64(inputs)) => {
+                    interpreter::run(kernel, server, inputs, &callback).map(AnyBatches::Torus64)
+                }
+                _ => return Err(torus_mismatch()),
+            };
+            outputs.map(PyCiphertexts).map_err(Failure::of(Kind::Run))
+        })
+    }
+}

@@ -1,0 +1,141 @@
+"""Encrypted classification of held-out digits, compared with the network in the clear, activation by activation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ... import _native
+from ...errors import InputError, NoiseError
+from ...execution import Keys, Plan, RunResult, plan, run_plan
+from ...machines import Machine
+from ...progress import ProgressHook
+from . import digits
+from .data import split
+from .network import shipped
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image and what became of it."""
+
+    index: int
+    """Among the held-out images."""
+    label: int
+    pixels: list[list[int]]
+    output: int
+    """The class from the decrypted run."""
+    expected: int
+    """The class by the network in the clear."""
+    scores: list[int]
+    activations: list[int]
+    activations_equal: int
+    scores_equal: bool
+
+    @property
+    def correct(self) -> bool:
+        """Whether the encrypted run equals the clear network, in every activation and score."""
+        return self.activations_equal == len(self.activations) and self.scores_equal
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The images, the run, and where the scores were added."""
+
+    images: list[Image]
+    run: RunResult
+    encrypted_scores: bool
+    why_not: str | None = field(default=None)
+    """Why the scores were added by the client, if they were."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether the encrypted run equals the clear network on every image."""
+        return all(image.correct for image in self.images)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        data = self.run.to_dict()
+        data.update(
+            correct=self.correct,
+            output=[image.output for image in self.images],
+            expected=[image.expected for image in self.images],
+            labels=[image.label for image in self.images],
+            right=sum(image.output == image.label for image in self.images),
+            encrypted_scores=self.encrypted_scores,
+            scores_added_by="the server, under encryption" if self.encrypted_scores else "the client",
+            reason=self.why_not,
+            images=[
+                {
+                    "index": image.index,
+                    "label": image.label,
+                    "output": image.output,
+                    "expected": image.expected,
+                    "scores": image.scores,
+                    "activations_equal": image.activations_equal,
+                    "activations": len(image.activations),
+                }
+                for image in self.images
+            ],
+        )
+        return data
+
+
+def prepare(
+    images: int, machine: Machine | None, parameters: str | _native.Parameters | None, target: float | None
+) -> tuple[Plan, str | None]:
+    """The plan, and why it leaves the scores to the client, if it does: the noise of adding them under encryption."""
+    try:
+        return plan(digits(images=images), parameters, machine=machine, target=target), None
+    except NoiseError as error:
+        hidden = digits(images=images, encrypted_scores=False)
+        return plan(hidden, parameters, machine=machine, target=target), str(error)
+
+
+def classify(
+    indices: Sequence[int],
+    *,
+    on: str = "cpu",
+    machine: Machine | None = None,
+    parameters: str | _native.Parameters | None = None,
+    keys: Keys | None = None,
+    threads: int | None = None,
+    target: float | None = None,
+    progress: ProgressHook | None = None,
+) -> Classification:
+    """Encrypts, executes and decrypts the held-out images `indices`, as one batch."""
+    network, (_, held_out) = shipped(), split()
+    for index in indices:
+        if not 0 <= index < len(held_out):
+            raise InputError(f"there is no held-out image {index}; they are numbered 0 to {len(held_out) - 1}")
+    if len(indices) == 0:
+        raise InputError("no image to classify; give at least one index")
+    planned, why_not = prepare(len(indices), machine, keys.parameters if keys else parameters, target)
+    chosen = np.asarray(indices)
+    signs = network.encode(held_out.images[chosen])
+    run = run_plan(
+        planned, {"pixels": signs.reshape(-1)}, on=on, machine=machine, keys=keys, threads=threads, progress=progress
+    )
+    activations = np.asarray(run.outputs["hidden"]).reshape(len(indices), network.hidden)
+    clear = network.activations(signs)
+    clear_scores = network.scores(clear)
+    encrypted = "scores" in run.outputs
+    scores = np.asarray(run.outputs["scores"]).reshape(len(indices), 10) if encrypted else network.scores(activations)
+    images = [
+        Image(
+            index=int(index),
+            label=int(held_out.labels[index]),
+            pixels=held_out.images[index].tolist(),
+            output=int(scores[i].argmax()),
+            expected=int(clear_scores[i].argmax()),
+            scores=scores[i].tolist(),
+            activations=activations[i].tolist(),
+            activations_equal=int((activations[i] == clear[i]).sum()),
+            scores_equal=bool((scores[i] == clear_scores[i]).all()),
+        )
+        for i, index in enumerate(chosen)
+    ]
+    return Classification(images, run, encrypted, why_not)

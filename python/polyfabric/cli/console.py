@@ -1,0 +1,73 @@
+"""What every command prints with."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ..execution import SecurityWarning
+
+
+def out() -> Console:
+    """The output stream; without a terminal, wide enough that tables are not folded."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=120)
+
+
+def error_line(message: str) -> None:
+    """An error, on the error stream."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {_plain(message)}")
+
+
+def warning_line(message: str) -> None:
+    """A warning, on the error stream."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]warning:[/] {_plain(message)}")
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def print_json(data: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Data on the output stream, and nothing else."""
+    sys.stdout.write(json.dumps(data, indent=2, default=_number) + "\n")
+
+
+def _number(value: object) -> object:
+    """Numbers of numpy as those of Python."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not data")
+
+
+@contextmanager
+def security_warnings() -> Iterator[None]:
+    """Warnings about weak parameter sets become lines on the error stream, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SecurityWarning)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(w.message) for w in caught):
+                warning_line(message)
+
+
+def grid(*columns: str, title: str | None = None, left: int = 1) -> Table:
+    """A table whose first `left` columns are text and whose others are numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, column in enumerate(columns):
+        table.add_column(
+            column,
+            justify="left" if index < left else "right",
+            header_style="bold",
+            overflow="fold",
+            no_wrap=index == 0,
+        )
+    return table

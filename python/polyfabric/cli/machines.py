@@ -1,0 +1,76 @@
+"""`polyfabric machines`: what is known of every machine, with the source of every figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..machines import load, names
+from .console import grid, out, print_json
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def machines(name: str | None, *, as_json: bool) -> None:
+    """List the machines; or show NAME (or a file.toml of yours): every figure, its source, the open readings."""
+    if name is None:
+        found = [load(known).to_dict() for known in names()]
+        if as_json:
+            print_json(found)
+            return
+        table = grid("machine", "title", "clock", "area", "power", left=2)
+        for d in found:
+            table.add_row(d["name"], d["title"], _figure(d["clock"]), *_totals(d))
+        out().print(table)
+        return
+    data = load(name).to_dict()
+    if as_json:
+        print_json(data)
+    else:
+        _show(data)
+
+
+def _figure(figure: dict[str, Any]) -> str:
+    value, unit = figure["value"], figure["unit"]
+    return str(value) if unit in ("1", "flag") else f"{value} {unit}"
+
+
+def _totals(data: dict[str, Any]) -> tuple[str, str]:
+    sums = []
+    for key, unit in (("area", "mm²"), ("power", "W")):
+        values = [
+            c[key]["value"] * (c["count"]["value"] if c.get("count") else 1)
+            for c in data["components"].values()
+            if c.get(key) and isinstance(c[key]["value"], int | float)
+        ]
+        sums.append(f"{sum(values):.4g} {unit}" if values else "unknown")
+    return sums[0], sums[1]
+
+
+def _show(data: dict[str, Any]) -> None:
+    console = out()
+    console.print(f"[bold]{data['name']}[/]  {data['title']}")
+    table = grid("figure", "value", "kind", "source", left=4)
+    for key, figure in _flat(data):
+        table.add_row(key, _figure(figure), "input" if figure.get("input") else "", figure["source"])
+    console.print(table)
+    for fact, reading in data.get("readings", {}).items():
+        console.print(f"\n[bold]{fact}[/]: {reading['question']}")
+        for option, content in reading["options"].items():
+            mark = " (default)" if option == reading["default"] else ""
+            console.print(f"  {option}{mark}: {content['meaning']} \\[{content['source']}]")
+
+
+def _flat(data: dict[str, Any], prefix: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Every figure with its dotted key."""
+    found = []
+    for key, value in data.items():
+        if not isinstance(value, dict) or (not prefix and key == "readings"):
+            continue
+        if "value" in value and "unit" in value:
+            found.append((prefix + key, value))
+        else:
+            found += _flat(value, f"{prefix}{key}.")
+    return found

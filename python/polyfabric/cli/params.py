@@ -1,0 +1,97 @@
+"""`polyfabric params`: the table of parameter sets."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from ..parameters import ParameterSet, all_sets, named
+from ..reports.units import bytes_text, probability
+from .console import grid, out, print_json, warning_line
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
+def params(name: str | None, *, as_json: bool, toys: bool) -> None:
+    """List the parameter sets with security, message space and failure probability; or one set in detail."""
+    if name is not None:
+        chosen = named(name)
+        if as_json:
+            print_json(chosen.to_dict())
+        else:
+            _detail(chosen)
+        return
+    sets = [s for s in all_sets() if toys or s.family != "toy"]
+    if as_json:
+        print_json([s.to_dict() for s in sets])
+        return
+    out().print(_table(sets))
+    out().print(
+        "\nmessage bits: the widest padded message that fails at most once in 2^40, as a fresh look-up (direct), "
+        "and after a key switch (chained).\nSets under 128 bits run only when named."
+    )
+
+
+def _table(sets: list[ParameterSet]) -> Table:
+    table = grid(
+        "set", "torus", "n", "k", "N", "β^l", "β_k^l_k", "security", "direct", "fails", "chained", "fails ", "keys"
+    )
+    for s in sets:
+        d = s.to_dict()
+        switch = d["key_switch_gadget"]
+        direct, chained = d["direct"], d["chained"]
+        table.add_row(
+            s.name,
+            str(d["torus_bits"]),
+            str(d["lwe_dimension"]),
+            str(d["glwe_dimension"]),
+            str(d["ring_degree"]),
+            f"2^{d['bootstrap_gadget']['log2_base']}·{d['bootstrap_gadget']['levels']}",
+            "-" if switch is None else f"2^{switch['log2_base']}·{switch['levels']}",
+            f"{d['security_bits']:.0f}",
+            _bits(direct["message_bits"]),
+            probability(direct["log2_failure"]),
+            "-" if chained is None else _bits(chained["message_bits"]),
+            "-" if chained is None else probability(chained["log2_failure"]),
+            bytes_text(d["key_bytes"]),
+        )
+    return table
+
+
+def _bits(bits: int) -> str:
+    return "none" if bits == 0 else f"{bits} bit{'s' if bits > 1 else ''}"
+
+
+def _detail(chosen: ParameterSet) -> None:
+    console = out()
+    data = chosen.to_dict()
+    console.print(f"[bold]{chosen.name}[/]  {data['note']}")
+    table = grid("figure", "value", "source", left=3)
+    for key, value in data["figures"].items():
+        shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)
+        table.add_row(key, shown, data["sources"].get(key, "-"))
+    console.print(table)
+    console.print(f"security {data['security_bits']:.1f} bits", end="")
+    claimed = data["claimed_security_bits"]
+    console.print(f"; its source states {claimed}" if claimed is not None else "")
+    for way, carried in (("direct", data["direct"]), ("chained", data["chained"])):
+        if carried is None:
+            console.print(f"{way}: the set has no key switch")
+        else:
+            verdict = _bits(carried["message_bits"])
+            console.print(
+                f"{way}: {verdict}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
+                + (f", {verdict} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
+            )
+    console.print(
+        f"keys {bytes_text(data['key_bytes'])}: bootstrapping {bytes_text(data['bootstrap_key_bytes'])}, "
+        + (
+            f"key switch {bytes_text(data['key_switch_key_bytes'])}"
+            if data["key_switch_key_bytes"] is not None
+            else "no key switch"
+        )
+    )
+    if data["warning"] is not None:
+        warning_line(data["warning"])

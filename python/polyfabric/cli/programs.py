@@ -1,0 +1,120 @@
+"""Programs by name: the built-in ones, and functions in the user's files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+from .. import _native
+from ..errors import InputError, ProgramError
+from ..execution import Plan, built_in, plan
+from ..language.program import Program
+from ..machines import Machine
+from ..names import suggestion
+
+DEFAULT_SET = "polyfabric-3-p128-t32"
+"""What a built-in program runs with when no set is named: 128 bits, and a torus that every machine takes."""
+
+
+def known() -> list[str]:
+    """Names of the programs that need no file."""
+    return ["digits", "adder", *_native.built_in_names()]
+
+
+def load(name: str) -> Program:
+    """The program that `FILE.py:FUNCTION` or `FILE.pf` names."""
+    path, _, function = name.partition(":")
+    file = Path(path)
+    if file.suffix == ".pf" and not function:
+        return Program.parse(_read(file))
+    if file.suffix != ".py" or not function:
+        raise InputError(
+            f"there is no program {name!r}; {suggestion(name, known())}; your own is FILE.py:FUNCTION, or FILE.pf with a program's text"
+        )
+    _read(file)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file}: not a Python file; give FILE.py:FUNCTION")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise ProgramError(f"{file}:{error.lineno}: {error.msg}; correct the file") from error
+    finally:
+        sys.path.pop(0)
+    found = getattr(module, function, None)
+    if not isinstance(found, Program):
+        programs = [key for key, value in vars(module).items() if isinstance(value, Program)]
+        raise InputError(
+            f"{file} has no program {function!r}; "
+            + (suggestion(function, programs) if programs else "decorate a function with @pf.program(..)")
+        )
+    return found
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot read ({error.strerror}); check the path") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not a text file ({error.reason} at byte {error.start}); check the path") from error
+
+
+def planned(
+    name: str, parameters: str | None, batch: int | None, machine: Machine | None, target: float | None
+) -> Plan:
+    """The plan of any program but the digits."""
+    if name in _native.built_in_names():
+        return built_in(name, parameters or DEFAULT_SET, batch or 1, machine=machine)
+    if name == "adder":
+        from ..apps.adder import adder
+
+        return plan(adder(8, batch or 1), parameters, machine=machine, target=target)
+    program = load(name)
+    if batch is not None:
+        raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
+    return plan(program, parameters, machine=machine, target=target)
+
+
+def inputs(program: Program, given: tuple[str, ...]) -> dict[str, int | list[int]]:
+    """Inputs from `NAME=VALUE[,VALUE..]` and from JSON files."""
+    values: dict[str, int | list[int]] = {}
+    for item in given:
+        name, equals, text = item.partition("=")
+        if equals:
+            values[name] = _integers(name, text)
+            continue
+        content = _read(Path(item))
+        try:
+            data = json.loads(content)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{item}:{error.lineno}: {error.msg}; give a JSON object of inputs") from error
+        if not isinstance(data, dict):
+            raise InputError(f"{item}: a JSON object is needed, with one entry for each of {', '.join(program.inputs)}")
+        values.update(data)
+    return values
+
+
+def _integers(name: str, text: str) -> int | list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"input {name!r}: {text!r} is not integers separated by commas; correct it") from error
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def drawn(program: Program) -> dict[str, int | list[int]]:
+    """Random inputs, for programs that are run to see them run."""
+    import numpy as np
+
+    generator = np.random.default_rng()
+    values: dict[str, int | list[int]] = {}
+    for name, kind in program.inputs.items():
+        lo, hi, stride = kind.element.bounds
+        drawn = (lo + stride * generator.integers(0, (hi - lo) // stride + 1, size=kind.length)).tolist()
+        values[name] = drawn[0] if kind.scalar else drawn
+    return values

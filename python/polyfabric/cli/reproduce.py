@@ -1,0 +1,38 @@
+"""`polyfabric reproduce`: the published figures of a paper beside the model's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..names import pick
+from ..progress import bars
+from ..reproduction import papers, reproduction
+from .console import out, print_json
+
+
+@click.command()
+@click.argument("paper")
+@click.option(
+    "--report",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write report.html with plots, and report.json.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def reproduce(paper: str, *, folder: Path | None, as_json: bool) -> None:
+    """Compare every published figure of PAPER with the model: published, model, deviation.
+
+    A figure is predicted (from a schedule), an input (taken from the paper), or calibrated (chosen after the result).
+    """
+    pick("paper", paper, papers())
+    with bars() as progress:
+        report = reproduction(paper, progress)
+    if folder is not None:
+        report.save(folder)
+    if as_json:
+        print_json(report["rows"])
+    else:
+        report.print(out())

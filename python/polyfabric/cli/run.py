@@ -1,0 +1,290 @@
+"""`polyfabric run`: encrypt, execute, decrypt, compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from .. import stages
+from ..apps.digits.classify import Classification, Image, classify
+from ..apps.digits.data import ascii_art, split
+from ..errors import InputError
+from ..execution import Keys, Plan, RunResult, matching, place, run_plan
+from ..machines import Machine
+from ..progress import ProgressHook, bars
+from ..reports import Report
+from ..reports.units import bytes_text, probability, scaled
+from . import programs
+from .console import grid, out, print_json, security_warnings, warning_line
+
+
+@click.command()
+@click.argument("program")
+@click.option(
+    "--on", default="cpu", show_default=True, metavar="PLACE", help="cpu, interpreter, or a machine: morphling."
+)
+@click.option("--params", "parameters", metavar="SET", help="Parameter set; without it, one is chosen.")
+@click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
+@click.option("--image", type=click.IntRange(0), metavar="INDEX", help="digits: this held-out image.")
+@click.option("--images", type=click.IntRange(1), metavar="COUNT", help="digits: the first COUNT held-out images.")
+@click.option(
+    "--input", "given", multiple=True, metavar="NAME=VALUES", help="Input of your program, or a JSON file with all."
+)
+@click.option(
+    "--keys",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Use the keys in DIR; make and keep them there if there are none.",
+)
+@click.option(
+    "--step",
+    type=click.Choice(stages.STEPS),
+    help="Only this part, through files in --keys DIR: what the client sends, what the server does, what the client reads.",
+)
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Processors to use; all without it.")
+@click.option(
+    "--max-failure",
+    "target",
+    type=float,
+    metavar="LOG2",
+    help="Largest failure probability, as a power of 2: -128, or -40 for a named set.",
+)
+@click.option(
+    "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
+)
+@click.option(
+    "--report",
+    "folder_out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the machine's report and timeline there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def run(
+    program: str,
+    *,
+    on: str,
+    parameters: str | None,
+    batch: int | None,
+    image: int | None,
+    images: int | None,
+    given: tuple[str, ...],
+    folder: Path | None,
+    step: str | None,
+    threads: int | None,
+    target: float | None,
+    readings: tuple[str, ...],
+    folder_out: Path | None,
+    as_json: bool,
+) -> int:
+    """Run PROGRAM on encrypted data and compare with the clear result.
+
+    PROGRAM is digits, adder, pbs, pbs+ks, keyswitch, or your own: FILE.py:FUNCTION.
+    """
+    machine = place(on, readings)
+    if program != "digits" and (image is not None or images is not None):
+        raise InputError(f"--image and --images choose digits, but the program is {program}; leave them out")
+    with security_warnings(), bars() as progress:
+        if step is not None:
+            return _step(
+                step, program, machine, parameters, batch, given, folder, threads, target, on, progress, as_json
+            )
+        keys, made = _keys(folder, progress)
+        if program == "digits":
+            done = _digits(image, images, on, machine, parameters, keys, threads, target, progress)
+            correct, report, data = done.correct, done.run.report, done
+            result = done.run
+        else:
+            if keys is not None:
+                parameters = matching(keys, parameters).name
+            planned = programs.planned(program, parameters, batch, machine, target)
+            values = programs.inputs(planned.program, given)
+            if not values and program in programs.known():
+                values = programs.drawn(planned.program)
+            result = run_plan(planned, values, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
+            correct, report, data = result.correct, result.report, result
+    if folder is not None and made:
+        result.keys.save(folder)
+    if report is not None and folder_out is not None:
+        report.save(folder_out)
+    elif folder_out is not None:
+        warning_line("--report writes a machine's report; this run was not on a machine")
+    if as_json:
+        print_json(data.to_dict())
+    elif isinstance(data, Classification):
+        _show_digits(out(), data)
+    else:
+        _show(out(), result)
+    return 0 if correct else 1
+
+
+def _keys(folder: Path | None, progress: ProgressHook) -> tuple[Keys | None, bool]:
+    """The keys in `folder`, or none if it has none yet; and whether new ones are to be kept there."""
+    if folder is None:
+        return None, False
+    if any((folder / name).exists() for name in ("client.key", "server.key")):
+        return Keys.load(folder, progress), False
+    return None, True
+
+
+def _step(
+    step: str,
+    program: str,
+    machine: Machine | None,
+    parameters: str | None,
+    batch: int | None,
+    given: tuple[str, ...],
+    folder: Path | None,
+    threads: int | None,
+    target: float | None,
+    on: str,
+    progress: ProgressHook,
+    as_json: bool,
+) -> int:
+    if folder is None:
+        raise InputError("--step works through files; name their folder with --keys DIR")
+    if program == "digits":
+        raise InputError("--step runs your own program or a built-in one; digits runs whole")
+
+    def plan_for(name: str | None) -> Plan:
+        return programs.planned(program, parameters or name, batch, machine, target)
+
+    if step == "encrypt":
+        data = stages.encrypt(plan_for, folder, lambda p: programs.inputs(p, given) or programs.drawn(p), progress)
+    elif step == "execute":
+        data = stages.execute(plan_for, folder, on=on, machine=machine, threads=threads, progress=progress)
+    else:
+        data = stages.decrypt(plan_for, folder)
+    if as_json:
+        print_json(data)
+    else:
+        for key, value in data.items():
+            out().print(f"{key:<12} {value}")
+    return 0 if data.get("correct", True) else 1
+
+
+def _digits(
+    image: int | None,
+    images: int | None,
+    on: str,
+    machine: Machine | None,
+    parameters: str | None,
+    keys: Keys | None,
+    threads: int | None,
+    target: float | None,
+    progress: ProgressHook,
+) -> Classification:
+    if image is not None and images is not None:
+        raise InputError("--image names one image, --images a number of them; give one of the two")
+    indices = list(range(images)) if images is not None else [image or 0]
+    if keys is not None:
+        matching(keys, parameters)
+    return classify(
+        indices,
+        on=on,
+        machine=machine,
+        parameters=parameters,
+        keys=keys,
+        threads=threads,
+        target=target,
+        progress=progress,
+    )
+
+
+def _show_digits(console: Console, done: Classification) -> None:
+    if len(done.images) <= 4:
+        for image in done.images:
+            _show_image(console, image)
+    else:
+        _show_many(console, done.images)
+    equal = sum(image.activations_equal for image in done.images)
+    total = sum(len(image.activations) for image in done.images)
+    console.print(f"activations  {equal} of {total} equal those of the clear network")
+    if done.encrypted_scores:
+        same = sum(image.scores_equal for image in done.images)
+        console.print(f"scores       added under encryption; those of {same} of {len(done.images)} images equal")
+    else:
+        console.print("scores       added by the client, from the decrypted activations: the noise check says why")
+        console.print(f"             {done.why_not}")
+    held_out = split()[1]
+    right = sum(image.output == image.label for image in done.images)
+    console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")
+    _show_common(console, done.run)
+    if not done.correct:
+        console.print("[bold red]wrong: the encrypted run differs from the clear network[/]")
+
+
+def _show_image(console: Console, image: Image) -> None:
+    import numpy as np
+
+    top = sorted(enumerate(image.scores), key=lambda item: -item[1])[:3]
+    facts = [
+        f"held-out image {image.index}",
+        "",
+        f"decrypted class   [bold]{image.output}[/]",
+        f"clear network     {image.expected}",
+        f"true label        {image.label}",
+        "",
+        "scores            " + ", ".join(f"{digit}: {score:+d}" for digit, score in top) + ", ..",
+    ]
+    art = ascii_art(np.asarray(image.pixels))
+    console.print()
+    for row in range(8):
+        console.print(f"    {art[row]}    {facts[row] if row < len(facts) else ''}")
+    console.print()
+
+
+def _show_many(console: Console, images: list[Image]) -> None:
+    console.print()
+    for start in range(0, len(images), 16):
+        row = images[start : start + 16]
+        console.print("image    " + " ".join(f"{image.index:>3}" for image in row))
+        console.print("class    " + " ".join(f"{image.output:>3}" for image in row))
+        console.print(
+            "label    "
+            + " ".join(
+                f"{image.label:>3}" if image.output == image.label else f"[red]{image.label:>3}[/]" for image in row
+            )
+        )
+        console.print()
+
+
+def _show(console: Console, result: RunResult) -> None:
+    console.print(f"[bold]{result.program}[/] on {result.on}")
+    table = grid("output", "decrypted", "expected", left=3)
+    for name, values in result.outputs.items():
+        table.add_row(name, _short(values), _short(result.expected[name]))
+    console.print(table)
+    verdict = (
+        "[green]equal to the clear program[/]" if result.correct else "[bold red]differs from the clear program[/]"
+    )
+    console.print(f"result       {verdict}")
+    _show_common(console, result)
+
+
+def _short(values: Any) -> str:  # noqa: ANN401 - an integer or a list
+    if not isinstance(values, list) or len(values) <= 24:
+        return str(values)
+    return f"[{', '.join(map(str, values[:24]))}, .. {len(values)} in all]".replace("[", "\\[")
+
+
+def _show_common(console: Console, result: RunResult) -> None:
+    failure = result.noise["log2_failure"]
+    console.print(
+        f"parameters   {result.parameters}; {result.lookups} look-ups; failure probability {probability(failure)}"
+    )
+    sizes = result.sizes
+    console.print(
+        f"sizes        server key {bytes_text(sizes['server_key'])} ({bytes_text(sizes['server_key_compressed'])} to send), "
+        f"inputs {bytes_text(sizes['inputs'])}, outputs {bytes_text(sizes['outputs'])}"
+    )
+    times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in result.seconds.items())
+    console.print(f"this run     {times}")
+    report: Report | None = result.report
+    if report is not None:
+        console.print()
+        report.print(console)

@@ -1,0 +1,391 @@
+"""Plans, keys, and execution: what happens between a program and its decrypted answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import log2
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native, machines
+from .errors import InputError, NoiseError, ParameterError, ProgramError
+from .language.program import Clear, Outputs, Program
+from .names import pick
+from .progress import ProgressHook
+from .reports import Report
+
+if TYPE_CHECKING:
+    from .machines import Machine
+
+DEFAULT_TARGET = -128.0
+"""log2 of the failure probability that a program may have when the set is chosen for it."""
+
+NAMED_TARGET = -40.0
+"""The same when the user names the set: a published set rarely reaches 2^-128."""
+
+HERE = ("cpu", "interpreter")
+"""Places to run that are this computer."""
+
+_ORDERS = ("none", "before", "after")
+
+
+class SecurityWarning(UserWarning):
+    """A parameter set under 128 bits was named and is used."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program, the parameter set that carries it, and its kernel program."""
+
+    program: Program
+    parameters: _native.Parameters
+    key_switch: str
+    kernel: _native.KernelProgram
+    noise: dict[str, Any]
+
+
+def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
+    """The set called `name`; under 128 bits of security with a warning."""
+    parameters = _native.Parameters.named(name)
+    if warn and parameters.security_warning is not None:
+        warnings.warn(parameters.security_warning, SecurityWarning, stacklevel=2)
+    return parameters
+
+
+def plan(
+    program: Program,
+    parameters: str | _native.Parameters | None = None,
+    *,
+    machine: Machine | None = None,
+    target: float | None = None,
+) -> Plan:
+    """Chooses or checks the parameter set, checks the noise, and lowers.
+
+    Without `parameters`: the cheapest default set with which the program fails with a probability of 2^`target` at
+    most, on the machine's torus. With it: that set, refused if the program fails more often than that.
+    """
+    if parameters is None:
+        chosen, order, noise = _choose(program, machine, DEFAULT_TARGET if target is None else target)
+    else:
+        chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
+        transform = "f64" if machine is None else machine.transform(chosen)
+        order, noise = _order(program, chosen, NAMED_TARGET if target is None else target, transform)
+    kernel = program.native.lower(chosen, order)
+    return Plan(program, chosen, order, kernel, json.loads(noise.to_json()))
+
+
+def _choose(
+    program: Program, machine: Machine | None, target: float
+) -> tuple[_native.Parameters, str, _native.NoiseReport]:
+    if machine is None:
+        return program.native.choose_parameters(target, None, "f64")
+    # A machine's transform errs differently with every set, so its sets are tried one by one, the cheapest first.
+    refusal: NoiseError | None = None
+    for name in machine.default_sets():
+        parameters = _native.Parameters.named(name)
+        try:
+            order, noise = _order(program, parameters, target, machine.transform(parameters))
+        except NoiseError as error:
+            refusal = refusal or error
+        except ProgramError:
+            continue
+        else:
+            return parameters, order, noise
+    raise refusal or NoiseError(
+        f"{program.name}: no default parameter set suits {machine.name}; name one with parameters"
+    )
+
+
+def _order(
+    program: Program, parameters: _native.Parameters, target: float, transform: str | float
+) -> tuple[str, _native.NoiseReport]:
+    """The first place of the key switch with which the program lowers and stays in its budget; else the first reason."""
+    reason: Exception | None = None
+    for order in _ORDERS:
+        try:
+            program.native.lower(parameters, order)
+            noise = program.native.noise(parameters, order, transform)
+            noise.check(target)
+        except (ProgramError, NoiseError) as error:
+            # A noise budget says more than the need of a key switch, which only rules out the first order.
+            if reason is None or (isinstance(reason, ProgramError) and isinstance(error, NoiseError)):
+                reason = error
+        else:
+            return order, noise
+    raise reason if reason is not None else AssertionError("there is at least one order")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A client's secret keys and the server's public ones, of one parameter set."""
+
+    client: _native.ClientKey
+    server: _native.ServerKey
+
+    @property
+    def parameters(self) -> _native.Parameters:
+        """Their parameter set."""
+        return self.client.parameters
+
+    @classmethod
+    def generate(cls, parameters: str | _native.Parameters, progress: ProgressHook | None = None) -> Keys:
+        """Fresh keys, from the operating system's randomness."""
+        chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
+        client = _native.ClientKey.generate(chosen)
+        return cls(client, _native.ServerKey.generate(client, progress))
+
+    def save(self, folder: str | Path) -> None:
+        """Writes `client.key` (secret) and `server.key` (its compressed transport form) to `folder`."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        self.client.save(path / "client.key")
+        self.server.save(path / "server.key")
+
+    @classmethod
+    def load(cls, folder: str | Path, progress: ProgressHook | None = None) -> Keys:
+        """The keys that `save` wrote."""
+        path = Path(folder)
+        keys = cls(_native.ClientKey.load(path / "client.key"), _native.ServerKey.load(path / "server.key", progress))
+        if keys.client.parameters != keys.server.parameters:
+            raise ParameterError(
+                f"{path}: client.key is of {keys.client.parameters.name}, server.key of {keys.server.parameters.name}; "
+                "use the two files of one key generation"
+            )
+        return keys
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The answer, the answer expected, and what the execution took."""
+
+    program: str
+    on: str
+    parameters: str
+    outputs: Outputs
+    expected: Outputs
+    seconds: dict[str, float]
+    noise: dict[str, Any]
+    lookups: int
+    sizes: dict[str, int]
+    """Bytes of the server key, in memory and to send, and of the ciphertexts."""
+    keys: Keys = field(repr=False)
+    report: Report | None = field(default=None, repr=False)
+    """The machine's report, when a machine's schedule was replayed."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether every decrypted value equals the clear program's."""
+        return self.outputs == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        data = {
+            "program": self.program,
+            "on": self.on,
+            "parameters": self.parameters,
+            "correct": self.correct,
+            "output": self.outputs,
+            "expected": self.expected,
+            "seconds": self.seconds,
+            "noise": self.noise,
+            "lookups": self.lookups,
+            "sizes_bytes": self.sizes,
+        }
+        if self.report is not None:
+            data["machine"] = self.report.to_dict()
+        return data
+
+
+def run(
+    program: Program,
+    inputs: Mapping[str, Clear],
+    *,
+    on: str = "cpu",
+    parameters: str | _native.Parameters | None = None,
+    keys: Keys | None = None,
+    threads: int | None = None,
+    target: float | None = None,
+    progress: ProgressHook | None = None,
+) -> RunResult:
+    """See `Program.run`."""
+    program.flatten(inputs)
+    machine = place(on)
+    if keys is not None:
+        parameters = matching(keys, parameters)
+    planned = plan(program, parameters, machine=machine, target=target)
+    return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
+
+
+def place(on: str, readings: tuple[str, ...] = ()) -> Machine | None:
+    """The machine called `on`, by one reading of its paper; nothing for this computer's "cpu" and "interpreter"."""
+    if on in HERE:
+        return None
+    return machines.load(pick("place to run", on, [*HERE, *machines.names()]), readings)
+
+
+def matching(keys: Keys, parameters: str | _native.Parameters | None) -> _native.Parameters:
+    """The parameter set of `keys`, which must be the one that was named, if any."""
+    if parameters is not None:
+        named = named_parameters(parameters, warn=False) if isinstance(parameters, str) else parameters
+        if named != keys.parameters:
+            raise InputError(
+                f"the keys are of parameter set {keys.parameters.name}, not {named.name}; name that set, or make new keys"
+            )
+    return keys.parameters
+
+
+def run_plan(
+    planned: Plan,
+    inputs: Mapping[str, Clear],
+    *,
+    on: str,
+    machine: Machine | None = None,
+    keys: Keys | None = None,
+    threads: int | None = None,
+    progress: ProgressHook | None = None,
+) -> RunResult:
+    """Encrypts, executes, decrypts, and compares with the program in the clear."""
+    program = planned.program
+    flat = program.flatten(inputs)
+    expected = program.shaped(program.native.evaluate(flat))
+    seconds: dict[str, float] = {}
+    clock = _Clock(seconds)
+    if keys is None:
+        keys = Keys.generate(planned.parameters, progress)
+        clock.lap("keys")
+    ciphertexts = keys.client.encrypt(program.native, planned.kernel, flat)
+    clock.lap("encrypt")
+    results, report = execute(
+        planned, keys.server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress
+    )
+    clock.lap("execute")
+    outputs = program.shaped(keys.client.decrypt(program.native, planned.kernel, results))
+    clock.lap("decrypt")
+    return RunResult(
+        program=program.name,
+        on=on,
+        parameters=planned.parameters.name,
+        outputs=outputs,
+        expected=expected,
+        seconds=seconds,
+        noise=planned.noise,
+        lookups=planned.kernel.lookups,
+        sizes={
+            "server_key": keys.server.bytes,
+            "server_key_compressed": keys.server.compressed_bytes,
+            "inputs": ciphertexts.bytes,
+            "outputs": results.bytes,
+        },
+        keys=keys,
+        report=report,
+    )
+
+
+def execute(
+    planned: Plan,
+    server: _native.ServerKey,
+    ciphertexts: _native.Ciphertexts,
+    *,
+    on: str,
+    machine: Machine | None,
+    threads: int | None,
+    progress: ProgressHook | None,
+) -> tuple[_native.Ciphertexts, Report | None]:
+    """What the server does: ciphertexts in, ciphertexts out, and the machine's report if one was replayed."""
+    if machine is not None:
+        return machine.replay(planned, server, ciphertexts, progress=progress)
+    if on == "interpreter":
+        return planned.kernel.interpret(server, ciphertexts, progress), None
+    return planned.kernel.run(server, ciphertexts, threads or cores(), progress), None
+
+
+def built_in(name: str, parameters: str | _native.Parameters, batch: int, *, machine: Machine | None = None) -> Plan:
+    """The plan of a built-in program: `pbs`, `pbs+ks` or `keyswitch` on `batch` ciphertexts."""
+    chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
+    transform = "f64" if machine is None else machine.transform(chosen)
+    native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, transform)
+    noise = {"parameters": chosen.name, "message_bits": message_bits, "log2_failure": log2_failure}
+    return Plan(Program(native), chosen, "none" if name == "pbs" else "after", kernel, noise)
+
+
+class _Clock:
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self._seconds = seconds
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self._seconds[name] = now - self._last
+        self._last = now
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def simulate(
+    program: Program,
+    machine: str,
+    *,
+    parameters: str | None = None,
+    readings: Sequence[str] = (),
+    progress: ProgressHook | None = None,
+) -> Report:
+    """See `Program.simulate`."""
+    chosen = machines.load(machine, readings)
+    return chosen.simulate(plan(program, parameters, machine=chosen), progress)
+
+
+def cost(program: Program, parameters: str | None = None) -> Report:
+    """See `Program.cost`."""
+    planned = plan(program, parameters)
+    return Report("cost", estimate(planned))
+
+
+def estimate(planned: Plan) -> dict[str, Any]:
+    """What running a plan on this computer takes, before running it."""
+    chosen = planned.parameters
+    sizes = json.loads(planned.kernel.sizes())
+    speed = _multiplications_per_second()
+    server = chosen.bootstrap_key_bytes + (chosen.key_switch_key_bytes or 0)
+    # The bootstrapping key is held in the transform domain too, 8 bytes a coefficient.
+    transformed = chosen.bootstrap_key_bytes * 64 // chosen.torus_bits
+    return {
+        "program": planned.program.name,
+        "parameters": chosen.name,
+        "security_bits": chosen.security_bits,
+        "key_switch": planned.key_switch,
+        "lookups": planned.kernel.lookups,
+        "seconds": _multiplications(planned.kernel) / speed,
+        "seconds_basis": f"estimated: real multiplications at the {speed / 1e9:.2g} billion a second of a small set here",
+        "memory_bytes": server + transformed + sizes["inputs"] + sizes["outputs"],
+        "server_key_bytes": server,
+        "server_key_compressed_bytes": chosen.compressed_key_bytes,
+        "client_key_bytes": sizes["client_key"],
+        "input_bytes": sizes["inputs"],
+        "output_bytes": sizes["outputs"],
+        "noise": planned.noise,
+    }
+
+
+def _multiplications(kernel: _native.KernelProgram) -> float:
+    """Real multiplications of all products: 4 for each complex one of transforms and products in the transform domain."""
+    counts = kernel.counts()
+    half = json.loads(kernel.parameters.to_json())["ring_degree"] / 2
+    transforms = counts["forward_transforms"] + counts["inverse_transforms"]
+    return 4 * half * (transforms * log2(half) / 2 + counts["multiplies"])
+
+
+@cache
+def _multiplications_per_second() -> float:
+    """Speed of this computer on a small set, measured once in a fraction of a second."""
+    planned = built_in("pbs", _native.Parameters.named("toy-512-k2"), 64)
+    result = run_plan(planned, {"x": [0] * 64}, on="cpu")
+    return _multiplications(planned.kernel) / result.seconds["execute"]

@@ -1,0 +1,78 @@
+"""Machines: descriptions with the source of every figure, simulation, and replay on real ciphertexts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from .errors import InputError
+from .names import pick
+from .progress import ProgressHook
+from .reports import Report
+
+if TYPE_CHECKING:
+    from .execution import Plan
+
+
+def names() -> list[str]:
+    """The machines that come with the package."""
+    return _native.machine_names()
+
+
+def load(name: str, readings: Sequence[str] = ()) -> Machine:
+    """The machine of that name, or of that file (`.toml`). `readings` are choices `fact=option` of what its paper leaves open."""
+    choices = []
+    for reading in readings:
+        fact, equals, option = reading.partition("=")
+        if not equals:
+            raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
+        choices.append((fact, option))
+    if name.endswith(".toml") or "/" in name:
+        return Machine(_native.Machine.from_file(Path(name), choices))
+    return Machine(_native.Machine.named(pick("machine", name, names()), choices))
+
+
+class Machine:
+    """A checked machine description and its mapper."""
+
+    def __init__(self, native: _native.Machine) -> None:
+        self.native = native
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.native.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure, with unit and source, and the readings of what the paper leaves open."""
+        return json.loads(self.native.to_json())
+
+    def default_sets(self) -> list[str]:
+        """The default parameter sets that the machine takes, the cheapest first."""
+        return self.native.default_sets()
+
+    def transform(self, parameters: _native.Parameters) -> float:
+        """Variance that the machine's arithmetic adds to a coefficient of one external product, of the torus squared."""
+        return self.native.transform_variance(parameters)
+
+    def simulate(self, planned: Plan, progress: ProgressHook | None = None) -> Report:
+        """The report of the machine's schedule for a plan."""
+        text = self.native.simulate(planned.kernel, progress)
+        return Report("simulation", json.loads(text), self._trace(planned))
+
+    def replay(
+        self,
+        planned: Plan,
+        server: _native.ServerKey,
+        inputs: _native.Ciphertexts,
+        progress: ProgressHook | None = None,
+    ) -> tuple[_native.Ciphertexts, Report]:
+        """Executes the machine's schedule on ciphertexts, with its arithmetic, in its order; and reports on it."""
+        outputs, text = self.native.replay(planned.kernel, server, inputs, progress)
+        return outputs, Report("simulation", json.loads(text), self._trace(planned))
+
+    def _trace(self, planned: Plan) -> Callable[[], str]:
+        return lambda: self.native.trace(planned.kernel)

@@ -1,0 +1,94 @@
+"""A run in three steps through files: the client encrypts, the server executes, the client decrypts.
+
+The folder holds `client.key`, `server.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The server
+needs all but `client.key`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from .errors import FileError
+from .execution import Keys, Plan
+from .execution import execute as execute_plan
+from .language.program import Clear, Program
+from .machines import Machine
+from .progress import ProgressHook
+from .reports import write_text
+
+STEPS = ("encrypt", "execute", "decrypt")
+
+PlanFor = Callable[[str | None], Plan]
+"""The plan for the parameter set of that name, or for one to be chosen."""
+
+
+def encrypt(
+    plan_for: PlanFor, folder: Path, inputs: Callable[[Program], Mapping[str, Clear]], progress: ProgressHook
+) -> dict[str, Any]:
+    """Makes keys if the folder has none, encrypts the inputs, and notes the expected outputs beside the client key."""
+    if (folder / "client.key").exists():
+        keys = Keys.load(folder, progress)
+        planned = plan_for(keys.parameters.name)
+    else:
+        planned = plan_for(None)
+        keys = Keys.generate(planned.parameters, progress)
+    program = planned.program
+    flat = program.flatten(inputs(program))
+    expected = program.native.evaluate(flat)
+    ciphertexts = keys.client.encrypt(program.native, planned.kernel, flat)
+    if not (folder / "client.key").exists():
+        keys.save(folder)
+    for name in program.inputs:
+        ciphertexts.save(planned.parameters, name, folder / f"{name}.in.ct")
+    write_text(folder / "expected.json", json.dumps(expected))
+    return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
+
+
+def execute(
+    plan_for: PlanFor,
+    folder: Path,
+    *,
+    on: str,
+    machine: Machine | None,
+    threads: int | None,
+    progress: ProgressHook,
+) -> dict[str, Any]:
+    """Reads the server key and the inputs, executes, writes the outputs. Never reads the client key."""
+    server = _native.ServerKey.load(folder / "server.key", progress)
+    planned = plan_for(server.parameters.name)
+    files = {name: folder / f"{name}.in.ct" for name in planned.program.inputs}
+    ciphertexts = _native.Ciphertexts.load(planned.parameters, files)
+    results, _ = execute_plan(planned, server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress)
+    for name in planned.program.outputs:
+        results.save(planned.parameters, name, folder / f"{name}.out.ct")
+    return {"step": "execute", "parameters": planned.parameters.name, "on": on, "lookups": planned.kernel.lookups}
+
+
+def decrypt(plan_for: PlanFor, folder: Path) -> dict[str, Any]:
+    """Reads the client key and the outputs, decrypts, and compares with what was expected."""
+    client = _native.ClientKey.load(folder / "client.key")
+    planned = plan_for(client.parameters.name)
+    program = planned.program
+    files = {name: folder / f"{name}.out.ct" for name in program.outputs}
+    values = client.decrypt(program.native, planned.kernel, _native.Ciphertexts.load(planned.parameters, files))
+    expected = _read(folder / "expected.json")
+    return {
+        "step": "decrypt",
+        "correct": values == expected,
+        "output": program.shaped(values),
+        "expected": program.shaped(expected),
+    }
+
+
+def _read(path: Path) -> dict[str, list[int]]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{path}: cannot read ({error.strerror}); run --step encrypt first") from error
+    except ValueError as error:
+        raise FileError(f"{path}: not the file that --step encrypt wrote ({error}); run it again") from error
+    return {str(name): [int(x) for x in values] for name, values in data.items()}
