@@ -10,11 +10,15 @@
 
 use crate::aligned::{AlignedTorus, AlignedVector};
 use crate::decompose::Gadget;
-use crate::fft::{FoldedFft, Isa};
+use crate::fft::{Ahead, FoldedFft, Isa};
 use crate::ring::RingDegree;
 use crate::rotation::rotate_subtract_prepared;
 use crate::torus::Torus;
 use std::marker::PhantomData;
+
+/// Accumulators that one call of [`ExternalProduct::rotate_multiply_add`] takes: the key's numbers are loaded once for
+/// all of them.
+pub const GROUP: usize = 4;
 
 /// External products of one shape.
 #[derive(Debug)]
@@ -33,9 +37,9 @@ pub struct ExternalProduct<T> {
 pub struct Workspace<T> {
     /// Λ_j, prepared.
     lambda: AlignedTorus<T>,
-    /// One spectrum a row.
+    /// One spectrum a row, for each accumulator of a group.
     digits: AlignedVector,
-    /// One spectrum a column.
+    /// One spectrum a column, likewise.
     sums: AlignedVector,
 }
 
@@ -66,8 +70,8 @@ impl<T: Torus> ExternalProduct<T> {
         let degree = self.fft.degree().get();
         Workspace {
             lambda: AlignedTorus::zeros(degree),
-            digits: AlignedVector::zeros(self.rows() * degree),
-            sums: AlignedVector::zeros(self.columns * degree),
+            digits: AlignedVector::zeros(GROUP * self.rows() * degree),
+            sums: AlignedVector::zeros(GROUP * self.columns * degree),
         }
     }
 
@@ -89,27 +93,42 @@ impl<T: Torus> ExternalProduct<T> {
         }
     }
 
-    /// `accumulator` (k + 1 polynomials) += `key` ⊡ (X^`exponent` · accumulator − accumulator); `exponent` mod 2N.
+    /// For each (exponent, accumulator) of up to [`GROUP`]: the accumulator, k + 1 polynomials, gains
+    /// `key` ⊡ (X^exponent · accumulator − accumulator); exponents are mod 2N. `next` is brought nearer in the meantime: the
+    /// key of the next step, or nothing.
     pub fn rotate_multiply_add(
         &self,
         key: &[f64],
-        exponent: usize,
-        accumulator: &mut [T],
+        next: &[f64],
+        group: &mut [(usize, &mut [T])],
         workspace: &mut Workspace<T>,
     ) {
         let degree = self.fft.degree().get();
-        assert_eq!(accumulator.len(), self.columns * degree, "k + 1 polynomials");
-        let Workspace { lambda, digits, sums } = workspace;
-        let levels = self.gadget.levels as usize;
-        for (polynomial, spectra) in accumulator.chunks_exact(degree).zip(digits.chunks_exact_mut(levels * degree)) {
-            rotate_subtract_prepared(polynomial, exponent, self.gadget, lambda);
-            for (level, spectrum) in spectra.chunks_exact_mut(degree).enumerate() {
-                self.fft.forward_field(lambda, self.gadget.field::<T>(level as u32), spectrum);
+        let (rows, columns, levels) = (self.rows(), self.columns, self.gadget.levels as usize);
+        assert!(group.len() <= GROUP, "a group is at most {GROUP} accumulators");
+        let transforms = (rows + columns) * group.len();
+        let share = (next.len() / transforms.max(1)).next_multiple_of(8);
+        let mut shares = next.chunks(share.max(8));
+        let mut ahead = || shares.next().map_or(Ahead::NONE, |share| Ahead::new(share, self.fft.steps()));
+        let digits = &mut workspace.digits[..group.len() * rows * degree];
+        let sums = &mut workspace.sums[..group.len() * columns * degree];
+        let lambda = &mut workspace.lambda;
+        for ((exponent, accumulator), digits) in group.iter().zip(digits.chunks_exact_mut(rows * degree)) {
+            assert_eq!(accumulator.len(), columns * degree, "k + 1 polynomials");
+            for (polynomial, spectra) in accumulator.chunks_exact(degree).zip(digits.chunks_exact_mut(levels * degree))
+            {
+                rotate_subtract_prepared(polynomial, *exponent, self.gadget, lambda, self.fft.isa());
+                for (level, spectrum) in spectra.chunks_exact_mut(degree).enumerate() {
+                    let field = self.gadget.field::<T>(level as u32);
+                    self.fft.forward_field_ahead(lambda, field, spectrum, ahead());
+                }
             }
         }
-        self.fft.row_products(digits, key, sums);
-        for (polynomial, spectrum) in accumulator.chunks_exact_mut(degree).zip(sums.chunks_exact_mut(degree)) {
-            self.fft.inverse_add_scaled(self.bounded, spectrum, polynomial);
+        self.fft.row_products((rows, columns), digits, key, sums);
+        for ((_, accumulator), sums) in group.iter_mut().zip(sums.chunks_exact_mut(columns * degree)) {
+            for (polynomial, spectrum) in accumulator.chunks_exact_mut(degree).zip(sums.chunks_exact_mut(degree)) {
+                self.fft.inverse_add_scaled(self.bounded, spectrum, polynomial, ahead());
+            }
         }
     }
 }
@@ -154,7 +173,7 @@ mod tests {
             for exponent in [0, 1, 333, degree.get() + 8] {
                 let start = torus_vector::<T>((k + 1) * degree.get(), 2);
                 let (mut fused, mut expected) = (start.clone(), start);
-                product.rotate_multiply_add(&key, exponent, &mut fused, &mut workspace);
+                product.rotate_multiply_add(&key, &[], &mut [(exponent, &mut fused[..])], &mut workspace);
                 exact(degree, gadget, &ggsw, exponent, &mut expected);
                 let largest =
                     fused.iter().zip(&expected).map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap();
@@ -164,6 +183,30 @@ mod tests {
                 );
                 let usual = error_deviation(degree, 2f64.powi(gadget.log2_base as i32), product.rows(), T::BITS);
                 assert!(largest as f64 <= 8.0 * usual + 0.5, "{largest} is far over the usual {usual}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_gives_what_each_gives_alone() {
+        for k in 1..=4 {
+            let degree = RingDegree::new(256).unwrap();
+            let gadget = Gadget { log2_base: 8, levels: 2 };
+            let product = ExternalProduct::<u32>::new(degree, gadget, k, None).unwrap();
+            let mut key = AlignedVector::zeros(product.key_len());
+            product.transform_key(&torus_vector(product.key_len(), 1), &mut key);
+            let mut workspace = product.workspace();
+            for count in 1..=GROUP {
+                let mut together: Vec<Vec<u32>> =
+                    (0..count).map(|c| torus_vector((k + 1) * 256, 10 + c as u32)).collect();
+                let mut alone = together.clone();
+                let mut group: Vec<(usize, &mut [u32])> =
+                    together.iter_mut().enumerate().map(|(c, a)| (77 * c + 1, a.as_mut_slice())).collect();
+                product.rotate_multiply_add(&key, &key, &mut group, &mut workspace);
+                for (c, accumulator) in alone.iter_mut().enumerate() {
+                    product.rotate_multiply_add(&key, &[], &mut [(77 * c + 1, accumulator)], &mut workspace);
+                }
+                assert_eq!(together, alone, "k {k}, {count} together");
             }
         }
     }

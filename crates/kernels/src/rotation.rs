@@ -4,6 +4,7 @@
 //! exponent is read modulo 2N.
 
 use crate::decompose::Gadget;
+use crate::fft::Isa;
 use crate::torus::Torus;
 
 /// X^`exponent` · `polynomial`, one coefficient at a time.
@@ -37,8 +38,38 @@ pub fn rotate_subtract<T: Torus>(polynomial: &[T], exponent: usize, difference: 
     );
 }
 
-/// Writes (X^`exponent` − 1) · `polynomial` as words that [`Gadget::preparation`] has prepared for its digits.
-pub fn rotate_subtract_prepared<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
+/// Writes (X^`exponent` − 1) · `polynomial` as words that [`Gadget::preparation`] has prepared for its digits, compiled
+/// for `isa`, which the processor must have.
+pub(crate) fn rotate_subtract_prepared<T: Torus>(
+    polynomial: &[T],
+    exponent: usize,
+    gadget: Gadget,
+    words: &mut [T],
+    isa: Isa,
+) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
+        fn avx512<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
+            prepare(polynomial, exponent, gadget, words);
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
+            prepare(polynomial, exponent, gadget, words);
+        }
+        match isa {
+            // SAFETY: the processor has `isa`, by this function's contract with its one caller, `external_product`.
+            Isa::Avx512 => return unsafe { avx512(polynomial, exponent, gadget, words) },
+            // SAFETY: as above.
+            Isa::Avx2 => return unsafe { avx2(polynomial, exponent, gadget, words) },
+            Isa::Portable => {}
+        }
+    }
+    prepare(polynomial, exponent, gadget, words);
+}
+
+#[inline(always)]
+fn prepare<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
     let (add, flip) = gadget.preparation::<T>();
     combine(
         polynomial,
@@ -65,19 +96,20 @@ fn combine<T: Torus>(
     let (wrapped_out, plain_out) = out.split_at_mut(shift);
     let (wrapped_own, plain_own) = polynomial.split_at(shift);
     let (plain, wrapped) = polynomial.split_at(degree - shift);
-    let zip = |out: &mut [T], from: &[T], own: &[T], negate: bool| {
-        if negate {
-            for ((o, &f), &w) in out.iter_mut().zip(from).zip(own) {
-                *o = negated(f, w);
-            }
-        } else {
-            for ((o, &f), &w) in out.iter_mut().zip(from).zip(own) {
-                *o = kept(f, w);
-            }
-        }
-    };
-    zip(plain_out, plain, plain_own, flip);
-    zip(wrapped_out, wrapped, wrapped_own, !flip);
+    if flip {
+        each(plain_out, plain, plain_own, &negated);
+        each(wrapped_out, wrapped, wrapped_own, &kept);
+    } else {
+        each(plain_out, plain, plain_own, &kept);
+        each(wrapped_out, wrapped, wrapped_own, &negated);
+    }
+}
+
+#[inline(always)]
+fn each<T: Torus>(out: &mut [T], from: &[T], own: &[T], f: &impl Fn(T, T) -> T) {
+    for ((out, &from), &own) in out.iter_mut().zip(from).zip(own) {
+        *out = f(from, own);
+    }
 }
 
 #[cfg(test)]

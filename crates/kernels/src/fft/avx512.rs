@@ -127,6 +127,11 @@ impl Lanes for Avx512 {
         }
     }
     #[inline(always)]
+    unsafe fn prefetch(line: *const u8) {
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
+    }
+    #[inline(always)]
     unsafe fn reduce_32(self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {

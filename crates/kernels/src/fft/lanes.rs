@@ -38,6 +38,8 @@ pub(super) trait Lanes: Copy {
     unsafe fn add_to_32(self, words: *mut u32);
     /// Adds the nearest integers, mod 2^64, to eight words. |self| < 2^114.
     unsafe fn add_to_64(self, words: *mut u64);
+    /// Asks for the cache line at `line`, valid or not, in the second-level cache.
+    unsafe fn prefetch(line: *const u8);
     /// self − 2^32 · ⌊self / 2^32⌉, exact for |self| < 2^83.
     unsafe fn reduce_32(self) -> Self;
 }
@@ -136,6 +138,8 @@ impl Lanes for Portable {
             }));
         }
     }
+    #[inline(always)]
+    unsafe fn prefetch(_line: *const u8) {}
     #[inline(always)]
     unsafe fn reduce_32(self) -> Self {
         Self(self.0.map(|x| x - nearest(x / TWO_32) * TWO_32))

@@ -42,10 +42,11 @@ pub(crate) use plan::twiddle as node_twiddle;
 use crate::decompose::{DigitField, Gadget};
 use crate::ring::RingDegree;
 use crate::torus::Torus;
+pub(crate) use passes::Ahead;
 #[cfg(target_arch = "x86_64")]
 use passes::{Avx2Kernels, Avx512Kernels};
-use passes::{Field, Kernels, PortableKernels, Torus32, Torus64, Words32, Words64};
-use plan::Plan;
+use passes::{Field, Kernels, PortableKernels, Shape, Torus32, Torus64, Words32, Words64};
+use plan::{BLOCK, Plan};
 
 /// An instruction set that the vector kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,16 +97,16 @@ pub struct FoldedFft {
 
 /// Calls a function of the [`Kernels`] of `self.isa`.
 macro_rules! dispatch {
-    ($self:ident, $function:ident $(::<$generic:tt>)? ($($argument:expr),*)) => {
+    ($self:ident, $function:ident $(::<$($generic:tt),+>)? ($($argument:expr),*)) => {
         // SAFETY: a plan is only made for a set that the processor has (`with_isa`); each caller
         // checks the lengths that the arguments' pointers stand for.
         unsafe {
             match $self.isa {
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx512 => Avx512Kernels::$function $(::<$generic>)? ($($argument),*),
+                Isa::Avx512 => Avx512Kernels::$function $(::<$($generic),+>)? ($($argument),*),
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx2 => Avx2Kernels::$function $(::<$generic>)? ($($argument),*),
-                _ => PortableKernels::$function $(::<$generic>)? ($($argument),*),
+                Isa::Avx2 => Avx2Kernels::$function $(::<$($generic),+>)? ($($argument),*),
+                _ => PortableKernels::$function $(::<$($generic),+>)? ($($argument),*),
             }
         }
     };
@@ -140,31 +141,47 @@ impl FoldedFft {
     pub fn forward_digits(&self, digits: &[i32], spectrum: &mut [f64]) {
         self.check([digits.len(), spectrum.len()]);
         let source = Words32(digits.as_ptr().cast(), Field { left: 0, right: 0 });
-        dispatch!(self, forward(&self.plan, source, spectrum))
+        dispatch!(self, forward(&self.plan, source, spectrum, Ahead::NONE))
     }
 
     /// Spectrum of N torus elements, each as its representative in [-q/2, q/2) (for q = 2^64 rounded
     /// to 53 bits).
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut [f64]) {
-        self.forward_words(polynomial, Field { left: 0, right: 0 }, spectrum);
+        self.forward_words(polynomial, Field { left: 0, right: 0 }, spectrum, Ahead::NONE);
     }
 
     /// Spectrum of one digit of N prepared words ([`Gadget::preparation`]).
     pub fn forward_field<T: Torus>(&self, words: &[T], field: DigitField, spectrum: &mut [f64]) {
-        let DigitField { left, right } = field;
-        assert!(left < T::BITS && right < T::BITS, "a digit lies within its word");
-        self.forward_words(words, Field { left, right }, spectrum);
+        self.forward_field_ahead(words, field, spectrum, Ahead::NONE);
     }
 
-    fn forward_words<T: Torus>(&self, words: &[T], field: Field, spectrum: &mut [f64]) {
+    /// [`Self::forward_field`], bringing `ahead` nearer in the meantime.
+    pub(crate) fn forward_field_ahead<T: Torus>(
+        &self,
+        words: &[T],
+        field: DigitField,
+        spectrum: &mut [f64],
+        ahead: Ahead,
+    ) {
+        let DigitField { left, right } = field;
+        assert!(left < T::BITS && right < T::BITS, "a digit lies within its word");
+        self.forward_words(words, Field { left, right }, spectrum, ahead);
+    }
+
+    /// Steps that a transform spreads its [`Ahead`] over.
+    pub(crate) fn steps(&self) -> usize {
+        self.plan.points / BLOCK + ((self.plan.points / 8) >> self.plan.passes.first().map_or(0, |pass| pass.radix))
+    }
+
+    fn forward_words<T: Torus>(&self, words: &[T], field: Field, spectrum: &mut [f64], ahead: Ahead) {
         self.check([words.len(), spectrum.len()]);
         // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
         if T::BITS == 32 {
             let source = Words32(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum))
+            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
         } else {
             let source = Words64(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum))
+            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
         }
     }
 
@@ -175,10 +192,10 @@ impl FoldedFft {
         let scale = 1.0 / self.plan.points as f64;
         if T::BITS == 32 {
             let sink = Torus32::<true>(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, scale, sink))
+            dispatch!(self, inverse(&self.plan, spectrum, scale, sink, Ahead::NONE))
         } else {
             let sink = Torus64(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, scale, sink))
+            dispatch!(self, inverse(&self.plan, spectrum, scale, sink, Ahead::NONE))
         }
     }
 
@@ -202,39 +219,86 @@ impl FoldedFft {
 
     /// [`Self::inverse_add_torus`] of a spectrum that is scaled by 1/M already. If `bounded`, coefficients
     /// stay under 2^62 (32-bit torus), which saves their reduction.
-    pub(crate) fn inverse_add_scaled<T: Torus>(&self, bounded: bool, spectrum: &mut [f64], polynomial: &mut [T]) {
+    pub(crate) fn inverse_add_scaled<T: Torus>(
+        &self,
+        bounded: bool,
+        spectrum: &mut [f64],
+        polynomial: &mut [T],
+        ahead: Ahead,
+    ) {
         self.check([polynomial.len(), spectrum.len()]);
         if T::BITS == 64 {
             let sink = Torus64(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink))
+            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink, ahead))
         } else if bounded {
             let sink = Torus32::<false>(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink))
+            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink, ahead))
         } else {
             let sink = Torus32::<true>(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink))
+            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink, ahead))
         }
     }
 
-    /// One external product in the transform domain: column c of `sums` is Σ_r digits[r] · key[r][c]. `digits` is one spectrum a
-    /// row, `sums` one a column, `key` as [`crate::external_product`] stores it.
-    pub(crate) fn row_products(&self, digits: &[f64], key: &[f64], sums: &mut [f64]) {
-        let numbers = self.degree.get();
-        let (rows, columns) = (digits.len() / numbers, sums.len() / numbers);
+    /// External products in the transform domain with one key, `rows` × `columns` spectra as
+    /// [`crate::external_product`] stores them: for each ciphertext, `rows` spectra of `digits` give `columns` of `sums`.
+    pub(crate) fn row_products(&self, (rows, columns): (usize, usize), digits: &[f64], key: &[f64], sums: &mut [f64]) {
+        let shape = Shape { numbers: self.degree.get(), rows, columns };
+        let count = digits.len() / (rows * shape.numbers);
         assert_eq!(
             [digits.len(), sums.len(), key.len()],
-            [rows * numbers, columns * numbers, rows * columns * numbers],
-            "whole spectra: rows of digits, columns of sums, rows · columns of key"
+            [count * rows * shape.numbers, count * columns * shape.numbers, rows * columns * shape.numbers],
+            "whole spectra: rows of digits and columns of sums for each ciphertext, rows · columns of key"
         );
-        let shape = (rows, columns);
         for first in (0..columns).step_by(4) {
-            let digits = digits.as_ptr();
-            let (key, sums) = (key[16 * first..].as_ptr(), sums[first * numbers..].as_mut_ptr());
-            match columns - first {
-                1 => dispatch!(self, row_products::<1>(numbers, shape, digits, key, sums)),
-                2 => dispatch!(self, row_products::<2>(numbers, shape, digits, key, sums)),
-                3 => dispatch!(self, row_products::<3>(numbers, shape, digits, key, sums)),
-                _ => dispatch!(self, row_products::<4>(numbers, shape, digits, key, sums)),
+            let wide = columns - first;
+            let key = key[16 * first..].as_ptr();
+            let mut done = 0;
+            while done < count {
+                let digits = digits[done * rows * shape.numbers..].as_ptr();
+                let sums = sums[(done * columns + first) * shape.numbers..].as_mut_ptr();
+                // As many ciphertexts as leave their sums and the key's row in 32 registers.
+                done += match (wide, count - done) {
+                    (1, 4..) => {
+                        dispatch!(self, row_products::<4, 1>(shape, digits, key, sums));
+                        4
+                    }
+                    (1, 2..) => {
+                        dispatch!(self, row_products::<2, 1>(shape, digits, key, sums));
+                        2
+                    }
+                    (1, _) => {
+                        dispatch!(self, row_products::<1, 1>(shape, digits, key, sums));
+                        1
+                    }
+                    (2, 4..) => {
+                        dispatch!(self, row_products::<4, 2>(shape, digits, key, sums));
+                        4
+                    }
+                    (2, 2..) => {
+                        dispatch!(self, row_products::<2, 2>(shape, digits, key, sums));
+                        2
+                    }
+                    (2, _) => {
+                        dispatch!(self, row_products::<1, 2>(shape, digits, key, sums));
+                        1
+                    }
+                    (3, 2..) => {
+                        dispatch!(self, row_products::<2, 3>(shape, digits, key, sums));
+                        2
+                    }
+                    (3, _) => {
+                        dispatch!(self, row_products::<1, 3>(shape, digits, key, sums));
+                        1
+                    }
+                    (_, 2..) => {
+                        dispatch!(self, row_products::<2, 4>(shape, digits, key, sums));
+                        2
+                    }
+                    (_, _) => {
+                        dispatch!(self, row_products::<1, 4>(shape, digits, key, sums));
+                        1
+                    }
+                };
             }
         }
     }

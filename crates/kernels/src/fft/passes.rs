@@ -75,6 +75,33 @@ impl Sink for Torus64 {
     }
 }
 
+/// Memory to bring nearer while a transform computes: `lines` cache lines at each step of its loops.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    next: *const u8,
+    lines: usize,
+}
+
+impl Ahead {
+    /// Nothing.
+    pub const NONE: Self = Self { next: std::ptr::null(), lines: 0 };
+
+    /// `numbers`, spread over `steps` steps.
+    pub fn new(numbers: &[f64], steps: usize) -> Self {
+        Self { next: numbers.as_ptr().cast(), lines: (size_of_val(numbers) / 64).div_ceil(steps.max(1)) }
+    }
+
+    /// SAFETY: `V`'s set is present.
+    #[inline(always)]
+    unsafe fn step<V: Lanes>(&mut self) {
+        for _ in 0..self.lines {
+            // SAFETY: this function's contract.
+            unsafe { V::prefetch(self.next) };
+            self.next = self.next.wrapping_add(64);
+        }
+    }
+}
+
 /// Eight complex numbers.
 #[derive(Clone, Copy)]
 struct Complex<V> {
@@ -250,12 +277,19 @@ const fn entries(radix: u32) -> usize {
 /// The first pass: coefficients c and c + M are the real and imaginary part of point c.
 /// SAFETY: the set is present; `source` holds 2M coefficients, `spectrum` 2M numbers.
 #[inline(always)]
-unsafe fn first<V: Lanes, S: Source, const R: u32>(points: usize, twiddles: *const f64, source: S, spectrum: *mut f64) {
+unsafe fn first<V: Lanes, S: Source, const R: u32>(
+    points: usize,
+    twiddles: *const f64,
+    source: S,
+    spectrum: *mut f64,
+    ahead: &mut Ahead,
+) {
     // SAFETY: this function's contract; points r·stride + i with i < stride are below M.
     unsafe {
         let stride = points >> R;
         let w = broadcast::<V, R>(twiddles);
         for i in (0..stride).step_by(8) {
+            ahead.step::<V>();
             let mut x = [Complex { re: V::splat(0.0), im: V::splat(0.0) }; 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 let at = r * stride + i;
@@ -277,6 +311,7 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
     spectrum: *const f64,
     scale: f64,
     sink: S,
+    ahead: &mut Ahead,
 ) {
     // SAFETY: this function's contract; points r·stride + i with i < stride are below M.
     unsafe {
@@ -284,6 +319,7 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
         let w = broadcast::<V, R>(twiddles);
         let scale = V::splat(scale);
         for i in (0..stride).step_by(8) {
+            ahead.step::<V>();
             let mut x = [Complex { re: V::splat(0.0), im: V::splat(0.0) }; 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 *x = read(spectrum, r * stride + i);
@@ -350,10 +386,11 @@ unsafe fn lanewise<V: Lanes>(below: *const f64) -> [Complex<V>; 4] {
 
 /// The last six levels, 64 points at a time. SAFETY: the set is present; `spectrum` has 2M numbers.
 #[inline(always)]
-unsafe fn blocks<V: Lanes, const DOWN: bool>(plan: &Plan, spectrum: *mut f64) {
+unsafe fn blocks<V: Lanes, const DOWN: bool>(plan: &Plan, spectrum: *mut f64, ahead: &mut Ahead) {
     // SAFETY: this function's contract; the plan has 72 numbers for each block.
     unsafe {
         for (index, twiddles) in plan.blocks.chunks_exact(72).enumerate() {
+            ahead.step::<V>();
             let twiddles = twiddles.as_ptr();
             let base = index * BLOCK;
             let mut x: [Complex<V>; 8] = std::array::from_fn(|r| read(spectrum, base + 8 * r));
@@ -404,25 +441,25 @@ fn small<const DOWN: bool>(plan: &Plan, spectrum: &mut [f64]) {
 /// Forward: 2M coefficients of `source` to `spectrum`. SAFETY: `V`'s set is present; the source holds
 /// 2M coefficients.
 #[inline(always)]
-pub(super) unsafe fn forward<V: Lanes, S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+pub(super) unsafe fn forward<V: Lanes, S: Source>(plan: &Plan, source: S, spectrum: &mut [f64], mut ahead: Ahead) {
     assert_eq!(spectrum.len(), 2 * plan.points);
     // SAFETY: this function's contract; the length was just checked.
     unsafe {
         let to = spectrum.as_mut_ptr();
         let Some((head, rest)) = plan.passes.split_first() else {
-            first::<V, S, 0>(plan.points, std::ptr::null(), source, to);
+            first::<V, S, 0>(plan.points, std::ptr::null(), source, to, &mut ahead);
             if plan.points < BLOCK {
                 small::<true>(plan, spectrum);
             } else {
-                blocks::<V, true>(plan, to);
+                blocks::<V, true>(plan, to, &mut ahead);
             }
             return;
         };
         let twiddles = head.twiddles.as_ptr();
         match head.radix {
-            1 => first::<V, S, 1>(plan.points, twiddles, source, to),
-            2 => first::<V, S, 2>(plan.points, twiddles, source, to),
-            _ => first::<V, S, 3>(plan.points, twiddles, source, to),
+            1 => first::<V, S, 1>(plan.points, twiddles, source, to, &mut ahead),
+            2 => first::<V, S, 2>(plan.points, twiddles, source, to, &mut ahead),
+            _ => first::<V, S, 3>(plan.points, twiddles, source, to, &mut ahead),
         }
         for pass in rest {
             let twiddles = pass.twiddles.as_ptr();
@@ -432,14 +469,20 @@ pub(super) unsafe fn forward<V: Lanes, S: Source>(plan: &Plan, source: S, spectr
                 _ => middle::<V, 3, true>(plan.points, pass.depth, twiddles, to),
             }
         }
-        blocks::<V, true>(plan, to);
+        blocks::<V, true>(plan, to, &mut ahead);
     }
 }
 
 /// Inverse: adds `scale` · (the unscaled inverse of `spectrum`), rounded, to `sink`; `spectrum` is
 /// spent. SAFETY: `V`'s set is present; the sink holds 2M coefficients.
 #[inline(always)]
-pub(super) unsafe fn inverse<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S) {
+pub(super) unsafe fn inverse<V: Lanes, S: Sink>(
+    plan: &Plan,
+    spectrum: &mut [f64],
+    scale: f64,
+    sink: S,
+    mut ahead: Ahead,
+) {
     assert_eq!(spectrum.len(), 2 * plan.points);
     // SAFETY: this function's contract; the length was just checked.
     unsafe {
@@ -448,12 +491,12 @@ pub(super) unsafe fn inverse<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64
             if plan.points < BLOCK {
                 small::<false>(plan, spectrum);
             } else {
-                blocks::<V, false>(plan, from);
+                blocks::<V, false>(plan, from, &mut ahead);
             }
-            last::<V, S, 0>(plan.points, std::ptr::null(), spectrum.as_ptr(), scale, sink);
+            last::<V, S, 0>(plan.points, std::ptr::null(), spectrum.as_ptr(), scale, sink, &mut ahead);
             return;
         };
-        blocks::<V, false>(plan, from);
+        blocks::<V, false>(plan, from, &mut ahead);
         for pass in rest.iter().rev() {
             let twiddles = pass.twiddles.as_ptr();
             match pass.radix {
@@ -464,9 +507,9 @@ pub(super) unsafe fn inverse<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64
         }
         let twiddles = head.twiddles.as_ptr();
         match head.radix {
-            1 => last::<V, S, 1>(plan.points, twiddles, from, scale, sink),
-            2 => last::<V, S, 2>(plan.points, twiddles, from, scale, sink),
-            _ => last::<V, S, 3>(plan.points, twiddles, from, scale, sink),
+            1 => last::<V, S, 1>(plan.points, twiddles, from, scale, sink, &mut ahead),
+            2 => last::<V, S, 2>(plan.points, twiddles, from, scale, sink, &mut ahead),
+            _ => last::<V, S, 3>(plan.points, twiddles, from, scale, sink, &mut ahead),
         }
     }
 }
@@ -492,34 +535,49 @@ pub(super) unsafe fn multiply<V: Lanes, const ADD: bool>(accumulator: &mut [f64]
     }
 }
 
-/// Columns c of `sums` = Σ_r digits[r] · key[r][c], pointwise, for `C` of `columns` columns: digits are whole spectra one
-/// after the other, the key has for each group of eight points [row][column][16]. SAFETY: `V`'s set is present; there
-/// are `rows` spectra of digits, rows · columns of key, C of sums.
+/// The counts of an external product in the transform domain.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// N, the numbers of a spectrum.
+    pub numbers: usize,
+    /// Rows of the key.
+    pub rows: usize,
+    /// Columns of the key.
+    pub columns: usize,
+}
+
+/// For each of `B` ciphertexts and `C` columns c: sums[c] = Σ_r digits[r] · key[r][c], pointwise. A ciphertext's digits are
+/// `rows` whole spectra, its sums `columns`; the key has for each group of eight points [row][column][16].
+/// Each key number is loaded once for all ciphertexts. SAFETY: `V`'s set is present, and the pointers stand for so many numbers.
 #[inline(always)]
-pub(super) unsafe fn row_products<V: Lanes, const C: usize>(
-    numbers: usize,
-    (rows, columns): (usize, usize),
+pub(super) unsafe fn row_products<V: Lanes, const B: usize, const C: usize>(
+    shape: Shape,
     digits: *const f64,
     key: *const f64,
     sums: *mut f64,
 ) {
     // SAFETY: this function's contract.
     unsafe {
+        let Shape { numbers, rows, columns } = shape;
         let mut key = key;
         for at in (0..numbers / 2).step_by(8) {
             let zero = Complex { re: V::splat(0.0), im: V::splat(0.0) };
-            let mut sum = [zero; C];
+            let mut sum = [[zero; C]; B];
             for row in 0..rows {
-                let x: Complex<V> = read(digits.add(row * numbers), at);
-                for (column, sum) in sum.iter_mut().enumerate() {
-                    let y: Complex<V> = read(key.add(16 * column), 0);
-                    sum.re = x.im.neg_mul_add(y.im, x.re.mul_add(y.re, sum.re));
-                    sum.im = x.im.mul_add(y.re, x.re.mul_add(y.im, sum.im));
+                let factors: [Complex<V>; C] = std::array::from_fn(|column| read(key.add(16 * column), 0));
+                for (b, sum) in sum.iter_mut().enumerate() {
+                    let x: Complex<V> = read(digits.add((b * rows + row) * numbers), at);
+                    for (sum, y) in sum.iter_mut().zip(factors) {
+                        sum.re = x.im.neg_mul_add(y.im, x.re.mul_add(y.re, sum.re));
+                        sum.im = x.im.mul_add(y.re, x.re.mul_add(y.im, sum.im));
+                    }
                 }
                 key = key.wrapping_add(16 * columns);
             }
-            for (column, sum) in sum.iter().enumerate() {
-                write(*sum, sums.add(column * numbers), at);
+            for (b, sum) in sum.iter().enumerate() {
+                for (column, sum) in sum.iter().enumerate() {
+                    write(*sum, sums.add((b * columns + column) * numbers), at);
+                }
             }
         }
     }
@@ -528,15 +586,14 @@ pub(super) unsafe fn row_products<V: Lanes, const C: usize>(
 /// What one instruction set runs: the generic functions, compiled for it.
 pub(super) trait Kernels {
     /// [`forward`].
-    unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]);
+    unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64], ahead: Ahead);
     /// [`inverse`].
-    unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S);
+    unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S, ahead: Ahead);
     /// [`multiply`].
     unsafe fn multiply<const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]);
     /// [`row_products`].
-    unsafe fn row_products<const C: usize>(
-        numbers: usize,
-        shape: (usize, usize),
+    unsafe fn row_products<const B: usize, const C: usize>(
+        shape: Shape,
         digits: *const f64,
         key: *const f64,
         sums: *mut f64,
@@ -550,14 +607,14 @@ macro_rules! kernels {
         pub(super) struct $name;
         impl $name {
             $(#[target_feature(enable = $feature)])?
-            unsafe fn forward_with<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+            unsafe fn forward_with<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64], ahead: Ahead) {
                 // SAFETY: the caller has the instruction set and a source of 2M coefficients.
-                unsafe { forward::<$lanes, S>(plan, source, spectrum) }
+                unsafe { forward::<$lanes, S>(plan, source, spectrum, ahead) }
             }
             $(#[target_feature(enable = $feature)])?
-            unsafe fn inverse_with<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S) {
+            unsafe fn inverse_with<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S, ahead: Ahead) {
                 // SAFETY: the caller has the instruction set and a sink of 2M coefficients.
-                unsafe { inverse::<$lanes, S>(plan, spectrum, scale, sink) }
+                unsafe { inverse::<$lanes, S>(plan, spectrum, scale, sink, ahead) }
             }
             $(#[target_feature(enable = $feature)])?
             unsafe fn multiply_with<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
@@ -565,39 +622,37 @@ macro_rules! kernels {
                 unsafe { multiply::<$lanes, ADD>(sum, a, b) }
             }
             $(#[target_feature(enable = $feature)])?
-            unsafe fn row_products_with<const C: usize>(
-                numbers: usize,
-                shape: (usize, usize),
+            unsafe fn row_products_with<const B: usize, const C: usize>(
+        shape: Shape,
                 digits: *const f64,
                 key: *const f64,
                 sums: *mut f64,
             ) {
                 // SAFETY: the caller has the instruction set and spectra of these counts.
-                unsafe { row_products::<$lanes, C>(numbers, shape, digits, key, sums) }
+                unsafe { row_products::<$lanes, B, C>(shape, digits, key, sums) }
             }
         }
         impl Kernels for $name {
-            unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+            unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64], ahead: Ahead) {
                 // SAFETY: passed on from this function's contract.
-                unsafe { Self::forward_with(plan, source, spectrum) }
+                unsafe { Self::forward_with(plan, source, spectrum, ahead) }
             }
-            unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S) {
+            unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S, ahead: Ahead) {
                 // SAFETY: passed on from this function's contract.
-                unsafe { Self::inverse_with(plan, spectrum, scale, sink) }
+                unsafe { Self::inverse_with(plan, spectrum, scale, sink, ahead) }
             }
             unsafe fn multiply<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
                 // SAFETY: passed on from this function's contract.
                 unsafe { Self::multiply_with::<ADD>(sum, a, b) }
             }
-            unsafe fn row_products<const C: usize>(
-                numbers: usize,
-                shape: (usize, usize),
+            unsafe fn row_products<const B: usize, const C: usize>(
+        shape: Shape,
                 digits: *const f64,
                 key: *const f64,
                 sums: *mut f64,
             ) {
                 // SAFETY: passed on from this function's contract.
-                unsafe { Self::row_products_with::<C>(numbers, shape, digits, key, sums) }
+                unsafe { Self::row_products_with::<B, C>(shape, digits, key, sums) }
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::{Progress, RunError};
 use polyfabric_kernels::aligned::AlignedVector;
-use polyfabric_kernels::external_product::ExternalProduct;
+use polyfabric_kernels::external_product::{ExternalProduct, GROUP};
 use polyfabric_kernels::fft::Isa;
 use polyfabric_kernels::key_switch::key_switch;
 use polyfabric_kernels::modulus_switch::modulus_switch;
@@ -126,12 +126,20 @@ impl<'k, T: Torus> Executor<'k, T> {
             rotate(table(c), 2 * degree - exponents[size - 1] as usize, body);
         }
         let mut workspace = self.product.workspace();
-        for (i, key) in self.spectra.chunks_exact(self.product.key_len()).enumerate() {
-            for (accumulator, exponents) in accumulators.chunks_exact_mut(glwe).zip(exponents.chunks_exact(size)) {
-                // X^0 · ACC − ACC is nothing.
-                if exponents[i] != 0 {
-                    self.product.rotate_multiply_add(key, exponents[i] as usize, accumulator, &mut workspace);
+        let mut keys = self.spectra.chunks_exact(self.product.key_len()).enumerate().peekable();
+        while let Some((i, key)) = keys.next() {
+            // One group fetches the next step's key.
+            let mut next = keys.peek().map_or(&[][..], |(_, key)| key);
+            let pairs = accumulators.chunks_exact_mut(glwe).zip(exponents.chunks_exact(size));
+            // X^0 · ACC − ACC is nothing.
+            let mut pairs =
+                pairs.map(|(accumulator, exponents)| (exponents[i] as usize, accumulator)).filter(|p| p.0 != 0);
+            loop {
+                let mut group: Vec<(usize, &mut [T])> = pairs.by_ref().take(GROUP).collect();
+                if group.is_empty() {
+                    break;
                 }
+                self.product.rotate_multiply_add(key, std::mem::take(&mut next), &mut group, &mut workspace);
             }
         }
     }
@@ -213,7 +221,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         let exponents = self.parameters.lwe_dimension().ciphertext_len() * size_of::<u32>();
         let fitting = BLOCK_BYTES / (self.glwe_len() * size_of::<T>() + exponents);
         let share = count.div_ceil(self.threads());
-        // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
-        share.div_ceil(share.div_ceil(fitting.max(4)).max(1)).max(1)
+        // Blocks of equal size, whole groups: 64 ciphertexts in blocks of at most 40 are two of 32.
+        share.div_ceil(share.div_ceil(fitting.max(GROUP)).max(1)).next_multiple_of(GROUP)
     }
 }
