@@ -4,6 +4,7 @@ use polyfabric_program::Matrix;
 use polyfabric_program::homomorphic::{
     Builder, ElementType, Gate, Location, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
+use polyfabric_program::kernel::{BodyValue, KernelProgram, OpKind, TableChoice, ValueId, ValueType};
 use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::noise::{self, NoiseError};
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -202,4 +203,53 @@ fn lowering() {
         refused("toy-256", &choice),
         "key unrolling 2 is not available; the keys here are generated for 1 secret bit an iteration, so choose 1"
     );
+}
+
+#[test]
+fn inconsistent_kernel_programs() {
+    type Damage = fn(&mut KernelProgram);
+    let damages: [(Damage, &str); 8] = [
+        (|p| p.ops.swap(1, 2), "operation %1: operand %1 is not defined before it; order the operations"),
+        (
+            |p| p.ops[2].operands.push(ValueId(0)),
+            "operation %2 (modulus_switch): 2 operands, but one is needed; correct its operands",
+        ),
+        (
+            |p| p.ops[2].operands[0] = ValueId(0),
+            "operation %2 (modulus_switch): its result is Indices { count: 1, dimension: 16, log2_modulus: 9 }, \
+             but the operation gives Indices { count: 4, dimension: 16, log2_modulus: 9 }; correct the type",
+        ),
+        (
+            |p| p.ops[0].result = ValueType::Glwe { count: 4 },
+            "operation %0 (input): an input is an LWE batch, not Glwe { count: 4 }; correct its operands",
+        ),
+        (
+            |p| {
+                if let OpKind::BlindRotation { tables, .. } = &mut p.ops[3].kind {
+                    *tables = TableChoice::Shared(3);
+                }
+            },
+            "operation %3 (blind_rotation): there is no table 3; correct its operands",
+        ),
+        (
+            |p| {
+                if let OpKind::BlindRotation { body, .. } = &mut p.ops[3].kind {
+                    Arc::make_mut(body).ops[0].operands[0] = BodyValue(40);
+                }
+            },
+            "operation %3: in its body, operation 0 uses value 40 before it is defined; correct the body",
+        ),
+        (|p| p.outputs[0].value = ValueId(9), "output \"y\" is %9, which is no LWE value of the program; name one"),
+        (
+            |p| p.tables.push(polyfabric_program::kernel::TestPolynomial::from_coefficients([1, 2, 3])),
+            "table 1: it has 3 coefficients, the ring degree is 256; correct the table",
+        ),
+    ];
+    let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+    let sound = lower(&sum(4), &set("toy-256"), &choice).unwrap();
+    for (damage, message) in damages {
+        let mut program = sound.clone();
+        damage(&mut program);
+        assert_eq!(program.check().unwrap_err().to_string(), message);
+    }
 }

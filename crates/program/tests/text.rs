@@ -3,6 +3,7 @@
 #[path = "support/random_program.rs"]
 mod random_program;
 
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::homomorphic::{Program, evaluate};
 use polyfabric_program::kernel::KernelProgram;
 use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering, lower};
@@ -20,7 +21,19 @@ fn lowered(program: &Program, seed: u64) -> KernelProgram {
         choice.input_transform = InputTransform::PerProduct;
         choice.accumulation = Accumulation::CoefficientDomain;
     }
-    lower(program, &sets::parameters("toy-512-k2").unwrap(), &choice).unwrap()
+    let parameters = sets::parameters(if seed & 4 == 0 { "toy-512-k2" } else { "toy-256-t64" }).unwrap();
+    if seed & 8 == 0 {
+        choice.arithmetic = Arithmetic::Fixed(Box::new(FixedFftSpec::for_external_product(
+            parameters.ring_degree(),
+            parameters.bootstrap_gadget(),
+            parameters.glwe_dimension().get(),
+            parameters.torus_bits(),
+            FixedWidths::uniform(32),
+            Rounding::HalfEven,
+            RangeRule::WorstCase,
+        )));
+    }
+    lower(program, &parameters, &choice).unwrap()
 }
 
 /// `text` with a few characters changed, dropped or repeated.

@@ -1,6 +1,6 @@
 //! Removes the look-ups that no output needs, and the combinations that no look-up reads.
 
-use super::{Dataflow, Level, Source, Terms};
+use super::{Dataflow, Level, Terms};
 
 impl Dataflow {
     /// Keeps what the outputs depend on, and levels that are not empty. Columns of removed look-ups stay, unread.
@@ -21,10 +21,9 @@ impl Dataflow {
             } else {
                 let rows = keep(level, &needed);
                 mark(&level.terms, 0..rows, &mut live);
-                let mut index = 0;
-                for (&column, _) in columns.iter().zip(&needed).filter(|(_, needed)| **needed) {
-                    self.sources[column as usize] = Source { index, ..self.sources[column as usize] };
-                    index += 1;
+                let kept = columns.iter().zip(&needed).filter(|(_, needed)| **needed);
+                for (index, (&column, _)) in kept.enumerate() {
+                    self.sources[column as usize].index = index as u32;
                 }
             }
         }

@@ -33,9 +33,10 @@ pub enum CodecError {
     },
 }
 
-/// The torus element of one unit at step 1/`denominator`: q / P, rounded.
+/// The torus element of one unit at step 1/`denominator`: q / P, rounded. `denominator` is 2 at least.
 pub fn torus_unit<T: Torus>(denominator: u32) -> T {
-    T::from_fraction(1.0 / f64::from(denominator))
+    let step = u128::from(denominator.max(1));
+    T::from_u64((((1u128 << T::BITS) + step / 2) / step) as u64)
 }
 
 fn find<'a>(
@@ -95,5 +96,56 @@ fn decode<T: Torus>(element: ElementType, step: u32, phase: T) -> i64 {
             let index = ((offset + middle - range.lo() as f64) / slot).round();
             range.lo() + index as i64 * range.slot()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does decoding give back every value of every type, with noise up to half a slot, on both tori?
+
+    use super::*;
+    use crate::homomorphic::{Builder, Range};
+
+    fn round_trip<T: Torus>(element: ElementType, values: &[i64], step: Option<u32>) {
+        let mut builder = Builder::new("p").unwrap();
+        let x = builder.input("x", element, values.len()).unwrap();
+        builder.output("y", x).unwrap();
+        if let Some(step) = step {
+            builder.pin_step(x, step).unwrap();
+        }
+        let program = builder.finish().unwrap();
+        let plaintexts = encode_input::<T>(&program, "x", values).unwrap();
+        let slot = match element {
+            ElementType::Boolean => 2.0,
+            ElementType::Integer(range) => range.slot() as f64,
+            ElementType::Torus { .. } => 1.0,
+        };
+        let half = slot / 2.0 / f64::from(program.step(x));
+        for noise in [-0.99, 0.0, 0.99] {
+            let noisy: Vec<T> =
+                plaintexts.iter().map(|plaintext| plaintext.wrapping_add(T::from_fraction(noise * half))).collect();
+            assert_eq!(decode_output(&program, "y", &noisy).unwrap(), values, "{element} {noise}");
+        }
+    }
+
+    #[test]
+    fn every_value_survives() {
+        for (lo, hi, stride) in [(0, 1, 1), (-1, 1, 2), (-5, 9, 1), (100, 130, 3), (-700, -600, 1), (7, 7, 1)] {
+            let range = Range::with_stride(lo, hi, stride).unwrap();
+            let values: Vec<i64> = range.values().collect();
+            for step in [None, Some(256)] {
+                round_trip::<u32>(ElementType::Integer(range), &values, step);
+                round_trip::<u64>(ElementType::Integer(range), &values, step);
+            }
+        }
+        round_trip::<u32>(ElementType::Boolean, &[0, 1], None);
+        round_trip::<u64>(ElementType::Torus { bits: 5 }, &[-16, -1, 0, 3, 15], None);
+    }
+
+    #[test]
+    fn a_unit_is_the_nearest_fraction_of_the_modulus() {
+        assert_eq!(torus_unit::<u32>(2), 1 << 31);
+        assert_eq!(torus_unit::<u32>(3), 1_431_655_765);
+        assert_eq!(torus_unit::<u64>(10), 1_844_674_407_370_955_162);
     }
 }

@@ -102,7 +102,7 @@ pub enum OpKind {
         /// Name of the input.
         name: Arc<str>,
     },
-    /// LWE: ciphertext r of the result is Σ_c matrix[r][c] · operand c, plus the trivial ciphertext of `bias[r]`.
+    /// LWE: ciphertext r of the result is Σ_c `matrix[r][c]` · operand c, plus the trivial ciphertext of `bias[r]`.
     /// Without operand (a matrix of no columns): trivial ciphertexts.
     Linear {
         /// Weights: rows = result's count, columns = total count of the operands.

@@ -35,7 +35,9 @@ impl TestPolynomial {
         let mut runs: Vec<Run> = Vec::new();
         for run in given.into_iter().filter(|run| run.length > 0) {
             match runs.last_mut() {
-                Some(last) if last.value == run.value => last.length += run.length,
+                Some(last) if last.value == run.value => {
+                    last.length = last.length.saturating_add(run.length);
+                }
                 _ => runs.push(run),
             }
         }
