@@ -78,9 +78,19 @@ pub enum MemoryKind {
         /// Bytes a cycle that one bank can be written.
         write_bytes_per_cycle: f64,
     },
-    /// By value: off-chip memory, which keeps everything that was ever written to it, and scoreboards (a value of zero
-    /// bytes is a token that expresses precedence). Places are ignored, there is no capacity and no port.
-    ByValue,
+    /// Off-chip memory, by value: it holds the inputs from cycle 0 on and keeps everything that is written to it. Places are
+    /// ignored, there is no capacity and no port; what channels move from and to it counts as traffic.
+    OffChip,
+    /// A scoreboard, by value: empty at first, it keeps everything that is written to it. A value of zero bytes in it is a
+    /// token that expresses precedence.
+    Scoreboard,
+}
+
+impl MemoryKind {
+    /// Whether the memory is addressed by value instead of by place.
+    pub fn by_value(&self) -> bool {
+        !matches!(self, MemoryKind::OnChip { .. })
+    }
 }
 
 /// One memory.
@@ -145,7 +155,7 @@ pub struct ValueClass {
     pub name: String,
     /// Class in the traffic report.
     pub traffic: Traffic,
-    /// Whether values of this class lie in every [`MemoryKind::ByValue`] memory from cycle 0 on: keys, tables, inputs.
+    /// Whether values of this class lie in [`MemoryKind::OffChip`] memory from cycle 0 on: keys, tables, inputs.
     pub input: bool,
 }
 
@@ -296,9 +306,9 @@ impl OpRef {
 pub struct Place {
     /// Memory.
     pub memory: MemoryId,
-    /// First byte. Ignored in a [`MemoryKind::ByValue`] memory.
+    /// First byte. Ignored in a memory that is addressed by value.
     pub offset: u64,
-    /// Extent in bytes; at least 1. Ignored in a [`MemoryKind::ByValue`] memory.
+    /// Extent in bytes; at least 1. Ignored in a memory that is addressed by value.
     pub bytes: u64,
 }
 

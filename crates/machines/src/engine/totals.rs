@@ -15,7 +15,7 @@ pub struct Totals {
     pub read: Vec<u64>,
     /// For each memory, the bytes written to it.
     pub written: Vec<u64>,
-    /// Bytes between the chip and memories that are addressed by value, in the order of [`Traffic::ALL`].
+    /// Bytes between the chip and off-chip memory, in the order of [`Traffic::ALL`].
     pub traffic: [u64; Traffic::ALL.len()],
 }
 
@@ -55,7 +55,7 @@ impl Totals {
         for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
             let memory = access.place.memory.0 as usize;
             add(if write { &mut self.written[memory] } else { &mut self.read[memory] }, access.bytes, times);
-            if off_chip && resources.memories[memory].kind == MemoryKind::ByValue {
+            if off_chip && resources.memories[memory].kind == MemoryKind::OffChip {
                 let class = resources.value_classes[access.value.class.0 as usize].traffic;
                 if let Some(index) = Traffic::ALL.iter().position(|&traffic| traffic == class) {
                     add(&mut self.traffic[index], access.bytes, times);

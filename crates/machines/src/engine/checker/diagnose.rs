@@ -34,7 +34,7 @@ impl Replay<'_> {
     fn location(&self, place: Place) -> String {
         let memory = &self.plan.resources.memories[place.memory.0 as usize];
         match memory.kind {
-            MemoryKind::ByValue => memory.name.clone(),
+            MemoryKind::OffChip | MemoryKind::Scoreboard => memory.name.clone(),
             MemoryKind::OnChip { .. } => format!("{} at byte {}", memory.name, place.offset),
         }
     }
@@ -117,7 +117,7 @@ impl Replay<'_> {
         let place = plan.access.place;
         let (event, wanted, location) = (self.describe(who), self.name(value), self.location(place));
         let overlaps = |other: Place| {
-            let by_value = self.plan.resources.memories[place.memory.0 as usize].kind == MemoryKind::ByValue;
+            let by_value = self.plan.resources.memories[place.memory.0 as usize].kind.by_value();
             let apart = other.offset >= place.offset + place.bytes || place.offset >= other.offset + other.bytes;
             other.memory == place.memory && (by_value || !apart)
         };

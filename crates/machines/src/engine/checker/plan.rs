@@ -333,7 +333,8 @@ fn check_event(
             return fail(Hazard::Latency, format!("{what}: last result after {last} cycles, the earliest is {least}"));
         }
         match target.kind {
-            MemoryKind::ByValue => {
+            MemoryKind::Scoreboard => *reader |= !write,
+            MemoryKind::OffChip => {
                 *reader |= !write;
                 moved = moved.saturating_add(access.bytes);
             }

@@ -401,8 +401,10 @@ impl<'a> Replay<'a> {
         let start = action.time - i64::from(plan.access.first);
         let who = Who { node: action.node, start, shift: action.shift() };
         let memory = plan.access.place.memory.0 as usize;
-        if self.plan.resources.memories[memory].kind == MemoryKind::ByValue {
-            if !self.plan.resources.value_classes[value.class.0 as usize].input {
+        let kind = &self.plan.resources.memories[memory].kind;
+        if kind.by_value() {
+            let input = self.plan.resources.value_classes[value.class.0 as usize].input;
+            if !(input && *kind == MemoryKind::OffChip) {
                 let Some(&ready) = self.by_value.get(&(memory, value)) else {
                     if let Some(&frozen) = self.running.iter().find(|&&i| self.instances[i].frozen.is_some()) {
                         self.thaw(frozen, action.time)?;
@@ -532,7 +534,7 @@ impl<'a> Replay<'a> {
         }
         self.critical_path = self.critical_path.max(ready.path_last + 1);
         let read_back = self.plan.read_by_value[value.class.0 as usize];
-        if read_back && self.plan.resources.memories[memory].kind == MemoryKind::ByValue {
+        if read_back && self.plan.resources.memories[memory].kind.by_value() {
             self.by_value.insert((memory, value), ready);
             self.record(action.instance, ByValue { write: true, memory, value, ready });
         }

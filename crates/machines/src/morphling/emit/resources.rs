@@ -238,8 +238,8 @@ impl Chip {
             lanes,
             key_channel,
             vector_channel,
-            hbm: b.memory("hbm", MemoryKind::ByValue),
-            scheduler: b.memory("scheduler", MemoryKind::ByValue),
+            hbm: b.memory("hbm", MemoryKind::OffChip),
+            scheduler: b.memory("scheduler", MemoryKind::Scoreboard),
             private_a2: b.memory("private_a2", onchip(machine.private_a2, columns * point_bytes, key_bytes)),
             private_b: b
                 .memory("private_b", onchip(machine.private_b, 2 * lane_bytes + dma_bytes, lane_bytes + dma_bytes)),

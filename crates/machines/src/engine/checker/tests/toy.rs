@@ -35,7 +35,7 @@ pub fn machine() -> ScheduleBuilder {
     builder.unit("multiplier", "multiplier", WaitCategory::Pipeline);
     builder.unit("adder", "adder", WaitCategory::Pipeline);
     builder.channel("channel", "channel", 4.0);
-    builder.memory("off-chip", MemoryKind::ByValue);
+    builder.memory("off-chip", MemoryKind::OffChip);
     // Two banks of 64 bytes: keys in the first, product and sum in the second.
     let kind = MemoryKind::OnChip { capacity: 128, banks: 2, read_bytes_per_cycle: 8.0, write_bytes_per_cycle: 8.0 };
     builder.memory("buffer", kind);
