@@ -27,7 +27,6 @@ mod payload;
 #[cfg(test)]
 mod tests;
 
-pub use super::server_key::AnyCompressedServerKey;
 pub use error::{FileError, FormatError};
 pub use file::{load, save};
 pub use payload::{AnyCiphertexts, Ciphertexts, Storable};
@@ -40,7 +39,7 @@ pub enum Kind {
     ClientKey = 1,
     /// [`AnyServerKey`](super::AnyServerKey).
     ServerKey = 2,
-    /// [`AnyCompressedServerKey`].
+    /// [`AnyCompressedServerKey`](super::AnyCompressedServerKey).
     CompressedServerKey = 3,
     /// [`AnyCiphertexts`].
     Ciphertexts = 4,
