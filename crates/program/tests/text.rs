@@ -4,13 +4,15 @@
 mod random_program;
 
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
-use polyfabric_program::homomorphic::{Program, evaluate};
+use polyfabric_program::Matrix;
+use polyfabric_program::homomorphic::{Builder, ElementType, Location, Program, Range, evaluate};
 use polyfabric_program::kernel::KernelProgram;
 use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::text::{parse_kernel, parse_program};
 use polyfabric_schemes::tfhe::sets;
 use proptest::prelude::*;
 use random_program::{Limits, Stream, inputs, program};
+use std::sync::Arc;
 
 const LIMITS: Limits = Limits { operations: 12, width: 40, length: 5, everything: true };
 
@@ -142,4 +144,51 @@ fn errors_name_the_place_the_values_and_the_remedy() {
     for (text, message) in cases {
         assert_eq!(refused(text), message, "{text}");
     }
+}
+
+#[test]
+fn both_forms_read_well() {
+    let mut builder = Builder::new("threshold").unwrap();
+    builder.at(Some(Location { file: "threshold.py".into(), line: 5 }));
+    let x = builder.input("x", ElementType::Integer(Range::new(0, 3).unwrap()), 2).unwrap();
+    let weights = Arc::new(Matrix::from_dense(&[vec![1, -1]]).unwrap());
+    let difference = builder.linear(x, weights, &[1]).unwrap();
+    let sign = builder.sign(difference, true).unwrap();
+    builder.at(None);
+    builder.output("not-less", sign).unwrap();
+    let program = builder.finish().unwrap();
+    assert_eq!(
+        program.to_string(),
+        r#"program "threshold"
+%0 = input "x" : integer[0..3] x 2 @ 1/10 at "threshold.py":5
+%1 = linear %0 {[0: 1, 1: -1]} + [1] : integer[-2..4] x 1 @ 1/10 at "threshold.py":5
+%2 = sign %1 : boolean x 1 @ 1/8 at "threshold.py":5
+%3 = output "not-less" %2 : boolean x 1 @ 1/8
+"#
+    );
+    let choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64);
+    let kernel = lower(&program, &sets::parameters("toy-256").unwrap(), &choice).unwrap().to_string();
+    let (head, rest) = kernel.split_once("body 0").unwrap();
+    let (_, operations) = rest.rsplit_once("}\n").unwrap();
+    assert_eq!(
+        head,
+        r#"kernel "threshold"
+parameters {"name":"toy-256","torus_bits":32,"lwe_dimension":16,"glwe_dimension":1,"ring_degree":256,"bootstrap_gadget":{"log2_base":8,"levels":2},"key_switch_gadget":{"log2_base":3,"levels":5},"lwe_noise_log2":-20.0,"glwe_noise_log2":-28.0,"sources":{}}
+lowering {"accumulation":"transform-domain","input_transform":"shared","key_switch":"after","key_unrolling":1,"arithmetic":"f64"}
+table 0 = [231 x 0x20000000, 25 x 0xe0000000]
+"#
+    );
+    assert!(rest.contains("  %15 = multiply_accumulate 1 0 %14, %11\n"), "{rest}");
+    assert!(rest.contains("  %2 = subtract_key_product 0 %0, %1\n"), "{rest}");
+    assert_eq!(
+        operations,
+        r#"%0 = input "x" : lwe small x 2 from %0
+%1 = linear %0 {[0: 1, 1: -1]} + [0x1999999a] : lwe small x 1 from %2
+%2 = modulus_switch %1 : indices x 1 from %2
+%3 = blind_rotation %2 table 0 body 0 : glwe x 1 from %2
+%4 = sample_extract %3 : lwe large x 1 from %2
+%5 = key_switch %4 body 1 : lwe small x 1 from %2
+output "not-less" = %5
+"#
+    );
 }

@@ -14,7 +14,10 @@ pub(super) const BODY_TYPES: [(BodyType, &str); 2] = [(BodyType::Polynomial, "po
 impl fmt::Display for KernelProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kernel {:?}", self.name)?;
-        let json = serde_json::to_string(self.parameters.literal()).map_err(|_| fmt::Error)?;
+        // The figures; their sources stay with the named set.
+        let mut literal = self.parameters.literal().clone();
+        literal.sources.clear();
+        let json = serde_json::to_string(&literal).map_err(|_| fmt::Error)?;
         writeln!(f, "parameters {json}")?;
         let json = serde_json::to_string(&self.choice).map_err(|_| fmt::Error)?;
         writeln!(f, "lowering {json}")?;

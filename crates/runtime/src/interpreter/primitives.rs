@@ -234,6 +234,20 @@ impl<'k, T: Torus> Primitives<'k, T> {
         }
     }
 
+    /// Σ weight · ciphertext over `terms`, ciphertexts of `length` elements, plus the trivial ciphertext of `bias`.
+    pub fn combine<'c>(&self, length: usize, bias: u64, terms: impl Iterator<Item = (i32, &'c [T])>) -> Vec<T> {
+        let mut sum = vec![T::default(); length];
+        if let Some(body) = sum.last_mut() {
+            *body = T::from_u64(bias);
+        }
+        for (weight, ciphertext) in terms {
+            for (sum, &element) in sum.iter_mut().zip(ciphertext) {
+                *sum = sum.wrapping_add(element.wrapping_mul_signed(weight.into()));
+            }
+        }
+        sum
+    }
+
     /// round(x · 2N / q) mod 2N of each element of an LWE ciphertext.
     pub fn modulus_switch(&self, ciphertext: &[T]) -> Vec<u32> {
         let mut indices = vec![0; ciphertext.len()];

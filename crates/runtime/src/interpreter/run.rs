@@ -236,14 +236,8 @@ impl<T: Torus> Machine<'_, T> {
                 };
                 let columns: Vec<&[T]> = op.operands.iter().flat_map(|&operand| self.lwe(operand).iter()).collect();
                 self.batch(&stage, count, kind, |row| {
-                    let mut sum = vec![T::default(); dimension + 1];
-                    sum[dimension] = T::from_u64(bias[row]);
-                    for (column, weight) in matrix.row(row) {
-                        for (sum, &element) in sum.iter_mut().zip(columns[column]) {
-                            *sum = sum.wrapping_add(element.wrapping_mul_signed(weight.into()));
-                        }
-                    }
-                    sum
+                    let terms = matrix.row(row).map(|(column, weight)| (weight, columns[column]));
+                    self.primitives.combine(dimension + 1, bias[row], terms)
                 })
             }
             OpKind::Gather { indices } => self.gather(op, indices),
