@@ -138,6 +138,14 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// The access that an entry of the agenda is about.
+    pub fn access_of(&self, action: &super::state::Action) -> Option<&AccessPlan> {
+        match &self.nodes[action.node] {
+            Node::Event { accesses, .. } => accesses.get(action.access),
+            Node::Repeat { .. } => None,
+        }
+    }
+
     fn index(
         &mut self,
         items: &'a [Item],

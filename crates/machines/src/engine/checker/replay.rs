@@ -8,6 +8,7 @@ use crate::engine::schedule::{MemoryKind, Order, Schedule, Shift, Traffic, Value
 use crate::engine::stalls::{Stall, Tally};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::rc::Rc;
 
 /// One running loop: a repeat within one round of its parent. Instance 0 is the top of the schedule.
 pub(super) struct Instance {
@@ -42,7 +43,8 @@ pub(super) struct ByValue {
 }
 
 pub(super) struct Replay<'a> {
-    pub plan: Plan<'a>,
+    /// Shared, so that an access can be looked at while the state changes.
+    pub plan: Rc<Plan<'a>>,
     pub schedule: &'a Schedule,
     pub agenda: BinaryHeap<Reverse<Action>>,
     pub busy: Vec<Busy>,
@@ -94,7 +96,7 @@ impl<'a> Replay<'a> {
             expanded: 0,
             fold,
             freezes: 0,
-            plan,
+            plan: Rc::new(plan),
         };
         let root = replay.instance(usize::MAX, None, 0, Shift::default());
         let top = replay.plan.top.clone();
@@ -341,13 +343,6 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn access(&self, action: &Action) -> AccessPlan {
-        match &self.plan.nodes[action.node] {
-            Node::Event { accesses, .. } => accesses[action.access].clone(),
-            Node::Repeat { .. } => unreachable!("accesses belong to events"),
-        }
-    }
-
     /// Loads the ports for the duration of an access. `false` if a folded loop had to resume first.
     fn load(&mut self, action: &Action, plan: &AccessPlan) -> Step {
         for &(port, load) in &plan.loads {
@@ -382,7 +377,9 @@ impl<'a> Replay<'a> {
     }
 
     fn release(&mut self, action: &Action) {
-        for &(port, load) in &self.access(action).loads {
+        let nodes = Rc::clone(&self.plan);
+        let Some(plan) = nodes.access_of(action) else { return };
+        for &(port, load) in &plan.loads {
             self.loads[port] -= load;
             let mut next = Some(action.instance);
             while let Some(index) = next {
@@ -393,7 +390,8 @@ impl<'a> Replay<'a> {
     }
 
     fn read(&mut self, action: &Action) -> Step {
-        let plan = self.access(action);
+        let nodes = Rc::clone(&self.plan);
+        let Some(plan) = nodes.access_of(action) else { return DONE };
         let value = plan.access.value.shifted(action.shift());
         if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
             return AGAIN;
@@ -410,10 +408,10 @@ impl<'a> Replay<'a> {
                         self.thaw(frozen, action.time)?;
                         return AGAIN;
                     }
-                    return Err(self.not_there(who, &plan, value, action.time, None));
+                    return Err(self.not_there(who, plan, value, action.time, None));
                 };
                 let interval = (i64::from(plan.access.first), i64::from(plan.access.last));
-                self.use_value(action.flight, who, &plan, value, &ready, interval)?;
+                self.use_value(action.flight, who, plan, value, &ready, interval)?;
                 let (first, last) = (start + interval.0, start + interval.1);
                 let read = Ready { first, last, who: Some(who), ..Ready::INPUT };
                 self.record(action.instance, ByValue { write: false, memory, value, ready: read });
@@ -422,12 +420,12 @@ impl<'a> Replay<'a> {
             for (cell, &interval) in plan.cells.clone().zip(&plan.intervals) {
                 let state = self.cells[cell];
                 if state.value != Some(value) {
-                    return Err(self.not_there(who, &plan, value, action.time, Some(cell)));
+                    return Err(self.not_there(who, plan, value, action.time, Some(cell)));
                 }
-                self.use_value(action.flight, who, &plan, value, &state.ready, interval)?;
+                self.use_value(action.flight, who, plan, value, &state.ready, interval)?;
             }
         }
-        if !self.load(action, &plan)? {
+        if !self.load(action, plan)? {
             return AGAIN;
         }
         for (cell, interval) in plan.cells.clone().zip(&plan.intervals) {
@@ -487,7 +485,8 @@ impl<'a> Replay<'a> {
     }
 
     fn write(&mut self, action: &Action) -> Step {
-        let plan = self.access(action);
+        let nodes = Rc::clone(&self.plan);
+        let Some(plan) = nodes.access_of(action) else { return DONE };
         let value = plan.access.value.shifted(action.shift());
         if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
             return AGAIN;
@@ -507,10 +506,10 @@ impl<'a> Replay<'a> {
                 self.flights[action.flight].tight(Stall::Buffer);
             }
         }
-        if !self.load(action, &plan)? {
+        if !self.load(action, plan)? {
             return AGAIN;
         }
-        let ready = self.ready(action, &plan, who);
+        let ready = self.ready(action, plan, who);
         let memory = plan.access.place.memory.0 as usize;
         for (cell, &(first, last)) in plan.cells.clone().zip(&plan.intervals) {
             let streams = plan.access.order == Order::Stream;
