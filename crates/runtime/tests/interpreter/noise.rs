@@ -3,6 +3,7 @@
 
 use crate::common::{Keys, clear, values};
 use polyfabric_kernels::Torus;
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::Matrix;
 use polyfabric_program::homomorphic::{
     Builder, ElementType, LookupResult, NodeId, Program, Range, Table, encode_input, evaluate, torus_unit,
@@ -12,8 +13,7 @@ use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_program::noise;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::interpreter::{self, Observer, Value};
-use polyfabric_schemes::tfhe::LweKind;
-use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{LweKind, noise as noise_formulas};
 use std::sync::{Arc, Mutex};
 
 const COUNT: usize = 300;
@@ -64,12 +64,16 @@ fn assert_predicted(what: &str, measured: f64, predicted: f64) {
 }
 
 fn measure<T: Torus>(set: &str, order: KeySwitchOrder) {
-    let keys = Keys::<T>::new(set);
+    measure_with(&Keys::<T>::new(set), order, Arithmetic::F64);
+}
+
+fn measure_with<T: Torus>(keys: &Keys<T>, order: KeySwitchOrder, arithmetic: Arithmetic) {
     let (program, sum, z) = program();
-    let report = noise::report(&program, keys.server.parameters(), order, Transform::F64).unwrap();
+    let transform = arithmetic.transform(keys.server.parameters());
+    let report = noise::report(&program, keys.server.parameters(), order, transform).unwrap();
     assert_eq!(report.outputs[0].squared_norm, 9.0);
     assert_eq!(report.lookups[1].squared_norm, 9.0);
-    let lowered = keys.lower(&program, &TfheLowering::new(order, Arithmetic::F64));
+    let lowered = keys.lower(&program, &TfheLowering::new(order, arithmetic));
     let bits: Vec<i64> = (0..COUNT as i64).map(|index| index / 7 % 2).collect();
     let input = values(&[("x", &bits)]);
     let encrypted = keys.encrypt(&program, &lowered, &input, 70);
@@ -123,4 +127,23 @@ fn key_switch_before_on_32_bits() {
 fn both_orders_on_64_bits() {
     measure::<u64>("toy-256-t64", KeySwitchOrder::Before);
     measure::<u64>("toy-256-t64", KeySwitchOrder::After);
+}
+
+#[test]
+fn narrow_fixed_point_whose_rounding_dominates() {
+    let keys = Keys::<u32>::new("toy-256");
+    let parameters = keys.server.parameters();
+    let spec = FixedFftSpec::for_external_product(
+        parameters.ring_degree(),
+        parameters.bootstrap_gadget(),
+        parameters.glwe_dimension().get(),
+        parameters.torus_bits(),
+        FixedWidths::uniform(32),
+        Rounding::HalfEven,
+        RangeRule::OverflowProbability { log2: -64.0, first_step: 0.5 },
+    );
+    let variance = |transform| noise_formulas::blind_rotation_with(parameters, transform);
+    let fixed = Arithmetic::Fixed(Box::new(spec));
+    assert!(variance(fixed.transform(parameters)) > 4.0 * variance(Arithmetic::ExactInteger.transform(parameters)));
+    measure_with(&keys, KeySwitchOrder::Before, fixed);
 }
