@@ -1,10 +1,10 @@
 //! Where the cycles of a unit class went: exclusive categories that sum to the total.
 //!
-//! A unit's time is its events and the gaps before, between and after them. The checker gives every gap the cause of the
-//! constraint that was satisfied last before the gap ended: it recomputes, for the event that ends the gap, the earliest
-//! start that each operand and each destination allowed, and looks at those that allowed no earlier one. If the tight
-//! operand streams out of a unit of the same pipeline, that unit's own cause is inherited, so a stall is charged where it
-//! arose. An event that could have started earlier was delayed by the schedule alone: that is slack.
+//! A unit's time is its events and the gaps before, between and after them. The checker gives a gap the cause of the
+//! constraint that was satisfied last: it recomputes, for the event that ends the gap, the earliest start that each operand
+//! and each destination allowed. The gap up to the latest of these is charged to its cause; the rest of the gap was chosen
+//! by the schedule alone: that is slack. If the last operand streams out of a unit of the same pipeline, that unit's own
+//! cause and slack are inherited, so that a stall is charged where it arose.
 
 /// Where a cycle of a unit went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

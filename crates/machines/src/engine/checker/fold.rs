@@ -212,6 +212,7 @@ impl Replay<'_> {
         for &(flight, step) in &frozen.flight_steps {
             let flight = &mut self.flights[flight];
             flight.start += by.cycles;
+            flight.forced += by.cycles;
             flight.shift = flight.shift.advanced(by.shift, 1);
             flight.path += rounds * step;
         }

@@ -288,7 +288,8 @@ impl<'a> Replay<'a> {
             shift: action.shift(),
             gap: action.time - busy.until,
             opens: busy.holder.is_none(),
-            cause: None,
+            forced: busy.until,
+            cause: Stall::Busy,
             path: 0,
             remaining: accesses,
         };
@@ -328,7 +329,8 @@ impl<'a> Replay<'a> {
         tally.add(Stall::Busy, needed);
         tally.add(Stall::Upstream, i64::from(event.occupancy) - needed);
         if flight.gap > 0 {
-            tally.add(flight.stall(), flight.gap);
+            tally.add(flight.stall(), flight.gap - flight.slack());
+            tally.add(Stall::Slack, flight.slack());
         }
         self.tally(flight.instance, class, &tally, 1);
     }
@@ -448,7 +450,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// An operand: ready in time, and how tight.
+    /// An operand: ready in time, and the earliest start that it allows. One that streams allows the start that its producer
+    /// could have had.
     fn use_value(
         &mut self,
         flight: usize,
@@ -473,13 +476,12 @@ impl<'a> Replay<'a> {
         }
         let state = &mut self.flights[flight];
         state.path = state.path.max(-earlier(ready.path_first, ready.path_last, 0));
-        if slack == 0 {
-            state.tight(match ready.wait {
-                Wait::For(stall) => stall,
-                Wait::Stream(Stall::Busy) if streams => Stall::Upstream,
-                Wait::Stream(stall) if streams => stall,
-                Wait::Stream(_) | Wait::Complete => Stall::Dependency,
-            });
+        let earliest = who.start - slack;
+        match ready.wait {
+            Wait::For(stall) => state.constrain(earliest, stall),
+            Wait::Stream(Stall::Busy, delay) if streams => state.constrain(earliest - delay, Stall::Upstream),
+            Wait::Stream(stall, delay) if streams => state.constrain(earliest - delay, stall),
+            Wait::Stream(..) | Wait::Complete => state.constrain(earliest, Stall::Dependency),
         }
         Ok(())
     }
@@ -502,9 +504,8 @@ impl<'a> Replay<'a> {
             if readers.min(writers) < 0 {
                 return Err(self.overwrites(who, cell, value, readers, writers));
             }
-            if readers.min(writers) == 0 {
-                self.flights[action.flight].tight(Stall::Buffer);
-            }
+            let earliest = start - readers.min(writers);
+            self.flights[action.flight].constrain(earliest, Stall::Buffer);
         }
         if !self.load(action, plan)? {
             return AGAIN;
@@ -552,7 +553,7 @@ impl<'a> Replay<'a> {
                 Traffic::Ciphertexts | Traffic::Tables | Traffic::Instructions => Wait::For(Stall::Transfer),
             },
             Some(unit) if unit.wait == WaitCategory::VectorUnit => Wait::For(Stall::VectorUnit),
-            Some(_) if plan.access.order == Order::Stream => Wait::Stream(flight.stall()),
+            Some(_) if plan.access.order == Order::Stream => Wait::Stream(flight.stall(), flight.slack()),
             Some(_) => Wait::Complete,
         };
         let (first, last) = (i64::from(plan.access.first), i64::from(plan.access.last));

@@ -40,8 +40,9 @@ impl Who {
 pub(super) enum Wait {
     /// A cause of its own: a transfer, the vector unit.
     For(Stall),
-    /// A unit of the pipeline, which streams, with that unit's own cause.
-    Stream(Stall),
+    /// A unit of the pipeline, which streams, with that unit's own cause, and the cycles by which the schedule alone
+    /// delayed it.
+    Stream(Stall, i64),
     /// A unit of the pipeline, whose result had to be complete first.
     Complete,
 }
@@ -146,30 +147,32 @@ pub(super) struct Flight {
     pub gap: i64,
     /// Whether it is the unit's first event.
     pub opens: bool,
-    /// The cause so far, if any constraint was tight.
-    pub cause: Option<Stall>,
+    /// Earliest start that the constraints seen so far allow (first of all, the unit is free), and the cause of the last.
+    pub forced: i64,
+    pub cause: Stall,
     /// Start on the dependence path.
     pub path: i64,
     pub remaining: usize,
 }
 
 impl Flight {
-    /// What the event waited for before it started.
+    /// Cycles by which the event started later than it had to.
+    pub fn slack(&self) -> i64 {
+        self.start - self.forced
+    }
+
+    /// What the event waited for before it could start.
     pub fn stall(&self) -> Stall {
-        if self.gap == 0 {
-            return Stall::Busy;
-        }
         match self.cause {
-            Some(Stall::Dependency | Stall::Upstream) if self.opens => Stall::FillDrain,
-            Some(cause) => cause,
-            None => Stall::Slack,
+            Stall::Dependency | Stall::Upstream if self.opens => Stall::FillDrain,
+            cause => cause,
         }
     }
 
-    /// A constraint that allowed no earlier start.
-    pub fn tight(&mut self, cause: Stall) {
-        if self.cause.is_none_or(|known| known.precedence() < cause.precedence()) {
-            self.cause = Some(cause);
+    /// A constraint that allowed no start before `earliest`.
+    pub fn constrain(&mut self, earliest: i64, cause: Stall) {
+        if (earliest, cause.precedence()) > (self.forced, self.cause.precedence()) {
+            (self.forced, self.cause) = (earliest, cause);
         }
     }
 
@@ -178,6 +181,7 @@ impl Flight {
             && self.start + one.cycles == later.start
             && self.gap == later.gap
             && self.opens == later.opens
+            && self.forced + one.cycles == later.forced
             && self.cause == later.cause
             && self.remaining == later.remaining
     }

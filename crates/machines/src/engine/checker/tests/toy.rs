@@ -140,3 +140,20 @@ fn golden_critical_path() {
     let long = check(&accumulate(1000, 4), &[]).expect("legal");
     assert_eq!(long.critical_path, 12 + 2 * 2000);
 }
+
+#[test]
+fn a_gap_is_split_into_what_was_forced_and_what_was_chosen() {
+    // One iteration, with the multiplier started 2 cycles later than it could be. Multiplier: 3 cycles for the key, 2 of
+    // slack. The adder follows at once: its 9 cycles before are 7 for the key, and the 2 that the multiplier lost.
+    let mut builder = machine();
+    let [load, mut multiply, mut add] = iteration(0, 0, 0);
+    multiply.start += 2;
+    add.start += 2;
+    [load, multiply, add].into_iter().for_each(|event| builder.event(event));
+    let checked = check(&builder.finish(), &["multiplier".into(), "adder".into()]).expect("legal");
+    for (stalls, key) in checked.stalls.iter().zip([3, 7]) {
+        assert_eq!(stalls.tally.get(Stall::BootstrapKey), key, "{}", stalls.class);
+        assert_eq!(stalls.tally.get(Stall::Slack), 2, "{}", stalls.class);
+        assert_eq!(stalls.tally.total(), 14);
+    }
+}
