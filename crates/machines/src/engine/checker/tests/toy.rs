@@ -134,7 +134,7 @@ fn slower_rounds_wait_for_the_key() {
 #[test]
 fn golden_critical_path() {
     // With no unit ever busy all keys arrive in cycles 2 to 5 and all products in 6 to 9; the first sum is written in cycles
-    // 8 to 11, and each next one cycle... its first element is read the cycle after it is written: 2 cycles more each.
+    // 8 to 11. Each later sum is read one cycle after the one before is written, and written one cycle later: 2 cycles each.
     let checked = check(&accumulate(10, 4), &[]).expect("legal");
     assert_eq!(checked.critical_path, 12 + 2 * 20);
     let long = check(&accumulate(1000, 4), &[]).expect("legal");
