@@ -3,6 +3,8 @@
 //! Each kernel has a slow, obvious reference and a fast form that property tests hold equal.
 
 pub mod aligned;
+pub mod automorphism;
+pub mod base_conversion;
 pub mod decompose;
 pub mod external_product;
 pub mod fft;

@@ -40,6 +40,11 @@ impl Limb {
         Self { modulus, isa }
     }
 
+    /// Modulo `modulus` in plain Rust.
+    pub fn portable(modulus: Modulus) -> Self {
+        Self { modulus, isa: Isa::Portable }
+    }
+
     /// Modulo `modulus` with `isa`, or `None` if [`Self::serves`] denies it.
     pub fn with_isa(modulus: Modulus, isa: Isa) -> Option<Self> {
         Self::serves(modulus, isa).then_some(Self { modulus, isa })

@@ -30,10 +30,12 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod butterfly;
+pub mod four_step;
 mod kernel;
 pub mod order;
 mod passes;
 pub mod reference;
+pub mod streaming;
 mod tables;
 mod words32;
 mod words64;

@@ -1,0 +1,303 @@
+//! X → X^g on the ring Z_q\[X\]/(X^N + 1), for odd g, of coefficients and of values.
+//!
+//! Of coefficients it is a permutation with signs: X^j becomes X^(gj), and X^N = −1. Of values it is a permutation alone:
+//! the value at ψ^(2k+1) becomes the one that stood at ψ^(g(2k+1)).
+
+use crate::modular::Modulus;
+use crate::ntt::EvaluationOrder;
+use crate::ring::RingDegree;
+use thiserror::Error;
+
+/// g, an odd number modulo 2N.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GaloisElement {
+    degree: RingDegree,
+    value: usize,
+}
+
+/// Why a number is no Galois element.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("{value} is no automorphism of degree {degree}; take an odd number below {bound}", bound = 2 * .degree)]
+pub struct GaloisElementError {
+    /// The number.
+    pub value: usize,
+    /// N.
+    pub degree: usize,
+}
+
+impl GaloisElement {
+    /// Checks `value`.
+    ///
+    /// # Errors
+    /// [`GaloisElementError`] unless `value` is odd and below 2N.
+    pub fn new(degree: RingDegree, value: usize) -> Result<Self, GaloisElementError> {
+        if value % 2 == 1 && value < 2 * degree.get() {
+            Ok(Self { degree, value })
+        } else {
+            Err(GaloisElementError { value, degree: degree.get() })
+        }
+    }
+
+    /// 5^`steps`: rotates the slots of CKKS, and the rows of BGV's, by `steps` (negative: the other way).
+    pub fn rotation(degree: RingDegree, steps: i64) -> Self {
+        // 5 has order N/2.
+        let steps = steps.rem_euclid(degree.get() as i64 / 2);
+        let value = (0..steps).fold(1, |value, _| value * 5 % (2 * degree.get()));
+        Self { degree, value }
+    }
+
+    /// 2N − 1: conjugates the slots of CKKS, exchanges the rows of BGV's.
+    pub fn conjugation(degree: RingDegree) -> Self {
+        Self { degree, value: 2 * degree.get() - 1 }
+    }
+
+    /// g.
+    pub fn value(self) -> usize {
+        self.value
+    }
+
+    /// N.
+    pub fn degree(self) -> RingDegree {
+        self.degree
+    }
+
+    /// This automorphism, then `next`.
+    ///
+    /// # Panics
+    /// If the degrees differ.
+    pub fn then(self, next: Self) -> Self {
+        assert_eq!(self.degree, next.degree, "automorphisms of one ring");
+        Self { value: self.value * next.value % (2 * self.degree.get()), ..self }
+    }
+
+    /// g^-1 modulo 2N.
+    pub fn inverse(self) -> Self {
+        // Newton's iteration modulo a power of two: each step doubles the correct low bits, of which there are three.
+        let mut inverse = self.value;
+        for _ in 0..4 {
+            inverse = inverse.wrapping_mul(2usize.wrapping_sub(self.value.wrapping_mul(inverse)));
+        }
+        Self { value: inverse % (2 * self.degree.get()), ..self }
+    }
+
+    /// result ← polynomial(X^g), of canonical coefficients.
+    ///
+    /// # Panics
+    /// Unless both have N words.
+    pub fn apply(self, modulus: Modulus, polynomial: &[u64], result: &mut [u64]) {
+        let count = self.degree.get();
+        assert_eq!([polynomial.len(), result.len()], [count; 2], "a polynomial has N coefficients");
+        let step = self.inverse().value;
+        let mut exponent = 0;
+        for target in result {
+            // Coefficient i comes from j = i·g^-1 mod 2N, where j and j + N are one place with two signs.
+            let word = polynomial[exponent % count];
+            *target = if exponent < count || word == 0 { word } else { modulus.value() - word };
+            exponent = (exponent + step) % (2 * count);
+        }
+    }
+
+    /// polynomial(X^g) by definition: one monomial at a time.
+    pub fn apply_reference(self, modulus: Modulus, polynomial: &[u64]) -> Vec<u64> {
+        let count = self.degree.get();
+        let mut result = vec![0; count];
+        for (exponent, &word) in polynomial.iter().enumerate() {
+            let exponent = exponent * self.value;
+            let signed = if (exponent / count).is_multiple_of(2) { word } else { modulus.neg(word) };
+            result[exponent % count] = modulus.add(result[exponent % count], signed);
+        }
+        result
+    }
+
+    /// The number of the value that becomes value `number`.
+    pub fn source(self, number: usize) -> usize {
+        (self.value * (2 * number + 1) % (2 * self.degree.get())) / 2
+    }
+
+    /// For each place of `order` the place whose value comes to it: a table for any order, as a machine's
+    /// permutation network sees it.
+    pub fn places(self, order: EvaluationOrder) -> Vec<usize> {
+        let places = order.places(self.degree);
+        (0..self.degree.get()).map(|place| places[self.source(order.value_at(self.degree, place))]).collect()
+    }
+}
+
+/// Words of a block that the permutation of values keeps together.
+const BLOCK: usize = 8;
+
+/// X → X^g of values in bit-reversed order ([`crate::ntt::Ntt`]'s).
+///
+/// The three low bits of a place are the three high ones of the value's number k, reversed. As
+/// g·(2(k + l·N/8) + 1) = g·(2k + 1) + g·l·N/4, the eight values of an aligned block come from one aligned block, in
+/// an order which depends on one number in 0…7 besides g: the table has a word for each block, and there are eight orders.
+#[derive(Clone, Debug)]
+pub struct ValuePermutation {
+    element: GaloisElement,
+    /// For each block 8·(source block) + (number of the order).
+    blocks: Vec<u32>,
+    orders: [[u64; BLOCK]; BLOCK],
+}
+
+impl ValuePermutation {
+    /// The permutation of `element`.
+    pub fn new(element: GaloisElement) -> Self {
+        let degree = element.degree;
+        let order = EvaluationOrder::BitReversed;
+        let eighth = degree.get() / BLOCK;
+        let reversed = [0usize, 4, 2, 6, 1, 5, 3, 7];
+        let block = |block: usize| {
+            // The source's number is below an eighth plus (shift) eighths; bit reversal is its own inverse.
+            let source = element.source(order.value_at(degree, block * BLOCK));
+            let place = order.value_at(degree, source % eighth);
+            (place / BLOCK * BLOCK + source / eighth) as u32
+        };
+        let shifted = |shift: usize, lane: usize| reversed[(shift + element.value * reversed[lane]) % BLOCK] as u64;
+        Self {
+            element,
+            blocks: (0..eighth).map(block).collect(),
+            orders: std::array::from_fn(|shift| std::array::from_fn(|lane| shifted(shift, lane))),
+        }
+    }
+
+    /// g.
+    pub fn element(&self) -> GaloisElement {
+        self.element
+    }
+
+    /// result ← the values of polynomial(X^g), from those of the polynomial.
+    ///
+    /// # Panics
+    /// Unless both have N words.
+    pub fn apply(&self, values: &[u64], result: &mut [u64]) {
+        assert_eq!([values.len(), result.len()], [self.element.degree.get(); 2], "a polynomial has N values");
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the set is present.
+            return unsafe { self.apply_avx512(values, result) };
+        }
+        self.apply_portable(values, result);
+    }
+
+    fn apply_portable(&self, values: &[u64], result: &mut [u64]) {
+        let values = values.as_chunks::<BLOCK>().0;
+        for (target, &entry) in result.as_chunks_mut::<BLOCK>().0.iter_mut().zip(&self.blocks) {
+            let (source, order) = (&values[entry as usize / BLOCK], &self.orders[entry as usize % BLOCK]);
+            for (target, &lane) in target.iter_mut().zip(order) {
+                *target = source[lane as usize % BLOCK];
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    fn apply_avx512(&self, values: &[u64], result: &mut [u64]) {
+        use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutexvar_epi64, _mm512_storeu_si512};
+        let values = values.as_chunks::<BLOCK>().0;
+        for (target, &entry) in result.as_chunks_mut::<BLOCK>().0.iter_mut().zip(&self.blocks) {
+            let (source, order) = (&values[entry as usize / BLOCK], &self.orders[entry as usize % BLOCK]);
+            // SAFETY: the references cover the 64 bytes each.
+            unsafe {
+                let source = _mm512_loadu_si512(source.as_ptr().cast());
+                let order = _mm512_loadu_si512(order.as_ptr().cast());
+                _mm512_storeu_si512(target.as_mut_ptr().cast(), _mm512_permutexvar_epi64(order, source));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does every odd g do to coefficients and to values what X → X^g means?
+
+    use super::*;
+    use crate::ntt::Ntt;
+    use crate::primes::PrimeClass;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn ring(log2: u32) -> (RingDegree, Modulus, Ntt<u64>, Vec<u64>) {
+        let degree = RingDegree::new(1 << log2).unwrap();
+        let modulus = Modulus::new(PrimeClass::of_degree(degree).of_bits(40, 1).unwrap()[0]).unwrap();
+        let mut generator = ChaCha8Rng::seed_from_u64(log2.into());
+        let x: Vec<u64> = (0..degree.get()).map(|_| generator.random_range(0..modulus.value())).collect();
+        (degree, modulus, Ntt::new(degree, modulus).unwrap(), x)
+    }
+
+    fn check(degree: RingDegree, modulus: Modulus, ntt: &Ntt<u64>, x: &[u64], g: usize) {
+        let element = GaloisElement::new(degree, g).unwrap();
+        let mut result = vec![0; x.len()];
+        element.apply(modulus, x, &mut result);
+        if x.len() <= 1 << 12 {
+            assert_eq!(result, element.apply_reference(modulus, x), "g = {g}");
+        }
+        let mut values = x.to_vec();
+        ntt.forward(&mut values);
+        ntt.forward(&mut result);
+        let permutation = ValuePermutation::new(element);
+        let mut permuted = vec![0; x.len()];
+        permutation.apply(&values, &mut permuted);
+        assert!(permuted == result, "values of g = {g}, {degree:?}");
+        permuted.fill(0);
+        permutation.apply_portable(&values, &mut permuted);
+        assert!(permuted == result, "values of g = {g} in portable code, {degree:?}");
+    }
+
+    #[test]
+    fn every_odd_number_of_small_rings() {
+        for log2 in 4..=9 {
+            let (degree, modulus, ntt, x) = ring(log2);
+            (1..2 * degree.get()).step_by(2).for_each(|g| check(degree, modulus, &ntt, &x, g));
+        }
+    }
+
+    #[test]
+    fn rotations_and_conjugation_of_large_rings() {
+        for log2 in 10..=17 {
+            let (degree, modulus, ntt, x) = ring(log2);
+            for element in [1, 7, -3].map(|steps| GaloisElement::rotation(degree, steps)) {
+                check(degree, modulus, &ntt, &x, element.value());
+            }
+            check(degree, modulus, &ntt, &x, GaloisElement::conjugation(degree).value());
+        }
+    }
+
+    #[test]
+    fn tables_of_every_order() {
+        let (degree, modulus, ntt, x) = ring(8);
+        let element = GaloisElement::rotation(degree, 5);
+        let mut values = x.clone();
+        ntt.forward(&mut values);
+        let mut expected = element.apply_reference(modulus, &x);
+        ntt.forward(&mut expected);
+        for order in [
+            EvaluationOrder::Natural,
+            EvaluationOrder::BitReversed,
+            EvaluationOrder::FourStep { vector: 32 },
+            EvaluationOrder::Streaming { lanes: 16 },
+        ] {
+            let stood = EvaluationOrder::BitReversed.convert(order, degree, &values);
+            let permuted: Vec<u64> = element.places(order).into_iter().map(|place| stood[place]).collect();
+            assert_eq!(permuted, EvaluationOrder::BitReversed.convert(order, degree, &expected), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn elements_are_a_group() {
+        let degree = RingDegree::new(1 << 10).unwrap();
+        let one = GaloisElement::new(degree, 1).unwrap();
+        for g in (1..2048).step_by(2) {
+            let element = GaloisElement::new(degree, g).unwrap();
+            assert_eq!(element.then(element.inverse()), one);
+        }
+        let (a, b) = (GaloisElement::rotation(degree, 100), GaloisElement::rotation(degree, -30));
+        assert_eq!(a.then(b), GaloisElement::rotation(degree, 70));
+        assert_eq!(GaloisElement::rotation(degree, 512), one);
+        for wrong in [0, 2, 2048, 2049] {
+            let error = GaloisElement::new(degree, wrong).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("{wrong} is no automorphism of degree 1024; take an odd number below 2048")
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How often Q fits into Σ y_i·(Q/q_i), rounded to nearest.
+
+use super::{BLOCK, RnsBasis};
+use std::cmp::Ordering;
+
+/// v = floor(Σ y_i/q_i + 1/2) for one basis.
+#[derive(Debug)]
+pub(super) struct ExactQuotient {
+    /// 1/q_i.
+    reciprocals: Vec<f64>,
+    /// A bound of the error of the sum in f64.
+    error: f64,
+    /// Q/q_i, least word first.
+    cofactors: Vec<Vec<u64>>,
+    /// Q, least word first.
+    product: Vec<u64>,
+}
+
+/// sum += words·factor; `sum` is long enough for the result.
+fn add_scaled(sum: &mut [u64], words: &[u64], factor: u64) {
+    let mut carry = 0u128;
+    for (index, sum) in sum.iter_mut().enumerate() {
+        let word = words.get(index).copied().unwrap_or(0);
+        carry += u128::from(word) * u128::from(factor) + u128::from(*sum);
+        *sum = carry as u64;
+        carry >>= 64;
+    }
+}
+
+/// The product of `factors`, in `words` words.
+fn multiply_all(factors: impl Iterator<Item = u64>, words: usize) -> Vec<u64> {
+    let mut product = vec![0; words];
+    product[0] = 1;
+    for factor in factors {
+        let mut next = vec![0; words];
+        add_scaled(&mut next, &product, factor);
+        product = next;
+    }
+    product
+}
+
+impl ExactQuotient {
+    pub(super) fn new(basis: &RnsBasis) -> Self {
+        let values: Vec<u64> = basis.moduli().iter().map(|modulus| modulus.value()).collect();
+        let count = values.len();
+        // One word more than Q may need: room for a factor below 2α.
+        let words = count + 1;
+        let but = |index: usize| values.iter().enumerate().filter(move |&(other, _)| other != index).map(|(_, &q)| q);
+        Self {
+            reciprocals: values.iter().map(|&q| 1.0 / q as f64).collect(),
+            // y_i and q_i as f64, the reciprocal and the product are each off by a factor of up to 1 ± 2^-53, and a term is
+            // below 1: 4·2^-53 a term, and some more for the products of these. Each of the α + 1 additions gives less
+            // than α + 1, off by up to (α + 1)·2^-53.
+            error: (5 * count + (count + 1) * (count + 1)) as f64 * f64::EPSILON / 2.0,
+            cofactors: (0..count).map(|index| multiply_all(but(index), words)).collect(),
+            product: multiply_all(values.iter().copied(), words),
+        }
+    }
+
+    /// The quotient of each column of `residues`, rows of [`BLOCK`] words y_i.
+    pub(super) fn quotients(&self, residues: &[u64], quotients: &mut [u64]) {
+        for (column, quotient) in quotients.iter_mut().enumerate() {
+            let y = |index: usize| residues[index * BLOCK + column];
+            let terms = self.reciprocals.iter().enumerate();
+            let sum = terms.fold(0.5, |sum, (index, reciprocal)| sum + y(index) as f64 * reciprocal);
+            let nearest = sum.round();
+            *quotient = if (sum - nearest).abs() > self.error {
+                sum as u64
+            } else {
+                nearest as u64 - u64::from(!self.reaches(y, nearest as u64))
+            };
+        }
+    }
+
+    /// Whether Σ y_i/q_i + 1/2 ≥ `bound`, decided by big integers: 2·Σ y_i·(Q/q_i) ≥ (2·bound − 1)·Q. `bound` ≥ 1.
+    fn reaches(&self, y: impl Fn(usize) -> u64, bound: u64) -> bool {
+        let mut left = vec![0; self.product.len()];
+        for (index, cofactor) in self.cofactors.iter().enumerate() {
+            add_scaled(&mut left, cofactor, 2 * y(index));
+        }
+        let mut right = vec![0; self.product.len()];
+        add_scaled(&mut right, &self.product, 2 * bound - 1);
+        left.iter().rev().cmp(right.iter().rev()) != Ordering::Less
+    }
+}

@@ -1,0 +1,199 @@
+//! Residues modulo one set of primes to residues modulo another.
+//!
+//! A number x in [0, Q), Q = Π q_i, is given by its residues x_i. With y_i = x_i·(Q/q_i)^-1 mod q_i the Chinese remainder
+//! theorem says Σ_i y_i·(Q/q_i) = x + u·Q for some 0 ≤ u < α, α the number of primes.
+//!
+//! - [`BaseConverter::convert`] gives Σ_i y_i·(Q/q_i) modulo each p_j: x + u·Q, an error of up to α − 1 times Q
+//!   (J.-C. Bajard et al., SAC 2016; S. Halevi, Y. Polyakov and V. Shoup, CT-RSA 2019).
+//! - [`BaseConverter::convert_exact`] subtracts v·Q too, v = floor(Σ y_i/q_i + 1/2): the representative of x in
+//!   [−Q/2, Q/2). v comes from a sum in f64; where this is closer to an integer than its error, big integers decide.
+//!
+//! Either is a product of the constant matrix (Q/q_i mod p_j) with the matrix of the y, done in blocks of coefficients
+//! that stay in the first-level cache for all p_j.
+
+mod exact;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+
+use crate::fft::Isa;
+use crate::modular::{Limb, Modulus};
+use exact::ExactQuotient;
+use thiserror::Error;
+
+/// A set of pairwise coprime moduli.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RnsBasis {
+    moduli: Vec<Modulus>,
+}
+
+/// Why moduli are no basis.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum RnsBasisError {
+    /// No modulus at all.
+    #[error("a basis of residues needs a modulus")]
+    Empty,
+    /// Two moduli have a common factor.
+    #[error("moduli {0} and {1} of a basis have a common factor; take distinct primes")]
+    NotCoprime(u64, u64),
+}
+
+impl RnsBasis {
+    /// Checks `moduli`.
+    ///
+    /// # Errors
+    /// [`RnsBasisError`] if there is none, or two have a common factor.
+    pub fn new(moduli: Vec<Modulus>) -> Result<Self, RnsBasisError> {
+        if moduli.is_empty() {
+            return Err(RnsBasisError::Empty);
+        }
+        for (index, &a) in moduli.iter().enumerate() {
+            if let Some(b) = moduli[..index].iter().find(|b| a.inverse(b.value()).is_none()) {
+                return Err(RnsBasisError::NotCoprime(b.value(), a.value()));
+            }
+        }
+        Ok(Self { moduli })
+    }
+
+    /// The moduli.
+    pub fn moduli(&self) -> &[Modulus] {
+        &self.moduli
+    }
+
+    /// log2 of their product.
+    pub fn log2_product(&self) -> f64 {
+        self.moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum()
+    }
+}
+
+/// Coefficients of a block: 128 words for each of up to 16 source primes are half of a first-level cache.
+const BLOCK: usize = 128;
+
+/// The conversion from one basis to another.
+#[derive(Debug)]
+pub struct BaseConverter {
+    from: RnsBasis,
+    to: RnsBasis,
+    /// (Q/q_i)^-1 mod q_i.
+    inverses: Vec<u64>,
+    /// For each p_j: Q/q_i mod p_j for all i, then −Q mod p_j.
+    rows: Vec<Vec<u64>>,
+    exact: ExactQuotient,
+    from_limbs: Vec<Limb>,
+    to_limbs: Vec<Limb>,
+}
+
+impl BaseConverter {
+    /// From residues modulo `from` to residues modulo `to`, as fast as this processor can.
+    pub fn new(from: RnsBasis, to: RnsBasis) -> Self {
+        Self::build(from, to, Limb::new)
+    }
+
+    /// The same in plain Rust.
+    pub fn portable(from: RnsBasis, to: RnsBasis) -> Self {
+        Self::build(from, to, Limb::portable)
+    }
+
+    fn build(from: RnsBasis, to: RnsBasis, limb: impl Fn(Modulus) -> Limb) -> Self {
+        let product_but = |index: usize, modulus: Modulus| {
+            let others = from.moduli.iter().enumerate().filter(|&(other, _)| other != index);
+            others.fold(1 % modulus.value(), |product, (_, q)| modulus.multiply(product, modulus.reduce(q.value())))
+        };
+        let inverses = from.moduli.iter().enumerate();
+        // Pairwise coprime moduli have these inverses.
+        let inverses = inverses.map(|(index, &q)| q.inverse(product_but(index, q)).unwrap_or(0)).collect();
+        let row = |&p: &Modulus| {
+            let mut row: Vec<u64> = (0..from.moduli.len()).map(|index| product_but(index, p)).collect();
+            row.push(p.neg(product_but(usize::MAX, p)));
+            row
+        };
+        let rows = to.moduli.iter().map(row).collect();
+        let limbs = |basis: &RnsBasis| basis.moduli.iter().map(|&modulus| limb(modulus)).collect();
+        let (from_limbs, to_limbs) = (limbs(&from), limbs(&to));
+        Self { inverses, rows, exact: ExactQuotient::new(&from), from_limbs, to_limbs, from, to }
+    }
+
+    /// The source basis.
+    pub fn from(&self) -> &RnsBasis {
+        &self.from
+    }
+
+    /// The target basis.
+    pub fn to(&self) -> &RnsBasis {
+        &self.to
+    }
+
+    /// x + u·Q modulo each target prime, with 0 ≤ u < α: `output[j][c]` from all `input[i][c]`.
+    ///
+    /// # Panics
+    /// Unless there is a limb for each modulus, all of one length.
+    pub fn convert(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
+        self.run(input, output, false);
+    }
+
+    /// x in [−Q/2, Q/2) modulo each target prime: `output[j][c]` from all `input[i][c]`.
+    ///
+    /// # Panics
+    /// As [`Self::convert`].
+    pub fn convert_exact(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
+        self.run(input, output, true);
+    }
+
+    fn run(&self, input: &[&[u64]], output: &mut [&mut [u64]], exact: bool) {
+        let sources = self.from.moduli.len();
+        assert_eq!((input.len(), output.len()), (sources, self.to.moduli.len()), "one limb for each modulus");
+        let count = input[0].len();
+        let same = input.iter().all(|limb| limb.len() == count) && output.iter().all(|limb| limb.len() == count);
+        assert!(same, "limbs of one length");
+        // One row more for the quotients v.
+        let mut block = vec![0; (sources + 1) * BLOCK];
+        for start in (0..count).step_by(BLOCK) {
+            let columns = start..count.min(start + BLOCK);
+            for (index, row) in block.chunks_exact_mut(BLOCK).take(sources).enumerate() {
+                let row = &mut row[..columns.len()];
+                row.copy_from_slice(&input[index][columns.clone()]);
+                self.from_limbs[index].scale_assign(row, self.inverses[index]);
+            }
+            if exact {
+                let (residues, quotients) = block.split_at_mut(sources * BLOCK);
+                self.exact.quotients(residues, &mut quotients[..columns.len()]);
+            }
+            let terms = sources + usize::from(exact);
+            for (index, limb) in output.iter_mut().enumerate() {
+                self.combine(index, &block[..terms * BLOCK], &mut limb[columns.clone()]);
+            }
+        }
+    }
+
+    /// target\[c\] = Σ_i block\[i\]\[c\]·row\[i\] mod p_j.
+    fn combine(&self, index: usize, block: &[u64], target: &mut [u64]) {
+        let (limb, row) = (self.to_limbs[index], &self.rows[index]);
+        let modulus = limb.modulus();
+        let done = match limb.isa() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
+                if widest <= crate::modular::ifma::MAX_BITS {
+                    // SAFETY: a limb is in AVX-512 only if the processor has IFMA and the modulus suits it.
+                    unsafe { ifma::combine(modulus, widest, block, row, target) }
+                } else {
+                    0
+                }
+            }
+            _ => 0,
+        };
+        for (column, target) in target.iter_mut().enumerate().skip(done) {
+            let mut sum = 0u128;
+            // Sixteen products below 2^122 and a residue stay below 2^127.
+            for (terms, factors) in block.chunks(16 * BLOCK).zip(row.chunks(16)) {
+                for (term, &factor) in terms.chunks_exact(BLOCK).zip(factors) {
+                    sum += u128::from(term[column]) * u128::from(factor);
+                }
+                sum = u128::from(modulus.reduce_wide(sum));
+            }
+            *target = sum as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Are converted residues those of the big integer, with the error that is stated and no other?
+
+use super::*;
+use crate::primes::PrimeClass;
+use num_bigint::{BigInt, BigUint};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// `count` primes of `bits` bits, leaving out the largest `skip`.
+fn basis(bits: u32, skip: usize, count: usize) -> RnsBasis {
+    let primes = PrimeClass::F1.of_bits(bits, skip + count).unwrap();
+    RnsBasis::new(primes[skip..].iter().map(|&prime| Modulus::new(prime).unwrap()).collect()).unwrap()
+}
+
+fn product(basis: &RnsBasis) -> BigInt {
+    basis.moduli().iter().map(|modulus| BigInt::from(modulus.value())).product()
+}
+
+fn residue(number: &BigInt, modulus: Modulus) -> u64 {
+    let value = BigInt::from(modulus.value());
+    let residue = ((number % &value) + &value) % &value;
+    u64::try_from(residue).unwrap()
+}
+
+/// Corners of [0, Q), among them the two around Q/2, then random numbers.
+fn numbers(basis: &RnsBasis, count: usize) -> Vec<BigInt> {
+    let mut generator = ChaCha8Rng::seed_from_u64(count as u64);
+    let q = product(basis);
+    let half: BigInt = &q / 2;
+    let mut numbers = vec![BigInt::from(0), BigInt::from(1), &q - 1, half.clone(), &half + 1, &half - 1];
+    numbers.extend((numbers.len()..count).map(|_| {
+        let words: Vec<u32> = (0..2 * basis.moduli().len() + 1).map(|_| generator.random()).collect();
+        BigInt::from(BigUint::new(words)) % &q
+    }));
+    numbers
+}
+
+fn check(from: RnsBasis, to: RnsBasis, count: usize) {
+    let (q, sources) = (product(&from), from.moduli().len());
+    let numbers = numbers(&from, count);
+    let input: Vec<Vec<u64>> =
+        from.moduli().iter().map(|&modulus| numbers.iter().map(|x| residue(x, modulus)).collect()).collect();
+    let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
+    for converter in [BaseConverter::new(from.clone(), to.clone()), BaseConverter::portable(from.clone(), to.clone())] {
+        let mut output = vec![vec![0; count]; to.moduli().len()];
+        let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
+        converter.convert(&input, &mut limbs);
+        for (column, x) in numbers.iter().enumerate() {
+            let of_u = |u: usize| {
+                let number = x + &q * u;
+                to.moduli().iter().zip(&output).all(|(&modulus, limb)| limb[column] == residue(&number, modulus))
+            };
+            // One u for all target primes.
+            assert!((0..sources).any(of_u), "column {column} is not {x} + u*Q");
+        }
+        let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
+        converter.convert_exact(&input, &mut limbs);
+        for (column, x) in numbers.iter().enumerate() {
+            let centred = if x * 2 >= q { x - &q } else { x.clone() };
+            for (&modulus, limb) in to.moduli().iter().zip(&output) {
+                assert_eq!(limb[column], residue(&centred, modulus), "column {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_of_every_size() {
+    for bits in [28, 32, 40, 50, 60, 61] {
+        check(basis(bits, 0, 4), basis(bits, 4, 3), 157);
+    }
+}
+
+#[test]
+fn between_sizes() {
+    check(basis(61, 0, 3), basis(40, 0, 5), 100);
+    check(basis(40, 0, 3), basis(61, 0, 5), 100);
+    check(basis(50, 0, 2), basis(32, 0, 2), 100);
+}
+
+#[test]
+fn any_number_of_primes() {
+    for count in [1, 2, 7, 8, 16, 17, 35] {
+        check(basis(50, 0, count), basis(50, count, 2), 60);
+        check(basis(60, 0, count), basis(60, count, 1), 60);
+    }
+}
+
+#[test]
+fn common_factors_are_told() {
+    let modulus = |value| Modulus::new(value).unwrap();
+    assert_eq!(RnsBasis::new(vec![]), Err(RnsBasisError::Empty));
+    let error = RnsBasis::new(vec![modulus(15), modulus(77), modulus(21)]).unwrap_err();
+    assert_eq!(error.to_string(), "moduli 15 and 21 of a basis have a common factor; take distinct primes");
+    assert!((basis(50, 0, 4).log2_product() - 200.0).abs() < 0.01);
+}

@@ -1,0 +1,311 @@
+//! The negacyclic NTT in the order of a bidirectional multi-delay commutator (Osiris, section IV-B).
+//!
+//! A radix-2 pipeline of p lanes has log2 N stages of p/2 butterflies. Data that flow one way are transformed
+//! inversely, data that flow the other way forward. The inverse decimates in frequency: the N values enter in natural
+//! order, in cycle c lane r the value c + r·(N/p), p evenly spaced ones a cycle, which is what an automorphism's
+//! network of p inputs permutes. Index bits from the highest to the lowest are combined stage by stage:
+//!
+//! - the first log2 p stages combine lanes of one cycle;
+//! - each later stage follows a commutator, which exchanges lane bit 0 with one bit of the cycle's number,
+//!   the highest first. Exchanging bit b takes a delay of 2^b on every lane; over all stages N − p words.
+//!
+//! Coefficients leave in [`StreamingNtt::coefficient_at`]'s order, and enter so on the forward way.
+//!
+//! Each butterfly makes its factor from two tables of about √N entries, one multiplication more (OF-Twiddle).
+//! L limbs are interleaved by giving limb l's cycle c the unit's cycle c·L + l, which makes the delays L times as long.
+//! For N below the unit's largest the first stages are skipped.
+
+use super::order::reverse_bits;
+use super::{EvaluationOrder, NttError};
+use crate::modular::Modulus;
+use crate::primes::{is_prime, primitive_root};
+use crate::ring::RingDegree;
+use thiserror::Error;
+
+/// Why there is no streaming transform of a shape.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum StreamingError {
+    /// The lanes are no power of two from 2 to N.
+    #[error("{lanes} lanes cannot stream degree {degree}; take a power of two from 2 to {degree}")]
+    Lanes {
+        /// N.
+        degree: usize,
+        /// p.
+        lanes: usize,
+    },
+    /// The modulus has no transform.
+    #[error(transparent)]
+    Ntt(#[from] NttError),
+}
+
+/// ψ^e for e < N as the product of two table entries.
+#[derive(Clone, Debug)]
+struct Twiddles {
+    low: Vec<u64>,
+    high: Vec<u64>,
+}
+
+impl Twiddles {
+    fn new(modulus: Modulus, root: u64, degree: RingDegree) -> Self {
+        let low = 1usize << degree.log2().div_ceil(2);
+        let power = |exponent: usize| modulus.power(root, exponent as u64);
+        Self {
+            low: (0..low).map(power).collect(),
+            high: (0..degree.get() / low).map(|index| power(index * low)).collect(),
+        }
+    }
+
+    fn power(&self, modulus: Modulus, exponent: usize) -> u64 {
+        modulus.multiply(self.low[exponent % self.low.len()], self.high[exponent / self.low.len()])
+    }
+}
+
+/// The streaming transform of one modulus, degree and number of lanes.
+#[derive(Clone, Debug)]
+pub struct StreamingNtt {
+    degree: RingDegree,
+    modulus: Modulus,
+    lanes: usize,
+    /// Powers of ψ.
+    forward: Twiddles,
+    /// Powers of ψ^-1.
+    inverse: Twiddles,
+    /// 1/N.
+    scale: u64,
+}
+
+impl StreamingNtt {
+    /// The transform of `degree` modulo `modulus` on `lanes` lanes, p (Osiris: 512).
+    ///
+    /// # Errors
+    /// [`StreamingError`] unless p is a power of two from 2 to N and the modulus is a prime ≡ 1 mod 2N.
+    pub fn new(degree: RingDegree, modulus: Modulus, lanes: usize) -> Result<Self, StreamingError> {
+        let count = degree.get();
+        if !lanes.is_power_of_two() || !(2..=count).contains(&lanes) {
+            return Err(StreamingError::Lanes { degree: count, lanes });
+        }
+        if !is_prime(modulus.value()) {
+            return Err(NttError::Composite(modulus.value()).into());
+        }
+        let missing = NttError::NoRoot { modulus: modulus.value(), degree: count };
+        let root = primitive_root(modulus, 2 * count as u64).ok_or(missing)?;
+        let backward = modulus.inverse(root).ok_or(missing)?;
+        let scale = modulus.inverse(count as u64).ok_or(missing)?;
+        let forward = Twiddles::new(modulus, root, degree);
+        let inverse = Twiddles::new(modulus, backward, degree);
+        Ok(Self { degree, modulus, lanes, forward, inverse, scale })
+    }
+
+    /// Cycles that a polynomial takes to pass: N/p.
+    pub fn cycles(&self) -> usize {
+        self.degree.get() / self.lanes
+    }
+
+    /// Words in the delays of all commutators, for `limbs` interleaved polynomials: limbs·(N − p).
+    pub fn buffer_words(&self, limbs: usize) -> usize {
+        limbs * (self.degree.get() - self.lanes)
+    }
+
+    /// Words of the two tables of factors, of one direction.
+    pub fn twiddle_words(&self) -> usize {
+        self.forward.low.len() + self.forward.high.len()
+    }
+
+    /// The order of the values: place c·p + r is lane r in cycle c.
+    pub fn order(&self) -> EvaluationOrder {
+        EvaluationOrder::Streaming { lanes: self.lanes }
+    }
+
+    /// The coefficient at place c·p + r of the coefficients' stream, lane r in cycle c: with the index
+    /// i = (r mod 2) + 2c + floor(r/2)·(2N/p), coefficient rev(i).
+    pub fn coefficient_at(&self, place: usize) -> usize {
+        reverse_bits(self.index_at(self.degree.log2(), place), self.degree.log2())
+    }
+
+    /// log2 of the cycles.
+    fn cycle_bits(&self) -> u32 {
+        self.cycles().ilog2()
+    }
+
+    /// The index of the element at `place` after `stages` stages of the inverse.
+    fn index_at(&self, stages: u32, place: usize) -> usize {
+        let (cycle, lane) = (place / self.lanes, place % self.lanes);
+        let bits = self.cycle_bits();
+        let exchanged = stages.saturating_sub(self.lanes.ilog2());
+        // Of the highest `exchanged` cycle bits each holds the index bit above its own, and lane bit 0 the lowest of them.
+        let kept = bits - exchanged;
+        let low = cycle & ((1 << kept) - 1);
+        let high = cycle >> kept;
+        low | (lane & 1) << kept | high << (kept + 1) | (lane >> 1) << (bits + 1)
+    }
+
+    /// Exchanges lane bit 0 with cycle bit `bit`.
+    fn commute(&self, stream: &[u64], bit: u32) -> Vec<u64> {
+        let exchange = |place: usize| {
+            let (cycle, lane) = (place / self.lanes, place % self.lanes);
+            let (a, b) = (lane & 1, cycle >> bit & 1);
+            (cycle ^ (a ^ b) << bit) * self.lanes + (lane ^ a ^ b)
+        };
+        (0..stream.len()).map(|place| stream[exchange(place)]).collect()
+    }
+
+    /// The lane bit that stage `stage` of the inverse combines, and the cycle bit that is exchanged before it.
+    fn stage(&self, stage: u32) -> (u32, Option<u32>) {
+        let lane_bits = self.lanes.ilog2();
+        match stage.checked_sub(lane_bits) {
+            None => (lane_bits - 1 - stage, None),
+            Some(late) => (0, Some(self.cycle_bits() - 1 - late)),
+        }
+    }
+
+    /// Does the butterflies of inverse stage `stage` with `operate`(u, v, exponent).
+    ///
+    /// The stage splits blocks of M = N/2^stage indices; the pair κ of a block has ψ^(±(2κ+1)·2^stage).
+    fn butterflies(&self, stage: u32, stream: &mut [u64], operate: impl Fn(u64, u64, usize) -> (u64, u64)) {
+        let (bit, _) = self.stage(stage);
+        let half = self.degree.get() >> (stage + 1);
+        for place in (0..stream.len()).filter(|place| place >> bit & 1 == 0) {
+            let partner = place | 1 << bit;
+            let pair = self.index_at(stage + 1, place) % half;
+            (stream[place], stream[partner]) = operate(stream[place], stream[partner], (2 * pair + 1) << stage);
+        }
+    }
+
+    /// Values in [`Self::order`] to coefficients in [`Self::coefficient_at`]'s order. Both are canonical.
+    ///
+    /// # Panics
+    /// Unless `stream` has N words.
+    pub fn inverse(&self, stream: &[u64]) -> Vec<u64> {
+        assert_eq!(stream.len(), self.degree.get(), "a polynomial has N values");
+        let q = self.modulus;
+        let mut stream = stream.to_vec();
+        for stage in 0..self.degree.log2() {
+            if let (_, Some(bit)) = self.stage(stage) {
+                stream = self.commute(&stream, bit);
+            }
+            self.butterflies(stage, &mut stream, |u, v, exponent| {
+                (q.add(u, v), q.multiply(q.sub(u, v), self.inverse.power(q, exponent)))
+            });
+        }
+        for word in &mut stream {
+            *word = q.multiply(*word, self.scale);
+        }
+        stream
+    }
+
+    /// Coefficients in [`Self::coefficient_at`]'s order to values in [`Self::order`], through the same stages
+    /// the other way. Both are canonical.
+    ///
+    /// # Panics
+    /// Unless `stream` has N words.
+    pub fn forward(&self, stream: &[u64]) -> Vec<u64> {
+        assert_eq!(stream.len(), self.degree.get(), "a polynomial has N coefficients");
+        let q = self.modulus;
+        let mut stream = stream.to_vec();
+        for stage in (0..self.degree.log2()).rev() {
+            self.butterflies(stage, &mut stream, |u, v, exponent| {
+                let product = q.multiply(v, self.forward.power(q, exponent));
+                (q.add(u, product), q.sub(u, product))
+            });
+            if let (_, Some(bit)) = self.stage(stage) {
+                stream = self.commute(&stream, bit);
+            }
+        }
+        stream
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does the streaming pipeline give the definition's values in its order, and is each commutator a pair of delays
+    //! and a switch?
+
+    use super::*;
+    use crate::ntt::Ntt;
+    use crate::primes::PrimeClass;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use std::collections::VecDeque;
+
+    fn units(bits: u32, shapes: &[(u32, &[usize])]) -> Vec<StreamingNtt> {
+        let prime = |log2: u32| PrimeClass::of_degree(RingDegree::new(1 << log2).unwrap()).of_bits(bits, 1).unwrap()[0];
+        let unit = |log2: u32, lanes: usize| {
+            StreamingNtt::new(RingDegree::new(1 << log2).unwrap(), Modulus::new(prime(log2)).unwrap(), lanes).unwrap()
+        };
+        shapes.iter().flat_map(|&(log2, lanes)| lanes.iter().map(move |&lanes| unit(log2, lanes))).collect()
+    }
+
+    #[test]
+    fn equals_the_transform_under_its_permutation() {
+        let shapes = [(4, &[2, 4, 8, 16][..]), (7, &[2, 16, 128]), (11, &[64, 512]), (16, &[512])];
+        for unit in units(40, &shapes) {
+            let (degree, modulus) = (unit.degree, unit.modulus);
+            let mut generator = ChaCha8Rng::seed_from_u64(unit.lanes as u64);
+            let x: Vec<u64> = (0..degree.get()).map(|_| generator.random_range(0..modulus.value())).collect();
+            let mut expected = x.clone();
+            Ntt::<u64>::new(degree, modulus).unwrap().forward(&mut expected);
+            let stream: Vec<u64> = (0..degree.get()).map(|place| x[unit.coefficient_at(place)]).collect();
+            let values = unit.forward(&stream);
+            assert_eq!(unit.order().convert(EvaluationOrder::BitReversed, degree, &values), expected, "{degree:?}");
+            assert_eq!(unit.inverse(&values), stream);
+        }
+    }
+
+    #[test]
+    fn values_of_a_cycle_are_evenly_spaced() {
+        for unit in units(40, &[(10, &[32])]) {
+            for place in 0..1024 {
+                assert_eq!(unit.order().value_at(unit.degree, place), place / 32 + place % 32 * 32);
+            }
+            assert_eq!(unit.twiddle_words(), 64);
+        }
+    }
+
+    /// Two lanes through a delay of `delay` on the lower one, a switch that turns every `delay` cycles, and a delay of
+    /// `delay` on the upper one; the first `delay` outputs are of the filling and are dropped.
+    fn delay_switch_delay(pairs: &[[u64; 2]], delay: usize) -> Vec<[u64; 2]> {
+        let (mut lower, mut upper) = (VecDeque::from(vec![0; delay]), VecDeque::from(vec![0; delay]));
+        let mut output = Vec::new();
+        let flush = std::iter::repeat_n(&[0, 0], delay);
+        for (cycle, &[top, bottom]) in pairs.iter().chain(flush).enumerate() {
+            lower.push_back(bottom);
+            let late = lower.pop_front().unwrap();
+            let [top, bottom] = if cycle / delay % 2 == 0 { [top, late] } else { [late, top] };
+            upper.push_back(top);
+            output.push([upper.pop_front().unwrap(), bottom]);
+        }
+        output.split_off(delay)
+    }
+
+    #[test]
+    fn commutators_are_delays_and_a_switch() {
+        for unit in units(40, &[(8, &[8])]) {
+            let stream: Vec<u64> = (0..256).collect();
+            let mut words = 0;
+            for bit in 0..unit.cycle_bits() {
+                let commuted = unit.commute(&stream, bit);
+                for first in (0..8).step_by(2) {
+                    let lanes = |stream: &[u64]| -> Vec<[u64; 2]> {
+                        (0..32).map(|cycle| [stream[cycle * 8 + first], stream[cycle * 8 + first + 1]]).collect()
+                    };
+                    assert_eq!(delay_switch_delay(&lanes(&stream), 1 << bit), lanes(&commuted), "bit {bit}");
+                    words += 2 << bit;
+                }
+            }
+            assert_eq!(words, unit.buffer_words(1));
+        }
+    }
+
+    #[test]
+    fn lanes_that_do_not_fit_are_told() {
+        let degree = RingDegree::new(64).unwrap();
+        let modulus = Modulus::new(PrimeClass::of_degree(degree).of_bits(40, 1).unwrap()[0]).unwrap();
+        for lanes in [0, 1, 3, 128] {
+            let error = StreamingNtt::new(degree, modulus, lanes).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("{lanes} lanes cannot stream degree 64; take a power of two from 2 to 64")
+            );
+        }
+    }
+}
