@@ -2,7 +2,7 @@
 //!
 //! A machine is a [`description`] plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the time;
 //! the [`checker`] replays it without asking the mapper, and [`stalls`], [`bound`], [`energy`], traffic ([`totals`]) and
-//! the timeline ([`trace`]) are read from it. [`report`] puts them together.
+//! the timeline ([`mod@trace`]) are read from it. [`report`] puts them together.
 
 pub mod bound;
 pub mod checker;
