@@ -12,8 +12,60 @@ pub mod latency;
 pub mod layout;
 pub mod machine;
 pub mod plan;
+pub mod replay;
+pub mod reproduce;
 pub mod software;
+pub mod specs;
 pub mod workload;
 
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
+#[cfg(test)]
+mod tests;
+
+use crate::engine::schedule::Schedule;
+use hardware::Timeline;
+use machine::Morphling;
+use polyfabric_program::kernel::KernelProgram;
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
+use software::{SoftwareError, Streams};
+use std::collections::BTreeMap;
+
+/// A program on the chip.
+pub struct Mapped {
+    /// Its instruction streams.
+    pub streams: Streams,
+    /// When they ran.
+    pub timeline: Timeline,
+    /// Every event.
+    pub schedule: Schedule,
+    pub(crate) chip: emit::resources::Chip,
+}
+
+/// Maps `program` onto `machine`.
+///
+/// # Errors
+/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
+    let streams = software::schedule(machine, program)?;
+    let timeline = hardware::run(machine, &streams);
+    let (schedule, chip) = emit::emit(machine, program, &streams, &timeline);
+    Ok(Mapped { streams, timeline, schedule, chip })
+}
+
+impl Mapped {
+    /// Carries out the schedule on real ciphertexts.
+    ///
+    /// # Errors
+    /// [`replay::ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
+    pub fn replay(
+        &self,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        inputs: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<replay::Replay, replay::ReplayError> {
+        replay::replay(program, &self.streams, &self.schedule, &self.chip, key, inputs, progress)
+    }
+}

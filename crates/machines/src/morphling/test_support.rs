@@ -1,6 +1,5 @@
 //! Programs and machines for the tests of this folder.
 
-use super::latency::PipelineDepth;
 use super::machine::Morphling;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_program::kernel::{
@@ -8,6 +7,7 @@ use polyfabric_program::kernel::{
     key_switch_body,
 };
 use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+use polyfabric_program::matrix::Matrix;
 use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, sets};
 use std::sync::Arc;
 
@@ -27,31 +27,7 @@ pub fn shape(n: usize, k: usize, ring_degree: usize, l: u32) -> Parameters {
 }
 
 pub fn machine() -> Morphling {
-    Morphling {
-        clock_hz: 1.2e9,
-        xpus: 4,
-        rows: 4,
-        columns: 4,
-        fft_units: 2,
-        ifft_units: 4,
-        fft_points: 16,
-        path_points: 8,
-        merge_split: true,
-        depth: PipelineDepth { adder: 1, multiplier: 3, memory: 2 },
-        key_streams: 4,
-        private_a1: 4 << 20,
-        private_a2: 4 << 20,
-        private_b: 2 << 20,
-        shared: 1 << 20,
-        key_buffers: 2,
-        link_bytes: 64,
-        lane_groups: 4,
-        lanes: 32,
-        channels: 8,
-        key_channels: 2,
-        channel_bytes: 310e9 / 8.0 / 1.2e9,
-        memory_latency: 120,
-    }
+    Morphling::new(&crate::description("morphling").expect("the built-in file is right")).expect("its figures fit")
 }
 
 pub fn lowering(inputs: InputTransform, sums: Accumulation) -> TfheLowering {
@@ -105,4 +81,27 @@ pub fn lookups(
         ops,
         outputs: vec![Output { name: "y".into(), value }],
     }
+}
+
+/// A linear layer from `inputs` to `outputs` ciphertexts, then a look-up and a key switch on each.
+pub fn network(parameters: &Parameters, choice: &TfheLowering, inputs: usize, outputs: usize) -> KernelProgram {
+    let mut program = lookups(parameters, choice, outputs, 1, true);
+    let n = parameters.lwe_dimension().get();
+    let small = |count| ValueType::Lwe { count, kind: LweKind::Small, dimension: n };
+    let weights: Vec<Vec<i64>> = (0..outputs)
+        .map(|row| (0..inputs).map(|column| i64::from((row + column).is_multiple_of(inputs - 1))).collect())
+        .collect();
+    let matrix = Arc::new(Matrix::from_dense(&weights).expect("rows of one length"));
+    let bias = (0..outputs as u64).map(|row| row % 2 * 2).collect();
+    let mut ops = vec![
+        Op { kind: OpKind::Input { name: "x".into() }, operands: vec![], result: small(inputs), origin: None },
+        Op { kind: OpKind::Linear { matrix, bias }, operands: vec![ValueId(0)], result: small(outputs), origin: None },
+    ];
+    for mut op in program.ops.drain(..).skip(1) {
+        op.operands.iter_mut().for_each(|operand| operand.0 += 1);
+        ops.push(op);
+    }
+    program.outputs[0].value.0 += 1;
+    program.ops = ops;
+    program
 }

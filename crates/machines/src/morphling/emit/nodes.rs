@@ -18,6 +18,12 @@ struct Moves {
     writes: Vec<Access>,
 }
 
+/// A lane group replaces its sums in the order in which it reads them.
+fn in_order(mut access: Access) -> Access {
+    access.order = Order::Stream;
+    access
+}
+
 impl Emitter<'_> {
     pub(super) fn node(&mut self, place: &GroupPlace<'_>, node: u32, start: i64) {
         let streams = self.streams;
@@ -45,7 +51,11 @@ impl Emitter<'_> {
                     kernel_op: instruction.operation,
                     body_op: Value::NONE,
                     ciphertext: instruction.first,
-                    iteration: Value::NONE,
+                    // A block of a linear layer's operands is its iteration.
+                    iteration: match instruction.opcode {
+                        Opcode::Linear => u32::from(instruction.part),
+                        _ => Value::NONE,
+                    },
                 },
                 reads: moves.reads,
                 writes: moves.writes,
@@ -90,7 +100,8 @@ impl Emitter<'_> {
     fn fetch(&self, place: &GroupPlace<'_>, i: &Instruction) -> Moves {
         let bytes = u64::from(i.amount);
         let read = self.words(place, bytes, self.chip.hbm);
-        let write = self.words(place, bytes, self.chip.scheduler);
+        // The scheduler's own store is no memory off the chip.
+        let write = self.dispatched(place);
         self.transfer(i, vec![read], vec![write])
     }
 
@@ -404,10 +415,10 @@ impl Emitter<'_> {
                 let at = layout.sums.entry(0);
                 let number = slot * positions + position;
                 if tile > 0 {
-                    reads.push(self.in_b(at, number, sizes.small, sum(tile)));
+                    reads.push(in_order(self.in_b(at, number, sizes.small, sum(tile))));
                 }
                 let value = if tile + 1 == tiles { self.lwe(results[element]) } else { sum(tile + 1) };
-                writes.push(self.in_b(at, number, sizes.small, value));
+                writes.push(in_order(self.in_b(at, number, sizes.small, value)));
             }
         }
         let products = u64::from(i.amount);
@@ -505,12 +516,12 @@ impl Emitter<'_> {
             };
             let number = (row % block) as u64;
             if i.part > 0 {
-                reads.push(self.in_b(sums_at, number, bytes, sum(u32::from(i.part))));
+                reads.push(in_order(self.in_b(sums_at, number, bytes, sum(u32::from(i.part)))));
             }
             let last = usize::from(i.part) + 1 == blocks;
             let value =
                 if last { self.lwe(Item { op: i.operation, element: row as u32 }) } else { sum(u32::from(i.part) + 1) };
-            writes.push(self.in_b(sums_at, number, bytes, value));
+            writes.push(in_order(self.in_b(sums_at, number, bytes, value)));
         }
         let work = u64::from(i.amount) * (layer.dimension as u64 + 1);
         Moves { resource: self.lane(unit), kind: self.chip.kinds.linear, work, reads, writes }

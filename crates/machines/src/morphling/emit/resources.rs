@@ -222,11 +222,9 @@ impl Chip {
             .map(|g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit))
             .collect();
         let vector_channel = b.channel("hbm.vector", "hbm", machine.vector_rate());
-        let key_channel = if machine.shares_channels() {
-            vector_channel
-        } else {
-            b.channel("hbm.key", "hbm.key", machine.key_rate())
-        };
+        // Where the key uses every channel, its own link stays idle.
+        let key_channel = b.channel("hbm.key", "hbm.key", machine.key_rate());
+        let key_channel = if machine.shares_channels() { vector_channel } else { key_channel };
         let vector_bytes = machine.lanes * COEFFICIENT_BYTES;
         let dma_bytes = machine.vector_rate().ceil() as u64;
         let lane_bytes = machine.lane_groups * vector_bytes;

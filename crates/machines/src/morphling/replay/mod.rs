@@ -1,0 +1,319 @@
+//! Functional replay: the schedule's events, in the schedule's order, on real ciphertexts.
+//!
+//! Data lives only where the schedule puts it: an event reads what lies at its places in the cycle of its reads, whatever the
+//! mapper meant to be there, and what it writes is there from the cycle after its writes on. So a schedule with a wrong
+//! order, a wrong buffer or a missing transfer gives wrong ciphertexts. The arithmetic is that of the interpreter's
+//! primitives, with the machine's widths.
+
+mod rows;
+mod storage;
+mod vector;
+
+use super::emit::resources::Chip;
+use super::plan::Forward;
+use super::software::Streams;
+use super::workload::operand_items;
+use crate::engine::schedule::{MemoryId, OpRef, Place, Placed, Resource, Schedule, Value};
+use polyfabric_program::kernel::{KernelProgram, OpKind};
+use polyfabric_runtime::interpreter::{Primitives, check_inputs};
+use polyfabric_runtime::{Progress, RunError};
+use polyfabric_schemes::tfhe::{LweBatch, LweDimension, ServerKey};
+use rayon::prelude::*;
+use rows::{Entry, RowSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use storage::{Datum, Storage};
+
+/// Why a replay stopped: either the inputs, or a schedule that does not compute what it should.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReplayError {
+    /// Program, key and inputs do not fit together.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An event reads a place where nothing whole lies.
+    #[error("replay: in cycle {cycle} an event reads byte {offset} of memory {}, where nothing has been written", memory.0)]
+    Empty {
+        /// The memory.
+        memory: MemoryId,
+        /// Byte.
+        offset: u64,
+        /// Cycle.
+        cycle: i64,
+    },
+    /// An event reads a value that is not in off-chip memory.
+    #[error("replay: in cycle {cycle} an event reads {value:?} from off-chip memory, where it has not been written")]
+    Missing {
+        /// The value.
+        value: Value,
+        /// Cycle.
+        cycle: i64,
+    },
+    /// An event finds something else than it computes with.
+    #[error("replay: in cycle {cycle} an event needs {expected} and finds {found}")]
+    Kind {
+        /// Cycle.
+        cycle: i64,
+        /// What it needs.
+        expected: &'static str,
+        /// What is there.
+        found: &'static str,
+    },
+    /// An event of an operation that the program does not have.
+    #[error(
+        "replay: in cycle {cycle} an event carries out part {part} of operation %{operation}, which does not exist"
+    )]
+    Operation {
+        /// Cycle.
+        cycle: i64,
+        /// The operation.
+        operation: u32,
+        /// Its part.
+        part: u32,
+    },
+}
+
+/// Result of a replay.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The program's outputs.
+    pub outputs: BTreeMap<String, LweBatch<u32>>,
+    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
+    pub saturations: u64,
+    /// Events carried out.
+    pub events: u64,
+}
+
+/// What every event needs.
+pub(crate) struct Context<'a> {
+    pub chip: &'a Chip,
+    pub program: &'a KernelProgram,
+    pub streams: &'a Streams,
+    pub primitives: Primitives<'a, u32>,
+    pub tables: Vec<Vec<u32>>,
+    forwards: HashMap<(u32, u32), &'a Forward>,
+}
+
+impl Context<'_> {
+    /// The forward transform that `op` is part of.
+    pub fn forward(&self, op: OpRef) -> Option<&Forward> {
+        self.forwards.get(&(op.kernel_op, op.body_op)).copied()
+    }
+}
+
+/// Entries that wait before the rows run, over all sets: bounds the memory of a replay.
+const QUEUE: usize = 1 << 14;
+
+struct Replayer<'a, 's> {
+    context: Context<'a>,
+    /// Set of rows of each unit and memory.
+    unit_sets: HashMap<Resource, usize>,
+    memory_sets: HashMap<MemoryId, usize>,
+    sets: Vec<RowSet<'s>>,
+    storage: Storage,
+    off_chip: HashMap<Value, Datum>,
+    /// Writes that are under way: cycle, order, place or value, content.
+    agenda: BinaryHeap<Reverse<(i64, u64)>>,
+    writes: HashMap<u64, Vec<(Place, Value, Datum)>>,
+    next: u64,
+    queued: usize,
+}
+
+/// Replays `schedule`, which `streams` were mapped to, on `inputs`.
+///
+/// # Errors
+/// [`ReplayError::Run`] if program, key and inputs do not fit; any other if the schedule is wrong.
+pub(crate) fn replay(
+    program: &KernelProgram,
+    streams: &Streams,
+    schedule: &Schedule,
+    chip: &Chip,
+    key: &ServerKey<u32>,
+    inputs: &BTreeMap<String, LweBatch<u32>>,
+    progress: &dyn Progress,
+) -> Result<Replay, ReplayError> {
+    check_inputs(program, key, inputs)?;
+    let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+    let mut forwards = HashMap::new();
+    for (&operation, plan) in &streams.plans {
+        forwards.extend(plan.forwards.iter().map(|forward| ((operation, forward.operation), forward)));
+    }
+    let tables = program.tables.iter().map(|table| table.coefficients()).collect();
+    let context = Context { chip, program, streams, primitives, tables, forwards };
+    let (unit_sets, memory_sets, count) = sets(chip);
+    let mut off_chip = HashMap::new();
+    for (name, id, _) in program.inputs() {
+        for (element, ciphertext) in inputs[name].iter().enumerate() {
+            let class = chip.classes.input;
+            let value = Value { class, ciphertext: element as u32, iteration: Value::NONE, index: id.0 };
+            off_chip.insert(value, Datum::Torus(ciphertext.to_vec().into()));
+        }
+    }
+    let mut replayer = Replayer {
+        context,
+        unit_sets,
+        memory_sets,
+        sets: (0..count).map(|_| RowSet::default()).collect(),
+        storage: Storage::default(),
+        off_chip,
+        agenda: BinaryHeap::new(),
+        writes: HashMap::new(),
+        next: 0,
+        queued: 0,
+    };
+    let total = schedule.event_count();
+    for (number, placed) in schedule.events().enumerate() {
+        replayer.event(placed)?;
+        if number % 4096 == 0 {
+            progress.update("replay", number as u64, total);
+        }
+    }
+    replayer.flush(i64::MAX)?;
+    replayer.write_until(i64::MAX);
+    progress.update("replay", total, total);
+    let outputs = replayer.outputs()?;
+    Ok(Replay { outputs, saturations: replayer.context.primitives.saturations(), events: total })
+}
+
+type Sets = (HashMap<Resource, usize>, HashMap<MemoryId, usize>, usize);
+
+/// Rows that share an FFT unit form a set.
+fn sets(chip: &Chip) -> Sets {
+    let (mut units, mut memories, mut count) = (HashMap::new(), HashMap::new(), 0);
+    for row in chip.rows.iter().flatten() {
+        let set = *units.entry(row.fft).or_insert_with(|| {
+            count += 1;
+            count - 1
+        });
+        for unit in [row.decomposition, row.vpe, row.ifft, row.accumulator] {
+            units.insert(unit, set);
+        }
+        for memory in [row.bank, row.poly_acc, row.digits, row.spectrum, row.product] {
+            memories.insert(memory, set);
+        }
+    }
+    (units, memories, count)
+}
+
+impl<'s> Replayer<'_, 's> {
+    fn event(&mut self, placed: Placed<'s>) -> Result<(), ReplayError> {
+        self.write_until(placed.start);
+        let event = placed.event;
+        if let Some(&set) = self.unit_sets.get(&event.resource) {
+            let mut key = None;
+            for read in event.reads.iter().filter(|read| read.place.memory == self.context.chip.private_a2) {
+                match self.storage.get(read.place, placed.start)? {
+                    Datum::BootstrapKey(iteration) => key = Some(iteration),
+                    other => {
+                        let (expected, found) = ("bootstrapping key", other.name());
+                        return Err(ReplayError::Kind { cycle: placed.start, expected, found });
+                    }
+                }
+            }
+            self.sets[set].push(Entry::Event(placed, key));
+            self.queued += 1;
+            if self.queued >= QUEUE {
+                self.flush(placed.start)?;
+            }
+            return Ok(());
+        }
+        if event.reads.iter().any(|read| self.memory_sets.contains_key(&read.place.memory)) {
+            self.flush(placed.start)?;
+        }
+        let operands: Result<Vec<Datum>, ReplayError> = event
+            .reads
+            .iter()
+            .map(|read| self.read(read.place, read.value.shifted(placed.shift), placed.start))
+            .collect();
+        let results = vector::compute(&self.context, placed, &operands?)?;
+        let mut now: HashMap<i64, Vec<(Place, Value, Datum)>> = HashMap::new();
+        for (write, datum) in event.writes.iter().zip(results) {
+            let value = write.value.shifted(placed.shift);
+            now.entry(placed.start + i64::from(write.first)).or_default().push((write.place, value, datum));
+        }
+        for (cycle, writes) in now {
+            self.next += 1;
+            self.writes.insert(self.next, writes);
+            self.agenda.push(Reverse((cycle, self.next)));
+        }
+        Ok(())
+    }
+
+    fn read(&self, place: Place, value: Value, cycle: i64) -> Result<Datum, ReplayError> {
+        if place.memory == self.context.chip.hbm {
+            if let Some(datum) = self.off_chip.get(&value) {
+                return Ok(datum.clone());
+            }
+            let classes = &self.context.chip.classes;
+            return match value.class {
+                class if class == classes.table => Ok(Datum::Table(value.index)),
+                class if class == classes.bootstrap_key => Ok(Datum::BootstrapKey(value.iteration)),
+                class if class == classes.key_switch_key => Ok(Datum::Tile(value.index)),
+                class if class == classes.words => Ok(Datum::Words),
+                _ => Err(ReplayError::Missing { value, cycle }),
+            };
+        }
+        if place.memory == self.context.chip.scheduler {
+            return Ok(Datum::Words);
+        }
+        match self.memory_sets.get(&place.memory) {
+            Some(&set) => self.sets[set].get(place, cycle),
+            None => self.storage.get(place, cycle),
+        }
+    }
+
+    /// Lets writes before cycle `until` happen; those to the rows' banks are handed on with their cycle.
+    fn write_until(&mut self, until: i64) {
+        while let Some(&Reverse((cycle, id))) = self.agenda.peek()
+            && cycle < until
+        {
+            self.agenda.pop();
+            for (place, value, datum) in self.writes.remove(&id).unwrap_or_default() {
+                if place.memory == self.context.chip.hbm {
+                    self.off_chip.insert(value, datum);
+                } else if let Some(&set) = self.memory_sets.get(&place.memory) {
+                    self.sets[set].push(Entry::Write(cycle, place, datum));
+                } else if place.memory != self.context.chip.scheduler {
+                    self.storage.put(place, datum);
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self, until: i64) -> Result<(), ReplayError> {
+        let context = &self.context;
+        self.queued = 0;
+        self.sets.par_iter_mut().try_for_each(|set| set.run(context, until))
+    }
+
+    fn outputs(&self) -> Result<BTreeMap<String, LweBatch<u32>>, ReplayError> {
+        let program = self.context.program;
+        let mut outputs = BTreeMap::new();
+        for output in &program.outputs {
+            let mut data = Vec::new();
+            let items = operand_items(program, &[output.value]);
+            for item in &items {
+                let is_input = matches!(program.ops[item.op as usize].kind, OpKind::Input { .. });
+                let classes = &self.context.chip.classes;
+                let class = if is_input { classes.input } else { classes.lwe };
+                let value = Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op };
+                match self.off_chip.get(&value) {
+                    Some(Datum::Torus(ciphertext)) => data.extend_from_slice(ciphertext),
+                    _ => return Err(ReplayError::Missing { value, cycle: i64::MAX }),
+                }
+            }
+            let length = data.len().checked_div(items.len()).unwrap_or(1);
+            let parameters = &program.parameters;
+            let dimension: LweDimension = if length == parameters.lwe_dimension().ciphertext_len() {
+                parameters.lwe_dimension()
+            } else {
+                parameters.large_lwe_dimension()
+            };
+            let mut batch = LweBatch::zeros(dimension, items.len());
+            for (target, ciphertext) in batch.iter_mut().zip(data.chunks_exact(length.max(1))) {
+                target.copy_from_slice(ciphertext);
+            }
+            outputs.insert(output.name.to_string(), batch);
+        }
+        Ok(outputs)
+    }
+}

@@ -1,0 +1,99 @@
+//! What lies where, during a replay.
+
+use super::ReplayError;
+use crate::engine::schedule::{MemoryId, Place};
+use polyfabric_runtime::interpreter::Spectrum;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Content of a place.
+#[derive(Clone, Debug)]
+pub enum Datum {
+    /// Torus coefficients, or an LWE ciphertext.
+    Torus(Arc<Vec<u32>>),
+    /// Digits of a polynomial.
+    Digits(Arc<Vec<i32>>),
+    /// A polynomial in the transform domain.
+    Spectrum(Arc<Spectrum<u32>>),
+    /// Rotation amounts.
+    Amounts(Arc<Vec<u32>>),
+    /// A test polynomial, by its number.
+    Table(u32),
+    /// The bootstrapping key of an iteration.
+    BootstrapKey(u32),
+    /// A tile of the key-switch key, by its number.
+    Tile(u32),
+    /// Instruction words.
+    Words,
+}
+
+impl Datum {
+    /// What it is, for messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Datum::Torus(_) => "torus elements",
+            Datum::Digits(_) => "digits",
+            Datum::Spectrum(_) => "a spectrum",
+            Datum::Amounts(_) => "rotation amounts",
+            Datum::Table(_) => "a test polynomial",
+            Datum::BootstrapKey(_) => "bootstrapping key",
+            Datum::Tile(_) => "key-switch key",
+            Datum::Words => "instruction words",
+        }
+    }
+}
+
+/// Addressed memories.
+#[derive(Default)]
+pub struct Storage {
+    memories: HashMap<MemoryId, BTreeMap<u64, (u64, Datum)>>,
+}
+
+impl Storage {
+    /// Puts `datum` at `place`, and drops whatever lay in any part of it.
+    pub fn put(&mut self, place: Place, datum: Datum) {
+        let memory = self.memories.entry(place.memory).or_default();
+        let end = place.offset + place.bytes;
+        if let Some((bytes, old)) = memory.get_mut(&place.offset)
+            && *bytes == place.bytes
+        {
+            *old = datum;
+            return;
+        }
+        let overlapping: Vec<u64> = memory
+            .range(..end)
+            .rev()
+            .take_while(|(offset, (bytes, _))| *offset + bytes > place.offset)
+            .map(|(&offset, _)| offset)
+            .collect();
+        for offset in overlapping {
+            memory.remove(&offset);
+        }
+        memory.insert(place.offset, (place.bytes, datum));
+    }
+
+    fn holder(&self, place: Place) -> Option<(u64, &Datum)> {
+        let (&offset, (bytes, datum)) = self.memories.get(&place.memory)?.range(..=place.offset).next_back()?;
+        (place.offset + place.bytes <= offset + bytes).then_some((offset, datum))
+    }
+
+    /// What lies at `place`, or in a larger place around it.
+    ///
+    /// # Errors
+    /// [`ReplayError::Empty`] when nothing whole does.
+    pub fn get(&self, place: Place, cycle: i64) -> Result<Datum, ReplayError> {
+        let empty = || ReplayError::Empty { memory: place.memory, offset: place.offset, cycle };
+        self.holder(place).map(|(_, datum)| datum.clone()).ok_or_else(empty)
+    }
+
+    /// As [`Self::get`], and leaves nothing there: for a value that the same event replaces.
+    ///
+    /// # Errors
+    /// [`ReplayError::Empty`] when nothing whole does.
+    pub fn take(&mut self, place: Place, cycle: i64) -> Result<Datum, ReplayError> {
+        let empty = ReplayError::Empty { memory: place.memory, offset: place.offset, cycle };
+        let offset = self.holder(place).map(|(offset, _)| offset).ok_or_else(|| empty.clone())?;
+        let removed = self.memories.get_mut(&place.memory).and_then(|memory| memory.remove(&offset));
+        removed.map(|(_, datum)| datum).ok_or(empty)
+    }
+}

@@ -1,0 +1,177 @@
+//! The figures that this mapper reads from a machine file.
+
+use super::latency::PipelineDepth;
+use super::machine::Morphling;
+use crate::engine::description::{Description, DescriptionError, Dimension, FigureSpec};
+
+const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional: false }
+}
+
+/// Every figure.
+pub const SPECS: &[FigureSpec] = &[
+    figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
+    figure("units.xpu.count", Dimension::Count, 1.0, 64.0, "the number of XPUs"),
+    figure("units.xpu.rows", Dimension::Count, 1.0, 32.0, "the VPE rows of an XPU"),
+    figure("units.xpu.columns", Dimension::Count, 2.0, 16.0, "the VPE columns of an XPU"),
+    figure("units.xpu.fft_units", Dimension::Count, 1.0, 32.0, "the FFT units of an XPU"),
+    figure("units.xpu.ifft_units", Dimension::Count, 1.0, 32.0, "the IFFT units of an XPU: one for each row"),
+    figure(
+        "units.xpu.decomposition_units",
+        Dimension::Count,
+        1.0,
+        32.0,
+        "the decomposition units of an XPU: one for each row",
+    ),
+    figure(
+        "units.xpu.merge_split",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether an FFT unit merges the polynomials of its rows",
+    ),
+    figure("units.fft.points", Dimension::Rate, 1.0, 256.0, "folded points a cycle of an FFT unit"),
+    figure("units.path.points", Dimension::Rate, 1.0, 128.0, "folded points a cycle of a row's path and IFFT unit"),
+    figure("units.pipeline.adder", Dimension::Cycles, 1.0, 64.0, "the registers of an adder"),
+    figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
+    figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers on the way to or from a bank"),
+    figure("units.vpu.groups", Dimension::Count, 1.0, 64.0, "the lane groups of the VPU"),
+    figure("units.vpu.lanes", Dimension::Count, 1.0, 4096.0, "the lanes of a group"),
+    figure("memories.private_a1.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-A1"),
+    figure("memories.private_a2.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-A2"),
+    figure("memories.private_a2.buffers", Dimension::Count, 2.0, 64.0, "the key iterations that Private-A2 holds"),
+    figure("memories.private_b.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-B"),
+    figure("memories.shared.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of the Shared buffer"),
+    figure("channels.link.rate", Dimension::PortRate, 1.0, 65536.0, "the width between the Shared buffer and an XPU"),
+    figure("channels.hbm.count", Dimension::Count, 1.0, 1024.0, "the memory channels"),
+    figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the channels for the bootstrapping key"),
+    figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of all channels"),
+    figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
+    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    figure(
+        "machine.reuse.key_streams",
+        Dimension::Count,
+        1.0,
+        16.0,
+        "the ciphertexts of a row that use one key in turn",
+    ),
+    figure(
+        "machine.arithmetic.coefficient",
+        Dimension::Bits,
+        32.0,
+        32.0,
+        "the width of a coefficient: the data path is of 32 bits",
+    ),
+    figure("machine.arithmetic.transform", Dimension::Bits, 8.0, 60.0, "the width of a transform value's part"),
+    figure("machine.arithmetic.twiddle", Dimension::Bits, 8.0, 52.0, "the width of a twiddle factor's part"),
+    figure(
+        "machine.arithmetic.overflow_log2",
+        Dimension::Bits,
+        1.0,
+        256.0,
+        "minus log2 of the probability that a value overflows",
+    ),
+];
+
+/// Figures that contradict each other.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FigureError {
+    /// Missing or unknown.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// Two figures that cannot both be.
+    #[error("{file}: `{first}` is {first_value} and `{second}` is {second_value}: {cause}")]
+    Together {
+        /// Machine file.
+        file: String,
+        /// One figure.
+        first: &'static str,
+        /// Its value.
+        first_value: u64,
+        /// The other.
+        second: &'static str,
+        /// Its value.
+        second_value: u64,
+        /// Why not, and what to do.
+        cause: &'static str,
+    },
+}
+
+impl Morphling {
+    /// The machine of a checked description.
+    ///
+    /// # Errors
+    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    pub fn new(description: &Description) -> Result<Self, FigureError> {
+        let d = description;
+        let machine = Self {
+            clock_hz: d.clock_hz()?,
+            xpus: d.count("units.xpu.count")?,
+            rows: d.count("units.xpu.rows")?,
+            columns: d.count("units.xpu.columns")?,
+            fft_units: d.count("units.xpu.fft_units")?,
+            ifft_units: d.count("units.xpu.ifft_units")?,
+            fft_points: d.count("units.fft.points")?,
+            path_points: d.count("units.path.points")?,
+            merge_split: d.flag("units.xpu.merge_split")?,
+            depth: PipelineDepth {
+                adder: d.count("units.pipeline.adder")?,
+                multiplier: d.count("units.pipeline.multiplier")?,
+                memory: d.count("units.pipeline.memory")?,
+            },
+            key_streams: d.count("machine.reuse.key_streams")?,
+            private_a1: d.count("memories.private_a1.capacity")?,
+            private_a2: d.count("memories.private_a2.capacity")?,
+            private_b: d.count("memories.private_b.capacity")?,
+            shared: d.count("memories.shared.capacity")?,
+            key_buffers: d.count("memories.private_a2.buffers")?,
+            link_bytes: d.count("channels.link.rate")?,
+            lane_groups: d.count("units.vpu.groups")?,
+            lanes: d.count("units.vpu.lanes")?,
+            channels: d.count("channels.hbm.count")?,
+            key_channels: d.count("channels.hbm.key_channels")?,
+            channel_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")? / d.value("channels.hbm.count")?,
+            memory_latency: d.count("channels.hbm.latency")?,
+        };
+        let together = |first, second, cause, holds: bool| {
+            if holds {
+                return Ok(());
+            }
+            let (first_value, second_value) = (d.count(first)?, d.count(second)?);
+            Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
+        };
+        let rows = machine.rows;
+        together(
+            "units.xpu.rows",
+            "units.xpu.fft_units",
+            "the rows divide evenly among the FFT units",
+            rows.is_multiple_of(machine.fft_units),
+        )?;
+        together("units.xpu.rows", "units.xpu.ifft_units", "each row has its IFFT unit", rows == machine.ifft_units)?;
+        together(
+            "units.xpu.rows",
+            "units.xpu.decomposition_units",
+            "each row has its decomposition unit",
+            rows == d.count("units.xpu.decomposition_units")?,
+        )?;
+        together(
+            "channels.hbm.key_channels",
+            "channels.hbm.count",
+            "there are no more channels for the key than channels",
+            machine.key_channels <= machine.channels,
+        )?;
+        together(
+            "units.xpu.count",
+            "units.vpu.groups",
+            "the positions of a slot divide evenly among the lane groups",
+            machine.positions().is_multiple_of(machine.lane_groups),
+        )?;
+        together(
+            "units.fft.points",
+            "units.path.points",
+            "points a cycle are powers of two, as the transforms are",
+            machine.fft_points.is_power_of_two() && machine.path_points.is_power_of_two(),
+        )?;
+        Ok(machine)
+    }
+}

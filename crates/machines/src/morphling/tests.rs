@@ -1,0 +1,275 @@
+//! Does Morphling's schedule obey every rule that the checker knows, take the cycles that the structure implies, and
+//! compute the right ciphertexts?
+
+use super::machine::Morphling;
+use super::test_support::{both_reuses, lookups, lowering, machine, network, parameters, shape};
+use super::{Mapped, instruction, map};
+use crate::engine::checker::{check, check_every_round};
+use crate::engine::schedule::{Item, Schedule};
+use polyfabric_kernels::Gadget;
+use polyfabric_program::kernel::KernelProgram;
+use polyfabric_program::lowering::{Accumulation, InputTransform, TfheLowering};
+use polyfabric_runtime::{NoProgress, interpreter};
+use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, Parameters, ServerKey};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn cycles(machine: &Morphling, program: &KernelProgram) -> u64 {
+    let mapped = map(machine, program).expect("the program fits");
+    check(&mapped.schedule, &[]).expect("the schedule is legal").cycles
+}
+
+/// Set, look-ups, cycles.
+///
+/// A group's rotation takes n · slots · (k + 1) l · N/16 cycles when its slots hide the pipeline: 500 · 4 · 4 · 64 =
+/// 512,000 for 64 look-ups of set I. To it come, once, the first fetch, load and modulus switch before and the last drain,
+/// store, extraction and transfer after: 5,328 for set I. One slot alone waits in every iteration for decomposition 4, FFT
+/// 145 (112 and 33 of merge-split), VPE 8, the first IFFT 112 + 64, accumulation 3 and skew 3, all but the 64 cycles in
+/// which its two key channels are the slower ones: 299,800 in all.
+const GOLDEN: &[(&str, usize, u64)] = &[
+    ("morphling-I", 16, 299_800),
+    ("morphling-I", 64, 517_328),
+    ("morphling-I", 2560, 20_485_328),
+    ("morphling-II", 64, 972_811),
+    ("morphling-III", 64, 1_827_410),
+    ("morphling-IV-t32", 64, 782_204),
+    ("morphling-A-t32", 64, 1_608_305),
+    ("morphling-B", 64, 770_909),
+    ("morphling-C", 64, 753_099),
+];
+
+#[test]
+fn golden_cycles() {
+    let mut wrong = Vec::new();
+    for &(set, count, expected) in GOLDEN {
+        let found = cycles(&machine(), &lookups(&parameters(set), &both_reuses(), count, 1, false));
+        if found != expected {
+            wrong.push(format!("(\"{set}\", {count}, {found}), was {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "cycles changed:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn rows_stream_without_a_gap() {
+    // 40 groups against 10: 30 more groups of 64 take exactly n · 4 · (k + 1) l · N/16 cycles each.
+    for (set, group) in [("morphling-I", 500 * 4 * 4 * 64), ("morphling-II", 630 * 4 * 6 * 64)] {
+        let of = |groups: usize| cycles(&machine(), &lookups(&parameters(set), &both_reuses(), 64 * groups, 1, false));
+        assert_eq!(of(40) - of(10), 30 * group);
+    }
+}
+
+#[test]
+fn the_literal_reading_takes_twice_as_long() {
+    let literal = crate::choose(&crate::description("morphling").expect("built in"), &[("fft_rate", "literal")]);
+    let literal = Morphling::new(&literal.expect("a reading of the file")).expect("its figures fit");
+    let program = |groups: usize| lookups(&parameters("morphling-I"), &both_reuses(), 64 * groups, 1, false);
+    let of = |machine: &Morphling| cycles(machine, &program(20)) - cycles(machine, &program(10));
+    assert_eq!(of(&literal), 2 * of(&machine()));
+}
+
+#[test]
+fn ten_thousand_lookups_stay_a_small_schedule() {
+    for switch in [false, true] {
+        let program = lookups(&parameters("morphling-I"), &both_reuses(), 10_000, 1, switch);
+        let mapped = map(&machine(), &program).expect("the program fits");
+        fn size(items: &[Item]) -> usize {
+            let of = |item: &Item| match item {
+                Item::Event(_) => 1,
+                Item::Repeat(repeat) => size(&repeat.body),
+            };
+            items.iter().map(of).sum()
+        }
+        assert!(mapped.schedule.event_count() > 60_000_000);
+        assert!(size(&mapped.schedule.items) < 150_000, "{}", size(&mapped.schedule.items));
+    }
+}
+
+#[test]
+fn instructions_come_back() {
+    let program = lookups(&parameters("toy-256"), &both_reuses(), 100, 2, true);
+    let instructions = map(&machine(), &program).expect("the program fits").streams.instructions();
+    assert!(instructions.len() > 100);
+    assert_eq!(instruction::decode(&instruction::encode(&instructions)).expect("own words"), instructions);
+    assert_eq!(instruction::parse(&instruction::print(&instructions)).expect("own text"), instructions);
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let small = Morphling { private_a1: 4096, ..machine() };
+    let program = lookups(&parameters("morphling-I"), &both_reuses(), 16, 1, false);
+    let error = map(&small, &program).err().expect("an accumulator needs more").to_string();
+    assert_eq!(
+        error,
+        "private_a1 holds 4096 bytes and 163136 are needed for one resident accumulator a row of set `morphling-I`: choose \
+         a smaller parameter set, or enlarge `private_a1` in the machine file"
+    );
+}
+
+fn variants() -> impl Strategy<Value = TfheLowering> {
+    use Accumulation::{CoefficientDomain, TransformDomain};
+    use InputTransform::{PerProduct, Shared};
+    prop_oneof![
+        Just(lowering(Shared, TransformDomain)),
+        Just(lowering(Shared, CoefficientDomain)),
+        Just(lowering(PerProduct, CoefficientDomain)),
+        Just(lowering(PerProduct, TransformDomain)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 64, ..ProptestConfig::default() })]
+
+    /// Any program on any of the machine's variants is legal, and folding hides nothing.
+    #[test]
+    fn random_programs_are_legal(
+        (n, k, log2_degree, l) in (2usize..14, 1usize..=3, 9u32..=12, 1u32..=3),
+        (count, levels, switch) in (1usize..200, 1usize..=3, any::<bool>()),
+        choice in variants(),
+        (merge_split, streams, all_channels) in (any::<bool>(), 1u64..=4, any::<bool>()),
+    ) {
+        let base = machine();
+        let base = Morphling {
+            merge_split,
+            fft_points: if merge_split { base.fft_points } else { base.path_points },
+            key_streams: streams,
+            key_channels: if all_channels { base.channels } else { base.key_channels },
+            ..base
+        };
+        let program = lookups(&shape(n, k, 1 << log2_degree, l), &choice, count, levels, switch);
+        let mapped = match map(&base, &program) {
+            Ok(mapped) => mapped,
+            // Two accumulators of the largest rings do not fit a row's bank.
+            Err(error) => return Ok(prop_assert!(error.to_string().contains("holds"), "{}", error)),
+        };
+        let folded = check(&mapped.schedule, &[]);
+        prop_assert!(folded.is_ok(), "{}", folded.err().map(|error| error.to_string()).unwrap_or_default());
+        if mapped.schedule.event_count() < 40_000 {
+            let unfolded = check_every_round(&mapped.schedule, &[]);
+            prop_assert_eq!(unfolded.map(|checked| checked.cycles), folded.map(|checked| checked.cycles));
+        }
+    }
+}
+
+struct Scene {
+    program: KernelProgram,
+    client: ClientKey<u32>,
+    server: ServerKey<u32>,
+    inputs: BTreeMap<String, LweBatch<u32>>,
+    count: usize,
+}
+
+impl Scene {
+    fn new(
+        parameters: &Parameters,
+        count: usize,
+        program: impl Fn(&Parameters, &TfheLowering) -> KernelProgram,
+        choice: TfheLowering,
+    ) -> Self {
+        let description = crate::description("morphling").expect("built in");
+        let arithmetic = crate::arithmetic(&description, parameters).expect("a 32-bit set");
+        let client = ClientKey::<u32>::for_tests(parameters, 7).expect("a checked set");
+        let server = ServerKey::<u32>::for_tests(&client, 8);
+        let plain: Vec<u32> = (0..count).map(|i| if i % 3 == 0 { 1 << 29 } else { 7 << 29 }).collect();
+        let inputs = [("x".to_owned(), client.encrypt_for_tests(LweKind::Small, &plain, 3))].into();
+        let program = program(parameters, &TfheLowering { arithmetic, ..choice });
+        Self { program, client, server, inputs, count }
+    }
+
+    fn replay(&self, mapped: &Mapped) -> Result<Vec<u32>, super::replay::ReplayError> {
+        let replay = mapped.replay(&self.program, &self.server, &self.inputs, &NoProgress)?;
+        Ok(replay.outputs["y"].data().to_vec())
+    }
+
+    fn expected(&self) -> Vec<u32> {
+        let outputs = interpreter::run(&self.program, &self.server, &self.inputs, &NoProgress);
+        outputs.expect("the interpreter runs it")["y"].data().to_vec()
+    }
+}
+
+#[test]
+fn replay_is_the_interpreter_bit_for_bit() {
+    let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
+    let unmerged = Morphling { merge_split: false, fft_points: 8, ..machine() };
+    let separate = lowering(InputTransform::PerProduct, Accumulation::CoefficientDomain);
+    let scenes = [
+        (machine(), Scene::new(&parameters("toy-256"), 70, one(70, 2, true), both_reuses())),
+        (unmerged, Scene::new(&parameters("toy-256"), 5, one(5, 1, false), both_reuses())),
+        (machine(), Scene::new(&parameters("toy-512-k2"), 3, one(3, 1, true), separate)),
+        (machine(), Scene::new(&parameters("toy-256"), 90, |p, c| network(p, c, 90, 20), both_reuses())),
+    ];
+    for (machine, scene) in scenes {
+        let mapped = map(&machine, &scene.program).expect("the program fits");
+        check(&mapped.schedule, &[]).expect("the schedule is legal");
+        assert_eq!(scene.replay(&mapped).expect("a legal schedule"), scene.expected());
+    }
+}
+
+#[test]
+fn a_paper_size_replay_decrypts() {
+    let scene = Scene::new(&parameters("morphling-I"), 2, |p, c| lookups(p, c, 2, 1, false), both_reuses());
+    let mapped = map(&machine(), &scene.program).expect("the program fits");
+    let outputs = mapped.replay(&scene.program, &scene.server, &scene.inputs, &NoProgress).expect("a legal schedule");
+    assert_eq!(outputs.saturations, 0);
+    let phases = scene.client.decrypt_phase(LweKind::Large, &outputs.outputs["y"]).expect("under the large key");
+    // The table is +1/8 everywhere, so the sign of the phase comes out.
+    for (index, phase) in phases.into_iter().enumerate() {
+        let expected: u32 = if index % 3 == 0 { 1 << 29 } else { 7 << 29 };
+        let error = phase.wrapping_sub(expected) as i32;
+        assert!(error.unsigned_abs() < 1 << 28, "look-up {index} of {}: {phase:#x}", scene.count);
+    }
+}
+
+/// Applies `change` to every event, in loops too.
+fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut crate::engine::schedule::Event)) {
+    for item in items {
+        match item {
+            Item::Event(event) => change(event),
+            Item::Repeat(repeat) => each_event(&mut repeat.body, change),
+        }
+    }
+}
+
+#[test]
+fn a_wrong_schedule_gives_wrong_ciphertexts() {
+    let scene = Scene::new(&parameters("toy-256"), 3, |p, c| lookups(p, c, 3, 1, false), both_reuses());
+    let expected = scene.expected();
+    let wrong = |change: &dyn Fn(&Mapped, &mut Schedule)| {
+        let mut mapped = map(&machine(), &scene.program).expect("the program fits");
+        let mut schedule = std::mem::take(&mut mapped.schedule);
+        change(&mapped, &mut schedule);
+        mapped.schedule = schedule;
+        assert!(check(&mapped.schedule, &[]).is_err(), "the checker sees it too");
+        assert_ne!(scene.replay(&mapped).ok(), Some(expected.clone()));
+    };
+    // Every multiplication starts before its spectrum is there.
+    wrong(&|mapped, schedule| {
+        let kind = mapped.chip.kinds.multiply;
+        each_event(&mut schedule.items, &mut |event| event.start -= if event.op.kind == kind { 40 } else { 0 });
+    });
+    // Both keys go to one buffer.
+    wrong(&|mapped, schedule| {
+        let (kind, bytes) = (mapped.chip.kinds.key, mapped.streams.layout.sizes.key);
+        each_event(&mut schedule.items, &mut |event| {
+            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
+                write.place.offset %= bytes;
+            }
+        });
+    });
+    // The accumulators come back too late for the next iteration.
+    wrong(&|mapped, schedule| {
+        let kind = mapped.chip.kinds.accumulate;
+        each_event(&mut schedule.items, &mut |event| {
+            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
+                (write.first, write.last) = (write.first + 500, write.last + 500);
+            }
+        });
+    });
+}
+
+#[test]
+fn shapes_of_the_tests_are_what_they_say() {
+    let parameters = shape(5, 3, 512, 2);
+    assert_eq!(parameters.bootstrap_gadget(), Gadget { log2_base: 7, levels: 2 });
+    assert_eq!((parameters.lwe_dimension().get(), parameters.ring_degree().get()), (5, 512));
+}
