@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native, machines
-from .errors import InputError, NoiseError, ParameterError, ProgramError
+from .errors import InputError, MachineError, NoiseError, ParameterError, ProgramError
 from .language.program import Clear, Outputs, Program
 from .names import pick
 from .progress import ProgressHook
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 DEFAULT_TARGET = -128.0
 """log2 of the failure probability that a program may have when the set is chosen for it."""
+
+MACHINE_TARGET = -64.0
+"""The same on a machine, whose transform may leave no set that reaches 2^-128."""
 
 NAMED_TARGET = -40.0
 """The same when the user names the set: a published set rarely reaches 2^-128."""
@@ -71,12 +74,13 @@ def plan(
     most, on the machine's torus. With it: that set, refused if the program fails more often than that.
     """
     if parameters is None:
-        chosen, order, noise = _choose(program, machine, DEFAULT_TARGET if target is None else target)
+        default = DEFAULT_TARGET if machine is None else MACHINE_TARGET
+        chosen, order, noise = _choose(program, machine, default if target is None else target)
     else:
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         transform = "f64" if machine is None else machine.transform(chosen)
         order, noise = _order(program, chosen, NAMED_TARGET if target is None else target, transform)
-    kernel = program.native.lower(chosen, order)
+    kernel = program.native.lower(chosen, order, None if machine is None else machine.native)
     return Plan(program, chosen, order, kernel, json.loads(noise.to_json()))
 
 
@@ -85,20 +89,24 @@ def _choose(
 ) -> tuple[_native.Parameters, str, _native.NoiseReport]:
     if machine is None:
         return program.native.choose_parameters(target, None, "f64")
-    # A machine's transform errs differently with every set, so its sets are tried one by one, the cheapest first.
-    refusal: NoiseError | None = None
-    for name in machine.default_sets():
+    # A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept.
+    suited: list[tuple[float, _native.Parameters, str, _native.NoiseReport]] = []
+    refusals: list[NoiseError] = []
+    for name in _native.default_parameter_names():
         parameters = _native.Parameters.named(name)
         try:
             order, noise = _order(program, parameters, target, machine.transform(parameters))
-        except NoiseError as error:
-            refusal = refusal or error
-        except ProgramError:
+        except (ProgramError, MachineError):
             continue
+        except NoiseError as error:
+            refusals.append(error)
         else:
-            return parameters, order, noise
-    raise refusal or NoiseError(
-        f"{program.name}: no default parameter set suits {machine.name}; name one with parameters"
+            suited.append((_multiplications(program.native.lower(parameters, order)), parameters, order, noise))
+    if suited:
+        return min(suited, key=lambda candidate: candidate[0])[1:]
+    raise NoiseError(
+        f"no default parameter set carries {program.name} on {machine.name}"
+        + (f"; the first reason: {refusals[0]}" if refusals else "; name a set with parameters")
     )
 
 
@@ -308,8 +316,8 @@ def execute(
 def built_in(name: str, parameters: str | _native.Parameters, batch: int, *, machine: Machine | None = None) -> Plan:
     """The plan of a built-in program: `pbs`, `pbs+ks` or `keyswitch` on `batch` ciphertexts."""
     chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
-    transform = "f64" if machine is None else machine.transform(chosen)
-    native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, transform)
+    on = None if machine is None else machine.native
+    native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on)
     noise = {"parameters": chosen.name, "message_bits": message_bits, "log2_failure": log2_failure}
     return Plan(Program(native), chosen, "none" if name == "pbs" else "after", kernel, noise)
 
@@ -336,11 +344,10 @@ def simulate(
     *,
     parameters: str | None = None,
     readings: Sequence[str] = (),
-    progress: ProgressHook | None = None,
 ) -> Report:
     """See `Program.simulate`."""
     chosen = machines.load(machine, readings)
-    return chosen.simulate(plan(program, parameters, machine=chosen), progress)
+    return chosen.simulate(plan(program, parameters, machine=chosen))
 
 
 def cost(program: Program, parameters: str | None = None) -> Report:

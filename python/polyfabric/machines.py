@@ -50,18 +50,18 @@ class Machine:
         """Every figure, with unit and source, and the readings of what the paper leaves open."""
         return json.loads(self.native.to_json())
 
-    def default_sets(self) -> list[str]:
-        """The default parameter sets that the machine takes, the cheapest first."""
-        return self.native.default_sets()
+    @property
+    def readings(self) -> dict[str, str]:
+        """The option that is chosen of every open fact."""
+        return dict(self.native.readings)
 
-    def transform(self, parameters: _native.Parameters) -> float:
-        """Variance that the machine's arithmetic adds to a coefficient of one external product, of the torus squared."""
-        return self.native.transform_variance(parameters)
+    def transform(self, parameters: _native.Parameters) -> str | float:
+        """The noise of its arithmetic: "exact", "f64", or the variance of a coefficient, a fraction of the torus squared."""
+        return self.native.transform(parameters)
 
-    def simulate(self, planned: Plan, progress: ProgressHook | None = None) -> Report:
+    def simulate(self, planned: Plan) -> Report:
         """The report of the machine's schedule for a plan."""
-        text = self.native.simulate(planned.kernel, progress)
-        return Report("simulation", json.loads(text), self._trace(planned))
+        return Report("simulation", json.loads(self.native.simulate(planned.kernel)), self._trace(planned))
 
     def replay(
         self,
@@ -71,8 +71,9 @@ class Machine:
         progress: ProgressHook | None = None,
     ) -> tuple[_native.Ciphertexts, Report]:
         """Executes the machine's schedule on ciphertexts, with its arithmetic, in its order; and reports on it."""
-        outputs, text = self.native.replay(planned.kernel, server, inputs, progress)
-        return outputs, Report("simulation", json.loads(text), self._trace(planned))
+        outputs, saturations, text = self.native.replay(planned.kernel, server, inputs, progress)
+        report = Report("simulation", {**json.loads(text), "saturations": saturations}, self._trace(planned))
+        return outputs, report
 
     def _trace(self, planned: Plan) -> Callable[[], str]:
         return lambda: self.native.trace(planned.kernel)

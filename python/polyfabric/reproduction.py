@@ -9,11 +9,6 @@ from .progress import ProgressHook
 from .reports import Report
 
 
-def papers() -> list[str]:
-    """The papers that can be compared."""
-    return _native.paper_names()
-
-
 def reproduction(paper: str, progress: ProgressHook | None = None) -> Report:
     """Every published figure of a paper with the model's, the deviation, and what kind of figure it is."""
     rows = json.loads(_native.reproduce(paper, progress))

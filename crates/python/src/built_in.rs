@@ -1,12 +1,12 @@
 //! The built-in programs.
 
 use crate::failure::{Failure, Kind, detached};
-use crate::kernel::PyKernelProgram;
-use crate::noise::TransformName;
+use crate::kernel::{PyKernelProgram, arithmetic_of};
+use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
 use polyfabric_program::builtin::{NAMES, build};
-use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_program::lowering::{KeySwitchOrder, TfheLowering};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -18,16 +18,17 @@ pub fn built_in_names() -> Vec<&'static str> {
 
 /// (program, kernel program, message bits, log2 of one ciphertext's failure probability).
 #[pyfunction]
+#[pyo3(signature = (name, parameters, batch, machine = None))]
 pub fn built_in(
     py: Python<'_>,
     name: &str,
     parameters: &PyParameters,
     batch: usize,
-    transform: TransformName,
+    machine: Option<&PyMachine>,
 ) -> PyResult<(PyProgram, PyKernelProgram, u32, f64)> {
     // The program decides the place of the key switch.
-    let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
-    let transform = transform.transform()?;
+    let choice = TfheLowering::new(KeySwitchOrder::None, arithmetic_of(machine, parameters)?);
+    let transform = choice.arithmetic.transform(&parameters.0);
     detached(py, || {
         let built = build(name, &parameters.0, batch, &choice, transform).map_err(Failure::of(Kind::Program))?;
         let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));

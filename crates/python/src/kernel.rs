@@ -1,6 +1,7 @@
 //! Kernel programs.
 
 use crate::failure::{Failure, Kind, detached};
+use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
 use polyfabric_program::kernel::{KernelProgram, ValueType, count};
@@ -33,6 +34,11 @@ pub fn order_name(order: KeySwitchOrder) -> &'static str {
         KeySwitchOrder::Before => "before",
         KeySwitchOrder::After => "after",
     }
+}
+
+/// The arithmetic of `machine`, or this computer's.
+pub fn arithmetic_of(machine: Option<&PyMachine>, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
+    machine.map_or(Ok(Arithmetic::F64), |machine| machine.arithmetic(parameters))
 }
 
 #[pymethods]
@@ -85,10 +91,16 @@ impl PyKernelProgram {
 
 #[pymethods]
 impl PyProgram {
-    /// Lowers the program; `key_switch` is "none", "before" or "after" the blind rotation.
-    #[pyo3(name = "lower")]
-    fn lower_to(&self, py: Python<'_>, parameters: &PyParameters, key_switch: &str) -> PyResult<PyKernelProgram> {
-        let choice = TfheLowering::new(order_of(key_switch)?, Arithmetic::F64);
+    /// Lowers the program; `key_switch` is "none", "before" or "after" the blind rotation. With `machine`, its arithmetic.
+    #[pyo3(name = "lower", signature = (parameters, key_switch, machine = None))]
+    fn lower_to(
+        &self,
+        py: Python<'_>,
+        parameters: &PyParameters,
+        key_switch: &str,
+        machine: Option<&PyMachine>,
+    ) -> PyResult<PyKernelProgram> {
+        let choice = TfheLowering::new(order_of(key_switch)?, arithmetic_of(machine, parameters)?);
         let (program, parameters) = (&*self.0, &parameters.0);
         detached(py, || {
             let kernel = lower(program, parameters, &choice).map_err(Failure::of(Kind::Program))?;

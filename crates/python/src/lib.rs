@@ -4,10 +4,12 @@ mod built_in;
 mod failure;
 mod kernel;
 mod keys;
+mod machine;
 mod noise;
 mod parameters;
 mod program;
 mod progress;
+mod reproduce;
 mod run;
 
 use pyo3::prelude::*;
@@ -21,9 +23,13 @@ mod _native {
     #[pymodule_export]
     use crate::keys::{PyCiphertexts, PyClientKey, PyServerKey};
     #[pymodule_export]
+    use crate::machine::{PyMachine, machine_names};
+    #[pymodule_export]
     use crate::noise::PyNoiseReport;
     #[pymodule_export]
-    use crate::parameters::{PyParameters, failure_probability_log2, parameter_names};
+    use crate::parameters::{PyParameters, default_parameter_names, failure_probability_log2, parameter_names};
     #[pymodule_export]
     use crate::program::{PyElementType, PyProgram, PyProgramBuilder};
+    #[pymodule_export]
+    use crate::reproduce::reproduce;
 }

@@ -16,7 +16,7 @@ pub struct PyNoiseReport {
 }
 
 /// "f64", "exact", or the variance of one output coefficient of one external product, a fraction of the torus squared.
-#[derive(FromPyObject)]
+#[derive(FromPyObject, IntoPyObject)]
 pub enum TransformName {
     /// By name.
     Name(String),

@@ -112,3 +112,10 @@ pub fn parameter_names() -> Vec<&'static str> {
 pub fn failure_probability_log2(variance: f64, margin: f64) -> f64 {
     noise::failure_probability_log2(variance, margin)
 }
+
+/// Names of the sets that may be chosen for a program: our own, of at least 128 bits.
+#[pyfunction]
+pub fn default_parameter_names() -> Vec<&'static str> {
+    let ours = |(entry, _): &(&'static sets::Entry, _)| entry.family == sets::Family::Default;
+    sets::secure().filter(ours).map(|(entry, _)| &*entry.parameters.name).collect()
+}

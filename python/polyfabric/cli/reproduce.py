@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..names import pick
 from ..progress import bars
-from ..reproduction import papers, reproduction
+from ..reproduction import reproduction
 from .console import out, print_json
 
 
@@ -27,7 +26,6 @@ def reproduce(paper: str, *, folder: Path | None, as_json: bool) -> None:
 
     A figure is predicted (from a schedule), an input (taken from the paper), or calibrated (chosen after the result).
     """
-    pick("paper", paper, papers())
     with bars() as progress:
         report = reproduction(paper, progress)
     if folder is not None:

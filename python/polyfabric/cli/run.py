@@ -51,7 +51,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
     "target",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability, as a power of 2: -128, or -40 for a named set.",
+    help="Largest failure probability, as a power of 2; -128 without it, -64 on a machine, -40 for a named set.",
 )
 @click.option(
     "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."

@@ -8,7 +8,6 @@ import click
 
 from .. import _native
 from ..machines import load
-from ..progress import bars
 from . import programs
 from .console import out, print_json, security_warnings
 
@@ -28,7 +27,7 @@ from .console import out, print_json, security_warnings
     "target",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability, as a power of 2: -128, or -40 for a named set.",
+    help="Largest failure probability, as a power of 2; -128 without it, -64 on a machine, -40 for a named set.",
 )
 @click.option(
     "--timeline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the Perfetto timeline."
@@ -58,7 +57,7 @@ def simulate(
     PROGRAM is digits, adder, pbs, pbs+ks, keyswitch, or your own: FILE.py:FUNCTION.
     """
     machine = load(machine_name, readings)
-    with security_warnings(), bars() as progress:
+    with security_warnings():
         if program in _native.built_in_names():
             planned = programs.planned(program, parameters, batch or 64, machine, target)
         elif program == "digits":
@@ -67,7 +66,7 @@ def simulate(
             planned, _ = prepare(batch or 1, machine, parameters, target)
         else:
             planned = programs.planned(program, parameters, batch, machine, target)
-        report = machine.simulate(planned, progress)
+        report = machine.simulate(planned)
         if timeline is not None:
             report.timeline(timeline)
         if folder is not None:

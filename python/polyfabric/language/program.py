@@ -131,7 +131,6 @@ class Program:
         *,
         parameters: str | None = None,
         readings: Sequence[str] = (),
-        progress: ProgressHook | None = None,
     ) -> Report:
         """The time, stalls, traffic and energy of a machine's schedule for this program.
 
@@ -139,7 +138,7 @@ class Program:
         """
         from ..execution import simulate
 
-        return simulate(self, machine, parameters=parameters, readings=readings, progress=progress)
+        return simulate(self, machine, parameters=parameters, readings=readings)
 
     def cost(self, parameters: str | None = None) -> Report:
         """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""

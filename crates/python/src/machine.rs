@@ -1,0 +1,129 @@
+//! Machines: description, simulation, replay, timeline.
+
+use crate::failure::{Failure, Kind, detached};
+use crate::kernel::PyKernelProgram;
+use crate::keys::{AnyBatches, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::noise::TransformName;
+use crate::parameters::PyParameters;
+use crate::progress::Callback;
+use polyfabric_machines as machines;
+use polyfabric_machines::engine::description::Description;
+use polyfabric_machines::engine::trace::{TraceOptions, trace};
+use polyfabric_program::lowering::Arithmetic;
+use polyfabric_schemes::tfhe::AnyServerKey;
+use polyfabric_schemes::tfhe::noise::Transform;
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A checked machine.
+#[pyclass(name = "Machine", frozen)]
+pub struct PyMachine(Arc<Description>);
+
+fn refused(error: machines::MachineError) -> Failure {
+    Failure::new(Kind::Machine, error)
+}
+
+fn json(data: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(data).map_err(Failure::of(Kind::Internal))
+}
+
+/// Names of the machines that come with the project.
+#[pyfunction]
+pub fn machine_names() -> Vec<&'static str> {
+    machines::names()
+}
+
+impl PyMachine {
+    fn chosen(machine: &Description, choices: &[(String, String)]) -> Result<Self, Failure> {
+        let choices: Vec<(&str, &str)> = choices.iter().map(|(fact, option)| (&**fact, &**option)).collect();
+        Ok(Self(Arc::new(machines::choose(machine, &choices).map_err(refused)?)))
+    }
+
+    /// The arithmetic of the machine's widths for a set.
+    pub fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
+        machines::arithmetic(&self.0, &parameters.0).map_err(refused)
+    }
+}
+
+#[pymethods]
+impl PyMachine {
+    /// The machine called `name`, with `choices` of (fact, option).
+    #[staticmethod]
+    fn named(name: &str, choices: Vec<(String, String)>) -> PyResult<Self> {
+        Ok(Self::chosen(&machines::description(name).map_err(refused)?, &choices)?)
+    }
+
+    /// The machine that a file describes, with `choices` of (fact, option).
+    #[staticmethod]
+    fn from_file(path: PathBuf, choices: Vec<(String, String)>) -> PyResult<Self> {
+        let unreadable = |error| {
+            let message = format!("{}: cannot read the machine file ({error}); check the path", path.display());
+            Failure::new(Kind::Machine, message)
+        };
+        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+        let machine = machines::parse(&path.display().to_string(), &text).map_err(refused)?;
+        Ok(Self::chosen(&machine, &choices)?)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// The option that is chosen of every open fact.
+    #[getter]
+    fn readings(&self) -> Vec<(String, String)> {
+        self.0.readings().iter().map(|(fact, option)| (fact.clone(), option.clone())).collect()
+    }
+
+    /// The file as it was read: figures with units and sources, components, readings.
+    fn to_json(&self) -> PyResult<String> {
+        Ok(json(self.0.literal())?)
+    }
+
+    /// What the machine's arithmetic adds to a product with `parameters`: "exact", "f64", or a variance.
+    fn transform(&self, parameters: &PyParameters) -> PyResult<TransformName> {
+        Ok(match self.arithmetic(parameters)?.transform(&parameters.0) {
+            Transform::Exact => TransformName::Name("exact".to_owned()),
+            Transform::F64 => TransformName::Name("f64".to_owned()),
+            Transform::Measured { coefficient_variance } => TransformName::Variance(coefficient_variance),
+        })
+    }
+
+    /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.
+    fn simulate(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
+        detached(py, || json(&machines::simulate(&self.0, &kernel.0).map_err(refused)?))
+    }
+
+    /// The schedule of `kernel` as Chrome trace-event JSON; of a loop, the first rounds and the last.
+    fn trace(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
+        detached(py, || {
+            let schedule = machines::schedule(&self.0, &kernel.0).map_err(refused)?;
+            let clock = self.0.clock_hz().map_err(Failure::of(Kind::Machine))?;
+            json(&trace(&schedule, clock, TraceOptions::default()))
+        })
+    }
+
+    /// Carries out the machine's schedule on ciphertexts: (outputs, saturated values, report as JSON).
+    #[pyo3(signature = (kernel, server, inputs, progress = None))]
+    fn replay(
+        &self,
+        py: Python<'_>,
+        kernel: &PyKernelProgram,
+        server: &PyServerKey,
+        inputs: &PyCiphertexts,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(PyCiphertexts, u64, String)> {
+        let callback = Callback::new(progress);
+        let (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) = (server.key(), &inputs.0) else {
+            return Err(torus_mismatch().into());
+        };
+        detached(py, || {
+            let replayed = machines::replay(&self.0, &kernel.0, server, inputs, &callback).map_err(refused)?;
+            let report = json(&replayed.report)?;
+            Ok((PyCiphertexts(AnyBatches::Torus32(replayed.outputs)), replayed.saturations, report))
+        })
+    }
+}
