@@ -5,9 +5,10 @@
 //! rounds to the integer side of b - 1/2. Window of a table: N consecutive phases from the lower boundary of the
 //! smallest value; the other N phases give the negated results, because X^N = -1.
 
-use crate::homomorphic::{Range, steps::twice_sign_threshold, torus_unit};
+use crate::homomorphic::{Range, steps::twice_sign_threshold};
 use crate::kernel::TestPolynomial;
 use polyfabric_kernels::Torus;
+use polyfabric_schemes::tfhe::encoding::TorusStep;
 
 /// A function on torus units.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +50,8 @@ impl Function {
     /// The test polynomial for ring degree N = `degree` on a torus of `bits` bits.
     pub fn test_polynomial(&self, degree: usize, bits: u32) -> TestPolynomial {
         let unit = match bits {
-            32 => u64::from(torus_unit::<u32>(self.step_out)),
-            _ => torus_unit::<u64>(self.step_out),
+            32 => u64::from(TorusStep { denominator: self.step_out }.unit::<u32>()),
+            _ => TorusStep { denominator: self.step_out }.unit::<u64>(),
         };
         let mask = if bits == 32 { u64::from(u32::MAX) } else { u64::MAX };
         let torus = |units: i64| unit.wrapping_mul_signed(units) & mask;
@@ -132,7 +133,7 @@ mod tests {
     fn check(function: &Function, expected: impl Fn(i64) -> i64) {
         let polynomial = function.test_polynomial(DEGREE, 32).coefficients::<u32>();
         assert_eq!(polynomial.len(), DEGREE);
-        let unit = torus_unit::<u32>(function.step_out);
+        let unit = TorusStep { denominator: function.step_out }.unit::<u32>();
         let margin = function.margin(DEGREE);
         assert!(margin > 0.0, "{function:?}");
         let period = 2.0 * DEGREE as f64;

@@ -14,7 +14,7 @@ mod table;
 
 pub use builder::{Builder, LookupResult, MAX_LENGTH};
 pub use clear::{ClearError, Evaluation, evaluate};
-pub use encoding::{CodecError, decode_output, encode_input, torus_unit};
+pub use encoding::{CodecError, decode_output, encode_input};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use range::Range;
 pub use table::{Table, TableError};

@@ -12,12 +12,13 @@
 
 use super::{KeySwitchOrder, LoweringError, TfheLowering};
 use crate::dataflow::{Dataflow, Level, OutputForms, Source, Terms, place};
-use crate::homomorphic::{NodeId, Program, op_name, torus_unit};
+use crate::homomorphic::{NodeId, Program, op_name};
 use crate::kernel::{
     Body, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
     key_switch_body,
 };
 use crate::matrix::MatrixBuilder;
+use polyfabric_schemes::tfhe::encoding::TorusStep;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -221,9 +222,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn torus(&self, units: i64, step: u32) -> u64 {
+        let step = TorusStep { denominator: step };
         match self.parameters.torus_bits() {
-            32 => u64::from(torus_unit::<u32>(step)).wrapping_mul(units as u64) & u64::from(u32::MAX),
-            _ => torus_unit::<u64>(step).wrapping_mul(units as u64),
+            32 => u64::from(step.encode::<u32>(units)),
+            _ => step.encode::<u64>(units),
         }
     }
 

@@ -6,13 +6,14 @@ use polyfabric_kernels::Torus;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::Matrix;
 use polyfabric_program::homomorphic::{
-    Builder, ElementType, LookupResult, NodeId, Program, Range, Table, encode_input, evaluate, torus_unit,
+    Builder, ElementType, LookupResult, NodeId, Program, Range, Table, encode_input, evaluate,
 };
 use polyfabric_program::kernel::{OpKind, ValueId};
 use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_program::noise;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::interpreter::{self, Observer, Value};
+use polyfabric_schemes::tfhe::encoding::TorusStep;
 use polyfabric_schemes::tfhe::{LweKind, noise as noise_formulas};
 use std::sync::{Arc, Mutex};
 
@@ -86,7 +87,7 @@ fn measure_with<T: Torus>(keys: &Keys<T>, order: KeySwitchOrder, arithmetic: Ari
         let batch = &outputs[name];
         let kind = keys.client.kind_of(batch.dimension()).unwrap();
         let phases = keys.client.decrypt_phase(kind, batch).unwrap();
-        let unit = torus_unit::<T>(program.step(node));
+        let unit = TorusStep { denominator: program.step(node) }.unit::<T>();
         let errors = phases
             .iter()
             .zip(expected.node(node))

@@ -7,6 +7,7 @@
 //! | [`SignedSum`] | −S ≤ v ≤ S | v / P, P = 2(S + 1) | rounding, or a sign look-up over the whole torus (odd sums) |
 //! | [`FixedPoint`] | −m ≤ x < m | x / 2m | scaling |
 //!
+//! The two integer ones are multiples of a [`TorusStep`], which programs use with steps of their own choosing.
 //! All of them are linear in the message (the Boolean one up to constants), so sums of ciphertexts encode sums of messages.
 
 mod boolean;
@@ -15,11 +16,13 @@ mod padded_integer;
 mod signed_sum;
 #[cfg(test)]
 mod tests;
+mod torus_step;
 
 pub use boolean::Boolean;
 pub use fixed_point::FixedPoint;
 pub use padded_integer::PaddedInteger;
 pub use signed_sum::SignedSum;
+pub use torus_step::TorusStep;
 
 use thiserror::Error;
 

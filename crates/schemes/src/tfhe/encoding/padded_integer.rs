@@ -2,7 +2,7 @@
 
 use polyfabric_kernels::Torus;
 
-use super::EncodingError;
+use super::{EncodingError, TorusStep};
 
 /// Integers v in [0, 2^(message + carry)) at v·Δ, Δ = 2^−(1 + message + carry): the top bit of the torus is padding.
 ///
@@ -54,6 +54,11 @@ impl PaddedInteger {
         (-f64::from(self.value_bits() + 1)).exp2()
     }
 
+    /// Δ, as the step that sums share.
+    pub fn torus_step(self) -> TorusStep {
+        TorusStep { denominator: 2 << self.value_bits() }
+    }
+
     /// Half a step: noise below it decodes right.
     pub fn margin(self) -> f64 {
         self.step() / 2.0
@@ -68,7 +73,7 @@ impl PaddedInteger {
             let value = i64::try_from(value).unwrap_or(i64::MAX);
             return Err(EncodingError::OutOfRange { value, min: 0, max: self.max() as i64 });
         }
-        Ok(T::from_u64(value << (T::BITS - 1 - self.value_bits())))
+        Ok(self.torus_step().encode(value as i64))
     }
 
     /// The nearest value to `phase`.

@@ -2,7 +2,7 @@
 
 use polyfabric_kernels::Torus;
 
-use super::EncodingError;
+use super::{EncodingError, TorusStep};
 
 /// Integers v in [−S, S] at v·Δ, Δ = 1/P with P = 2(S + 1): the whole torus, no padding.
 ///
@@ -81,12 +81,12 @@ impl SignedSum {
         if self.odd && value & 1 == 0 {
             return Err(EncodingError::EvenSum { value });
         }
-        Ok(self.unit::<T>().wrapping_mul_signed(value))
+        Ok(self.torus_step().encode(value))
     }
 
-    /// Δ as a torus element; the sum of encodings is the encoding of the sum exactly, because all are multiples of it.
-    pub fn unit<T: Torus>(self) -> T {
-        T::from_fraction(self.step())
+    /// Δ.
+    pub fn torus_step(self) -> TorusStep {
+        TorusStep { denominator: self.modulus() }
     }
 
     /// The nearest value to `phase`: the nearest odd one where sums are odd.
@@ -94,9 +94,10 @@ impl SignedSum {
     /// # Errors
     /// [`EncodingError::OutOfRange`] if that is outside the bound: a sum or its noise was too large.
     pub fn decode<T: Torus>(self, phase: T) -> Result<i64, EncodingError> {
-        let steps = phase.to_fraction() * f64::from(self.modulus());
-        let value = if self.odd { 2 * ((steps - 1.0) / 2.0).round() as i64 + 1 } else { steps.round() as i64 };
         let bound = i64::from(self.bound);
+        let (greatest, stride) =
+            if self.odd { (bound - i64::from(self.bound.is_multiple_of(2)), 2) } else { (bound, 1) };
+        let value = self.torus_step().nearest(phase, -greatest, greatest, stride);
         if value.abs() > bound {
             return Err(EncodingError::OutOfRange { value, min: -bound, max: bound });
         }

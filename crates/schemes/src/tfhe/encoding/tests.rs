@@ -78,7 +78,7 @@ proptest! {
         let bound: i64 = weights.iter().map(|weight| weight.abs()).sum();
         prop_assume!(bound > 0);
         let encoding = SignedSum::any(bound as u32).expect("small");
-        let one = encoding.unit::<u32>();
+        let one = encoding.torus_step().unit::<u32>();
         let sum = weights.iter().fold(0u32, |sum, &weight| Torus::wrapping_add(sum, one.wrapping_mul_signed(weight)));
         prop_assert_eq!(encoding.decode(sum), Ok(weights.iter().sum::<i64>()));
     }
