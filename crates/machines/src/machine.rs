@@ -144,9 +144,10 @@ pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arit
     let transform = machine.count("machine.arithmetic.transform")? as u32;
     let widths =
         FixedWidths { twiddle: machine.count("machine.arithmetic.twiddle")? as u32, ..FixedWidths::uniform(transform) };
-    // A first step may move a test polynomial by half of the torus.
-    let rule =
-        RangeRule::OverflowProbability { log2: -machine.value("machine.arithmetic.overflow_log2")?, first_step: 0.5 };
+    let rule = RangeRule::OverflowProbability {
+        log2: -machine.value("machine.arithmetic.overflow_log2")?,
+        first_step: machine.value("machine.arithmetic.first_step")?,
+    };
     let spec = FixedFftSpec::for_external_product(
         parameters.ring_degree(),
         parameters.bootstrap_gadget(),

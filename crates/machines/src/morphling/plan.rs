@@ -59,8 +59,8 @@ pub struct IterationPlan {
     pub drains: Vec<Vec<Inverse>>,
     /// Number of accumulation chains.
     pub chains: usize,
-    /// Whether more than one inverse transform is added to a polynomial: then the old accumulator must stay readable
-    /// while the new one grows, and each ciphertext holds two.
+    /// Whether a product comes back before the last forward transform has read the accumulator: then the old accumulator
+    /// must stay readable while the new one grows, and each ciphertext holds two.
     pub two_accumulators: bool,
 }
 
@@ -213,13 +213,14 @@ pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
     for forward in &mut reader.forwards {
         forward.products.sort_by_key(|product| product.column);
     }
+    let early = drains.iter().rev().skip(1).any(|drained| !drained.is_empty());
     Ok(IterationPlan {
         polynomials: body.carried,
         iterations: body.iterations,
         forwards: reader.forwards,
         drains,
         chains: reader.chain_columns.len(),
-        two_accumulators: orders.iter().any(|&order| order > 1),
+        two_accumulators: early,
     })
 }
 

@@ -651,12 +651,11 @@ impl Writer<'_> {
                     if mine.is_empty() {
                         continue;
                     }
-                    let weights: usize = mine
-                        .clone()
-                        .map(|row| matrix.row(row).filter(|(column, _)| columns.contains(column)).count())
-                        .sum();
-                    // The first block also starts each sum from its bias.
-                    let products = weights + if column_block == 0 { mine.len() } else { 0 };
+                    // A row passes once for each of its weights in the block, and once to stay without any; the first block
+                    // also starts each sum from its bias.
+                    let in_block = |row| matrix.row(row).filter(|(column, _)| columns.contains(column)).count().max(1);
+                    let bias = if column_block == 0 { mine.len() } else { 0 };
+                    let products = mine.clone().map(in_block).sum::<usize>() + bias;
                     let mut work = Instruction { opcode: Opcode::Linear, unit: lane as u8, ..blank };
                     work.entry = entry as u8;
                     work.first = mine.start as u32;
@@ -667,7 +666,7 @@ impl Writer<'_> {
                         Some(node) => waits.push(Wait::all(node)),
                         None => waits.extend(self.free(Buffer::LinearSums)),
                     }
-                    let occupancy = products.max(1) as i64 * self.vector(layer.dimension as u64 + 1);
+                    let occupancy = products as i64 * self.vector(layer.dimension as u64 + 1);
                     let node = self.lanes(work, waits, occupancy, false);
                     last[lane as usize] = Some(node);
                     readers.push(Wait::all(node));

@@ -71,6 +71,13 @@ pub const SPECS: &[FigureSpec] = &[
         256.0,
         "minus log2 of the probability that a value overflows",
     ),
+    figure(
+        "machine.arithmetic.first_step",
+        Dimension::Ratio,
+        0.0,
+        0.5,
+        "the largest step of a test polynomial, as a share of the torus",
+    ),
 ];
 
 /// Figures that contradict each other.

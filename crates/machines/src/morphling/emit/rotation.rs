@@ -307,7 +307,8 @@ impl Emitter<'_> {
                         ciphertext: place.ciphertext(machine, slot as u64, position),
                         resident,
                         offset: if path.merge_split { 0 } else { in_pair as i64 * steps.polynomial },
-                        skew: row as i64,
+                        // Without merge-split the key passes once for each row of a pair: both see it at the pair's place.
+                        skew: if path.merge_split { row } else { row - in_pair } as i64,
                         // Rows that the multicast reaches at the same time share one read.
                         reads_key: xpu == 0 && row == if path.merge_split { 0 } else { in_pair },
                     }
