@@ -6,6 +6,8 @@
 //! products that a butterfly cannot do without, at the measured peak of IFMA.
 
 use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
+use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
 use polyfabric_kernels::fft::Isa;
 use polyfabric_kernels::modular::{Limb, Modulus, peak};
 use polyfabric_kernels::ntt::{Ntt, NttWord};
@@ -94,6 +96,31 @@ fn main() -> Result<(), Box<dyn Error>> {
                 limb.inner_products([&mut a, &mut second], &[&b[..]; 5], [&[&c[..]; 5], &[&b[..]; 5]]);
             }),
         );
+    }
+
+    println!("\n{:>7} {:>28} {:>10} {:>14}", "N", "several limbs, 50 bits", "us", "us per limb");
+    for log2 in [14, 16] {
+        let degree = RingDegree::new(1 << log2)?;
+        let primes = PrimeClass::of_degree(degree).of_bits(50, 30)?;
+        let moduli = primes.into_iter().map(Modulus::new).collect::<Result<Vec<Modulus>, _>>()?;
+        let ntts = moduli.iter().map(|&modulus| Ntt::<u64>::new(degree, modulus)).collect::<Result<Vec<_>, _>>()?;
+        let mut limbs = vec![vec![1u64; degree.get()]; 30];
+        let print = |name: &str, time: f64, limbs: f64| {
+            println!("{:>7} {name:>28} {time:>10.1} {:>14.1}", degree.get(), time / limbs);
+        };
+        let forward = || ntts.iter().zip(&mut limbs).for_each(|(ntt, limb)| ntt.forward(limb));
+        print("30 transforms", least(50, forward), 30.0);
+        let from = RnsBasis::new(moduli[..5].to_vec())?;
+        let converter = BaseConverter::new(from, RnsBasis::new(moduli[5..].to_vec())?);
+        let (input, output) = limbs.split_at_mut(5);
+        let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
+        let mut output: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
+        print("base conversion 5 to 25", least(50, || converter.convert(&input, &mut output)), 25.0);
+        print("exact conversion 5 to 25", least(50, || converter.convert_exact(&input, &mut output)), 25.0);
+        let element = GaloisElement::rotation(degree, 3);
+        let permutation = ValuePermutation::new(element);
+        print("automorphism of values", least(500, || permutation.apply(input[0], output[0])), 1.0);
+        print("of coefficients", least(500, || element.apply(moduli[0], input[0], output[0])), 1.0);
     }
     Ok(())
 }

@@ -87,13 +87,13 @@ impl GaloisElement {
     pub fn apply(self, modulus: Modulus, polynomial: &[u64], result: &mut [u64]) {
         let count = self.degree.get();
         assert_eq!([polynomial.len(), result.len()], [count; 2], "a polynomial has N coefficients");
-        let step = self.inverse().value;
+        let (step, mask) = (self.inverse().value, 2 * count - 1);
         let mut exponent = 0;
         for target in result {
             // Coefficient i comes from j = i·g^-1 mod 2N, where j and j + N are one place with two signs.
-            let word = polynomial[exponent % count];
+            let word = polynomial[exponent & (count - 1)];
             *target = if exponent < count || word == 0 { word } else { modulus.value() - word };
-            exponent = (exponent + step) % (2 * count);
+            exponent = (exponent + step) & mask;
         }
     }
 

@@ -1,6 +1,6 @@
 //! How often Q fits into Σ y_i·(Q/q_i), rounded to nearest.
 
-use super::{BLOCK, RnsBasis};
+use super::RnsBasis;
 use std::cmp::Ordering;
 
 /// v = floor(Σ y_i/q_i + 1/2) for one basis.
@@ -57,10 +57,10 @@ impl ExactQuotient {
         }
     }
 
-    /// The quotient of each column of `residues`, rows of [`BLOCK`] words y_i.
-    pub(super) fn quotients(&self, residues: &[u64], quotients: &mut [u64]) {
+    /// The quotient of each column of `residues`, rows of `stride` words y_i.
+    pub(super) fn quotients(&self, residues: &[u64], stride: usize, quotients: &mut [u64]) {
         for (column, quotient) in quotients.iter_mut().enumerate() {
-            let y = |index: usize| residues[index * BLOCK + column];
+            let y = |index: usize| residues[index * stride + column];
             let terms = self.reciprocals.iter().enumerate();
             let sum = terms.fold(0.5, |sum, (index, reciprocal)| sum + y(index) as f64 * reciprocal);
             let nearest = sum.round();

@@ -65,8 +65,13 @@ impl RnsBasis {
     }
 }
 
-/// Coefficients of a block: 128 words for each of up to 16 source primes are half of a first-level cache.
-const BLOCK: usize = 128;
+/// Words of a block, for all source primes: three quarters of the usual 32 KiB of first-level cache.
+const BLOCK_WORDS: usize = 3072;
+
+/// Coefficients of a block of `rows` rows. Long runs let the prefetchers follow all the target limbs.
+fn block_columns(rows: usize) -> usize {
+    (BLOCK_WORDS / rows / 64 * 64).clamp(64, 1024)
+}
 
 /// The conversion from one basis to another.
 #[derive(Debug)]
@@ -145,27 +150,28 @@ impl BaseConverter {
         let same = input.iter().all(|limb| limb.len() == count) && output.iter().all(|limb| limb.len() == count);
         assert!(same, "limbs of one length");
         // One row more for the quotients v.
-        let mut block = vec![0; (sources + 1) * BLOCK];
-        for start in (0..count).step_by(BLOCK) {
-            let columns = start..count.min(start + BLOCK);
-            for (index, row) in block.chunks_exact_mut(BLOCK).take(sources).enumerate() {
+        let stride = block_columns(sources + 1);
+        let mut block = vec![0; (sources + 1) * stride];
+        for start in (0..count).step_by(stride) {
+            let columns = start..count.min(start + stride);
+            for (index, row) in block.chunks_exact_mut(stride).take(sources).enumerate() {
                 let row = &mut row[..columns.len()];
                 row.copy_from_slice(&input[index][columns.clone()]);
                 self.from_limbs[index].scale_assign(row, self.inverses[index]);
             }
             if exact {
-                let (residues, quotients) = block.split_at_mut(sources * BLOCK);
-                self.exact.quotients(residues, &mut quotients[..columns.len()]);
+                let (residues, quotients) = block.split_at_mut(sources * stride);
+                self.exact.quotients(residues, stride, &mut quotients[..columns.len()]);
             }
             let terms = sources + usize::from(exact);
             for (index, limb) in output.iter_mut().enumerate() {
-                self.combine(index, &block[..terms * BLOCK], &mut limb[columns.clone()]);
+                self.combine(index, &block[..terms * stride], stride, &mut limb[columns.clone()]);
             }
         }
     }
 
-    /// target\[c\] = Σ_i block\[i\]\[c\]·row\[i\] mod p_j.
-    fn combine(&self, index: usize, block: &[u64], target: &mut [u64]) {
+    /// target\[c\] = Σ_i block\[i\]\[c\]·row\[i\] mod p_j, the block's rows being of `stride` words.
+    fn combine(&self, index: usize, block: &[u64], stride: usize, target: &mut [u64]) {
         let (limb, row) = (self.to_limbs[index], &self.rows[index]);
         let modulus = limb.modulus();
         let done = match limb.isa() {
@@ -174,7 +180,7 @@ impl BaseConverter {
                 let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
                 if widest <= crate::modular::ifma::MAX_BITS {
                     // SAFETY: a limb is in AVX-512 only if the processor has IFMA and the modulus suits it.
-                    unsafe { ifma::combine(modulus, widest, block, row, target) }
+                    unsafe { ifma::combine(modulus, widest, block, stride, row, target) }
                 } else {
                     0
                 }
@@ -184,8 +190,8 @@ impl BaseConverter {
         for (column, target) in target.iter_mut().enumerate().skip(done) {
             let mut sum = 0u128;
             // Sixteen products below 2^122 and a residue stay below 2^127.
-            for (terms, factors) in block.chunks(16 * BLOCK).zip(row.chunks(16)) {
-                for (term, &factor) in terms.chunks_exact(BLOCK).zip(factors) {
+            for (terms, factors) in block.chunks(16 * stride).zip(row.chunks(16)) {
+                for (term, &factor) in terms.chunks_exact(stride).zip(factors) {
                     sum += u128::from(term[column]) * u128::from(factor);
                 }
                 sum = u128::from(modulus.reduce_wide(sum));

@@ -9,7 +9,7 @@ use super::passes;
 use super::tables::{LOG2_INNER_RADIX, Layout, Tables};
 use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
 #[cfg(target_arch = "x86_64")]
-use super::words64::{IFMA, Ifma};
+use super::words64::{IFMA, Ifma, ROOMY_BITS};
 use super::words64::{PORTABLE_64, Portable64};
 use crate::fft::Isa;
 use crate::modular::Modulus;
@@ -22,8 +22,10 @@ use crate::ring::RingDegree;
 pub enum Kernel {
     /// `Portable64`.
     Portable64,
-    /// `Ifma`.
+    /// `Ifma`, reducing in every butterfly.
     Ifma,
+    /// `Ifma`, reducing once at the forward transform's end.
+    RoomyIfma,
     /// `Lazy32`.
     Lazy32(Isa),
     /// `Strict32`.
@@ -69,7 +71,9 @@ impl Dispatch for u64 {
             Isa::Portable => Some(Kernel::Portable64),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                (ifma::is_present() && ifma::serves(modulus) && suits(degree, Ifma::LOG2_LANES)).then_some(Kernel::Ifma)
+                let kernel = if modulus.bits() <= ROOMY_BITS { Kernel::RoomyIfma } else { Kernel::Ifma };
+                let serves = ifma::is_present() && ifma::serves(modulus);
+                (serves && suits(degree, Ifma::<false>::LOG2_LANES)).then_some(kernel)
             }
             _ => None,
         }
@@ -78,7 +82,7 @@ impl Dispatch for u64 {
     fn layout(kernel: Kernel) -> Layout<Self> {
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Ifma => IFMA,
+            Kernel::Ifma | Kernel::RoomyIfma => IFMA,
             _ => PORTABLE_64,
         }
     }
@@ -88,7 +92,9 @@ impl Dispatch for u64 {
         unsafe {
             match kernel {
                 #[cfg(target_arch = "x86_64")]
-                Kernel::Ifma => in_avx512_ifma::<Ifma, true>(tables, data),
+                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, true>(tables, data),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, true>(tables, data),
                 _ => passes::forward::<Portable64>(tables, data),
             }
         }
@@ -99,7 +105,9 @@ impl Dispatch for u64 {
         unsafe {
             match kernel {
                 #[cfg(target_arch = "x86_64")]
-                Kernel::Ifma => in_avx512_ifma::<Ifma, false>(tables, data),
+                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, false>(tables, data),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, false>(tables, data),
                 _ => passes::inverse::<Portable64>(tables, data),
             }
         }

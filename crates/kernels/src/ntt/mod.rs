@@ -3,7 +3,7 @@
 //! The NTT of x in Z_q\[X\]/(X^N + 1) is its values at the N odd powers of ψ, a primitive 2N-th root of unity:
 //! X_k = Σ_j x_j·ψ^((2k+1)j). Products of polynomials become products of values.
 //!
-//! - [`reference`] is the definition.
+//! - [`mod@reference`] is the definition.
 //! - [`Ntt`] is the transform at speed, on 64-bit or 32-bit words; it gives the values in bit-reversed order
 //!   ([`EvaluationOrder::BitReversed`]) whatever the instruction set.
 //! - [`four_step`] and [`streaming`] compute in the order of F1's and Osiris's units, for a machine's replay.
@@ -88,7 +88,8 @@ pub enum NttError {
 ///
 /// | words | set | primes | values between butterflies |
 /// |---|---|---|---|
-/// | `u64` | AVX-512 with IFMA | below 2^50 | [0, 4q), Montgomery products of 52 bits |
+/// | `u64` | AVX-512 with IFMA | below 2^46 | forward [0, 35q), inverse [0, 2q), Montgomery products of 52 bits |
+/// | `u64` | AVX-512 with IFMA | 2^46 to 2^50 | [0, 4q), Montgomery products of 52 bits |
 /// | `u64` | portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
 /// | `u32` | AVX-512, AVX2, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |
 /// | `u32` | AVX-512, AVX2, portable | 2^30 to 2^32 | [0, q), Montgomery products of 32 bits |

@@ -270,7 +270,7 @@ mod tests {
         for (cycle, &[top, bottom]) in pairs.iter().chain(flush).enumerate() {
             lower.push_back(bottom);
             let late = lower.pop_front().unwrap();
-            let [top, bottom] = if cycle / delay % 2 == 0 { [top, late] } else { [late, top] };
+            let [top, bottom] = if (cycle / delay).is_multiple_of(2) { [top, late] } else { [late, top] };
             upper.push_back(top);
             output.push([upper.pop_front().unwrap(), bottom]);
         }

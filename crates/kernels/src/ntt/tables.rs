@@ -15,6 +15,8 @@ pub struct Layout<W> {
     pub log2_lanes: usize,
     /// (factor, companion) from a canonical residue.
     pub prepare: fn(Modulus, u64) -> [W; 2],
+    /// log2 of the largest radix of a pass: what the registers hold.
+    pub log2_radix: usize,
     /// Whether the in-register stages read companions from memory.
     pub lane_companions: bool,
 }
@@ -82,7 +84,7 @@ impl<W: Copy> Tables<W> {
         let mut radices = Vec::new();
         while stages > 0 {
             // No radix-2 pass where two of radix 4 do as well.
-            let radix = if stages == 4 { 2 } else { stages.min(3) };
+            let radix = if stages == 4 { 2 } else { stages.min(layout.log2_radix) };
             radices.push(radix as u32);
             stages -= radix;
         }

@@ -40,7 +40,7 @@ fn for_every_transform<W: NttWord>(sizes: &[u32], check: impl Fn(&Ntt<W>)) {
     assert!(checked >= 14 * sizes.len());
 }
 
-const SIZES_64: [u32; 8] = [20, 28, 32, 36, 40, 50, 60, 61];
+const SIZES_64: [u32; 10] = [20, 28, 32, 36, 40, 46, 47, 50, 60, 61];
 const SIZES_32: [u32; 5] = [20, 28, 30, 31, 32];
 
 /// Values by definition for small degrees, spot checks at random points for large ones.

@@ -131,6 +131,7 @@ pub(super) const LAZY_BITS: u32 = 30;
 pub(super) const fn lazy_32(log2_lanes: usize) -> Layout<u32> {
     Layout {
         log2_lanes,
+        log2_radix: if log2_lanes == 0 { 2 } else { 3 },
         prepare: |modulus: Modulus, w| [w as u32, ((w << 32) / modulus.value()) as u32],
         lane_companions: true,
     }
@@ -203,6 +204,7 @@ pub(super) struct Strict32<L> {
 pub(super) const fn strict_32(log2_lanes: usize) -> Layout<u32> {
     Layout {
         log2_lanes,
+        log2_radix: if log2_lanes == 0 { 2 } else { 3 },
         prepare: |modulus: Modulus, w| {
             let form = ((w << 32) % modulus.value()) as u32;
             [form, form.wrapping_mul(inverse_of_odd(modulus.value()) as u32)]

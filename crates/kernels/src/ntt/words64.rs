@@ -16,6 +16,7 @@ pub(super) struct Portable64 {
 /// The tables of [`Portable64`].
 pub(super) const PORTABLE_64: Layout<u64> = Layout {
     log2_lanes: 0,
+    log2_radix: 2,
     prepare: |modulus: Modulus, w| {
         let factor = ShoupFactor::new(modulus, w);
         [factor.value(), factor.quotient()]
@@ -99,7 +100,7 @@ impl Butterfly for Portable64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use vector::{IFMA, Ifma};
+pub(super) use vector::{IFMA, Ifma, ROOMY_BITS};
 
 #[cfg(target_arch = "x86_64")]
 mod vector {
@@ -110,15 +111,25 @@ mod vector {
     /// Eight words at a time, Montgomery's products of 52 bits, q < 2^50.
     ///
     /// Loose is [0, 4q), tight is [0, 2q): 4q ≤ 2^52 is what IFMA multiplies. Products are in (0, 2q).
+    ///
+    /// `ROOMY`, for q < 2^46: a forward butterfly adds less than 2q to what its operand u may be, whatever v is, so after
+    /// the at most 17 stages words are below q + 17·2q = 35q < 64q ≤ 2^52. Loose is [0, 35q), and only the
+    /// transform's end reduces.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Ifma {
+    pub(in super::super) struct Ifma<const ROOMY: bool> {
         constants: Constants,
+        /// The factor 1, which multiplies loose words to canonical ones.
+        one: Factor,
     }
+
+    /// Every modulus of `Ifma<true>` is below 2 to this power.
+    pub(in super::super) const ROOMY_BITS: u32 = 46;
 
     /// The tables of [`Ifma`]. Its in-register factors come without companions: one product makes them, and
     /// the tables of a large degree are read from far away.
     pub(in super::super) const IFMA: Layout<u64> = Layout {
         log2_lanes: 3,
+        log2_radix: 3,
         prepare: |modulus: Modulus, w| {
             let form = enter(modulus, w);
             [form, form.wrapping_mul(word_inverse(modulus.value())) & crate::modular::ifma::WORD_MASK]
@@ -126,7 +137,7 @@ mod vector {
         lane_companions: false,
     };
 
-    impl Butterfly for Ifma {
+    impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
         type Word = u64;
         type Vector = __m512i;
         type Factor = Factor;
@@ -135,7 +146,10 @@ mod vector {
         #[inline(always)]
         unsafe fn new(tables: &Tables<u64>) -> Self {
             // SAFETY: the set is present, by the trait's contract.
-            Self { constants: unsafe { Constants::new(tables.modulus.value()) } }
+            unsafe {
+                let constants = Constants::new(tables.modulus.value());
+                Self { constants, one: constants.factor(tables.modulus, 1) }
+            }
         }
         #[inline(always)]
         unsafe fn load(from: *const u64) -> __m512i {
@@ -185,7 +199,7 @@ mod vector {
                 // With T = hi(v·form) − hi(mq) + q in (0, 2q) the results are u + T and u + 2q − T; the second is summed up
                 // in place by the product mq, and the first is what lacks to 2u + 2q.
                 let Constants { q, two_q, zero, .. } = self.constants;
-                let u = self.constants.reduce_twice(u);
+                let u = if ROOMY { u } else { self.constants.reduce_twice(u) };
                 let m = _mm512_madd52lo_epu64(zero, v, w.companion);
                 let raised = _mm512_add_epi64(u, two_q);
                 let rest = _mm512_sub_epi64(raised, _mm512_madd52hi_epu64(q, v, w.form));
@@ -215,7 +229,14 @@ mod vector {
         #[inline(always)]
         unsafe fn canonical(&self, loose: __m512i) -> __m512i {
             // SAFETY: the set is present, by the trait's contract.
-            unsafe { self.constants.reduce_once(self.constants.reduce_twice(loose)) }
+            unsafe {
+                let tight = if ROOMY {
+                    self.constants.multiply_lazy(loose, self.one)
+                } else {
+                    self.constants.reduce_twice(loose)
+                };
+                self.constants.reduce_once(tight)
+            }
         }
         #[inline(always)]
         unsafe fn swap(a: __m512i, b: __m512i, bit: usize) -> (__m512i, __m512i) {
