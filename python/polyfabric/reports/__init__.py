@@ -1,0 +1,108 @@
+"""Reports: data first; tables, plots, pages and timelines are drawn from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+KINDS = ("simulation", "cost", "reproduction")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a simulation, a cost estimate or a comparison with a paper found."""
+
+    kind: str
+    """One of `KINDS`."""
+    data: dict[str, Any]
+    trace: Callable[[], str] | None = field(default=None, repr=False)
+    """Draws the timeline, as Chrome trace-event JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The data."""
+        return self.data
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - data
+        if key not in self.data:
+            raise InputError(f"this {self.kind} report has no entry {key!r}; it has {', '.join(self.data)}")
+        return self.data[key]
+
+    def print(self, console: Console) -> None:
+        """Prints the tables."""
+        from . import tables
+
+        for part in tables.of(self):
+            console.print(part)
+
+    def table(self) -> str:
+        """The tables, as text."""
+        from rich.console import Console
+
+        console = Console(width=120, color_system=None, highlight=False)
+        with console.capture() as captured:
+            self.print(console)
+        return captured.get()
+
+    def plot(self, path: str | Path | None = None) -> list[Figure]:
+        """The plots, as matplotlib figures; with `path`, also written there, numbered if there are several."""
+        from . import plots
+
+        figures = [figure for _, figure in plots.of(self)]
+        if path is not None:
+            target = Path(path)
+            for number, figure in enumerate(figures):
+                file = target if len(figures) == 1 else target.with_stem(f"{target.stem}-{number + 1}")
+                figure.savefig(file)
+        return figures
+
+    def timeline(self, path: str | Path | None = None) -> str:
+        """The schedule as Chrome trace-event JSON, which Perfetto opens; with `path`, also written there."""
+        if self.trace is None:
+            raise InputError(f"a {self.kind} report has no timeline; simulate a program, or run it on a machine")
+        text = self.trace()
+        if path is not None:
+            write_text(Path(path), text)
+        return text
+
+    def save_html(self, path: str | Path) -> None:
+        """One self-contained page with all tables and plots."""
+        from . import html
+
+        write_text(Path(path), html.page(self))
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Writes `report.html`, `report.json` and, of a schedule, `timeline.json`."""
+        target = Path(folder)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
+        written = [target / "report.html", target / "report.json"]
+        self.save_html(written[0])
+        write_text(written[1], json.dumps(self.data, indent=2) + "\n")
+        if self.trace is not None:
+            written.append(target / "timeline.json")
+            self.timeline(written[2])
+        return written
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise FileError(
+            f"{path}: cannot write ({error.strerror}); check that the folder exists and that you may write there"
+        ) from error

@@ -1,0 +1,186 @@
+"""The content of every table: titles, columns and rows of text, drawn by the console and by the page alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .units import bytes_text, number, percent, probability, scaled, words
+
+if TYPE_CHECKING:
+    from . import Report
+
+BAR = 24
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One table."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    left: int = 1
+    """Columns of text, which come first; the others are numbers."""
+    note: str = ""
+
+
+def of(report: Report) -> list[Rows]:
+    """All tables of a report."""
+    make = {"simulation": _simulation, "cost": _cost, "reproduction": _reproduction}[report.kind]
+    return make(report.to_dict())
+
+
+def _bar(share: float) -> str:
+    return "█" * round(BAR * max(0.0, min(1.0, share)))
+
+
+def _simulation(d: dict[str, Any]) -> list[Rows]:
+    cycles = d["cycles"]
+    readings = ", ".join(f"{fact}: {option}" for fact, option in d["readings"].items())
+    facts = [
+        ("time", f"{scaled(d['seconds'], 's')} ({cycles:,} cycles)"),
+        ("first result after", scaled(d["latency_s"], "s")),
+        ("throughput", f"{d['throughput_per_s']:,.0f} a second, of {d['lookups']:,}"),
+        (
+            "lower bound",
+            f"{d['lower_bound_cycles']:,} cycles, set by {words(d['critical_resource'])}: the schedule reaches {percent(d['efficiency'])}",
+        ),
+        ("area", scaled_area(d["area_mm2"])),
+        ("energy", f"{scaled(d['energy_j'], 'J')} (mean power {scaled(d['power_w'], 'W')})"),
+        ("schedule", f"{d['events']:,} events, every rule checked; {d['replayed_events']:,} replayed one by one"),
+    ]
+    if readings:
+        facts.append(("readings", readings))
+    tables = [Rows(f"{d['program']} on {d['machine']}, {d['parameters']}", ("figure", "value"), facts, left=2)]
+    stalls = sorted(d["stalls"].items(), key=lambda item: (item[0] != "busy", -item[1]))
+    first = d["stalls_by_class"][0]["class"] if d["stalls_by_class"] else "first unit class"
+    tables.append(
+        Rows(
+            f"where the cycles of {words(first)} went",
+            ("", "", "cycles", "share"),
+            [
+                (words(name), _bar(spent / cycles), f"{spent:,.0f}", percent(spent / cycles))
+                for name, spent in stalls
+                if spent > 0
+            ],
+            left=2,
+        )
+    )
+    tables.append(
+        Rows(
+            "utilisation",
+            ("resource", "", "busy"),
+            [(words(name), _bar(share), percent(share)) for name, share in utilisation(d)],
+            left=2,
+        )
+    )
+    traffic = [(words(k), bytes_text(v)) for k, v in d["traffic_bytes"].items() if v and k != "total"]
+    tables.append(Rows("traffic to memory", ("class", "bytes"), [*traffic, ("total", bytes_text(d["traffic_bytes"]["total"]))]))
+    tables.append(
+        Rows(
+            "area and energy by component",
+            ("component", "area", "full power", "kind", "active", "energy"),
+            [
+                (
+                    words(c["name"]),
+                    scaled_area(c["area_mm2"]),
+                    scaled(c["full_power_w"], "W"),
+                    c["kind"],
+                    percent(c["activity"]),
+                    scaled(c["energy_j"], "J"),
+                )
+                for c in d["components"]
+            ],
+        )
+    )
+    return tables
+
+
+def utilisation(d: dict[str, Any]) -> list[tuple[str, float]]:
+    """Shares by class, the highest first. Memories that differ by a number alone are one line, with their mean."""
+    groups: dict[str, list[float]] = {}
+    for name, share in d["utilisation"].items():
+        bare = re.sub(r"\d+", "", name.removeprefix("memory:")) if name.startswith("memory:") else name
+        groups.setdefault(bare, []).append(share)
+    means = {name if len(v) == 1 else f"{name} (mean of {len(v)})": sum(v) / len(v) for name, v in groups.items()}
+    return sorted(means.items(), key=lambda item: -item[1])
+
+
+def scaled_area(area: float | None) -> str:
+    """An area in mm²."""
+    return "unknown" if area is None else f"{area:.4g} mm²"
+
+
+def _cost(d: dict[str, Any]) -> list[Rows]:
+    facts = [
+        ("parameters", f"{d['parameters']}, {d['security_bits']:.0f} bits of security"),
+        ("look-ups", f"{d['lookups']:,} in {d['levels']} batches" if d.get("levels") else f"{d['lookups']:,}"),
+        ("time", f"{scaled(d['seconds'], 's')} ({d['seconds_basis']})"),
+        ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
+        ("server key", f"{bytes_text(d['server_key_bytes'])}; {bytes_text(d['server_key_compressed_bytes'])} to send"),
+        ("client key", bytes_text(d["client_key_bytes"])),
+        ("inputs", bytes_text(d["input_bytes"])),
+        ("outputs", bytes_text(d["output_bytes"])),
+        ("failure probability", probability(d["noise"]["log2_failure"])),
+    ]
+    tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2)]
+    noise = d["noise"]
+    if "lookups" in noise:
+        rows = [
+            (
+                f"{n['op']} %{n['node']}",
+                n["location"] or "-",
+                n["operand"],
+                f"{n['count']:,}",
+                f"2^{_log2_std(n['variance']):.2f}",
+                f"2^{_log2(n['margin']):.2f}",
+                probability(n["log2_failure"]),
+            )
+            for n in noise["lookups"]
+        ]
+        rows += [
+            (
+                f"output {n['name']}",
+                n["location"] or "-",
+                n["element"],
+                f"{n['count']:,}",
+                f"2^{_log2_std(n['variance']):.2f}",
+                "-" if n["margin"] is None else f"2^{_log2(n['margin']):.2f}",
+                probability(n["log2_failure"]),
+            )
+            for n in noise["outputs"]
+        ]
+        columns = ("operation", "place", "reads", "count", "noise", "margin", "one fails")
+        tables.append(Rows("noise, as fractions of the torus", columns, rows, left=3))
+    return tables
+
+
+def _log2(value: float) -> float:
+    from math import log2
+
+    return log2(value) if value > 0 else float("-inf")
+
+
+def _log2_std(variance: float) -> float:
+    return _log2(variance) / 2
+
+
+def _reproduction(d: dict[str, Any]) -> list[Rows]:
+    tables: dict[str, list[tuple[str, ...]]] = {}
+    for row in d["rows"]:
+        deviation = row["deviation"]
+        tables.setdefault(row["table"], []).append(
+            (
+                row["cell"],
+                row["unit"],
+                number(row["published"]),
+                number(row["model"]),
+                "-" if deviation is None else f"{100 * deviation:+.2f} %",
+                row["kind"],
+                row["reason"] or "",
+            )
+        )
+    columns = ("cell", "unit", "published", "model", "deviation", "kind", "reason")
+    return [Rows(f"{d['paper']}, {name}", columns, rows, left=2) for name, rows in tables.items()]

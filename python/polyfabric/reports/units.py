@@ -1,0 +1,49 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def bytes_text(count: float) -> str:
+    """A size, in the largest binary unit that leaves at least 1."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(count) < 1024 or unit == "TiB":
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError("the last unit takes everything")
+
+
+def scaled(value: float | None, unit: str) -> str:
+    """A value with three digits and a metric prefix; "unknown" for none."""
+    if value is None:
+        return "unknown"
+    if value == 0:
+        return f"0 {unit}"
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")):
+        if abs(value) >= factor or prefix == "n":
+            number = value / factor
+            return f"{number:.0f} {prefix}{unit}" if abs(number) >= 100 else f"{number:.3g} {prefix}{unit}"
+    raise AssertionError("the last prefix takes everything")
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{100 * share:.1f} %"
+
+
+def number(value: float | None) -> str:
+    """A figure of a table: thousands separated, at most four significant digits after the point."""
+    if value is None:
+        return "unknown"
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def probability(log2: float | None) -> str:
+    """A probability given by its logarithm to base 2; none stands for never."""
+    return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:.1f}"
+
+
+def words(name: str) -> str:
+    """A field's name in words."""
+    return name.replace("_", " ")
