@@ -24,6 +24,7 @@ from .errors import (
     ProgramError,
     RunError,
 )
+from .execution import Keys, RunResult
 from .language.program import Program, program
 from .language.types import Bool, Int, Torus, Type
 from .language.values import (
@@ -40,6 +41,9 @@ from .language.values import (
     sign,
     xnor,
 )
+from .machines import Machine
+from .machines import load as machine
+from .reports import Report
 
 __all__ = [
     "Bool",
@@ -48,18 +52,23 @@ __all__ = [
     "InputError",
     "Int",
     "InternalError",
+    "Keys",
+    "Machine",
     "MachineError",
     "NoiseError",
     "ParameterError",
     "Program",
     "ProgramError",
+    "Report",
     "RunError",
+    "RunResult",
     "Torus",
     "Type",
     "Value",
     "concat",
     "dot",
     "lookup",
+    "machine",
     "maximum",
     "minimum",
     "mux",

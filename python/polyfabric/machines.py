@@ -59,6 +59,10 @@ class Machine:
         """The noise of its arithmetic: "exact", "f64", or the variance of a coefficient, a fraction of the torus squared."""
         return self.native.transform(parameters)
 
+    def findings(self) -> list[dict[str, Any]]:
+        """What its widths make of every set on its torus: transform noise, predicted and measured, and failure."""
+        return json.loads(self.native.findings())
+
     def simulate(self, planned: Plan) -> Report:
         """The report of the machine's schedule for a plan."""
         return Report("simulation", json.loads(self.native.simulate(planned.kernel)), self._trace(planned))

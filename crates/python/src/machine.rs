@@ -92,6 +92,11 @@ impl PyMachine {
         })
     }
 
+    /// What the machine's widths make of every set on its torus, as JSON.
+    fn findings(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || json(&machines::findings(&self.0).map_err(refused)?))
+    }
+
     /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.
     fn simulate(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
         detached(py, || json(&machines::simulate(&self.0, &kernel.0).map_err(refused)?))

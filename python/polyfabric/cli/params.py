@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from rich.table import Table
 
+from ..machines import load
 from ..parameters import ParameterSet, all_sets, named
 from ..reports.units import bytes_text, probability
 from .console import grid, out, print_json, warning_line
@@ -12,10 +15,18 @@ from .console import grid, out, print_json, warning_line
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--on", "machine", metavar="MACHINE", help="What this machine's widths make of the sets.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
-def params(name: str | None, *, as_json: bool, toys: bool) -> None:
+def params(name: str | None, *, machine: str | None, as_json: bool, toys: bool) -> None:
     """List the parameter sets with security, message space and failure probability; or one set in detail."""
+    if machine is not None:
+        found = [f for f in load(machine).findings() if name in (None, f["set"])]
+        if as_json:
+            print_json(found)
+        else:
+            _findings(machine, found)
+        return
     if name is not None:
         chosen = named(name)
         if as_json:
@@ -52,12 +63,32 @@ def _table(sets: list[ParameterSet]) -> Table:
             "-" if switch is None else f"2^{switch['log2_base']}·{switch['levels']}",
             f"{d['security_bits']:.0f}",
             _bits(direct["message_bits"]),
-            probability(direct["log2_failure"]),
+            probability(direct["log2_failure"], digits=0),
             "-" if chained is None else _bits(chained["message_bits"]),
-            "-" if chained is None else probability(chained["log2_failure"]),
+            "-" if chained is None else probability(chained["log2_failure"], digits=0),
             bytes_text(d["key_bytes"]),
         )
     return table
+
+
+def _findings(machine: str, found: list[dict[str, Any]]) -> None:
+    columns = ("set", "verdict", "transform noise", "measured", "message", "look-up fails", "with exact products")
+    table = grid(*columns, left=2)
+    for f in found:
+        table.add_row(
+            f["set"],
+            "too coarse" if f["too_coarse"] else "fits",
+            f"2^{f['predicted_log2']:.1f}",
+            f"2^{f['measured_log2']:.1f}",
+            _bits(f["message_bits"]),
+            probability(f["log2_failure"]),
+            probability(f["log2_failure_exact"]),
+        )
+    out().print(table)
+    out().print(
+        f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
+        "external product, as a fraction of the torus."
+    )
 
 
 def _bits(bits: int) -> str:

@@ -8,14 +8,17 @@ import sys
 from pathlib import Path
 
 from .. import _native
-from ..errors import InputError, ProgramError
-from ..execution import Plan, built_in, plan
+from ..errors import InputError, NoiseError, ProgramError
+from ..execution import NAMED_TARGET, Plan, built_in, plan
 from ..language.program import Program
 from ..machines import Machine
 from ..names import suggestion
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
-"""What a built-in program runs with when no set is named: 128 bits, and a torus that every machine takes."""
+"""What a built-in program runs with on this computer when no set is named."""
+
+DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
+"""The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
 def known() -> list[str]:
@@ -64,12 +67,27 @@ def _read(file: Path) -> str:
         raise InputError(f"{file}: not a text file ({error.reason} at byte {error.start}); check the path") from error
 
 
+def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> Plan:
+    """The plan of a built-in program to be timed, whatever its noise."""
+    return built_in(name, parameters or DEFAULT_SET_ON_MACHINE, batch, machine=machine)
+
+
 def planned(
     name: str, parameters: str | None, batch: int | None, machine: Machine | None, target: float | None
 ) -> Plan:
-    """The plan of any program but the digits."""
+    """The plan of any program but the digits, within its noise budget."""
     if name in _native.built_in_names():
-        return built_in(name, parameters or DEFAULT_SET, batch or 1, machine=machine)
+        default = DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE
+        made = built_in(name, parameters or default, batch or 1, machine=machine)
+        accepted = NAMED_TARGET if target is None else target
+        if made.noise["log2_failure"] > accepted:
+            place = "this computer" if machine is None else machine.name
+            raise NoiseError(
+                f"{name} on {place}: a ciphertext of parameter set {made.parameters.name} comes out wrong with probability "
+                f"2^{made.noise['log2_failure']:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; choose "
+                "another set, or accept it with --max-failure 0"
+            )
+        return made
     if name == "adder":
         from ..apps.adder import adder
 

@@ -59,7 +59,7 @@ def simulate(
     machine = load(machine_name, readings)
     with security_warnings():
         if program in _native.built_in_names():
-            planned = programs.planned(program, parameters, batch or 64, machine, target)
+            planned = programs.timed(program, parameters, batch or 64, machine)
         elif program == "digits":
             from ..apps.digits.classify import prepare
 

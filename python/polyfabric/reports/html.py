@@ -37,7 +37,9 @@ def page(report: Report) -> str:
         body.append("<p>The timeline beside this page, <code>timeline.json</code>, opens in Perfetto.</p>")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
     )
 
 

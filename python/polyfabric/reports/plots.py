@@ -74,13 +74,32 @@ def _stalls(d: dict[str, Any]) -> Figure:
     """One bar for each unit class, divided by category."""
     classes = d["stalls_by_class"] or [{"class": "all", "cycles": d["stalls"]}]
     categories = [name for name in classes[0]["cycles"] if any(c["cycles"][name] > 0 for c in classes)]
-    palette = [BLUE, "#8fb8de", AMBER, "#f0c48a", "#5b8c5a", "#a7cba5", "#8d6cab", "#c9b6dc", "#c0504d", GREY, "#e4e7eb"]
+    palette = [
+        BLUE,
+        "#8fb8de",
+        AMBER,
+        "#f0c48a",
+        "#5b8c5a",
+        "#a7cba5",
+        "#8d6cab",
+        "#c9b6dc",
+        "#c0504d",
+        GREY,
+        "#e4e7eb",
+    ]
     figure = Figure(figsize=(7.2, 1.5 + 0.4 * len(classes)), layout="constrained")
     axes = figure.add_subplot()
     start = [0.0] * len(classes)
     for index, category in enumerate(categories):
         shares = [100 * c["cycles"][category] / d["cycles"] for c in classes]
-        axes.barh(range(len(classes)), shares, left=start, color=palette[index % len(palette)], label=words(category), height=0.6)
+        axes.barh(
+            range(len(classes)),
+            shares,
+            left=start,
+            color=palette[index % len(palette)],
+            label=words(category),
+            height=0.6,
+        )
         start = [a + b for a, b in zip(start, shares, strict=True)]
     axes.set_yticks(range(len(classes)), [words(c["class"]) for c in classes], fontsize=9, color=INK)
     axes.invert_yaxis()
@@ -114,7 +133,9 @@ def _energy(d: dict[str, Any]) -> Figure:
     if d.get("off_chip_energy_j"):
         items.append(("memory off chip", d["off_chip_energy_j"]))
     items.sort(key=lambda item: -item[1])
-    return _bars([words(k) for k, _ in items], [v for _, v in items], [scaled(v, "J") for _, v in items], title="energy")
+    return _bars(
+        [words(k) for k, _ in items], [v for _, v in items], [scaled(v, "J") for _, v in items], title="energy"
+    )
 
 
 def _sizes(d: dict[str, Any]) -> Figure:

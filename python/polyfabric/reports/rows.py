@@ -77,7 +77,9 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
         )
     )
     traffic = [(words(k), bytes_text(v)) for k, v in d["traffic_bytes"].items() if v and k != "total"]
-    tables.append(Rows("traffic to memory", ("class", "bytes"), [*traffic, ("total", bytes_text(d["traffic_bytes"]["total"]))]))
+    tables.append(
+        Rows("traffic to memory", ("class", "bytes"), [*traffic, ("total", bytes_text(d["traffic_bytes"]["total"]))])
+    )
     tables.append(
         Rows(
             "area and energy by component",

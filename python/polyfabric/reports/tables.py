@@ -25,7 +25,12 @@ def of(report: Report) -> list[RenderableType]:
 def drawn(content: rows.Rows) -> Table:
     """One table: text to the left, numbers to the right, no lines."""
     table = Table(
-        title=Text(content.title), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+        title=Text(content.title),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
     )
     heading = any(content.columns) and content.columns != ("figure", "value")
     table.show_header = heading

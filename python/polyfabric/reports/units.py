@@ -39,9 +39,9 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def probability(log2: float | None) -> str:
-    """A probability given by its logarithm to base 2; none stands for never."""
-    return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:.1f}"
+def probability(log2: float | None, *, digits: int = 1) -> str:
+    """A probability given by its logarithm to base 2, of which `digits` are shown after the point; none is never."""
+    return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:.{digits}f}"
 
 
 def words(name: str) -> str:
