@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for log2 in [10, 12, 13, 14, 15, 16, 17] {
         let degree = RingDegree::new(1 << log2)?;
-        for bits in [40, 50] {
+        for bits in [40, 50, 60] {
             row::<u64>(degree, bits, Isa::Avx512, per_microsecond, |index| index as u64)?;
         }
         for isa in [Isa::Avx512, Isa::Avx2] {

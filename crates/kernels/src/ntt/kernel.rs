@@ -8,9 +8,9 @@ use super::butterfly::Butterfly;
 use super::passes;
 use super::tables::{LOG2_INNER_RADIX, Layout, Tables};
 use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
-#[cfg(target_arch = "x86_64")]
-use super::words64::{IFMA, Ifma, ROOMY_BITS};
 use super::words64::{PORTABLE_64, Portable64};
+#[cfg(target_arch = "x86_64")]
+use super::words64_avx512::{IFMA, Ifma, ROOMY_BITS, WIDE, Wide};
 use crate::fft::Isa;
 use crate::modular::Modulus;
 #[cfg(target_arch = "x86_64")]
@@ -26,6 +26,8 @@ pub enum Kernel {
     Ifma,
     /// `Ifma`, reducing once at the forward transform's end.
     RoomyIfma,
+    /// `Wide`.
+    Wide,
     /// `Lazy32`.
     Lazy32(Isa),
     /// `Strict32`.
@@ -71,9 +73,14 @@ impl Dispatch for u64 {
             Isa::Portable => Some(Kernel::Portable64),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                let kernel = if modulus.bits() <= ROOMY_BITS { Kernel::RoomyIfma } else { Kernel::Ifma };
-                let serves = ifma::is_present() && ifma::serves(modulus);
-                (serves && suits(degree, Ifma::<false>::LOG2_LANES)).then_some(kernel)
+                let kernel = if !(ifma::is_present() && ifma::serves(modulus)) {
+                    Kernel::Wide
+                } else if modulus.bits() <= ROOMY_BITS {
+                    Kernel::RoomyIfma
+                } else {
+                    Kernel::Ifma
+                };
+                (isa.is_present() && suits(degree, Wide::LOG2_LANES)).then_some(kernel)
             }
             _ => None,
         }
@@ -83,6 +90,8 @@ impl Dispatch for u64 {
         match kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Ifma | Kernel::RoomyIfma => IFMA,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Wide => WIDE,
             _ => PORTABLE_64,
         }
     }
@@ -95,6 +104,8 @@ impl Dispatch for u64 {
                 Kernel::Ifma => in_avx512_ifma::<Ifma<false>, true>(tables, data),
                 #[cfg(target_arch = "x86_64")]
                 Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, true>(tables, data),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Wide => in_avx512::<Wide, true>(tables, data),
                 _ => passes::forward::<Portable64>(tables, data),
             }
         }
@@ -108,6 +119,8 @@ impl Dispatch for u64 {
                 Kernel::Ifma => in_avx512_ifma::<Ifma<false>, false>(tables, data),
                 #[cfg(target_arch = "x86_64")]
                 Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, false>(tables, data),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Wide => in_avx512::<Wide, false>(tables, data),
                 _ => passes::inverse::<Portable64>(tables, data),
             }
         }
@@ -199,7 +212,7 @@ unsafe fn in_avx512_ifma<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::W
 /// # Safety
 /// As for [`Dispatch::forward`].
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512dq")]
 unsafe fn in_avx512<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
     // SAFETY: by this function's contract.
     unsafe { transform::<B, FORWARD>(tables, data) }

@@ -39,6 +39,8 @@ pub mod streaming;
 mod tables;
 mod words32;
 mod words64;
+#[cfg(target_arch = "x86_64")]
+mod words64_avx512;
 
 pub use kernel::NttWord;
 pub use order::EvaluationOrder;
@@ -90,7 +92,7 @@ pub enum NttError {
 /// |---|---|---|---|
 /// | `u64` | AVX-512 with IFMA | below 2^46 | forward [0, 35q), inverse [0, 2q), Montgomery products of 52 bits |
 /// | `u64` | AVX-512 with IFMA | 2^46 to 2^50 | [0, 4q), Montgomery products of 52 bits |
-/// | `u64` | portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
+/// | `u64` | AVX-512, portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
 /// | `u32` | AVX-512, AVX2, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |
 /// | `u32` | AVX-512, AVX2, portable | 2^30 to 2^32 | [0, q), Montgomery products of 32 bits |
 #[derive(Debug)]
@@ -111,7 +113,7 @@ impl<W: NttWord> Ntt<W> {
         Self::with_isa(degree, modulus, isa.unwrap_or(Isa::Portable))
     }
 
-    /// The transform with `isa`. AVX-512 means IFMA too for `u64`.
+    /// The transform with `isa`. AVX-512 uses IFMA for `u64` where it is there and q < 2^50.
     ///
     /// # Errors
     /// As [`Self::new`], and if `isa` does not serve this degree and modulus.

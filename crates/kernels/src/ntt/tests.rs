@@ -72,6 +72,30 @@ fn words_of_64_bits() {
     });
 }
 
+/// What a processor without IFMA takes for every prime.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn wide_products_of_small_primes() {
+    let isa = Isa::Avx512;
+    if !isa.is_present() {
+        return;
+    }
+    for degree in degrees().skip(3) {
+        for modulus in moduli(degree, &[20, 32, 50, 61]) {
+            let kernel = Kernel::Wide;
+            let tables = Tables::new(degree, modulus, &<u64 as kernel::Dispatch>::layout(kernel)).unwrap();
+            let ntt = Ntt::<u64> { degree, isa, kernel, tables };
+            let x = polynomial(modulus, degree.get(), 6);
+            let (mut values, mut expected) = (x.clone(), x.clone());
+            ntt.forward(&mut values);
+            Ntt::<u64>::with_isa(degree, modulus, Isa::Portable).unwrap().forward(&mut expected);
+            assert!(values == expected, "{modulus:?} {degree:?}");
+            ntt.inverse(&mut values);
+            assert!(values == x, "{modulus:?} {degree:?}");
+        }
+    }
+}
+
 #[test]
 fn words_of_32_bits() {
     for_every_transform::<u32>(&SIZES_32, |ntt| {
