@@ -51,7 +51,7 @@ pub enum MachineError {
     },
     /// The simulation.
     #[error(transparent)]
-    Simulation(#[from] SimulationError),
+    Simulation(Box<SimulationError>),
     /// The replay.
     #[error(transparent)]
     Replay(#[from] morphling::replay::ReplayError),
@@ -70,6 +70,12 @@ pub enum MachineError {
         /// Its width.
         machine_bits: u32,
     },
+}
+
+impl From<SimulationError> for MachineError {
+    fn from(error: SimulationError) -> Self {
+        Self::Simulation(Box::new(error))
+    }
 }
 
 /// Names of the machines that come with the project.

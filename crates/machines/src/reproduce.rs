@@ -101,7 +101,7 @@ pub enum ReproduceError {
     },
     /// The model.
     #[error(transparent)]
-    Machine(#[from] MachineError),
+    Machine(Box<MachineError>),
     /// A built-in program that a table is about.
     #[error("table of `{name}`: {cause}")]
     Program {
@@ -110,6 +110,12 @@ pub enum ReproduceError {
         /// Why there is no program.
         cause: String,
     },
+}
+
+impl From<MachineError> for ReproduceError {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(Box::new(error))
+    }
 }
 
 /// Every published cell of paper `name` beside the model's number, with what stands beside them.
@@ -126,7 +132,7 @@ pub fn reproduce(name: &str, progress: &dyn Progress) -> Result<Vec<Row>, Reprod
     let predictions = morphling::reproduce::predictions(progress)?;
     let mut rows = Vec::new();
     for cell in &figures.figure {
-        let found = predictions.iter().find(|prediction| prediction.id == cell.id);
+        let found = predictions.iter().find(|prediction| prediction.id == cell.id && prediction.beside.is_none());
         rows.push(row(&figures.paper, cell, found));
         let beside = predictions.iter().filter(|p| p.beside.is_some() && p.id == cell.id);
         rows.extend(beside.filter_map(|prediction| beside_row(&figures.paper, prediction)));
@@ -137,7 +143,6 @@ pub fn reproduce(name: &str, progress: &dyn Progress) -> Result<Vec<Row>, Reprod
 }
 
 fn row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> Row {
-    let prediction = prediction.filter(|prediction| prediction.beside.is_none());
     let model = prediction.map(|prediction| prediction.value);
     let published = cell.value.or(cell.upper_bound);
     Row {

@@ -233,6 +233,8 @@ struct Run<'a> {
     state: ArrayState,
     /// Per slot and polynomial: when the accumulator is complete in every row.
     ready: Vec<Vec<i64>>,
+    /// The same for the accumulator that the running iteration makes of it.
+    coming: Vec<i64>,
 }
 
 impl Run<'_> {
@@ -259,7 +261,7 @@ impl Run<'_> {
     }
 
     /// The register turns over once the last product of the slowest row is in.
-    fn inverse(&mut self, slot: usize, inverse: &Inverse, closed: i64, register: u8) -> InverseTimes {
+    fn inverse(&mut self, inverse: &Inverse, closed: i64, register: u8) -> InverseTimes {
         let c = self.cycles;
         let transform = self.state.backward.max(closed).max(self.state.accumulate - c.backward);
         let accumulate = transform + c.backward;
@@ -267,8 +269,8 @@ impl Run<'_> {
         self.state.accumulate = accumulate + c.inverse;
         self.state.registers[inverse.column as usize][register as usize] = transform + c.inverse;
         let done = accumulate + c.inverse + c.accumulate + c.skew;
-        let ready = &mut self.ready[slot][inverse.column as usize];
-        *ready = done.max(*ready);
+        let coming = &mut self.coming[inverse.column as usize];
+        *coming = done.max(*coming);
         InverseTimes { transform, accumulate, register }
     }
 
@@ -284,14 +286,16 @@ impl Run<'_> {
             let mut forwards = Vec::with_capacity(self.plan.forwards.len());
             let mut inverses = Vec::new();
             let mut registers = vec![0; self.plan.chains];
+            self.coming.copy_from_slice(&self.ready[slot]);
             for (forward, drains) in self.plan.forwards.iter().zip(&self.plan.drains) {
                 let times = self.forward(slot, forward, key_ready, &mut registers);
                 forwards.push(times);
                 let closed = times.multiply + c.polynomial + c.multiply;
                 for inverse in drains {
-                    inverses.push(self.inverse(slot, inverse, closed, registers[inverse.chain]));
+                    inverses.push(self.inverse(inverse, closed, registers[inverse.chain]));
                 }
             }
+            self.ready[slot].copy_from_slice(&self.coming);
             slots.push(SlotTimes { forwards, inverses, registers });
         }
         self.state.key_buffers[buffer] = self.state.multiply + c.multiply + c.skew;
@@ -323,7 +327,8 @@ fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64
 
 /// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `slots` ciphertexts are resident in a row.
 pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: ArrayState) -> (Rotation, ArrayState) {
-    let mut run = Run { plan, cycles, state, ready: vec![vec![0; plan.polynomials as usize]; slots] };
+    let polynomials = plan.polynomials as usize;
+    let mut run = Run { plan, cycles, state, ready: vec![vec![0; polynomials]; slots], coming: vec![0; polynomials] };
     let mut times: Vec<IterationTimes> = Vec::new();
     let mut steady = None;
     let mut epilogue = Vec::new();

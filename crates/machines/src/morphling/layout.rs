@@ -201,12 +201,11 @@ impl Layout {
         let linear_bytes = if linear_layers { machine.private_b / 4 } else { 0 };
         let linear = Ring { offset: large.end(), entry_bytes: linear_bytes, entries: u64::from(linear_layers) };
         let left = machine.private_b.saturating_sub(linear.end());
-        let mut tile_elements = 0;
-        if element_bytes > 0 {
-            let fitting = (left / 2).min(TILE_BYTES) / element_bytes;
-            // The tiles divide the kN mask elements evenly: kN is k times a power of two.
-            tile_elements = if fitting == 0 { 0 } else { 1 << fitting.ilog2().min(sizes.ring_degree.ilog2()) };
-        }
+        // The tiles divide the kN mask elements evenly: kN is k times a power of two.
+        let tile_elements = match (left / 2).min(TILE_BYTES).checked_div(element_bytes) {
+            None | Some(0) => 0,
+            Some(fitting) => 1 << fitting.ilog2().min(sizes.ring_degree.ilog2()),
+        };
         let tiles = Ring {
             offset: linear.end(),
             entry_bytes: tile_elements.max(u64::from(element_bytes > 0)) * element_bytes,

@@ -89,7 +89,7 @@ impl Bench<'_> {
             |cause| MachineError::Mapping { program: program.name.to_string(), machine: PAPER.to_owned(), cause };
         let mapped = map(machine, program).map_err(mapping)?;
         let illegal = |violation| {
-            MachineError::Simulation(crate::engine::report::SimulationError::Schedule {
+            MachineError::from(crate::engine::report::SimulationError::Schedule {
                 program: program.name.to_string(),
                 machine: PAPER.to_owned(),
                 violation: Box::new(violation),
@@ -169,7 +169,8 @@ impl Bench<'_> {
             self.beside(&id, latency, cycles / clock * 1e3, reason);
             let cycles = self.cycles(&base, &alone)? as f64;
             let latency = cell("latency of a batch of 16, key_channels=two", "ms");
-            let reason = "first load to last store; two channels bring the key of an iteration more slowly than 16 ciphertexts use it";
+            let reason = "first load to last store; an iteration takes the longer of the ciphertext's way through the pipeline and of the \
+                          key's way through two channels";
             self.beside(&id, latency, cycles / clock * 1e3, reason);
             let latency = cell("latency of a batch of 64", "ms");
             self.beside(&id, latency, latency_64, "first load to last store; four slots share each key");
@@ -359,8 +360,8 @@ impl Bench<'_> {
                 self.add(
                     "figure8a.knee",
                     smallest as f64,
-                    "set A, the largest ring of table III, within 1 % of the best; smaller rings need less, since an accumulator \
-                     is updated in place and three resident ciphertexts a row already hide the pipeline",
+                    "set A, the largest ring of table III, within 1 % of the best: 2 MiB hold three resident ciphertexts a row, 4 MiB all \
+                     four, and 8 MiB let a group load while one runs. Smaller rings need less",
                 );
             } else {
                 let cell =

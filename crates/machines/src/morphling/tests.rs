@@ -23,9 +23,9 @@ fn cycles(machine: &Morphling, program: &KernelProgram) -> u64 {
 ///
 /// A group's rotation takes n · slots · (k + 1) l · N/16 cycles when its slots hide the pipeline: 500 · 4 · 4 · 64 =
 /// 512,000 for 64 look-ups of set I. To it come, once, the first fetch, load and modulus switch before and the last drain,
-/// store, extraction and transfer after: 5,328 for set I. One slot alone waits in every iteration for decomposition 4, FFT
-/// 145 (112 and 33 of merge-split), VPE 8, the first IFFT 112 + 64, accumulation 3 and skew 3, all but the 64 cycles in
-/// which its two key channels are the slower ones: 299,800 in all.
+/// store, extraction and transfer after: 5,328 for set I. One slot alone goes all the way round in every iteration: its four
+/// digits' streams 256, decomposition 4, FFT 145 (33 of them merge-split), VPE 8, the first IFFT 112 and its stream 64,
+/// accumulation 3, skew 3, in all 595, of which the second polynomial hides behind the first: 297,500 for 500 iterations.
 const GOLDEN: &[(&str, usize, u64)] = &[
     ("morphling-I", 16, 299_800),
     ("morphling-I", 64, 517_328),
@@ -140,7 +140,10 @@ proptest! {
         let mapped = match map(&base, &program) {
             Ok(mapped) => mapped,
             // Two accumulators of the largest rings do not fit a row's bank.
-            Err(error) => return Ok(prop_assert!(error.to_string().contains("holds"), "{}", error)),
+            Err(error) => {
+                prop_assert!(error.to_string().contains("holds"), "{}", error);
+                return Ok(());
+            }
         };
         let folded = check(&mapped.schedule, &[]);
         prop_assert!(folded.is_ok(), "{}", folded.err().map(|error| error.to_string()).unwrap_or_default());
