@@ -10,7 +10,7 @@ use crate::fft::Isa;
 /// Coefficient-wise operations modulo one q. Operands and results are canonical, in [0, q), unless
 /// an operation says otherwise.
 ///
-/// Every operation panics if its slices differ in length.
+/// Every operation panics if its slices differ in length, or a scalar is not canonical.
 #[derive(Clone, Copy, Debug)]
 pub struct Limb {
     modulus: Modulus,
@@ -126,6 +126,7 @@ impl Limb {
 
     /// a ← a · w.
     pub fn scale_assign(&self, a: &mut [u64], w: u64) {
+        assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
         let done = vector!(self, scale_assign(a, w));
         let factor = ShoupFactor::new(self.modulus, w);
         for a in &mut a[done..] {
@@ -135,6 +136,7 @@ impl Limb {
 
     /// sum ← sum + a · w.
     pub fn scale_add_assign(&self, sum: &mut [u64], a: &[u64], w: u64) {
+        assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
         check(&[sum.len(), a.len()]);
         let done = vector!(self, scale_add_assign(sum, a, w));
         let factor = ShoupFactor::new(self.modulus, w);
@@ -145,6 +147,7 @@ impl Limb {
 
     /// a ← (a − b) · w: the last step of a rescaling or of a division by P.
     pub fn sub_scale_assign(&self, a: &mut [u64], b: &[u64], w: u64) {
+        assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
         check(&[a.len(), b.len()]);
         let done = vector!(self, sub_scale_assign(a, b, w));
         let factor = ShoupFactor::new(self.modulus, w);

@@ -40,13 +40,32 @@ pub(super) trait Butterfly: Copy {
     unsafe fn forward(&self, u: Self::Vector, v: Self::Vector, w: Self::Factor) -> (Self::Vector, Self::Vector);
     /// (u + v, w·(v − u)), tight to tight.
     unsafe fn inverse(&self, u: Self::Vector, v: Self::Vector, w: Self::Factor) -> (Self::Vector, Self::Vector);
-    /// (s·(u + v), w·(v − u)), tight to canonical.
+    /// [`Self::inverse`] as stage number `level` of a pass, whose sums may be left unreduced: of words below
+    /// 2^level times the tight bound it gives a sum below twice that and a tight product.
+    #[inline(always)]
+    unsafe fn inverse_at(
+        &self,
+        u: Self::Vector,
+        v: Self::Vector,
+        w: Self::Factor,
+        _level: usize,
+    ) -> (Self::Vector, Self::Vector) {
+        // SAFETY: by the trait's contract.
+        unsafe { self.inverse(u, v, w) }
+    }
+    /// A word after `doublings` sums by [`Self::inverse_at`], made tight.
+    #[inline(always)]
+    unsafe fn tighten(&self, word: Self::Vector, _doublings: usize) -> Self::Vector {
+        word
+    }
+    /// (s·(u + v), w·(v − u)), to canonical, as stage number `level` of a pass.
     unsafe fn inverse_last(
         &self,
         u: Self::Vector,
         v: Self::Vector,
         s: Self::Factor,
         w: Self::Factor,
+        level: usize,
     ) -> (Self::Vector, Self::Vector);
     /// Loose to canonical.
     unsafe fn canonical(&self, loose: Self::Vector) -> Self::Vector;

@@ -208,22 +208,31 @@ unsafe fn forward_stages<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
+/// The stages of an inverse pass, tight to tight; with `LAST` without the transform's last stage, and untightened.
+///
 /// # Safety
 /// The processor has `B`'s instruction set.
 #[inline(always)]
-unsafe fn inverse_stages<B: Butterfly, const LOG: usize, const R: usize>(
+unsafe fn inverse_stages<B: Butterfly, const LOG: usize, const R: usize, const LAST: bool>(
     arithmetic: &B,
     factors: &[B::Factor; R],
     rows: &mut [B::Vector; R],
-    from: usize,
 ) {
-    for stage in (from..LOG).rev() {
-        let apart = R >> (stage + 1);
+    for level in 0..LOG - usize::from(LAST) {
+        let (apart, stage) = (1 << level, LOG - 1 - level);
         for upper in (0..R).filter(|row| row & apart == 0) {
             let factor = factors[(1 << stage) + upper / (2 * apart)];
             // SAFETY: the set is present.
             (rows[upper], rows[upper + apart]) =
-                unsafe { arithmetic.inverse(rows[upper], rows[upper + apart], factor) };
+                unsafe { arithmetic.inverse_at(rows[upper], rows[upper + apart], factor, level) };
+        }
+    }
+    if !LAST {
+        for (row, word) in rows.iter_mut().enumerate() {
+            // A row is a product in the stage of its number's highest bit, and a sum in each later one.
+            let product = row.checked_ilog2().map_or(0, |bit| bit as usize + 1);
+            // SAFETY: the set is present.
+            *word = unsafe { arithmetic.tighten(*word, LOG - product) };
         }
     }
 }
@@ -274,11 +283,11 @@ unsafe fn inverse_rows<B: Butterfly, const LOG: usize, const R: usize, const LAS
         for column in (0..stride).step_by(B::LANES) {
             let at = |row: usize| data.add(row * stride + column);
             let mut rows: [B::Vector; R] = std::array::from_fn(|row| B::load(at(row)));
-            inverse_stages::<B, LOG, R>(arithmetic, &factors, &mut rows, usize::from(LAST));
+            inverse_stages::<B, LOG, R, LAST>(arithmetic, &factors, &mut rows);
             if LAST {
                 for upper in 0..R / 2 {
                     (rows[upper], rows[upper + R / 2]) =
-                        arithmetic.inverse_last(rows[upper], rows[upper + R / 2], scale, last);
+                        arithmetic.inverse_last(rows[upper], rows[upper + R / 2], scale, last, LOG - 1);
                 }
             }
             for (row, value) in rows.into_iter().enumerate() {
@@ -356,7 +365,7 @@ unsafe fn inverse_inner<B: Butterfly>(
                 (rows[2 * pair], rows[2 * pair + 1]) = B::swap(a, b, stage);
             }
         }
-        inverse_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows, 0);
+        inverse_stages::<B, LOG2_INNER_RADIX, INNER, false>(arithmetic, &factors, &mut rows);
         for (row, value) in rows.into_iter().enumerate() {
             B::store(data.add(row * B::LANES), value);
         }

@@ -175,7 +175,7 @@ impl<L: Lanes32> Butterfly for Lazy32<L> {
         }
     }
     #[inline(always)]
-    unsafe fn inverse_last(&self, u: L, v: L, s: Factor32<L>, w: Factor32<L>) -> (L, L) {
+    unsafe fn inverse_last(&self, u: L, v: L, s: Factor32<L>, w: Factor32<L>, _level: usize) -> (L, L) {
         // SAFETY: by the trait's contract.
         unsafe {
             let sum = self.multiply(u.add(v), s);
@@ -265,7 +265,7 @@ impl<L: Lanes32> Butterfly for Strict32<L> {
         unsafe { (self.add(u, v), self.multiply(self.sub(v, u), w)) }
     }
     #[inline(always)]
-    unsafe fn inverse_last(&self, u: L, v: L, s: Factor32<L>, w: Factor32<L>) -> (L, L) {
+    unsafe fn inverse_last(&self, u: L, v: L, s: Factor32<L>, w: Factor32<L>, _level: usize) -> (L, L) {
         // SAFETY: by the trait's contract.
         unsafe { (self.multiply(self.add(u, v), s), self.multiply(self.sub(v, u), w)) }
     }

@@ -77,7 +77,7 @@ impl Butterfly for Portable64 {
         (Self::reduce(u + v, 2 * self.q), self.multiply(v + 2 * self.q - u, w))
     }
     #[inline(always)]
-    unsafe fn inverse_last(&self, u: u64, v: u64, s: [u64; 2], w: [u64; 2]) -> (u64, u64) {
+    unsafe fn inverse_last(&self, u: u64, v: u64, s: [u64; 2], w: [u64; 2], _level: usize) -> (u64, u64) {
         let (sum, difference) = (self.multiply(u + v, s), self.multiply(v + 2 * self.q - u, w));
         (Self::reduce(sum, self.q), Self::reduce(difference, self.q))
     }

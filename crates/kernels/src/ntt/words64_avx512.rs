@@ -92,7 +92,9 @@ unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> __m51
 ///
 /// `ROOMY`, for q < 2^46: a forward butterfly adds less than 2q to what its operand u may be, whatever v is, so after
 /// the at most 17 stages words are below q + 17·2q = 35q < 64q ≤ 2^52. Loose is [0, 35q), and only the
-/// transform's end reduces.
+/// transform's end reduces. The inverse reduces at the end of each pass of up to three stages: a sum doubles what its operands
+/// are below, so in stage l of a pass words are below 2^l·2q, what is multiplied is below 2^l·4q ≤ 16q,
+/// and a word is below 2^3·2q at the pass's end.
 #[derive(Clone, Copy)]
 pub(super) struct Ifma<const ROOMY: bool> {
     constants: Constants,
@@ -114,6 +116,21 @@ pub(super) const IFMA: Layout<u64> = Layout {
     },
     lane_companions: false,
 };
+
+impl<const ROOMY: bool> Ifma<ROOMY> {
+    /// What words are below in stage `level` of an inverse pass: 2q, doubled each time if `ROOMY`.
+    #[inline(always)]
+    unsafe fn bound(&self, level: usize) -> __m512i {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe {
+            match (ROOMY, level) {
+                (true, 1) => _mm512_slli_epi64::<1>(self.constants.two_q),
+                (true, 2) => _mm512_slli_epi64::<2>(self.constants.two_q),
+                _ => self.constants.two_q,
+            }
+        }
+    }
+}
 
 impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
     moves!();
@@ -163,10 +180,29 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
         }
     }
     #[inline(always)]
-    unsafe fn inverse_last(&self, u: __m512i, v: __m512i, s: Factor, w: Factor) -> (__m512i, __m512i) {
+    unsafe fn inverse_at(&self, u: __m512i, v: __m512i, w: Factor, level: usize) -> (__m512i, __m512i) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            let difference = _mm512_sub_epi64(_mm512_add_epi64(v, self.constants.two_q), u);
+            if !ROOMY {
+                return self.inverse(u, v, w);
+            }
+            let difference = _mm512_sub_epi64(_mm512_add_epi64(v, self.bound(level)), u);
+            (_mm512_add_epi64(u, v), self.constants.multiply_lazy(difference, w))
+        }
+    }
+    #[inline(always)]
+    unsafe fn tighten(&self, word: __m512i, doublings: usize) -> __m512i {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe {
+            let halve = |word, level| _mm512_min_epu64(word, _mm512_sub_epi64(word, self.bound(level)));
+            if ROOMY { (0..doublings).rev().fold(word, halve) } else { word }
+        }
+    }
+    #[inline(always)]
+    unsafe fn inverse_last(&self, u: __m512i, v: __m512i, s: Factor, w: Factor, level: usize) -> (__m512i, __m512i) {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe {
+            let difference = _mm512_sub_epi64(_mm512_add_epi64(v, self.bound(level)), u);
             let sum = self.constants.multiply_lazy(_mm512_add_epi64(u, v), s);
             let difference = self.constants.multiply_lazy(difference, w);
             (self.constants.reduce_once(sum), self.constants.reduce_once(difference))
@@ -286,7 +322,14 @@ impl Butterfly for Wide {
         }
     }
     #[inline(always)]
-    unsafe fn inverse_last(&self, u: __m512i, v: __m512i, s: WideFactor, w: WideFactor) -> (__m512i, __m512i) {
+    unsafe fn inverse_last(
+        &self,
+        u: __m512i,
+        v: __m512i,
+        s: WideFactor,
+        w: WideFactor,
+        _level: usize,
+    ) -> (__m512i, __m512i) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
             let difference = _mm512_sub_epi64(_mm512_add_epi64(v, self.two_q), u);
