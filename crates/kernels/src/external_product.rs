@@ -1,11 +1,11 @@
 //! One step of a blind rotation, fused: ACC += BSK_i ⊡ (X^e · ACC − ACC), in the f64 transform.
 //!
 //! The equation in rows and columns (TFHE, Chillotti et al. 2020, section 3): with Λ_j the k + 1 polynomials of
-//! X^e · ACC − ACC, column c gains Σ_{j,t} digit_t(Λ_j) · BSK_i[(j, t)][c]. Each Λ_j is made once and prepared so that a digit
+//! X^e · ACC − ACC, column c gains Σ_{j,t} digit_t(Λ_j) · `BSK_i[(j, t)][c]`. Each Λ_j is made once and prepared so that a digit
 //! is two shifts inside the first pass of its transform; the sums of all columns are taken together,
 //! each key number loaded once; the last inverse pass rounds and adds to ACC.
 //!
-//! The key is kept in the transform domain, scaled by 1/M, in the order in which the products read it: for
+//! The key is kept in the transform domain, scaled by powers of two that the transforms then need not apply, in the order in which the products read it: for
 //! each group of eight points [row][column][16 numbers], one consecutive stream an iteration.
 
 use crate::aligned::{AlignedTorus, AlignedVector};
@@ -75,12 +75,14 @@ impl<T: Torus> ExternalProduct<T> {
         }
     }
 
-    /// Transforms one GGSW ciphertext, [row][column][N] torus elements, to `key` ([`Self::key_len`] numbers).
+    /// Transforms one GGSW ciphertext, `[row][column][N]` torus elements, to `key` ([`Self::key_len`] numbers).
     pub fn transform_key(&self, ggsw: &[T], key: &mut [f64]) {
         let degree = self.fft.degree().get();
         let polynomials = self.rows() * self.columns;
         assert_eq!([ggsw.len(), key.len()], [polynomials * degree; 2], "rows · columns polynomials");
-        let scale = 2.0 / degree as f64;
+        // 1/M, and the factor that digits are left with when they are cut out in place.
+        let in_place = self.gadget.field::<T>(0).right;
+        let scale = 2.0 / degree as f64 / 2f64.powi(in_place as i32);
         let mut spectrum = AlignedVector::zeros(degree);
         for (index, polynomial) in ggsw.chunks_exact(degree).enumerate() {
             self.fft.forward_torus(polynomial, &mut spectrum);
@@ -120,7 +122,7 @@ impl<T: Torus> ExternalProduct<T> {
                 rotate_subtract_prepared(polynomial, *exponent, self.gadget, lambda, self.fft.isa());
                 for (level, spectrum) in spectra.chunks_exact_mut(degree).enumerate() {
                     let field = self.gadget.field::<T>(level as u32);
-                    self.fft.forward_field_ahead(lambda, field, spectrum, ahead());
+                    self.fft.forward_field(lambda, field, spectrum, ahead());
                 }
             }
         }

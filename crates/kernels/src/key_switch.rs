@@ -1,7 +1,7 @@
 //! LWE key switch: from the k·N-dimensional flattened GLWE key to the n-dimensional key.
 //!
 //! KS(c') = (0, .., 0, b') − Σ_{i,t} digit_t(a'_i) · KSK(i, t), KSK(i, t) = LWE_n(s'_i · q / β^(t+1)),
-//! stored as [i][t][n + 1].
+//! stored as `[i][t][n + 1]`.
 
 use crate::decompose::{Gadget, decompose_scalar};
 use crate::torus::Torus;

@@ -1,4 +1,4 @@
-//! Exact products in T[X]/(X^N + 1): digits times a torus polynomial, mod q.
+//! Exact products in `T[X]/(X^N + 1)`: digits times a torus polynomial, mod q.
 
 use crate::fft::{FoldedFft, error_bound};
 use crate::ring::RingDegree;

@@ -1,4 +1,4 @@
-//! The ring Z[X]/(X^N + 1), N a power of two.
+//! The ring `Z[X]/(X^N + 1)`, N a power of two.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Negacyclic rotation: multiplication by a power of X in T[X]/(X^N + 1).
+//! Negacyclic rotation: multiplication by a power of X in `T[X]/(X^N + 1)`.
 //!
 //! X^N = −1, so coefficient c of X^e · p is p[c − e], negated once for every wrap past N. The
 //! exponent is read modulo 2N.

@@ -1,7 +1,7 @@
 //! Sample extraction: the LWE ciphertext of one coefficient of a GLWE ciphertext.
 //!
-//! For coefficient h, under the flattened key s'_{jN + c} = S_j[c]:
-//! a'_{jN + c} = A_j[h − c] for c ≤ h and −A_j[N + h − c] above; b' = B[h].
+//! For coefficient h, under the flattened key s'_{jN + c} = `S_j[c]`:
+//! `a'_{jN + c} = A_j[h − c]` for c ≤ h and `−A_j[N + h − c]` above; `b' = B[h]`.
 
 use crate::torus::Torus;
 

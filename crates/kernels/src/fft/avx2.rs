@@ -22,24 +22,6 @@ unsafe fn reduce(x: __m256d, modulus: f64) -> __m256d {
     }
 }
 
-/// 4×4 blocks. SAFETY: AVX2 is present.
-#[inline(always)]
-unsafe fn transpose_4(rows: [__m256d; 4]) -> [__m256d; 4] {
-    // SAFETY: the set is present, by this function's contract.
-    unsafe {
-        let a0 = _mm256_unpacklo_pd(rows[0], rows[1]);
-        let a1 = _mm256_unpackhi_pd(rows[0], rows[1]);
-        let b0 = _mm256_unpacklo_pd(rows[2], rows[3]);
-        let b1 = _mm256_unpackhi_pd(rows[2], rows[3]);
-        [
-            _mm256_permute2f128_pd::<0x20>(a0, b0),
-            _mm256_permute2f128_pd::<0x20>(a1, b1),
-            _mm256_permute2f128_pd::<0x31>(a0, b0),
-            _mm256_permute2f128_pd::<0x31>(a1, b1),
-        ]
-    }
-}
-
 impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
@@ -85,37 +67,52 @@ impl Lanes for Avx2 {
         unsafe { Self(_mm256_fnmadd_pd(self.0, factor.0, term.0), _mm256_fnmadd_pd(self.1, factor.1, term.1)) }
     }
     #[inline(always)]
-    unsafe fn transpose(rows: [Self; 8]) -> [Self; 8] {
-        // SAFETY: the set is present, by the trait's contract.
-        unsafe {
-            let low = |first: usize| std::array::from_fn(|r| rows[first + r].0);
-            let high = |first: usize| std::array::from_fn(|r| rows[first + r].1);
-            let (a, b) = (transpose_4(low(0)), transpose_4(high(0)));
-            let (c, d) = (transpose_4(low(4)), transpose_4(high(4)));
-            std::array::from_fn(|r| if r < 4 { Self(a[r], c[r]) } else { Self(b[r - 4], d[r - 4]) })
-        }
+    unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
+        (Self(a.0, b.0), Self(a.1, b.1))
     }
     #[inline(always)]
-    unsafe fn digits_32(words: *const u32, field: Field) -> Self {
-        // SAFETY: the set is present and eight elements are valid, by the trait's contract.
+    unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            let words = _mm256_loadu_si256(words.cast());
-            let left = _mm256_sll_epi32(words, _mm_cvtsi32_si128(field.left as i32));
-            let digit = _mm256_sra_epi32(left, _mm_cvtsi32_si128(field.right as i32));
-            Self(
-                _mm256_cvtepi32_pd(_mm256_castsi256_si128(digit)),
-                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(digit)),
+            (
+                Self(_mm256_permute2f128_pd::<0x20>(a.0, a.1), _mm256_permute2f128_pd::<0x20>(b.0, b.1)),
+                Self(_mm256_permute2f128_pd::<0x31>(a.0, a.1), _mm256_permute2f128_pd::<0x31>(b.0, b.1)),
             )
         }
     }
     #[inline(always)]
-    unsafe fn digits_64(words: *const u64, field: Field) -> Self {
+    unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe {
+            (
+                Self(_mm256_unpacklo_pd(a.0, b.0), _mm256_unpacklo_pd(a.1, b.1)),
+                Self(_mm256_unpackhi_pd(a.0, b.0), _mm256_unpackhi_pd(a.1, b.1)),
+            )
+        }
+    }
+    #[inline(always)]
+    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {
-            // The set has neither a 64-bit arithmetic shift nor a 64-bit conversion.
+            let mut words = _mm256_loadu_si256(words.cast());
+            if SHIFT {
+                words = _mm256_sllv_epi32(words, _mm256_set1_epi32(field.left as i32));
+            }
+            let kept = _mm256_and_si256(words, _mm256_set1_epi32(field.mask as i32));
+            Self(
+                _mm256_cvtepi32_pd(_mm256_castsi256_si128(kept)),
+                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(kept)),
+            )
+        }
+    }
+    #[inline(always)]
+    unsafe fn fields_64(words: *const u64, field: Field) -> Self {
+        // SAFETY: the set is present and eight elements are valid, by the trait's contract.
+        unsafe {
+            // The set has no 64-bit conversion.
             let words = words.cast::<[u64; 8]>().read_unaligned();
-            let digits = words.map(|w| ((w << field.left) as i64 >> field.right) as f64);
-            Self::load(digits.as_ptr())
+            let kept = words.map(|w| ((w << field.left) & field.mask) as i64 as f64);
+            Self::load(kept.as_ptr())
         }
     }
     #[inline(always)]

@@ -54,55 +54,38 @@ impl Lanes for Avx512 {
         Self(unsafe { _mm512_fnmadd_pd(self.0, factor.0, term.0) })
     }
     #[inline(always)]
-    unsafe fn transpose(rows: [Self; 8]) -> [Self; 8] {
+    unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         // SAFETY: the set is present, by the trait's contract.
-        unsafe {
-            // 2×2 blocks within 128 bits, then 128-bit pieces within halves, then halves.
-            let pair = |r: usize| {
-                let (a, b) = (rows[r].0, rows[r + 1].0);
-                (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
-            };
-            let (a0, a1) = pair(0);
-            let (b0, b1) = pair(2);
-            let (c0, c1) = pair(4);
-            let (d0, d1) = pair(6);
-            // 0x88 takes pieces 0 and 2 of both operands, 0xdd pieces 1 and 3.
-            let even = |a, b| _mm512_shuffle_f64x2::<0x88>(a, b);
-            let odd = |a, b| _mm512_shuffle_f64x2::<0xdd>(a, b);
-            let (p0, p1) = (even(a0, b0), odd(a0, b0));
-            let (q0, q1) = (even(c0, d0), odd(c0, d0));
-            let (r0, r1) = (even(a1, b1), odd(a1, b1));
-            let (s0, s1) = (even(c1, d1), odd(c1, d1));
-            [
-                Self(even(p0, q0)),
-                Self(even(r0, s0)),
-                Self(even(p1, q1)),
-                Self(even(r1, s1)),
-                Self(odd(p0, q0)),
-                Self(odd(r0, s0)),
-                Self(odd(p1, q1)),
-                Self(odd(r1, s1)),
-            ]
-        }
+        unsafe { (Self(_mm512_shuffle_f64x2::<0x44>(a.0, b.0)), Self(_mm512_shuffle_f64x2::<0xee>(a.0, b.0))) }
     }
     #[inline(always)]
-    unsafe fn digits_32(words: *const u32, field: Field) -> Self {
+    unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe { (Self(_mm512_shuffle_f64x2::<0x88>(a.0, b.0)), Self(_mm512_shuffle_f64x2::<0xdd>(a.0, b.0))) }
+    }
+    #[inline(always)]
+    unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe { (Self(_mm512_unpacklo_pd(a.0, b.0)), Self(_mm512_unpackhi_pd(a.0, b.0))) }
+    }
+    #[inline(always)]
+    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {
-            let words = _mm256_loadu_si256(words.cast());
-            let left = _mm256_sll_epi32(words, _mm_cvtsi32_si128(field.left as i32));
-            let digit = _mm256_sra_epi32(left, _mm_cvtsi32_si128(field.right as i32));
-            Self(_mm512_cvtepi32_pd(digit))
+            let mut words = _mm256_loadu_si256(words.cast());
+            if SHIFT {
+                words = _mm256_sllv_epi32(words, _mm256_set1_epi32(field.left as i32));
+            }
+            Self(_mm512_cvtepi32_pd(_mm256_and_si256(words, _mm256_set1_epi32(field.mask as i32))))
         }
     }
     #[inline(always)]
-    unsafe fn digits_64(words: *const u64, field: Field) -> Self {
+    unsafe fn fields_64(words: *const u64, field: Field) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {
             let words = _mm512_loadu_si512(words.cast());
-            let left = _mm512_sll_epi64(words, _mm_cvtsi32_si128(field.left as i32));
-            let digit = _mm512_sra_epi64(left, _mm_cvtsi32_si128(field.right as i32));
-            Self(_mm512_cvtepi64_pd(digit))
+            let left = _mm512_sllv_epi64(words, _mm512_set1_epi64(i64::from(field.left)));
+            Self(_mm512_cvtepi64_pd(_mm512_and_si512(left, _mm512_set1_epi64(field.mask as i64))))
         }
     }
     #[inline(always)]

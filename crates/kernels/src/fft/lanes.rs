@@ -28,12 +28,16 @@ pub(super) trait Lanes: Copy {
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
     /// `term - self * factor`, rounded once or twice.
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self;
-    /// Element (r, c) to (c, r).
-    unsafe fn transpose(rows: [Self; 8]) -> [Self; 8];
-    /// The digits that `field` cuts out of eight 32-bit words.
-    unsafe fn digits_32(words: *const u32, field: Field) -> Self;
-    /// The digits that `field` cuts out of eight 64-bit words.
-    unsafe fn digits_64(words: *const u64, field: Field) -> Self;
+    /// (a, b) in halves of four lanes: (a₀ b₀, a₁ b₁).
+    unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self);
+    /// (a, b) in quarters of two lanes: (a₀ a₂ b₀ b₂, a₁ a₃ b₁ b₃).
+    unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self);
+    /// (a, b) in lanes: (a₀ b₀ a₂ b₂ .., a₁ b₁ a₃ b₃ ..).
+    unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self);
+    /// What `field` cuts out of eight 32-bit words; `SHIFT` unless its shift is 0.
+    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self;
+    /// What `field` cuts out of eight 64-bit words.
+    unsafe fn fields_64(words: *const u64, field: Field) -> Self;
     /// Adds the nearest integers, mod 2^32, to eight words. |self| < 2^62.
     unsafe fn add_to_32(self, words: *mut u32);
     /// Adds the nearest integers, mod 2^64, to eight words. |self| < 2^114.
@@ -51,6 +55,13 @@ pub(super) struct Portable([f64; 8]);
 #[inline(always)]
 fn nearest(value: f64) -> f64 {
     (value + MAGIC) - MAGIC
+}
+
+/// Two selections of the sixteen lanes of a, then b.
+#[inline(always)]
+fn pick(a: Portable, b: Portable, first: [usize; 8], second: [usize; 8]) -> (Portable, Portable) {
+    let of = |lane: usize| if lane < 8 { a.0[lane] } else { b.0[lane - 8] };
+    (Portable(first.map(of)), Portable(second.map(of)))
 }
 
 impl Portable {
@@ -97,20 +108,29 @@ impl Lanes for Portable {
         Self(std::array::from_fn(|l| term.0[l] - self.0[l] * factor.0[l]))
     }
     #[inline(always)]
-    unsafe fn transpose(rows: [Self; 8]) -> [Self; 8] {
-        std::array::from_fn(|r| Self(std::array::from_fn(|c| rows[c].0[r])))
+    unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
+        pick(a, b, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
     }
     #[inline(always)]
-    unsafe fn digits_32(words: *const u32, field: Field) -> Self {
+    unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self) {
+        pick(a, b, [0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15])
+    }
+    #[inline(always)]
+    unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self) {
+        pick(a, b, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
+    }
+    #[inline(always)]
+    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self {
         // SAFETY: eight valid elements, by the trait's contract.
         let words = unsafe { words.cast::<[u32; 8]>().read_unaligned() };
-        Self(words.map(|w| f64::from((w << field.left) as i32 >> field.right)))
+        let left = if SHIFT { field.left } else { 0 };
+        Self(words.map(|w| f64::from(((w << left) & field.mask as u32) as i32)))
     }
     #[inline(always)]
-    unsafe fn digits_64(words: *const u64, field: Field) -> Self {
+    unsafe fn fields_64(words: *const u64, field: Field) -> Self {
         // SAFETY: eight valid elements, by the trait's contract.
         let words = unsafe { words.cast::<[u64; 8]>().read_unaligned() };
-        Self(words.map(|w| ((w << field.left) as i64 >> field.right) as f64))
+        Self(words.map(|w| ((w << field.left) & field.mask) as i64 as f64))
     }
     #[inline(always)]
     unsafe fn add_to_32(self, words: *mut u32) {

@@ -1,7 +1,7 @@
 //! Folded negacyclic FFT in f64.
 //!
 //! A real polynomial of degree N is folded into M = N/2 complex points z_c = p_c + i p_{c+M}, a polynomial
-//! of C[X]/(X^M − i) ≅ R[X]/(X^N + 1), and evaluated at the M roots of X^M = i. Products are
+//! of `C[X]/(X^M − i) ≅ R[X]/(X^N + 1)`, and evaluated at the M roots of X^M = i. Products are
 //! pointwise. `plan` has the decomposition, `passes` the loops, `bound` the proof of accuracy.
 //!
 //! A spectrum is N numbers: groups of eight real parts followed by the eight imaginary ones, the points
@@ -45,7 +45,7 @@ use crate::torus::Torus;
 pub(crate) use passes::Ahead;
 #[cfg(target_arch = "x86_64")]
 use passes::{Avx2Kernels, Avx512Kernels};
-use passes::{Field, Kernels, PortableKernels, Shape, Torus32, Torus64, Words32, Words64};
+use passes::{Bounded32, Field, Kernels, PortableKernels, Shape, Torus32, Torus64, Words32, Words64};
 use plan::{BLOCK, Plan};
 
 /// An instruction set that the vector kernels are compiled for.
@@ -140,32 +140,37 @@ impl FoldedFft {
     /// Spectrum of N digits.
     pub fn forward_digits(&self, digits: &[i32], spectrum: &mut [f64]) {
         self.check([digits.len(), spectrum.len()]);
-        let source = Words32(digits.as_ptr().cast(), Field { left: 0, right: 0 });
+        let source = Words32::<false>(digits.as_ptr().cast(), Field::WORD);
         dispatch!(self, forward(&self.plan, source, spectrum, Ahead::NONE))
     }
 
     /// Spectrum of N torus elements, each as its representative in [-q/2, q/2) (for q = 2^64 rounded
     /// to 53 bits).
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut [f64]) {
-        self.forward_words(polynomial, Field { left: 0, right: 0 }, spectrum, Ahead::NONE);
+        self.forward_words(polynomial, Field::WORD, spectrum, Ahead::NONE);
     }
 
-    /// Spectrum of one digit of N prepared words ([`Gadget::preparation`]).
-    pub fn forward_field<T: Torus>(&self, words: &[T], field: DigitField, spectrum: &mut [f64]) {
-        self.forward_field_ahead(words, field, spectrum, Ahead::NONE);
-    }
-
-    /// [`Self::forward_field`], bringing `ahead` nearer in the meantime.
-    pub(crate) fn forward_field_ahead<T: Torus>(
-        &self,
-        words: &[T],
-        field: DigitField,
-        spectrum: &mut [f64],
-        ahead: Ahead,
-    ) {
+    /// Spectrum of one digit of N prepared words ([`Gadget::preparation`]), times 2^`field.right`: the digit is cut out in its
+    /// place, which spares a shift. Brings `ahead` nearer in the meantime.
+    pub(crate) fn forward_field<T: Torus>(&self, words: &[T], field: DigitField, spectrum: &mut [f64], ahead: Ahead) {
         let DigitField { left, right } = field;
         assert!(left < T::BITS && right < T::BITS, "a digit lies within its word");
-        self.forward_words(words, Field { left, right }, spectrum, ahead);
+        self.forward_words(words, Field { left, mask: u64::MAX << right }, spectrum, ahead);
+    }
+
+    fn forward_words<T: Torus>(&self, words: &[T], field: Field, spectrum: &mut [f64], ahead: Ahead) {
+        self.check([words.len(), spectrum.len()]);
+        // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
+        if T::BITS == 64 {
+            let source = Words64(words.as_ptr().cast(), field);
+            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
+        } else if field.left == 0 {
+            let source = Words32::<false>(words.as_ptr().cast(), field);
+            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
+        } else {
+            let source = Words32::<true>(words.as_ptr().cast(), field);
+            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
+        }
     }
 
     /// Steps that a transform spreads its [`Ahead`] over.
@@ -173,29 +178,21 @@ impl FoldedFft {
         self.plan.points / BLOCK + ((self.plan.points / 8) >> self.plan.passes.first().map_or(0, |pass| pass.radix))
     }
 
-    fn forward_words<T: Torus>(&self, words: &[T], field: Field, spectrum: &mut [f64], ahead: Ahead) {
-        self.check([words.len(), spectrum.len()]);
-        // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
-        if T::BITS == 32 {
-            let source = Words32(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
-        } else {
-            let source = Words64(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
-        }
-    }
-
     /// Adds the polynomial of `spectrum`, rounded to the torus, to `polynomial`. Spends `spectrum`.
     /// Coefficients may reach 2^83 (32-bit torus) or 2^114 (64-bit) before they wrap.
     pub fn inverse_add_torus<T: Torus>(&self, spectrum: &mut [f64], polynomial: &mut [T]) {
+        self.inverse_add(1.0 / self.plan.points as f64, spectrum, polynomial, Ahead::NONE);
+    }
+
+    /// Adds `scale` times the unscaled inverse.
+    fn inverse_add<T: Torus>(&self, scale: f64, spectrum: &mut [f64], polynomial: &mut [T], ahead: Ahead) {
         self.check([polynomial.len(), spectrum.len()]);
-        let scale = 1.0 / self.plan.points as f64;
         if T::BITS == 32 {
-            let sink = Torus32::<true>(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, scale, sink, Ahead::NONE))
+            let sink = Torus32(polynomial.as_mut_ptr().cast(), scale);
+            dispatch!(self, inverse(&self.plan, spectrum, sink, ahead))
         } else {
-            let sink = Torus64(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, scale, sink, Ahead::NONE))
+            let sink = Torus64(polynomial.as_mut_ptr().cast(), scale);
+            dispatch!(self, inverse(&self.plan, spectrum, sink, ahead))
         }
     }
 
@@ -226,16 +223,12 @@ impl FoldedFft {
         polynomial: &mut [T],
         ahead: Ahead,
     ) {
-        self.check([polynomial.len(), spectrum.len()]);
-        if T::BITS == 64 {
-            let sink = Torus64(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink, ahead))
-        } else if bounded {
-            let sink = Torus32::<false>(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink, ahead))
+        if T::BITS == 32 && bounded {
+            self.check([polynomial.len(), spectrum.len()]);
+            let sink = Bounded32(polynomial.as_mut_ptr().cast());
+            dispatch!(self, inverse(&self.plan, spectrum, sink, ahead))
         } else {
-            let sink = Torus32::<true>(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, 1.0, sink, ahead))
+            self.inverse_add(1.0, spectrum, polynomial, ahead);
         }
     }
 

@@ -6,17 +6,22 @@
 //! order in which the points lie.
 //!
 //! Down to 64-point nodes a pass takes whole groups. The last six levels of a 64-point node are done in
-//! registers: radix 8 across its eight groups, one 8×8 transposition, radix 8 again with a twiddle
-//! for each lane. Every 64-point node thus stays transposed in the spectrum.
+//! registers: radix 8 across its eight groups, then three levels between whose butterflies lanes and registers exchange
+//! a bit at a time. Every 64-point node thus stays transposed in the spectrum.
 
 use super::lanes::{Lanes, Portable};
-use super::plan::{BLOCK, Plan};
+use super::plan::{BLOCK, BLOCK_TWIDDLES, Plan};
 
-/// Where a digit lies in a word: (word << `left`) >> `right`, arithmetic.
+/// A signed number in a word: (word << `left`) & `mask`, as a signed integer of the word's width.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     pub left: u32,
-    pub right: u32,
+    pub mask: u64,
+}
+
+impl Field {
+    /// The whole word.
+    pub const WORD: Self = Self { left: 0, mask: u64::MAX };
 }
 
 /// The coefficients that a forward transform reads.
@@ -25,25 +30,25 @@ pub(super) trait Source: Copy {
     unsafe fn load<V: Lanes>(self, at: usize) -> V;
 }
 
-/// Digits in 32-bit words.
+/// Fields of 32-bit words; `SHIFT` unless the field's shift is 0.
 #[derive(Clone, Copy)]
-pub(super) struct Words32(pub *const u32, pub Field);
-/// Digits in 64-bit words.
+pub(super) struct Words32<const SHIFT: bool>(pub *const u32, pub Field);
+/// Fields of 64-bit words.
 #[derive(Clone, Copy)]
 pub(super) struct Words64(pub *const u64, pub Field);
 
-impl Source for Words32 {
+impl<const SHIFT: bool> Source for Words32<SHIFT> {
     #[inline(always)]
     unsafe fn load<V: Lanes>(self, at: usize) -> V {
         // SAFETY: this function's contract.
-        unsafe { V::digits_32(self.0.add(at), self.1) }
+        unsafe { V::fields_32::<SHIFT>(self.0.add(at), self.1) }
     }
 }
 impl Source for Words64 {
     #[inline(always)]
     unsafe fn load<V: Lanes>(self, at: usize) -> V {
         // SAFETY: this function's contract.
-        unsafe { V::digits_64(self.0.add(at), self.1) }
+        unsafe { V::fields_64(self.0.add(at), self.1) }
     }
 }
 
@@ -53,25 +58,35 @@ pub(super) trait Sink: Copy {
     unsafe fn add<V: Lanes>(self, at: usize, value: V);
 }
 
-/// 32-bit torus; `REDUCE` if values may reach 2^62.
+/// 32-bit torus: values times the scale, any size below 2^83.
 #[derive(Clone, Copy)]
-pub(super) struct Torus32<const REDUCE: bool>(pub *mut u32);
-/// 64-bit torus.
+pub(super) struct Torus32(pub *mut u32, pub f64);
+/// 32-bit torus: values as they are, below 2^62.
 #[derive(Clone, Copy)]
-pub(super) struct Torus64(pub *mut u64);
+pub(super) struct Bounded32(pub *mut u32);
+/// 64-bit torus: values times the scale.
+#[derive(Clone, Copy)]
+pub(super) struct Torus64(pub *mut u64, pub f64);
 
-impl<const REDUCE: bool> Sink for Torus32<REDUCE> {
+impl Sink for Torus32 {
     #[inline(always)]
     unsafe fn add<V: Lanes>(self, at: usize, value: V) {
         // SAFETY: this function's contract.
-        unsafe { (if REDUCE { value.reduce_32() } else { value }).add_to_32(self.0.add(at)) }
+        unsafe { value.mul(V::splat(self.1)).reduce_32().add_to_32(self.0.add(at)) }
+    }
+}
+impl Sink for Bounded32 {
+    #[inline(always)]
+    unsafe fn add<V: Lanes>(self, at: usize, value: V) {
+        // SAFETY: this function's contract.
+        unsafe { value.add_to_32(self.0.add(at)) }
     }
 }
 impl Sink for Torus64 {
     #[inline(always)]
     unsafe fn add<V: Lanes>(self, at: usize, value: V) {
         // SAFETY: this function's contract.
-        unsafe { value.add_to_64(self.0.add(at)) }
+        unsafe { value.mul(V::splat(self.1)).add_to_64(self.0.add(at)) }
     }
 }
 
@@ -303,13 +318,12 @@ unsafe fn first<V: Lanes, S: Source, const R: u32>(
     }
 }
 
-/// The last pass of an inverse: scales by 1/M and adds to the sink. SAFETY: as for [`first`].
+/// The last pass of an inverse: adds to the sink. SAFETY: as for [`first`].
 #[inline(always)]
 unsafe fn last<V: Lanes, S: Sink, const R: u32>(
     points: usize,
     twiddles: *const f64,
     spectrum: *const f64,
-    scale: f64,
     sink: S,
     ahead: &mut Ahead,
 ) {
@@ -317,7 +331,6 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
     unsafe {
         let stride = points >> R;
         let w = broadcast::<V, R>(twiddles);
-        let scale = V::splat(scale);
         for i in (0..stride).step_by(8) {
             ahead.step::<V>();
             let mut x = [Complex { re: V::splat(0.0), im: V::splat(0.0) }; 8];
@@ -327,8 +340,8 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
             up_any::<V, R>(&mut x, w);
             for (r, x) in x.iter().enumerate().take(1 << R) {
                 let at = r * stride + i;
-                sink.add(at, x.re.mul(scale));
-                sink.add(points + at, x.im.mul(scale));
+                sink.add(at, x.re);
+                sink.add(points + at, x.im);
             }
         }
     }
@@ -367,41 +380,109 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(
     }
 }
 
+/// Vector `index` of a block's lane-wise twiddles.
 #[inline(always)]
-unsafe fn transposed<V: Lanes>(x: &[Complex<V>; 8]) -> [Complex<V>; 8] {
-    // SAFETY: this function's contract.
+unsafe fn lanewise<V: Lanes>(below: *const f64, index: usize) -> Complex<V> {
+    // SAFETY: this function's contract, and `below` has 16 (index + 1) numbers.
+    unsafe { read(below, 8 * index) }
+}
+
+/// Exchanges two groups by `exchange`, parts alike.
+macro_rules! exchange {
+    ($exchange:ident, $x:ident, $i:expr, $j:expr) => {
+        ($x[$i].re, $x[$j].re) = V::$exchange($x[$i].re, $x[$j].re);
+        ($x[$i].im, $x[$j].im) = V::$exchange($x[$i].im, $x[$j].im);
+    };
+}
+
+/// The last three levels, which pair lanes. Before each, a bit of the lane changes places with a bit of the register
+/// number that is done with, so that the level pairs registers: two shuffles and a butterfly for each pair.
+/// Registers are (b₅ b₄ b₃) and lanes (b₂ b₁ b₀) of the point's number at first, (b₂ b₁ b₀) and (b₄ b₅ b₃) at last.
+#[inline(always)]
+unsafe fn down_lanes<V: Lanes>(x: &mut [Complex<V>; 8], below: *const f64) {
+    // SAFETY: this function's contract, and `below` has a block's lane-wise twiddles.
     unsafe {
-        let re = V::transpose(std::array::from_fn(|r| x[r].re));
-        let im = V::transpose(std::array::from_fn(|r| x[r].im));
-        std::array::from_fn(|r| Complex { re: re[r], im: im[r] })
+        let (w, v) = (lanewise(below, 0), lanewise(below, 1));
+        exchange!(exchange_halves, x, 0, 4);
+        pair!(down, x, 0, 4, w);
+        exchange!(exchange_halves, x, 1, 5);
+        pair!(down_i, x, 1, 5, w);
+        exchange!(exchange_halves, x, 2, 6);
+        pair!(down, x, 2, 6, v);
+        exchange!(exchange_halves, x, 3, 7);
+        pair!(down_i, x, 3, 7, v);
+        let (w, v) = (lanewise(below, 2), lanewise(below, 3));
+        exchange!(exchange_quarters, x, 0, 2);
+        pair!(down, x, 0, 2, w);
+        exchange!(exchange_quarters, x, 1, 3);
+        pair!(down, x, 1, 3, v);
+        exchange!(exchange_quarters, x, 4, 6);
+        pair!(down_i, x, 4, 6, w);
+        exchange!(exchange_quarters, x, 5, 7);
+        pair!(down_i, x, 5, 7, v);
+        let (w, v) = (lanewise(below, 4), lanewise(below, 5));
+        exchange!(exchange_lanes, x, 0, 1);
+        pair!(down, x, 0, 1, w);
+        exchange!(exchange_lanes, x, 2, 3);
+        pair!(down_i, x, 2, 3, w);
+        exchange!(exchange_lanes, x, 4, 5);
+        pair!(down, x, 4, 5, v);
+        exchange!(exchange_lanes, x, 6, 7);
+        pair!(down_i, x, 6, 7, v);
     }
 }
 
-/// The twiddles of the eight lower nodes of a block, one node in each lane.
+/// The inverse of [`down_lanes`]. On the way the lanes are (b₁ b₅ b₀), where downwards they were (b₅ b₁ b₀).
 #[inline(always)]
-unsafe fn lanewise<V: Lanes>(below: *const f64) -> [Complex<V>; 4] {
-    // SAFETY: this function's contract, and `below` has 64 numbers.
-    unsafe { std::array::from_fn(|w| Complex { re: V::load(below.add(16 * w)), im: V::load(below.add(16 * w + 8)) }) }
+unsafe fn up_lanes<V: Lanes>(x: &mut [Complex<V>; 8], below: *const f64) {
+    // SAFETY: this function's contract, and `below` has a block's lane-wise twiddles.
+    unsafe {
+        let (w, v) = (lanewise(below, 4), lanewise(below, 5));
+        pair!(up, x, 0, 1, w);
+        exchange!(exchange_lanes, x, 0, 1);
+        pair!(up_i, x, 2, 3, w);
+        exchange!(exchange_lanes, x, 2, 3);
+        pair!(up, x, 4, 5, v);
+        exchange!(exchange_lanes, x, 4, 5);
+        pair!(up_i, x, 6, 7, v);
+        exchange!(exchange_lanes, x, 6, 7);
+        let (w, v) = (lanewise(below, 2), lanewise(below, 3));
+        pair!(up, x, 0, 2, w);
+        exchange!(exchange_halves, x, 0, 2);
+        pair!(up, x, 1, 3, v);
+        exchange!(exchange_halves, x, 1, 3);
+        pair!(up_i, x, 4, 6, w);
+        exchange!(exchange_halves, x, 4, 6);
+        pair!(up_i, x, 5, 7, v);
+        exchange!(exchange_halves, x, 5, 7);
+        let (w, v) = (lanewise(below, 6), lanewise(below, 7));
+        pair!(up, x, 0, 4, w);
+        exchange!(exchange_quarters, x, 0, 4);
+        pair!(up_i, x, 1, 5, w);
+        exchange!(exchange_quarters, x, 1, 5);
+        pair!(up, x, 2, 6, v);
+        exchange!(exchange_quarters, x, 2, 6);
+        pair!(up_i, x, 3, 7, v);
+        exchange!(exchange_quarters, x, 3, 7);
+    }
 }
 
 /// The last six levels, 64 points at a time. SAFETY: the set is present; `spectrum` has 2M numbers.
 #[inline(always)]
 unsafe fn blocks<V: Lanes, const DOWN: bool>(plan: &Plan, spectrum: *mut f64, ahead: &mut Ahead) {
-    // SAFETY: this function's contract; the plan has 72 numbers for each block.
+    // SAFETY: this function's contract; the plan has `BLOCK_TWIDDLES` numbers for each block.
     unsafe {
-        for (index, twiddles) in plan.blocks.chunks_exact(72).enumerate() {
+        for (index, twiddles) in plan.blocks.chunks_exact(BLOCK_TWIDDLES).enumerate() {
             ahead.step::<V>();
-            let twiddles = twiddles.as_ptr();
+            let (own, below) = (twiddles.as_ptr(), twiddles[8..].as_ptr());
             let base = index * BLOCK;
             let mut x: [Complex<V>; 8] = std::array::from_fn(|r| read(spectrum, base + 8 * r));
             if DOWN {
-                down_8(&mut x, broadcast::<V, 3>(twiddles));
-                x = transposed(&x);
-                down_8(&mut x, lanewise(twiddles.add(8)));
+                down_8(&mut x, broadcast::<V, 3>(own));
+                down_lanes(&mut x, below);
             } else {
-                up_8(&mut x, lanewise(twiddles.add(8)));
-                x = transposed(&x);
-                up_8(&mut x, broadcast::<V, 3>(twiddles));
+                up_lanes(&mut x, below);
+                up_8(&mut x, broadcast::<V, 3>(own));
             }
             for (r, x) in x.iter().enumerate() {
                 write(*x, spectrum, base + 8 * r);
@@ -473,16 +554,9 @@ pub(super) unsafe fn forward<V: Lanes, S: Source>(plan: &Plan, source: S, spectr
     }
 }
 
-/// Inverse: adds `scale` · (the unscaled inverse of `spectrum`), rounded, to `sink`; `spectrum` is
-/// spent. SAFETY: `V`'s set is present; the sink holds 2M coefficients.
+/// Inverse: gives the unscaled inverse of `spectrum` to `sink`; `spectrum` is spent. SAFETY: `V`'s set is present; the sink holds 2M coefficients.
 #[inline(always)]
-pub(super) unsafe fn inverse<V: Lanes, S: Sink>(
-    plan: &Plan,
-    spectrum: &mut [f64],
-    scale: f64,
-    sink: S,
-    mut ahead: Ahead,
-) {
+pub(super) unsafe fn inverse<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S, mut ahead: Ahead) {
     assert_eq!(spectrum.len(), 2 * plan.points);
     // SAFETY: this function's contract; the length was just checked.
     unsafe {
@@ -493,7 +567,7 @@ pub(super) unsafe fn inverse<V: Lanes, S: Sink>(
             } else {
                 blocks::<V, false>(plan, from, &mut ahead);
             }
-            last::<V, S, 0>(plan.points, std::ptr::null(), spectrum.as_ptr(), scale, sink, &mut ahead);
+            last::<V, S, 0>(plan.points, std::ptr::null(), spectrum.as_ptr(), sink, &mut ahead);
             return;
         };
         blocks::<V, false>(plan, from, &mut ahead);
@@ -507,9 +581,9 @@ pub(super) unsafe fn inverse<V: Lanes, S: Sink>(
         }
         let twiddles = head.twiddles.as_ptr();
         match head.radix {
-            1 => last::<V, S, 1>(plan.points, twiddles, from, scale, sink, &mut ahead),
-            2 => last::<V, S, 2>(plan.points, twiddles, from, scale, sink, &mut ahead),
-            _ => last::<V, S, 3>(plan.points, twiddles, from, scale, sink, &mut ahead),
+            1 => last::<V, S, 1>(plan.points, twiddles, from, sink, &mut ahead),
+            2 => last::<V, S, 2>(plan.points, twiddles, from, sink, &mut ahead),
+            _ => last::<V, S, 3>(plan.points, twiddles, from, sink, &mut ahead),
         }
     }
 }
@@ -588,7 +662,7 @@ pub(super) trait Kernels {
     /// [`forward`].
     unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64], ahead: Ahead);
     /// [`inverse`].
-    unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S, ahead: Ahead);
+    unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S, ahead: Ahead);
     /// [`multiply`].
     unsafe fn multiply<const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]);
     /// [`row_products`].
@@ -612,9 +686,9 @@ macro_rules! kernels {
                 unsafe { forward::<$lanes, S>(plan, source, spectrum, ahead) }
             }
             $(#[target_feature(enable = $feature)])?
-            unsafe fn inverse_with<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S, ahead: Ahead) {
+            unsafe fn inverse_with<S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S, ahead: Ahead) {
                 // SAFETY: the caller has the instruction set and a sink of 2M coefficients.
-                unsafe { inverse::<$lanes, S>(plan, spectrum, scale, sink, ahead) }
+                unsafe { inverse::<$lanes, S>(plan, spectrum, sink, ahead) }
             }
             $(#[target_feature(enable = $feature)])?
             unsafe fn multiply_with<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
@@ -637,9 +711,9 @@ macro_rules! kernels {
                 // SAFETY: passed on from this function's contract.
                 unsafe { Self::forward_with(plan, source, spectrum, ahead) }
             }
-            unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], scale: f64, sink: S, ahead: Ahead) {
+            unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S, ahead: Ahead) {
                 // SAFETY: passed on from this function's contract.
-                unsafe { Self::inverse_with(plan, spectrum, scale, sink, ahead) }
+                unsafe { Self::inverse_with(plan, spectrum, sink, ahead) }
             }
             unsafe fn multiply<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
                 // SAFETY: passed on from this function's contract.

@@ -13,6 +13,9 @@ use std::f64::consts::PI;
 /// Complex points of the last fused block: two radix-8 steps around a transposition.
 pub(super) const BLOCK: usize = 64;
 
+/// Numbers that [`Plan::blocks`] holds for each block.
+pub(super) const BLOCK_TWIDDLES: usize = 8 + 8 * 16;
+
 /// One pass over the whole array: `radix` levels at once (log2; 1, 2 or 3) from depth `depth` on.
 #[derive(Debug)]
 pub(super) struct Pass {
@@ -29,8 +32,8 @@ pub(super) struct Plan {
     pub points: usize,
     /// Passes before the last block, in forward order; none if M ≤ 64.
     pub passes: Vec<Pass>,
-    /// For each 64-point block: 8 numbers as a radix-8 pass has, then eight lanes each of
-    /// Re w₀, Im w₀, Re w₁, .., Im w₃ of the eight nodes below. Empty if M < 64.
+    /// For each 64-point block [`BLOCK_TWIDDLES`] numbers: 8 as a radix-8 pass has, then vectors of eight real and eight
+    /// imaginary parts, two for each of the last three levels and two more for the inverse. Empty if M < 64.
     pub blocks: AlignedVector,
     /// M < 64: w of each node, depth by depth, real then imaginary.
     pub small: Vec<f64>,
@@ -91,16 +94,24 @@ impl Plan {
             plan.passes.push(Pass { radix, depth, twiddles: aligned });
             depth += radix;
         }
-        plan.blocks = AlignedVector::zeros(points / BLOCK * 72);
-        for (index, block) in plan.blocks.chunks_exact_mut(72).enumerate() {
+        plan.blocks = AlignedVector::zeros(points / BLOCK * BLOCK_TWIDDLES);
+        for (index, block) in plan.blocks.chunks_exact_mut(BLOCK_TWIDDLES).enumerate() {
             let (own, below) = block.split_at_mut(8);
             for (pair, (re, im)) in own.chunks_exact_mut(2).zip(chain(depth, index, 3)) {
                 pair.copy_from_slice(&[re, im]);
             }
-            for lane in 0..8 {
-                for (w, (re, im)) in chain(depth + 3, 8 * index + lane, 3).into_iter().enumerate() {
-                    below[16 * w + lane] = re;
-                    below[16 * w + 8 + lane] = im;
+            for (vector, values) in below.chunks_exact_mut(16).enumerate() {
+                // The node's last bit is 0 (its sibling's twiddle is i times this), the bit before is `second`.
+                let second = vector & 1;
+                for lane in 0..8 {
+                    let bit = |position: u32| lane >> position & 1;
+                    let (level, node) = match vector / 2 {
+                        0 => (3, 4 * bit(2) + 2 * second),
+                        1 => (4, 8 * bit(1) + 4 * bit(2) + 2 * second),
+                        2 => (5, 16 * bit(1) + 8 * bit(2) + 4 * bit(0) + 2 * second),
+                        _ => (3, 4 * bit(1) + 2 * second),
+                    };
+                    (values[lane], values[8 + lane]) = twiddle(depth + level, (index << level) + node);
                 }
             }
         }

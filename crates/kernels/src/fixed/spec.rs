@@ -330,7 +330,7 @@ impl FixedFftSpec {
     /// Model of the standard deviation of one external product's error over the coefficients, in units of 1/q, for
     /// uniform digits of `gadget` and a uniform key of `torus_bits` bits, no saturation.
     ///
-    /// A right shift that leaves block exponent E errs by [`Dropped`] times 4^E. An error at one stage
+    /// A right shift that leaves block exponent E errs by `Dropped` times 4^E. An error at one stage
     /// doubles in energy at each later stage, and so does a bias on average over the points, while its mean stays and meets the next
     /// stage's bias coherently. A twiddle factor of f fraction
     /// bits errs by 4^-f/12 in each part, times the energy that it multiplies. Every point of the two spectra's errors

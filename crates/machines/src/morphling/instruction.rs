@@ -272,7 +272,7 @@ pub fn print(instructions: &[Instruction]) -> String {
     instructions.iter().map(|instruction| format!("{instruction}\n")).collect()
 }
 
-/// Reads [`print`]'s lines; empty ones are skipped.
+/// Reads [`print()`]'s lines; empty ones are skipped.
 ///
 /// # Errors
 /// [`InstructionError`] with the first line that is none.
