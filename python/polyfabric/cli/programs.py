@@ -34,7 +34,7 @@ def load(name: str) -> Program:
         return Program.parse(_read(file))
     if file.suffix != ".py" or not function:
         raise InputError(
-            f"there is no program {name!r}; {suggestion(name, known())}; your own is FILE.py:FUNCTION, or FILE.pf with a program's text"
+            f"there is no program {name!r}, and your own would be FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"
         )
     _read(file)
     spec = importlib.util.spec_from_file_location(file.stem, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill, indent
 from typing import Any
 
 import click
@@ -208,8 +209,10 @@ def _show_digits(console: Console, done: Classification) -> None:
         same = sum(image.scores_equal for image in done.images)
         console.print(f"scores       added under encryption; those of {same} of {len(done.images)} images equal")
     else:
-        console.print("scores       added by the client, from the decrypted activations: the noise check says why")
-        console.print(f"             {done.why_not}")
+        console.print(
+            "scores       added by the client, from the decrypted activations; under encryption the noise forbids it:"
+        )
+        console.print(indent(fill(str(done.why_not), 100), " " * 13), markup=False)
     held_out = split()[1]
     right = sum(image.output == image.label for image in done.images)
     console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")

@@ -17,7 +17,8 @@ from .types import Type
 Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
 
-_PACKAGE = str(Path(__file__).resolve().parent)
+_LANGUAGE = Path(__file__).resolve().parent
+_PACKAGE = _LANGUAGE.parent
 _WIDEST_TABLE = 1 << 17
 
 
@@ -28,17 +29,17 @@ class _Node(Protocol):
 def _place() -> tuple[str, int]:
     """File and line of the innermost frame outside this package's language."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(str(_LANGUAGE)):
         frame = frame.f_back
     return _short(frame.f_code.co_filename), frame.f_lineno
 
 
 def _short(file: str) -> str:
     path = Path(file)
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return path.name
+    for root in (_PACKAGE.parent, Path.cwd()) if path.is_relative_to(_PACKAGE) else (Path.cwd(),):
+        if path.is_relative_to(root):
+            return str(path.relative_to(root))
+    return path.name
 
 
 def refuse(message: str) -> ProgramError:

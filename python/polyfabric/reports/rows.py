@@ -101,10 +101,10 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
 
 
 def utilisation(d: dict[str, Any]) -> list[tuple[str, float]]:
-    """Shares by class, the highest first. Memories that differ by a number alone are one line, with their mean."""
+    """Shares by class, the highest first. Equal memories of several units are one line, with their mean."""
     groups: dict[str, list[float]] = {}
     for name, share in d["utilisation"].items():
-        bare = re.sub(r"\d+", "", name.removeprefix("memory:")) if name.startswith("memory:") else name
+        bare = re.sub(r"^xpu\d+\.(.+?)\d*$", r"xpu.\1", name.removeprefix("memory:"))
         groups.setdefault(bare, []).append(share)
     means = {name if len(v) == 1 else f"{name} (mean of {len(v)})": sum(v) / len(v) for name, v in groups.items()}
     return sorted(means.items(), key=lambda item: -item[1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _native
 from ...errors import InputError, NoiseError
-from ...execution import Keys, Plan, RunResult, plan, run_plan
+from ...execution import MACHINE_TARGET, Keys, Plan, RunResult, plan, run_plan
 from ...machines import Machine
 from ...progress import ProgressHook
 from . import digits
@@ -88,11 +88,18 @@ def prepare(
     images: int, machine: Machine | None, parameters: str | _native.Parameters | None, target: float | None
 ) -> tuple[Plan, str | None]:
     """The plan, and why it leaves the scores to the client, if it does: the noise of adding them under encryption."""
+    whole = digits(images=images)
     try:
-        return plan(digits(images=images), parameters, machine=machine, target=target), None
+        return plan(whole, parameters, machine=machine, target=target), None
     except NoiseError as error:
-        hidden = digits(images=images, encrypted_scores=False)
-        return plan(hidden, parameters, machine=machine, target=target), str(error)
+        reason = str(error)
+    planned = plan(digits(images=images, encrypted_scores=False), parameters, machine=machine, target=target)
+    try:
+        # With the set that carries the activations, the reason is the scores' and no other.
+        plan(whole, planned.parameters, machine=machine, target=MACHINE_TARGET if target is None else target)
+    except NoiseError as error:
+        reason = str(error)
+    return planned, reason
 
 
 def classify(

@@ -1,0 +1,145 @@
+"""Is a bad file told apart, named, and refused with nothing half-written?"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+MACHINE = Path(__file__).parents[2] / "machines" / "morphling.toml"
+RUN = ("run", "pbs+ks", "--params", "toy-256", "--keys", "keys", "--max-failure", "0")
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory):
+    """Keys and an encrypted input, by the command line."""
+    import subprocess
+    import sys
+
+    folder = tmp_path_factory.mktemp("client")
+    for step in ("encrypt", "execute"):
+        subprocess.run(
+            [sys.executable, "-m", "polyfabric", *RUN, "--step", step], cwd=folder, check=True, capture_output=True
+        )
+    return folder
+
+
+def cut(data):
+    return data[: len(data) // 2]
+
+
+def flip(data):
+    return data[:-100] + bytes([data[-100] ^ 1]) + data[-99:]
+
+
+def other(data):
+    return b"PK\x03\x04" + data
+
+
+def newer(data):
+    return data[:8] + (7).to_bytes(4, "little") + data[12:]
+
+
+def longer(data):
+    return data + b"\0"
+
+
+@pytest.mark.parametrize("damage", [cut, flip, other, newer, longer], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("file", "step"),
+    [("client.key", "decrypt"), ("server.key", "execute"), ("x.in.ct", "execute"), ("y.out.ct", "decrypt")],
+)
+def test_damaged_file(polyfabric, tmp_path, snapshot, encrypted, file, step, damage):
+    shutil.copytree(encrypted / "keys", tmp_path / "keys")
+    path = tmp_path / "keys" / file
+    path.write_bytes(damage(path.read_bytes()))
+    before = contents(tmp_path)
+    done = polyfabric(*RUN, "--step", step)
+    assert done.status == 2
+    assert "Traceback" not in done.err
+    assert "panicked" not in done.err
+    assert contents(tmp_path) == before, "something was written"
+    snapshot(without_warning(done.err))
+
+
+def contents(folder):
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def without_warning(text):
+    return re.sub(r"^warning: .*\n", "", text, flags=re.MULTILINE)
+
+
+def test_one_files_place_taken_by_another(polyfabric, tmp_path, snapshot, encrypted):
+    shutil.copytree(encrypted / "keys", tmp_path / "keys")
+    shutil.copy(tmp_path / "keys" / "server.key", tmp_path / "keys" / "client.key")
+    done = polyfabric(*RUN, "--step", "decrypt")
+    assert done.status == 2
+    snapshot(without_warning(done.err))
+
+
+def test_keys_of_another_set(polyfabric, tmp_path, snapshot, encrypted):
+    shutil.copytree(encrypted / "keys", tmp_path / "keys")
+    done = polyfabric("run", "pbs+ks", "--params", "strix-I", "--keys", "keys")
+    assert done.status == 2
+    snapshot(without_warning(done.err))
+
+
+def test_a_folder_that_cannot_be_made(polyfabric, tmp_path, snapshot):
+    (tmp_path / "taken").write_text("a file")
+    done = polyfabric("simulate", "pbs", "--machine", "morphling", "--report", "taken/report")
+    assert done.status == 2
+    snapshot(without_warning(done.err))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r"^clock = .*$", ""),
+        (r"^clock = .*$", 'clock = { value = -1.2, unit = "GHz", source = "section VI-B" }'),
+        (r"^clock = .*$", 'clock = { value = 1.2, unit = "furlongs", source = "section VI-B" }'),
+        (r"^clock = .*$", 'clock = { value = 1.2, unit = "GHz", source = "" }'),
+        (r"^clock = .*$", 'clock = { value = "unknown", unit = "GHz", source = "section VI-B" }'),
+        (r"^rows = .*$", ""),
+        (r"^rows = .*$", 'rows = { value = 0, unit = "units", source = "section V-A" }'),
+        (r"^rows = .*$", 'rows = { value = 4, unit = "MiB", source = "section V-A" }'),
+        (r"^mapper = .*$", 'mapper = "morpling"'),
+        (r"^rows = .*$", "rows = {"),
+    ],
+    ids=[
+        "no_clock",
+        "negative",
+        "unit",
+        "no_source",
+        "unknown",
+        "no_rows",
+        "zero_rows",
+        "dimension",
+        "mapper",
+        "syntax",
+    ],
+)
+def test_bad_machine_file(polyfabric, tmp_path, snapshot, old, new):
+    text, count = re.subn(old, new, MACHINE.read_text(), count=1, flags=re.MULTILINE)
+    assert count == 1
+    (tmp_path / "mine.toml").write_text(text)
+    done = polyfabric("simulate", "pbs", "--machine", "mine.toml", "--report", "report", "--json")
+    assert done.status == 2
+    assert done.out == ""
+    assert not (tmp_path / "report").exists()
+    assert "Traceback" not in done.err
+    snapshot(done.err)
+
+
+def test_a_machine_file_of_ones_own_is_simulated(polyfabric, tmp_path):
+    text = MACHINE.read_text().replace('name = "morphling"', 'name = "half-clock"', 1)
+    text = text.replace("clock = { value = 1.2,", "clock = { value = 0.6,", 1)
+    (tmp_path / "mine.toml").write_text(text)
+    common = ("simulate", "pbs", "--params", "morphling-I", "--json", "--machine")
+    mine, theirs = (json.loads(polyfabric(*common, name).out) for name in ("mine.toml", "morphling"))
+    assert mine["machine"] == "half-clock"
+    # A slower chip meets a memory that is twice as fast a cycle.
+    assert mine["seconds"] > 1.5 * theirs["seconds"]

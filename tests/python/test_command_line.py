@@ -1,0 +1,225 @@
+"""Does every command do what it says, print data on demand, and end with the right status?"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SIMULATION = {
+    "cycles",
+    "seconds",
+    "latency_s",
+    "throughput_per_s",
+    "lower_bound_cycles",
+    "utilisation",
+    "stalls",
+    "traffic_bytes",
+    "area_mm2",
+    "power_w",
+    "energy_j",
+}
+RUN = {"correct", "output", "expected", "seconds", "noise"}
+COMPARISON = {"paper", "table", "cell", "unit", "published", "model", "deviation", "kind", "reason"}
+
+
+def test_run_digits_on_the_cpu(polyfabric):
+    done = polyfabric("run", "digits", "--image", "3", "--json")
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    assert data.keys() >= RUN
+    assert data["correct"] is True
+    assert data["images"][0]["index"] == 3
+    assert data["noise"]["log2_failure"] <= -128
+
+
+def test_run_digits_on_morphling(polyfabric):
+    done = polyfabric("run", "digits", "--on", "morphling", "--json")
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    assert data["correct"] is True
+    assert data["machine"].keys() >= SIMULATION
+    assert data["machine"]["cycles"] > 0
+    assert data["machine"]["stalls"]
+
+
+def test_run_digits_for_people(polyfabric):
+    done = polyfabric("run", "digits")
+    assert done.status == 0, done.err
+    for words in ("decrypted class", "true label", "64 of 64", "failure probability"):
+        assert words in done.out
+
+
+@pytest.mark.parametrize("program", ["pbs", "pbs+ks", "keyswitch"])
+def test_run_built_in(polyfabric, program):
+    done = polyfabric("run", program, "--batch", "3", "--json")
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    assert data["correct"] is True
+    assert len(data["output"]["y"]) == 3
+
+
+def test_run_adder(polyfabric):
+    done = polyfabric("run", "adder", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["correct"] is True
+
+
+PROGRAM = """
+import polyfabric as pf
+
+@pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
+def larger(x, y):
+    return pf.maximum(x, y)
+"""
+
+
+def test_run_a_file_of_ones_own(polyfabric, tmp_path):
+    (tmp_path / "mine.py").write_text(PROGRAM)
+    done = polyfabric("run", "mine.py:larger", "--input", "x=3", "--input", "y=5", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["output"] == {"result": 5}
+
+
+def test_run_in_three_steps_through_files(polyfabric, tmp_path):
+    common = ("run", "pbs+ks", "--batch", "2", "--keys", "keys")
+    for step in ("encrypt", "execute", "decrypt"):
+        if step == "execute":
+            (tmp_path / "keys" / "client.key").rename(tmp_path / "client.key")
+        done = polyfabric(*common, "--step", step, "--json")
+        assert done.status == 0, done.err
+        if step == "execute":
+            (tmp_path / "client.key").rename(tmp_path / "keys" / "client.key")
+    assert json.loads(done.out)["correct"] is True
+
+
+def test_simulate(polyfabric, tmp_path):
+    done = polyfabric(
+        "simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--batch", "16",
+        "--report", "report", "--timeline", "line.json", "--json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    assert data.keys() >= SIMULATION
+    assert sum(data["stalls"].values()) == pytest.approx(data["cycles"])
+    assert data["lower_bound_cycles"] <= data["cycles"]
+    assert "under the standard 128" in done.err
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "<svg" in page
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", "")
+    assert json.loads((tmp_path / "report" / "report.json").read_text()) == data
+    events = json.loads((tmp_path / "line.json").read_text())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert slices
+    assert all(event["dur"] >= 0 and event["ts"] >= 0 for event in slices)
+
+
+def test_simulate_for_people(polyfabric):
+    done = polyfabric("simulate", "pbs", "--machine", "morphling", "--batch", "16")
+    assert done.status == 0, done.err
+    for words in ("throughput", "lower bound", "where the cycles of", "traffic to memory", "energy"):
+        assert words in done.out
+
+
+def test_a_reading_changes_the_result(polyfabric):
+    common = ("simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--json")
+    published = json.loads(polyfabric(*common).out)
+    literal = json.loads(polyfabric(*common, "--reading", "fft_rate=literal").out)
+    assert literal["cycles"] > 1.5 * published["cycles"]
+
+
+def test_machines(polyfabric):
+    listed = json.loads(polyfabric("machines", "--json").out)
+    assert [machine["name"] for machine in listed] == ["morphling"]
+    shown = polyfabric("machines", "morphling")
+    assert shown.status == 0
+    for words in ("source", "assumption", "fft_rate", "(default)"):
+        assert words in shown.out
+
+
+def test_every_figure_of_a_machine_has_a_source(polyfabric):
+    def figures(node):
+        if isinstance(node, dict):
+            if "value" in node and "unit" in node:
+                yield node
+            else:
+                for child in node.values():
+                    yield from figures(child)
+
+    data = json.loads(polyfabric("machines", "morphling", "--json").out)
+    found = list(figures(data))
+    assert len(found) > 40
+    assert all(figure["source"] for figure in found)
+
+
+def test_params(polyfabric):
+    done = polyfabric("params", "--json")
+    assert done.status == 0, done.err
+    sets = {s["name"]: s for s in json.loads(done.out)}
+    for name in ("fpt-I", "fpt-II", "strix-IV", "morphling-A", "morphling-B", "morphling-C", "polyfabric-4-p128-t64"):
+        assert name in sets
+    assert sets["strix-I"]["warning"]
+    assert sets["polyfabric-4-p128-t64"]["warning"] is None
+    assert sets["strix-III"]["chained"]["message_bits"] == 0, "a key switch at 128-bit noise loses this set's message"
+
+
+def test_params_of_one_set(polyfabric):
+    done = polyfabric("params", "strix-I")
+    assert done.status == 0
+    for words in ("lwe_dimension", "500", "Table", "security", "chained"):
+        assert words in done.out
+
+
+def test_params_on_a_machine(polyfabric):
+    done = polyfabric("params", "morphling-I", "--on", "morphling", "--json")
+    assert done.status == 0, done.err
+    (finding,) = json.loads(done.out)
+    assert finding["log2_failure"] > finding["log2_failure_exact"]
+
+
+def test_reproduce(polyfabric):
+    done = polyfabric("reproduce", "morphling", "--json")
+    assert done.status == 0, done.err
+    rows = json.loads(done.out)
+    assert all(row.keys() == COMPARISON for row in rows)
+    assert {row["kind"] for row in rows} <= {"predicted", "input", "calibrated"}
+    assert {"Table V", "Table IV", "Figure 3"} <= {row["table"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "digit"),
+        ("run", "digits", "--on", "morfling"),
+        ("run", "digits", "--image", "449"),
+        ("run", "digits", "--image", "1", "--images", "2"),
+        ("run", "pbs", "--images", "2"),
+        ("run", "pbs", "--params", "strix-1"),
+        ("run", "none.py:f"),
+        ("run", "pbs", "--step", "encrypt"),
+        ("simulate", "pbs", "--machine", "morpling"),
+        ("simulate", "pbs", "--machine", "none.toml"),
+        ("simulate", "pbs", "--machine", "morphling", "--reading", "literal"),
+        ("simulate", "pbs", "--machine", "morphling", "--reading", "fft_rate=other"),
+        ("simulate", "pbs", "--machine", "morphling", "--params", "morphling-IV"),
+        ("machines", "stricks"),
+        ("params", "strixI"),
+        ("reproduce", "morphing"),
+        ("rum", "digits"),
+    ],
+    ids="_".join,
+)
+def test_a_wrong_call_is_told_what_to_do(polyfabric, snapshot, arguments):
+    done = polyfabric(*arguments)
+    assert done.status == 2
+    assert done.out == ""
+    assert "Traceback" not in done.err
+    snapshot(done.err)
+
+
+def test_debug_shows_the_traceback(polyfabric):
+    done = polyfabric("--debug", "params", "strixI")
+    assert done.status == 2
+    assert "Traceback" in done.err

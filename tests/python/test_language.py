@@ -1,0 +1,161 @@
+"""Does a decorated function become the program that its Python says?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+
+@pf.program(x=pf.Int(-4, 3), y=pf.Int(-4, 3))
+def arithmetic(x, y):
+    return {
+        "sum": x + y,
+        "difference": 5 - x - y,
+        "scaled": 3 * x - y * 2,
+        "product": x * y,
+        "larger": pf.maximum(x, y),
+        "smaller": pf.minimum(x, 1),
+        "clipped": pf.relu(x - 1),
+        "square": pf.lookup(x, lambda v: v * v),
+        "listed": pf.lookup(y, [7, 6, 5, 4, 3, 2, 1, 0]),
+    }
+
+
+@pytest.mark.parametrize(("x", "y"), [(x, y) for x in range(-4, 4) for y in (-4, -1, 0, 3)])
+def test_arithmetic_is_pythons(x, y):
+    assert arithmetic(x=x, y=y) == {
+        "sum": x + y,
+        "difference": 5 - x - y,
+        "scaled": 3 * x - 2 * y,
+        "product": x * y,
+        "larger": max(x, y),
+        "smaller": min(x, 1),
+        "clipped": max(x - 1, 0),
+        "square": x * x,
+        "listed": 3 - y,
+    }
+
+
+@pf.program(x=pf.Int(0, 5), y=pf.Int(0, 5))
+def comparisons(x, y):
+    return {"lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y, "is3": x == 3}
+
+
+@pytest.mark.parametrize(("x", "y"), [(x, y) for x in range(6) for y in range(6)])
+def test_comparisons_are_pythons(x, y):
+    expected = {"lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y, "is3": x == 3}
+    assert comparisons(x=x, y=y) == {name: int(value) for name, value in expected.items()}
+
+
+@pf.program(a=pf.Bool, b=pf.Bool, c=pf.Bool)
+def gates(a, b, c):
+    return {
+        "and": a & b,
+        "or": a | b,
+        "xor": a ^ b,
+        "nand": pf.nand(a, b),
+        "nor": pf.nor(a, b),
+        "xnor": pf.xnor(a, b),
+        "not": ~a,
+        "mux": pf.mux(c, a, b),
+        "clear": a & 1,
+    }
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+def test_gates_are_boolean_algebra(a, b, c):
+    assert gates(a=a, b=b, c=c) == {
+        "and": a & b,
+        "or": a | b,
+        "xor": a ^ b,
+        "nand": 1 - (a & b),
+        "nor": 1 - (a | b),
+        "xnor": 1 - (a ^ b),
+        "not": 1 - a,
+        "mux": a if c else b,
+        "clear": a,
+    }
+
+
+def test_vectors_slice_join_and_multiply_like_numpy():
+    matrix = np.array([[1, -2, 0, 3], [0, 1, 1, -1]])
+
+    @pf.program(v=pf.Int(-3, 3).vector(4), s=pf.Int(0, 2))
+    def vectors(v, s):
+        return {
+            "matrix": matrix @ v,
+            "right": v @ matrix.T,
+            "dot": pf.dot([1, 2, 3, 4], v),
+            "last": v[-1],
+            "slice": v[1:3],
+            "picked": v[[3, 0, 3]],
+            "stretched": v + s,
+            "joined": pf.concat(v[:2], s),
+            "by_array": np.array([1, 0, -1, 2]) * v,
+            "each": sum(list(v)[1:], v[0]),
+        }
+
+    v, s = np.array([3, -1, 2, -3]), 2
+    result = vectors(v=v, s=s)
+    expected = {
+        "matrix": (matrix @ v).tolist(),
+        "right": (matrix @ v).tolist(),
+        "dot": int(np.dot([1, 2, 3, 4], v)),
+        "last": -3,
+        "slice": [-1, 2],
+        "picked": [-3, 3, -3],
+        "stretched": (v + 2).tolist(),
+        "joined": [3, -1, 2],
+        "by_array": (np.array([1, 0, -1, 2]) * v).tolist(),
+        "each": int(v.sum()),
+    }
+    assert result == expected
+
+
+def test_one_table_for_each_element():
+    tables = [lambda x: x + 1, [9, 8, 7, 6]]
+
+    @pf.program(v=pf.Int(0, 3).vector(3))
+    def several(v):
+        return pf.lookup(v, tables, choice=[0, 1, 0])
+
+    assert several(v=[1, 1, 3]) == {"result": [2, 8, 4]}
+
+
+def test_ranges_are_inferred_with_their_stride():
+    @pf.program(v=pf.Int(-1, 1, step=2).vector(5))
+    def odd(v):
+        return pf.dot([1, 1, -1, 1, 1], v)
+
+    assert str(odd.outputs["result"]) == "integer[-5..5 by 2]"
+
+
+def test_text_parses_back_to_the_same_program():
+    parsed = pf.Program.parse(arithmetic.text())
+    assert parsed.text() == arithmetic.text()
+    assert parsed(x=[2], y=[-3])["product"] == [-6]
+
+
+def test_every_node_knows_its_line():
+    nodes = arithmetic.text().splitlines()[1:]
+    assert all('test_language.py":' in node for node in nodes)
+    (square,) = (node for node in nodes if "[16, 9, 4, 1, 0, 1, 4, 9]" in node)
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()
+    written = source.index('        "square": pf.lookup(x, lambda v: v * v),') + 1
+    assert square.endswith(f'test_language.py":{written}')
+
+
+def test_a_program_is_traced_once():
+    calls = []
+
+    @pf.program(x=pf.Bool)
+    def counted(x):
+        calls.append(1)
+        return ~x
+
+    counted(x=0)
+    counted(x=1)
+    assert calls == [1]

@@ -1,0 +1,111 @@
+"""Is a report data first, and do tables, plots, pages and timelines show what the data says?"""
+
+from __future__ import annotations
+
+import json
+
+import polyfabric as pf
+import pytest
+from polyfabric.reports import plots, rows, units
+
+
+@pf.program(x=pf.Int(0, 3).vector(4))
+def squares(x):
+    return pf.lookup(x, lambda v: v * v % 4)
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    return squares.simulate("morphling", parameters="polyfabric-direct-1024-t32")
+
+
+@pytest.fixture(scope="module")
+def cost():
+    return squares.cost("polyfabric-2-p64-t32")
+
+
+def test_data_is_plain(simulation, cost):
+    for report in (simulation, cost):
+        assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
+
+
+def test_an_unknown_entry_is_an_error_never_0(simulation):
+    with pytest.raises(pf.InputError, match="no entry 'stall'"):
+        simulation["stall"]
+
+
+def test_stalls_in_the_table_sum_to_the_cycles(simulation):
+    (stalls,) = (t for t in rows.of(simulation) if t.title.startswith("where the cycles"))
+    cycles = sum(float(row[2].replace(",", "")) for row in stalls.rows)
+    assert cycles == pytest.approx(simulation["cycles"], abs=len(stalls.rows))
+
+
+def test_the_table_says_what_the_data_says(simulation):
+    text = simulation.table()
+    assert f"{simulation['cycles']:,} cycles" in text
+    assert units.scaled(simulation["seconds"], "s") in text
+
+
+def test_cost_is_known_before_running(cost):
+    data = cost.to_dict()
+    assert data["lookups"] == 4
+    assert data["server_key_compressed_bytes"] < data["server_key_bytes"]
+    assert data["noise"]["log2_failure"] < -40
+    assert data["seconds"] > 0
+    text = cost.table()
+    assert "test_reports.py:" in text
+    assert "failure probability" in text
+
+
+def test_cost_names_the_true_sizes(cost):
+    result = squares.run({"x": [0, 1, 2, 3]}, parameters="polyfabric-2-p64-t32")
+    assert result.correct
+    assert result.sizes["server_key"] == cost["server_key_bytes"]
+    assert result.sizes["server_key_compressed"] == cost["server_key_compressed_bytes"]
+    assert result.sizes["inputs"] == cost["input_bytes"]
+    assert result.sizes["outputs"] == cost["output_bytes"]
+
+
+def test_every_plot_is_drawn(simulation, cost):
+    assert len(plots.of(simulation)) >= 3
+    assert len(cost.plot()) == 1
+
+
+def test_a_plot_is_written(simulation, tmp_path):
+    simulation.plot(tmp_path / "plot.svg")
+    assert len(list(tmp_path.glob("plot-*.svg"))) == len(simulation.plot())
+
+
+def test_the_page_stands_alone(simulation, tmp_path):
+    simulation.save(tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "<script" not in page
+    assert "<link" not in page
+    assert 'src="' not in page
+    assert page.count("<svg") == len(plots.of(simulation))
+
+
+def test_the_timeline_opens_in_perfetto(simulation):
+    trace = json.loads(simulation.timeline())
+    tracks = {(e["pid"], e["tid"]) for e in trace["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
+    slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    assert slices
+    assert all((e["pid"], e["tid"]) in tracks for e in slices)
+    last = {}
+    for e in sorted(slices, key=lambda e: e["ts"]):
+        track = (e["pid"], e["tid"])
+        assert e["ts"] >= last.get(track, 0) - 1e-6, "two slices of one track overlap"
+        last[track] = e["ts"] + e["dur"]
+
+
+def test_a_report_without_schedule_has_no_timeline(cost):
+    with pytest.raises(pf.InputError, match="no timeline"):
+        cost.timeline()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 s"), (1.5, "1.5 s"), (0.00043, "430 µs"), (2.5e-9, "2.5 ns"), (123456, "123 ks"), (None, "unknown")],
+)
+def test_seconds_are_readable(value, text):
+    assert units.scaled(value, "s") == text
