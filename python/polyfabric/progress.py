@@ -30,3 +30,16 @@ def bars(*, enabled: bool = True) -> Iterator[ProgressHook]:
             progress.update(tasks[stage], completed=done, total=total)
 
         yield tell
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """A sign of life on the error stream for work that cannot say how far it is."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(text):
+        yield

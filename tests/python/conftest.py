@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Holds a text against the file of the test's name. UPDATE_SNAPSHOTS=1 writes it, for a person to read."""
 
     def check(text: str) -> None:
-        name = f"{request.node.path.stem}.{request.node.name}.txt".replace("[", ".").replace("]", "").replace("/", "-")
+        name = re.sub(r"[^A-Za-z0-9_.-]+", ".", f"{request.node.path.stem}.{request.node.name}").rstrip(".") + ".txt"
         file = SNAPSHOTS / name
         if os.environ.get("UPDATE_SNAPSHOTS") == "1":
             SNAPSHOTS.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named
+from ..progress import working
 from ..reports.units import bytes_text, probability
 from .console import grid, out, print_json, warning_line
 
@@ -21,7 +22,8 @@ from .console import grid, out, print_json, warning_line
 def params(name: str | None, *, machine: str | None, as_json: bool, toys: bool) -> None:
     """List the parameter sets with security, message space and failure probability; or one set in detail."""
     if machine is not None:
-        found = [f for f in load(machine).findings() if name in (None, f["set"])]
+        with working(f"measuring {machine}'s arithmetic on every set"):
+            found = [f for f in load(machine).findings() if name in (None, f["set"])]
         if as_json:
             print_json(found)
         else:

@@ -8,6 +8,7 @@ import click
 
 from .. import _native
 from ..machines import load
+from ..progress import working
 from . import programs
 from .console import out, print_json, security_warnings
 
@@ -57,7 +58,7 @@ def simulate(
     PROGRAM is digits, adder, pbs, pbs+ks, keyswitch, or your own: FILE.py:FUNCTION.
     """
     machine = load(machine_name, readings)
-    with security_warnings():
+    with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
         if program in _native.built_in_names():
             planned = programs.timed(program, parameters, batch or 64, machine)
         elif program == "digits":

@@ -19,6 +19,7 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin-top: 2rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem .9rem .2rem 0; border-bottom: 1px solid #e4e7eb; text-align: right; vertical-align: top; }
 td.text, th.text { text-align: left; } th { color: #7b8794; font-weight: 500; }
+p.note { color: #7b8794; font-size: .9rem; margin: .3rem 0; }
 figure { margin: 1.5rem 0; } figcaption { color: #7b8794; font-size: .9rem; } svg { max-width: 100%; height: auto; }
 """
 
@@ -45,13 +46,14 @@ def page(report: Report) -> str:
 
 def _table(content: rows.Rows) -> str:
     def cell(tag: str, index: int, text: str) -> str:
-        is_text = index < content.left or content.columns[index] in ("kind", "reason")
+        is_text = index < content.left or content.columns[index] in ("kind", "note")
         return f"<{tag}{' class=text' if is_text else ''}>{escape(text)}</{tag}>"
 
     head = "".join(cell("th", i, c) for i, c in enumerate(content.columns))
     lines = ["<tr>" + "".join(cell("td", i, c) for i, c in enumerate(row)) + "</tr>" for row in content.rows]
     heading = "" if content.columns == ("figure", "value") else f"<thead><tr>{head}</tr></thead>"
-    return f"<h2>{escape(content.title)}</h2>\n<table>{heading}<tbody>{''.join(lines)}</tbody></table>"
+    notes = "".join(f"<p class=note>{escape(note)}</p>" for note in content.note.splitlines())
+    return f"<h2>{escape(content.title)}</h2>\n<table>{heading}<tbody>{''.join(lines)}</tbody></table>{notes}"
 
 
 def _svg(figure: Figure) -> str:

@@ -24,6 +24,7 @@ class Rows:
     left: int = 1
     """Columns of text, which come first; the others are numbers."""
     note: str = ""
+    """What the table's reader should know, below it."""
 
 
 def of(report: Report) -> list[Rows]:
@@ -170,19 +171,27 @@ def _log2_std(variance: float) -> float:
 
 
 def _reproduction(d: dict[str, Any]) -> list[Rows]:
-    tables: dict[str, list[tuple[str, ...]]] = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     for row in d["rows"]:
-        deviation = row["deviation"]
-        tables.setdefault(row["table"], []).append(
+        tables.setdefault(row["table"], []).append(row)
+    columns = ("cell", "unit", "published", "model", "deviation", "kind", "note")
+    made = []
+    for name, rows in tables.items():
+        notes = {
+            reason: number for number, reason in enumerate(dict.fromkeys(r["reason"] for r in rows if r["reason"]), 1)
+        }
+        cells = [
             (
                 row["cell"],
                 row["unit"],
-                number(row["published"]),
-                number(row["model"]),
-                "-" if deviation is None else f"{100 * deviation:+.2f} %",
+                "-" if row["published"] is None else number(row["published"]),
+                "-" if row["model"] is None else number(row["model"]),
+                "-" if row["deviation"] is None else f"{100 * row['deviation']:+.2f} %",
                 row["kind"],
-                row["reason"] or "",
+                f"[{notes[row['reason']]}]" if row["reason"] else "",
             )
-        )
-    columns = ("cell", "unit", "published", "model", "deviation", "kind", "reason")
-    return [Rows(f"{d['paper']}, {name}", columns, rows, left=2) for name, rows in tables.items()]
+            for row in rows
+        ]
+        note = "\n".join(f"[{index}] {reason}" for reason, index in notes.items())
+        made.append(Rows(f"{d['paper']}, {name}", columns, cells, left=2, note=note))
+    return made

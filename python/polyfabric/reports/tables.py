@@ -18,7 +18,10 @@ def of(report: Report) -> list[RenderableType]:
     """What to print, in order."""
     parts: list[RenderableType] = []
     for table in rows.of(report):
-        parts += [drawn(table), Text()]
+        parts.append(drawn(table))
+        if table.note:
+            parts.append(Text(table.note, style="dim"))
+        parts.append(Text())
     return parts[:-1]
 
 
@@ -35,7 +38,7 @@ def drawn(content: rows.Rows) -> Table:
     heading = any(content.columns) and content.columns != ("figure", "value")
     table.show_header = heading
     for index, column in enumerate(content.columns):
-        text = index < content.left or column in ("kind", "reason")
+        text = index < content.left or column in ("kind", "note")
         table.add_column(column, justify="left" if text else "right", header_style="dim", overflow="fold")
     for row in content.rows:
         table.add_row(*(Text(cell) for cell in row))
