@@ -15,7 +15,20 @@ if TYPE_CHECKING:
     from . import Report
 
 INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
-BLUE, AMBER, GREY = "#2f6db3", "#d9822b", "#b8c2cc"
+BLUE, AMBER = "#2f6db3", "#d9822b"
+WAITS = (
+    AMBER,
+    "#f0c48a",
+    "#5b8c5a",
+    "#a7cba5",
+    "#8d6cab",
+    "#c9b6dc",
+    "#c0504d",
+    "#e8a9a7",
+    "#7b8794",
+    "#b8c2cc",
+    "#e4e7eb",
+)
 
 
 def of(report: Report) -> list[tuple[str, Figure]]:
@@ -73,30 +86,19 @@ def _plain(axes: Axes, title: str) -> None:
 def _stalls(d: dict[str, Any]) -> Figure:
     """One bar for each unit class, divided by category."""
     classes = d["stalls_by_class"] or [{"class": "all", "cycles": d["stalls"]}]
-    categories = [name for name in classes[0]["cycles"] if any(c["cycles"][name] > 0 for c in classes)]
-    palette = [
-        BLUE,
-        "#8fb8de",
-        AMBER,
-        "#f0c48a",
-        "#5b8c5a",
-        "#a7cba5",
-        "#8d6cab",
-        "#c9b6dc",
-        "#c0504d",
-        GREY,
-        "#e4e7eb",
-    ]
+    used = [name for name in classes[0]["cycles"] if any(c["cycles"][name] > 0 for c in classes)]
+    categories = sorted(used, key=lambda name: name != "busy")
+    colour = {name: WAITS[index % len(WAITS)] for index, name in enumerate(classes[0]["cycles"])} | {"busy": BLUE}
     figure = Figure(figsize=(7.2, 1.5 + 0.4 * len(classes)), layout="constrained")
     axes = figure.add_subplot()
     start = [0.0] * len(classes)
-    for index, category in enumerate(categories):
+    for category in categories:
         shares = [100 * c["cycles"][category] / d["cycles"] for c in classes]
         axes.barh(
             range(len(classes)),
             shares,
             left=start,
-            color=palette[index % len(palette)],
+            color=colour[category],
             label=words(category),
             height=0.6,
         )
@@ -156,5 +158,5 @@ def _deviation(d: dict[str, Any]) -> Figure | None:
         [100 * r["deviation"] for r in compared],
         [f"{100 * r['deviation']:+.2f} %" for r in compared],
         colours=[BLUE if r["kind"] == "predicted" else AMBER for r in compared],
-        title="model against paper, deviation in percent",
+        title="model against paper",
     )
