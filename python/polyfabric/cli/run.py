@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import fill, indent
 from typing import Any
 
 import click
@@ -209,10 +208,8 @@ def _show_digits(console: Console, done: Classification) -> None:
         same = sum(image.scores_equal for image in done.images)
         console.print(f"scores       added under encryption; those of {same} of {len(done.images)} images equal")
     else:
-        console.print(
-            "scores       added by the client, from the decrypted activations; under encryption the noise forbids it:"
-        )
-        console.print(indent(fill(str(done.why_not), 100), " " * 13), markup=False)
+        fails = "" if done.why_not is None else f" would fail with probability {probability(done.why_not.log2_failure)}"
+        console.print(f"scores       added by the client: sums under {done.run.on}'s arithmetic{fails}")
     held_out = split()[1]
     right = sum(image.output == image.label for image in done.images)
     console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")

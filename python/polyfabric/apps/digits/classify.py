@@ -48,7 +48,7 @@ class Classification:
     images: list[Image]
     run: RunResult
     encrypted_scores: bool
-    why_not: str | None = field(default=None)
+    why_not: Refusal | None = field(default=None)
     """Why the scores were added by the client, if they were."""
 
     @property
@@ -67,7 +67,8 @@ class Classification:
             right=sum(image.output == image.label for image in self.images),
             encrypted_scores=self.encrypted_scores,
             scores_added_by="the server, under encryption" if self.encrypted_scores else "the client",
-            reason=self.why_not,
+            reason=None if self.why_not is None else self.why_not.reason,
+            scores_log2_failure=None if self.why_not is None else self.why_not.log2_failure,
             images=[
                 {
                     "index": image.index,
@@ -84,9 +85,18 @@ class Classification:
         return data
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Why the scores are not added under encryption."""
+
+    reason: str
+    log2_failure: float
+    """log2 of the probability that they would come out wrong."""
+
+
 def prepare(
     images: int, machine: Machine | None, parameters: str | _native.Parameters | None, target: float | None
-) -> tuple[Plan, str | None]:
+) -> tuple[Plan, Refusal | None]:
     """The plan, and why it leaves the scores to the client, if it does: the noise of adding them under encryption."""
     whole = digits(images=images)
     try:
@@ -94,12 +104,14 @@ def prepare(
     except NoiseError as error:
         reason = str(error)
     planned = plan(digits(images=images, encrypted_scores=False), parameters, machine=machine, target=target)
+    chosen = planned.parameters
+    noise = whole.native.noise(chosen, planned.key_switch, "f64" if machine is None else machine.transform(chosen))
     try:
         # With the set that carries the activations, the reason is the scores' and no other.
-        plan(whole, planned.parameters, machine=machine, target=MACHINE_TARGET if target is None else target)
+        noise.check(MACHINE_TARGET if target is None else target)
     except NoiseError as error:
         reason = str(error)
-    return planned, reason
+    return planned, Refusal(reason, noise.log2_failure)
 
 
 def classify(
