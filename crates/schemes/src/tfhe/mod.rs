@@ -17,6 +17,7 @@ pub mod serial;
 pub mod server_key;
 pub mod sets;
 pub mod table;
+pub mod unrolling;
 
 pub use client_key::{AnyClientKey, ClientKey, KeyError};
 pub use dimension::{DimensionError, GlweDimension, LweDimension};
@@ -28,3 +29,4 @@ pub use server_key::{
     AnyCompressedServerKey, AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress,
 };
 pub use table::{Capacity, SetRow, TransformRow, table, transform_row};
+pub use unrolling::{KeyUnrolling, UnrollingError};

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::dimension::{DimensionError, GlweDimension, LweDimension};
 use super::security;
+use super::unrolling::KeyUnrolling;
 
 /// Security, in bits, below which a set is used only when it is named, and with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
@@ -307,6 +308,12 @@ impl Parameters {
     /// Torus elements of the bootstrapping key: n·(k+1)·l·(k+1)·N.
     pub fn bootstrap_key_len(&self) -> usize {
         self.bootstrap_key_elements() as usize
+    }
+
+    /// Torus elements of the bootstrapping key with `unrolling` secret bits an iteration.
+    pub fn unrolled_bootstrap_key_len(&self, unrolling: KeyUnrolling) -> usize {
+        let ggsw = self.ggsw_rows() * self.0.glwe_dimension.ciphertext_polynomials() * self.0.ring_degree.get();
+        unrolling.ggsw_ciphertexts(self.0.lwe_dimension) * ggsw
     }
 
     /// Torus elements of the key-switching key, kN·l_k·(n+1), if the set has one.

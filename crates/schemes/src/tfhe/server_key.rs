@@ -10,12 +10,14 @@
 use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
+use zeroize::Zeroizing;
 
 use super::client_key::{AnyClientKey, ClientKey, KeyError};
 use super::glwe::MaskProduct;
 use super::lwe::LweKind;
 use super::parameters::Parameters;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds};
+use super::unrolling::KeyUnrolling;
 
 /// How far making or expanding a key has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +38,13 @@ pub fn no_progress(_: KeyProgress) {}
 
 /// Public keys in the coefficient domain, as kernels read them.
 ///
-/// `bootstrap_key` is indexed `[i in 0..n][row = j·l + t][column in 0..=k][coefficient in 0..N]`, `key_switch_key`
+/// `bootstrap_key` is indexed `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, its GGSW ciphertexts
+/// those of the n secret bits, or with [`KeyUnrolling`] those of the patterns of each group of bits; `key_switch_key`
 /// `[i in 0..kN][t in 0..l_k][n + 1]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
+    pub(crate) unrolling: KeyUnrolling,
     pub(crate) bootstrap_key: Vec<T>,
     pub(crate) key_switch_key: Option<Vec<T>>,
 }
@@ -49,8 +53,9 @@ pub struct ServerKey<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedServerKey<T> {
     pub(crate) parameters: Parameters,
+    pub(crate) unrolling: KeyUnrolling,
     pub(crate) mask_seed: MaskSeed,
-    /// `[i][row][N]`.
+    /// `[GGSW][row][N]`.
     pub(crate) bootstrap_bodies: Vec<T>,
     /// `[i][t]`.
     pub(crate) key_switch_bodies: Option<Vec<T>>,
@@ -106,23 +111,42 @@ impl<T: Torus> CompressedServerKey<T> {
     /// # Errors
     /// [`KeyError::Randomness`].
     pub fn generate(client: &ClientKey<T>, progress: OnProgress<'_>) -> Result<Self, KeyError> {
-        Ok(Self::from_seeds(client, &Seeds::from_os()?, progress))
+        Self::generate_unrolled(client, KeyUnrolling::ONE, progress)
+    }
+
+    /// [`Self::generate`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate_unrolled(
+        client: &ClientKey<T>,
+        unrolling: KeyUnrolling,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, KeyError> {
+        Ok(Self::from_seeds(client, unrolling, &Seeds::from_os()?, progress))
     }
 
     /// Keys that a test can repeat. Never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
-        Self::from_seeds(client, &Seeds::for_tests(seed), &no_progress)
+        Self::for_tests_unrolled(client, KeyUnrolling::ONE, seed)
     }
 
-    fn from_seeds(client: &ClientKey<T>, seeds: &Seeds, progress: OnProgress<'_>) -> Self {
+    /// [`Self::for_tests`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests_unrolled(client: &ClientKey<T>, unrolling: KeyUnrolling, seed: u64) -> Self {
+        Self::from_seeds(client, unrolling, &Seeds::for_tests(seed), &no_progress)
+    }
+
+    fn from_seeds(client: &ClientKey<T>, unrolling: KeyUnrolling, seeds: &Seeds, progress: OnProgress<'_>) -> Self {
         let parameters = client.parameters().clone();
         Self {
-            bootstrap_bodies: bootstrap_bodies(client, &seeds.mask, &seeds.secret, progress),
+            bootstrap_bodies: bootstrap_bodies(client, unrolling, &seeds.mask, &seeds.secret, progress),
             key_switch_bodies: parameters
                 .key_switch_gadget()
                 .map(|gadget| key_switch_bodies(client, gadget, &seeds.mask, &seeds.secret, progress)),
             mask_seed: seeds.mask,
+            unrolling,
             parameters,
         }
     }
@@ -130,6 +154,11 @@ impl<T: Torus> CompressedServerKey<T> {
     /// The parameter set.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// Secret bits an iteration of a blind rotation consumes.
+    pub fn unrolling(&self) -> KeyUnrolling {
+        self.unrolling
     }
 
     /// Bytes of seed and bodies.
@@ -162,14 +191,16 @@ impl<T: Torus> CompressedServerKey<T> {
                     &Counter::new(progress, "expanding the key-switching key", bodies.len()),
                 )
             }),
+            unrolling: self.unrolling,
             parameters: parameters.clone(),
         }
     }
 }
 
-/// Bodies of all GGSW rows, `[i][row][N]`.
+/// Bodies of all GGSW rows, `[GGSW][row][N]`.
 fn bootstrap_bodies<T: Torus>(
     client: &ClientKey<T>,
+    unrolling: KeyUnrolling,
     mask_seed: &MaskSeed,
     secret_seed: &SecretSeed,
     progress: OnProgress<'_>,
@@ -181,7 +212,8 @@ fn bootstrap_bodies<T: Torus>(
     let std = parameters.glwe_noise_std();
     let glwe = client.glwe();
     let product = MaskProduct::new(glwe);
-    let bits = client.lwe(LweKind::Small).bits();
+    // As secret as the key's bits.
+    let bits = Zeroizing::new(unrolling.selectors(client.lwe(LweKind::Small).bits()));
     let count = bits.len() * rows;
     let counter = Counter::new(progress, "generating the bootstrapping key", count);
     let mut bodies = vec![T::default(); count * degree];
@@ -265,13 +297,31 @@ impl<T: Torus> ServerKey<T> {
     /// # Errors
     /// [`KeyError::Randomness`].
     pub fn generate(client: &ClientKey<T>, progress: OnProgress<'_>) -> Result<Self, KeyError> {
-        Ok(CompressedServerKey::generate(client, progress)?.expand(progress))
+        Self::generate_unrolled(client, KeyUnrolling::ONE, progress)
+    }
+
+    /// [`Self::generate`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    ///
+    /// # Errors
+    /// [`KeyError::Randomness`].
+    pub fn generate_unrolled(
+        client: &ClientKey<T>,
+        unrolling: KeyUnrolling,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, KeyError> {
+        Ok(CompressedServerKey::generate_unrolled(client, unrolling, progress)?.expand(progress))
     }
 
     /// Keys that a test can repeat. Never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
-        CompressedServerKey::for_tests(client, seed).expand(&no_progress)
+        Self::for_tests_unrolled(client, KeyUnrolling::ONE, seed)
+    }
+
+    /// [`Self::for_tests`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests_unrolled(client: &ClientKey<T>, unrolling: KeyUnrolling, seed: u64) -> Self {
+        CompressedServerKey::for_tests_unrolled(client, unrolling, seed).expand(&no_progress)
     }
 
     /// The parameter set.
@@ -279,7 +329,12 @@ impl<T: Torus> ServerKey<T> {
         &self.parameters
     }
 
-    /// `[i][row][column][coefficient]`, coefficient domain.
+    /// Secret bits an iteration of a blind rotation consumes.
+    pub fn unrolling(&self) -> KeyUnrolling {
+        self.unrolling
+    }
+
+    /// `[GGSW][row][column][coefficient]`, coefficient domain.
     pub fn bootstrap_key(&self) -> &[T] {
         &self.bootstrap_key
     }

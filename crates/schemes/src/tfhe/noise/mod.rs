@@ -27,7 +27,7 @@ mod tests;
 
 pub(crate) use operations::Figures;
 pub use operations::{
-    Transform, blind_rotation, blind_rotation_with, external_product, fresh, key_switch, linear, modulus_switch,
-    squared_norm, transform_error,
+    Transform, blind_rotation, blind_rotation_unrolled, blind_rotation_with, external_product, fresh, key_switch,
+    linear, modulus_switch, squared_norm, transform_error,
 };
 pub use probability::{failure_probability_log2, ln_erfc, sum_log2, union_log2};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tfhe::lwe::LweKind;
 use crate::tfhe::parameters::Parameters;
+use crate::tfhe::unrolling::KeyUnrolling;
 
 /// How polynomial products are computed, hence the noise that they add.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,14 +105,26 @@ impl Figures {
         Transform::Measured { coefficient_variance: deviation * deviation * unit_squared(self.torus_bits) }
     }
 
-    pub fn external_product(&self, transform: Transform) -> f64 {
+    /// What one external product adds to a phase: what every row brings, and what rounding brings if the message is 1.
+    fn external_product_parts(&self, transform: Transform) -> (f64, f64) {
         let (gadget, bits, masks) = (self.bootstrap_gadget, self.torus_bits, self.masks());
         let digits = self.ggsw_rows() as f64 * self.ring_degree.get() as f64 * digit_second_moment(gadget.log2_base);
         let rounding = (1.0 + masks / 2.0) * rounding_variance(bits, gadget.kept_bits());
         let mean = rounding_mean_squared(bits, gadget.kept_bits()) * (masks * masks / 12.0 + masks / 4.0);
-        digits * self.fresh(LweKind::Large)
-            + (rounding + mean) / 2.0
-            + (1.0 + masks / 2.0) * self.transform_error(transform)
+        let rows = digits * self.fresh(LweKind::Large) + (1.0 + masks / 2.0) * self.transform_error(transform);
+        (rows, rounding + mean)
+    }
+
+    pub fn external_product(&self, transform: Transform) -> f64 {
+        let (rows, rounding) = self.external_product_parts(transform);
+        rows + rounding / 2.0
+    }
+
+    /// One iteration that consumes `bits` secret bits.
+    fn unrolled_iteration(&self, bits: u32, transform: Transform) -> f64 {
+        let (rows, rounding) = self.external_product_parts(transform);
+        let patterns = f64::from((1u32 << bits) - 1);
+        2.0 * patterns * rows + 2.0 * patterns / f64::from(1u32 << bits) * rounding
     }
 }
 
@@ -188,6 +201,22 @@ pub fn external_product(parameters: &Parameters, transform: Transform) -> f64 {
 /// test polynomial is not encrypted, and the input's noise does not reach the output.
 pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> f64 {
     parameters.lwe_dimension().get() as f64 * external_product(parameters, transform)
+}
+
+/// [`blind_rotation_with`] a key for `unrolling` secret bits an iteration. An iteration of b > 1 bits adds
+/// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over 2^b − 1 patterns u, and X^e − 1 doubles a variance:
+///
+/// V = 2 · (2^b − 1) · (digits times rows' noise, and transform) + 2 · (1 − 2^-b) · (rounding, its mean)
+///
+/// with the terms of [`external_product`]; rounding counts where the secret bits are not all 0.
+pub fn blind_rotation_unrolled(parameters: &Parameters, unrolling: KeyUnrolling, transform: Transform) -> f64 {
+    if unrolling == KeyUnrolling::ONE {
+        return blind_rotation_with(parameters, transform);
+    }
+    let figures = Figures::from(parameters);
+    let (whole, rest) = unrolling.groups(parameters.lwe_dimension());
+    let last = if rest == 0 { 0.0 } else { figures.unrolled_iteration(rest, transform) };
+    whole as f64 * figures.unrolled_iteration(unrolling.bits(), transform) + last
 }
 
 /// [`blind_rotation_with`] the f64 transform, as a processor runs it.

@@ -67,4 +67,4 @@ impl std::fmt::Display for Kind {
 /// First bytes of every file.
 pub const MAGIC: [u8; 8] = *b"PLYFTFHE";
 /// The format written, and the only one read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

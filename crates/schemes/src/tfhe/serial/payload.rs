@@ -13,6 +13,7 @@ use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::random::MaskSeed;
 use crate::tfhe::server_key::{AnyCompressedServerKey, AnyServerKey, CompressedServerKey, ServerKey};
+use crate::tfhe::unrolling::KeyUnrolling;
 
 /// Ciphertexts, the key they are under, and its parameter set.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +54,9 @@ pub trait Storable: Sized {
     #[doc(hidden)]
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError>;
 }
+
+/// Bytes of the key unrolling in a server key's payload.
+const UNROLLING_BYTES: u64 = 4;
 
 fn expect_length(what: &'static str, found: u64, expected: u64) -> Result<(), FormatError> {
     if found == expected { Ok(()) } else { Err(FormatError::Length { what, found, expected }) }
@@ -109,7 +113,7 @@ fn client_key_bytes(parameters: &Parameters) -> u64 {
     (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
 }
 
-/// The payload is the bootstrapping key, then the key-switching key if the set has one.
+/// The payload is the key unrolling (four bytes), the bootstrapping key, then the key-switching key if the set has one.
 impl Storable for AnyServerKey {
     const KIND: Kind = Kind::ServerKey;
 
@@ -118,11 +122,16 @@ impl Storable for AnyServerKey {
     }
 
     fn payload_bytes(&self) -> u64 {
-        server_key_bytes(self.parameters())
+        let unrolling = match self {
+            Self::Torus32(key) => key.unrolling,
+            Self::Torus64(key) => key.unrolling,
+        };
+        server_key_bytes(self.parameters(), unrolling)
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         fn write<T: Torus>(key: &ServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.torus(key.bootstrap_key())?;
             key.key_switch_key().map_or(Ok(()), |key| sink.torus(key))
         }
@@ -133,29 +142,42 @@ impl Storable for AnyServerKey {
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
-        fn read<T: Torus>(parameters: Parameters, reader: &mut Reader<'_>) -> Result<ServerKey<T>, FormatError> {
-            let bootstrap_key = reader.torus("the bootstrapping key", parameters.bootstrap_key_len())?;
+        fn read<T: Torus>(
+            parameters: Parameters,
+            unrolling: KeyUnrolling,
+            reader: &mut Reader<'_>,
+        ) -> Result<ServerKey<T>, FormatError> {
+            let length = parameters.unrolled_bootstrap_key_len(unrolling);
+            let bootstrap_key = reader.torus("the bootstrapping key", length)?;
             let key_switch_key = parameters
                 .key_switch_key_len()
                 .map(|length| reader.torus("the key-switching key", length))
                 .transpose()?;
-            Ok(ServerKey { parameters, bootstrap_key, key_switch_key })
+            Ok(ServerKey { parameters, unrolling, bootstrap_key, key_switch_key })
         }
-        expect_length("the server key", length, server_key_bytes(&parameters))?;
+        let unrolling = key_unrolling(reader)?;
+        expect_length("the server key", length, server_key_bytes(&parameters, unrolling))?;
         if parameters.torus_bits() == 32 {
-            read(parameters, reader).map(Self::Torus32)
+            read(parameters, unrolling, reader).map(Self::Torus32)
         } else {
-            read(parameters, reader).map(Self::Torus64)
+            read(parameters, unrolling, reader).map(Self::Torus64)
         }
     }
 }
 
-fn server_key_bytes(parameters: &Parameters) -> u64 {
-    let elements = parameters.bootstrap_key_len() + parameters.key_switch_key_len().unwrap_or(0);
-    elements as u64 * torus_bytes(parameters)
+/// Secret bits an iteration, at the start of a server key's payload.
+fn key_unrolling(reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
+    let mut bits = [0; UNROLLING_BYTES as usize];
+    reader.bytes("the key unrolling", &mut bits)?;
+    KeyUnrolling::new(u32::from_le_bytes(bits)).map_err(|_| FormatError::Content("the key unrolling is not 1, 2 or 4"))
 }
 
-/// The payload is the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
+fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
+    let elements = parameters.unrolled_bootstrap_key_len(unrolling) + parameters.key_switch_key_len().unwrap_or(0);
+    UNROLLING_BYTES + elements as u64 * torus_bytes(parameters)
+}
+
+/// The payload is the key unrolling (four bytes), the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
 impl Storable for AnyCompressedServerKey {
     const KIND: Kind = Kind::CompressedServerKey;
 
@@ -164,11 +186,16 @@ impl Storable for AnyCompressedServerKey {
     }
 
     fn payload_bytes(&self) -> u64 {
-        compressed_server_key_bytes(self.parameters())
+        let unrolling = match self {
+            Self::Torus32(key) => key.unrolling,
+            Self::Torus64(key) => key.unrolling,
+        };
+        compressed_server_key_bytes(self.parameters(), unrolling)
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         fn write<T: Torus>(key: &CompressedServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.bytes(&key.mask_seed.0)?;
             sink.torus(&key.bootstrap_bodies)?;
             key.key_switch_bodies.as_ref().map_or(Ok(()), |bodies| sink.torus(bodies))
@@ -182,35 +209,39 @@ impl Storable for AnyCompressedServerKey {
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         fn read<T: Torus>(
             parameters: Parameters,
+            unrolling: KeyUnrolling,
             reader: &mut Reader<'_>,
         ) -> Result<CompressedServerKey<T>, FormatError> {
             let mut seed = [0; 32];
             reader.bytes("the mask seed", &mut seed)?;
-            let (bootstrap, key_switch) = body_lengths(&parameters);
+            let (bootstrap, key_switch) = body_lengths(&parameters, unrolling);
             let bootstrap_bodies = reader.torus("the bootstrapping bodies", bootstrap)?;
             let key_switch_bodies =
                 key_switch.map(|length| reader.torus("the key-switching bodies", length)).transpose()?;
-            Ok(CompressedServerKey { parameters, mask_seed: MaskSeed(seed), bootstrap_bodies, key_switch_bodies })
+            let mask_seed = MaskSeed(seed);
+            Ok(CompressedServerKey { parameters, unrolling, mask_seed, bootstrap_bodies, key_switch_bodies })
         }
-        expect_length("the compressed server key", length, compressed_server_key_bytes(&parameters))?;
+        let unrolling = key_unrolling(reader)?;
+        expect_length("the compressed server key", length, compressed_server_key_bytes(&parameters, unrolling))?;
         if parameters.torus_bits() == 32 {
-            read(parameters, reader).map(Self::Torus32)
+            read(parameters, unrolling, reader).map(Self::Torus32)
         } else {
-            read(parameters, reader).map(Self::Torus64)
+            read(parameters, unrolling, reader).map(Self::Torus64)
         }
     }
 }
 
 /// Bodies of the bootstrapping and of the key-switching key.
-fn body_lengths(parameters: &Parameters) -> (usize, Option<usize>) {
-    let bootstrap = parameters.bootstrap_key_len() / parameters.glwe_dimension().ciphertext_polynomials();
+fn body_lengths(parameters: &Parameters, unrolling: KeyUnrolling) -> (usize, Option<usize>) {
+    let bootstrap =
+        parameters.unrolled_bootstrap_key_len(unrolling) / parameters.glwe_dimension().ciphertext_polynomials();
     let key_switch = parameters.key_switch_key_len().map(|length| length / parameters.lwe_dimension().ciphertext_len());
     (bootstrap, key_switch)
 }
 
-fn compressed_server_key_bytes(parameters: &Parameters) -> u64 {
-    let (bootstrap, key_switch) = body_lengths(parameters);
-    32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
+fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
+    let (bootstrap, key_switch) = body_lengths(parameters, unrolling);
+    UNROLLING_BYTES + 32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
 }
 
 /// The payload is which key (0 small, 1 large; one byte), then whole ciphertexts.

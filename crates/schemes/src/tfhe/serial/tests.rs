@@ -6,8 +6,8 @@ use std::io::Cursor;
 use super::file::{read_from, write_to};
 use super::*;
 use crate::tfhe::{
-    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, LweBatch, LweKind, Parameters,
-    ServerKey, sets,
+    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyUnrolling, LweBatch,
+    LweKind, Parameters, ServerKey, no_progress, sets,
 };
 
 fn bytes<S: Storable>(content: &S) -> Vec<u8> {
@@ -140,6 +140,7 @@ fn huge_lengths_are_refused_before_allocation() {
     let mut damaged = whole.clone();
     damaged[12..16].copy_from_slice(&(Kind::ServerKey as u32).to_le_bytes());
     damaged[figures + 4..figures + 8].copy_from_slice(&2000u32.to_le_bytes());
+    damaged[payload + 8..payload + 12].copy_from_slice(&1u32.to_le_bytes());
     assert!(matches!(read::<AnyServerKey>(&with_checksum(damaged)), Err(FormatError::Length { .. })));
     // And one that no set may have.
     let mut damaged = whole;
@@ -171,7 +172,7 @@ fn messages_name_cause_values_and_remedy() {
     other[8] = 9;
     assert_eq!(
         message(&other),
-        "format version 9, but this Polyfabric reads version 1 only; write the file again with this version, or read it with the one that wrote it"
+        "format version 9, but this Polyfabric reads version 2 only; write the file again with this version, or read it with the one that wrote it"
     );
     let mut other = whole.clone();
     *other.last_mut().expect("not empty") ^= 1;
@@ -217,4 +218,26 @@ fn an_empty_batch_is_a_batch() {
     let batch = LweBatch::zeros(parameters.lwe_dimension(), 0);
     let empty = AnyCiphertexts::Torus32(Ciphertexts { parameters, kind: LweKind::Small, batch });
     assert_eq!(read::<AnyCiphertexts>(&bytes(&empty)).expect("reads"), empty);
+}
+
+#[test]
+fn unrolled_server_keys_come_back_and_say_their_unrolling() {
+    let client = client("toy-256");
+    for unrolling in [KeyUnrolling::TWO, KeyUnrolling::FOUR] {
+        let compressed = CompressedServerKey::for_tests_unrolled(&client, unrolling, 2);
+        let key = AnyServerKey::Torus32(compressed.expand(&no_progress));
+        let written = bytes(&key);
+        assert_eq!(read::<AnyServerKey>(&written).expect("reads"), key);
+        let compressed = AnyCompressedServerKey::Torus32(compressed);
+        assert_eq!(read::<AnyCompressedServerKey>(&bytes(&compressed)).expect("reads"), compressed);
+
+        let unrolling_at = offsets(&written).1 + 8;
+        assert_eq!(u32::from(written[unrolling_at]), unrolling.bits());
+        for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters call for")] {
+            let mut damaged = written.clone();
+            damaged[unrolling_at] = bits;
+            let message = read::<AnyServerKey>(&with_checksum(damaged)).expect_err("another key").to_string();
+            assert!(message.contains(problem), "{message}");
+        }
+    }
 }

@@ -1,0 +1,109 @@
+//! Key unrolling: how many secret bits one iteration of a blind rotation consumes.
+//!
+//! The n bits of the small key are cut into groups of m, the last of which may be smaller. For a group with bits s and mask indices
+//! a~, X^⟨a~,s⟩ = 1 + Σ_u (X^⟨a~,u⟩ − 1) · [s = u] over the non-zero patterns u. The bootstrapping key holds GGSW([s = u]) for each:
+//! 2^m − 1 ciphertexts instead of m, for 1/m of the iterations (Zhou et al., "Faster bootstrapping with multiple addends", IEEE Access
+//! 2018; Bourse et al., CRYPTO 2018, section 5.1, for m = 2).
+
+use thiserror::Error;
+
+use super::dimension::LweDimension;
+
+/// Secret bits an iteration: 1, 2 or 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyUnrolling(u32);
+
+/// A number of secret bits that keys are not made for.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error(
+    "key unrolling {0} is not available; keys are made for 1, 2 or 4 secret bits an iteration, so choose one of these"
+)]
+pub struct UnrollingError(pub u32);
+
+impl KeyUnrolling {
+    /// One bit an iteration: the smallest key.
+    pub const ONE: Self = Self(1);
+    /// Two bits: half the iterations, 1.5 times the bootstrapping key.
+    pub const TWO: Self = Self(2);
+    /// Four bits: a quarter of the iterations, 3.75 times the bootstrapping key.
+    pub const FOUR: Self = Self(4);
+
+    /// `bits` an iteration.
+    ///
+    /// # Errors
+    /// [`UnrollingError`] unless `bits` is 1, 2 or 4.
+    pub fn new(bits: u32) -> Result<Self, UnrollingError> {
+        if matches!(bits, 1 | 2 | 4) { Ok(Self(bits)) } else { Err(UnrollingError(bits)) }
+    }
+
+    /// m.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Non-zero patterns of a whole group, 2^m − 1. Pattern u is number u − 1; its bit j stands for secret bit i·m + j.
+    pub fn patterns(self) -> usize {
+        (1 << self.0) - 1
+    }
+
+    /// Groups of n bits, ⌈n/m⌉: iterations of a blind rotation.
+    pub fn iterations(self, dimension: LweDimension) -> usize {
+        dimension.get().div_ceil(self.0 as usize)
+    }
+
+    /// GGSW ciphertexts of a bootstrapping key: 2^b − 1 for each group of b bits.
+    pub fn ggsw_ciphertexts(self, dimension: LweDimension) -> usize {
+        let (whole, rest) = self.groups(dimension);
+        whole * self.patterns() + ((1 << rest) - 1)
+    }
+
+    /// Whole groups, and bits of the smaller last one (0 without).
+    pub(crate) fn groups(self, dimension: LweDimension) -> (usize, u32) {
+        let bits = self.0 as usize;
+        (dimension.get() / bits, (dimension.get() % bits) as u32)
+    }
+
+    /// Messages of the GGSW ciphertexts, in the key's order: group after group, [s = u] for u = 1, 2, ….
+    pub(crate) fn selectors(self, secret: &[u8]) -> Vec<u8> {
+        let mut selectors = Vec::new();
+        for group in secret.chunks(self.0 as usize) {
+            let pattern = group.iter().rev().fold(0usize, |pattern, &bit| pattern << 1 | usize::from(bit));
+            selectors.extend((1..1usize << group.len()).map(|u| u8::from(u == pattern)));
+        }
+        selectors
+    }
+}
+
+impl std::fmt::Display for KeyUnrolling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do the selectors pick each group's pattern, and are sizes theirs for any n?
+    use super::*;
+
+    #[test]
+    fn selectors() {
+        assert_eq!(KeyUnrolling::ONE.selectors(&[1, 0, 1]), [1, 0, 1]);
+        // Patterns 1 (s = 1, 0), 0, then the last group's single bit.
+        assert_eq!(KeyUnrolling::TWO.selectors(&[1, 0, 0, 0, 1]), [1, 0, 0, 0, 0, 0, 1]);
+        let four = KeyUnrolling::FOUR.selectors(&[0, 1, 1, 0, 1, 1]);
+        assert_eq!(four.iter().map(|&selector| usize::from(selector)).sum::<usize>(), 2);
+        assert_eq!((four[0b0110 - 1], four[15 + 0b11 - 1]), (1, 1));
+    }
+
+    #[test]
+    fn sizes() {
+        for n in 1..=9 {
+            let dimension = LweDimension::new(n).expect("small");
+            for unrolling in [KeyUnrolling::ONE, KeyUnrolling::TWO, KeyUnrolling::FOUR] {
+                assert_eq!(unrolling.selectors(&vec![0; n]).len(), unrolling.ggsw_ciphertexts(dimension));
+                assert_eq!(unrolling.iterations(dimension), n.div_ceil(unrolling.bits() as usize));
+            }
+        }
+        assert!(KeyUnrolling::new(3).is_err_and(|error| error.to_string().contains("1, 2 or 4")));
+    }
+}
