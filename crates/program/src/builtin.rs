@@ -7,7 +7,7 @@ use crate::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body}
 use crate::lowering::{KeySwitchOrder, LoweringError, TfheLowering, lower};
 use crate::noise;
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{LweKind, Parameters, noise as formulas};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, noise as formulas};
 use thiserror::Error;
 
 /// Names of the built-in programs.
@@ -86,6 +86,7 @@ pub fn build(
     if key_switch != KeySwitchOrder::None && parameters.key_switch_gadget().is_none() {
         return Err(BuiltInError::NoKeySwitchKey { program: name, set: parameters.name().to_owned() });
     }
+    let unrolling = KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
     let failure = |bits: u32| match name {
         "keyswitch" => {
             let switched = formulas::key_switch(parameters).unwrap_or(f64::INFINITY);
@@ -94,7 +95,7 @@ pub fn build(
         }
         _ => homomorphic(name, bits, 1)
             .ok()
-            .and_then(|program| noise::report(&program, parameters, key_switch, transform).ok())
+            .and_then(|program| noise::report_unrolled(&program, parameters, key_switch, unrolling, transform).ok())
             .map_or(0.0, |report| report.log2_failure),
     };
     let message_bits = (1..=MAX_BITS).rev().find(|&bits| failure(bits) <= TARGET_LOG2).unwrap_or(1);

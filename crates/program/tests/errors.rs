@@ -198,10 +198,10 @@ fn lowering() {
         "parameter set polyfabric-direct-t32 has no key-switch gadget, but the choice places a key switch after it; \
          choose another set, or no key switch"
     );
-    choice.key_unrolling = 2;
+    choice.key_unrolling = 3;
     assert_eq!(
         refused("toy-256", &choice),
-        "key unrolling 2 is not available; the keys here are generated for 1 secret bit an iteration, so choose 1"
+        "key unrolling 3 is not available; keys are made for 1, 2 or 4 secret bits an iteration, so choose one of these"
     );
 }
 

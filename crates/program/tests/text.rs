@@ -24,6 +24,7 @@ fn lowered(program: &Program, seed: u64) -> KernelProgram {
         choice.accumulation = Accumulation::CoefficientDomain;
     }
     let parameters = sets::parameters(if seed & 4 == 0 { "toy-512-k2" } else { "toy-256-t64" }).unwrap();
+    choice.key_unrolling = [1, 2, 4, 1][(seed >> 4 & 3) as usize];
     if seed & 8 == 0 {
         choice.arithmetic = Arithmetic::Fixed(Box::new(FixedFftSpec::for_external_product(
             parameters.ring_degree(),

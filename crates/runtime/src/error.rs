@@ -11,6 +11,16 @@ pub enum RunError {
     /// The program is not consistent.
     #[error("the kernel program is not consistent: {0}")]
     Program(#[from] KernelError),
+    /// The key consumes another number of secret bits an iteration.
+    #[error(
+        "the program is lowered for {program} secret bit(s) an iteration, but the server key is made for {key}; lower it with key_unrolling = {key}, or make the key for {program}"
+    )]
+    Unrolling {
+        /// The program's.
+        program: u32,
+        /// The key's.
+        key: u32,
+    },
     /// The key belongs to another parameter set.
     #[error(
         "the program is lowered for parameter set {program}, but the server key is of {key} or differs in its figures; lower the program for the key's set, or load the matching key"
@@ -61,6 +71,14 @@ pub enum RunError {
     Arithmetic {
         /// The program's arithmetic.
         arithmetic: String,
+    },
+    /// The CPU runtime takes one secret bit an iteration.
+    #[error(
+        "the server key is made for {unrolling} secret bits an iteration, but the CPU runtime consumes one; give it a key made for one, or run the program in the interpreter"
+    )]
+    UnrolledKey {
+        /// The key's.
+        unrolling: u32,
     },
     /// Ciphertexts under another key than an operation reads.
     #[error("{what}: ciphertexts of dimension {found} given, but it reads dimension {expected}")]

@@ -36,6 +36,20 @@ pub enum BodyType {
 pub enum Primitive {
     /// Polynomial times X^(a~_i); the amount comes from the ciphertext at run time.
     Rotate,
+    /// Polynomial times X^⟨a~,u⟩, u a pattern of the iteration's group of secret bits: its bit j selects a~_(im + j).
+    RotatePattern {
+        /// u, not zero.
+        pattern: u32,
+    },
+    /// Product times the transform of X^⟨a~,u⟩. Exact integers and f64 have it, fixed point does not.
+    RotateProduct {
+        /// u, not zero.
+        pattern: u32,
+    },
+    /// First product minus second, in the transform domain.
+    SubtractProduct,
+    /// Sum of two products, in the transform domain.
+    AddProduct,
     /// First polynomial minus second.
     Subtract,
     /// Digits of one gadget level of a polynomial; level 0 is the most significant.
@@ -47,14 +61,14 @@ pub enum Primitive {
     ForwardTransform,
     /// Spectrum times the transform of bootstrapping-key polynomial (i, row, column).
     Multiply {
-        /// Row j · l + level of the GGSW ciphertext.
+        /// Row j · l + level of the GGSW ciphertext; with an unrolled key, of the (u − 1)-th of the iteration: (u − 1)(k + 1)l more.
         row: u32,
         /// Column of the GGSW ciphertext.
         column: u32,
     },
     /// First product plus the second operand, a spectrum, times the transform of bootstrapping-key polynomial (i, row, column).
     MultiplyAccumulate {
-        /// Row j · l + level of the GGSW ciphertext.
+        /// Row, as of `Multiply`.
         row: u32,
         /// Column of the GGSW ciphertext.
         column: u32,
@@ -104,12 +118,14 @@ impl Primitive {
     pub fn signature(self) -> (&'static [BodyType], BodyType) {
         use BodyType::{Digit, Digits, Lwe, Polynomial, Product, Spectrum};
         match self {
-            Self::Rotate => (&[Polynomial], Polynomial),
+            Self::Rotate | Self::RotatePattern { .. } => (&[Polynomial], Polynomial),
             Self::Subtract | Self::Add => (&[Polynomial, Polynomial], Polynomial),
             Self::Digit { .. } => (&[Polynomial], Digits),
             Self::ForwardTransform => (&[Digits], Spectrum),
             Self::Multiply { .. } => (&[Spectrum], Product),
             Self::MultiplyAccumulate { .. } => (&[Product, Spectrum], Product),
+            Self::RotateProduct { .. } => (&[Product], Product),
+            Self::SubtractProduct | Self::AddProduct => (&[Product, Product], Product),
             Self::InverseTransform => (&[Product], Polynomial),
             Self::MaskDigit { .. } => (&[], Digit),
             Self::SubtractKeyProduct { .. } => (&[Lwe, Digit], Lwe),
@@ -126,7 +142,7 @@ impl Body {
         }
     }
 
-    fn push(&mut self, primitive: Primitive, operands: &[BodyValue]) -> BodyValue {
+    pub(super) fn push(&mut self, primitive: Primitive, operands: &[BodyValue]) -> BodyValue {
         self.ops.push(BodyOp { primitive, operands: operands.to_vec() });
         BodyValue(self.carried + self.ops.len() as u32 - 1)
     }

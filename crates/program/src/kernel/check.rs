@@ -1,7 +1,8 @@
 //! Consistency of a kernel program: what lowering guarantees, and what the parser must prove of a text.
 
 use super::{Body, BodyType, KernelProgram, Op, OpKind, Primitive, TableChoice, ValueId, ValueType};
-use polyfabric_schemes::tfhe::LweKind;
+use crate::lowering::Arithmetic;
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind};
 use thiserror::Error;
 
 /// What is wrong with a kernel program.
@@ -245,10 +246,13 @@ impl KernelProgram {
 
     fn check_body(&self, body: &Body, rotation: bool) -> Result<(), String> {
         let parameters = &self.parameters;
+        let unrolling = KeyUnrolling::new(self.choice.key_unrolling).map_err(|error| error.to_string())?;
+        let patterns = unrolling.patterns();
+        let fixed = matches!(self.choice.arithmetic, Arithmetic::Fixed(_));
         let (iterations, carries, carried, levels) = if rotation {
             let carried = parameters.glwe_dimension().ciphertext_polynomials();
             let levels = parameters.bootstrap_gadget().levels;
-            (parameters.lwe_dimension().get(), BodyType::Polynomial, carried, levels)
+            (unrolling.iterations(parameters.lwe_dimension()), BodyType::Polynomial, carried, levels)
         } else {
             let gadget = parameters.key_switch_gadget().ok_or("the parameter set has no key-switch gadget")?;
             (parameters.large_lwe_dimension().get(), BodyType::Lwe, 1, gadget.levels)
@@ -259,7 +263,7 @@ impl KernelProgram {
                 body.iterations, body.carried, body.carries
             ));
         }
-        let rows = parameters.ggsw_rows();
+        let rows = parameters.ggsw_rows() * patterns;
         for (index, op) in body.ops.iter().enumerate() {
             let (operands, _) = op.primitive.signature();
             let defined = carried + index;
@@ -276,6 +280,16 @@ impl KernelProgram {
                 Primitive::Multiply { row, column } | Primitive::MultiplyAccumulate { row, column } => {
                     rotation && (row as usize) < rows && (column as usize) < carried
                 }
+                Primitive::RotateProduct { .. } if fixed => {
+                    return Err(format!(
+                        "operation {index} rotates a product in the transform domain, which fixed-point arithmetic does not have; \
+                         rotate after the inverse transform"
+                    ));
+                }
+                Primitive::RotatePattern { pattern } | Primitive::RotateProduct { pattern } => {
+                    rotation && (1..=patterns as u32).contains(&pattern)
+                }
+                Primitive::Rotate => rotation && unrolling == KeyUnrolling::ONE,
                 _ => rotation,
             };
             if !in_range {

@@ -5,7 +5,7 @@ use super::{Body, KernelProgram, OpKind, Primitive};
 /// Primitive operations of one iteration of a body, or of a whole program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Polynomial rotations.
+    /// Polynomial rotations in the coefficient domain.
     pub rotations: u64,
     /// Polynomial decompositions to one level.
     pub digits: u64,
@@ -17,6 +17,10 @@ pub struct Counts {
     pub multiplies: u64,
     /// Additions and subtractions of polynomials in the coefficient domain.
     pub additions: u64,
+    /// Products times a transformed monomial, in the transform domain.
+    pub product_rotations: u64,
+    /// Additions and subtractions of products in the transform domain.
+    pub product_additions: u64,
     /// Products of a digit and a key-switch key ciphertext.
     pub key_switch_products: u64,
 }
@@ -34,6 +38,8 @@ impl Counts {
         self.inverse_transforms += other.inverse_transforms * factor;
         self.multiplies += other.multiplies * factor;
         self.additions += other.additions * factor;
+        self.product_rotations += other.product_rotations * factor;
+        self.product_additions += other.product_additions * factor;
         self.key_switch_products += other.key_switch_products * factor;
     }
 }
@@ -43,11 +49,13 @@ pub fn iteration(body: &Body) -> Counts {
     let mut counts = Counts::default();
     for op in &body.ops {
         match op.primitive {
-            Primitive::Rotate => counts.rotations += 1,
+            Primitive::Rotate | Primitive::RotatePattern { .. } => counts.rotations += 1,
             Primitive::Digit { .. } => counts.digits += 1,
             Primitive::ForwardTransform => counts.forward_transforms += 1,
             Primitive::InverseTransform => counts.inverse_transforms += 1,
             Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. } => counts.multiplies += 1,
+            Primitive::RotateProduct { .. } => counts.product_rotations += 1,
+            Primitive::SubtractProduct | Primitive::AddProduct => counts.product_additions += 1,
             Primitive::Subtract | Primitive::Add => counts.additions += 1,
             Primitive::SubtractKeyProduct { .. } => counts.key_switch_products += 1,
             Primitive::MaskDigit { .. } => {}

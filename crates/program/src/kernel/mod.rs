@@ -9,10 +9,12 @@ mod body;
 mod check;
 pub mod count;
 mod test_polynomial;
+mod unrolled;
 
 pub use body::{Body, BodyOp, BodyType, BodyValue, Primitive, blind_rotation_body, key_switch_body};
 pub use check::{KernelError, op_name};
 pub use test_polynomial::{Run, TestPolynomial};
+pub use unrolled::unrolled_rotation_body;
 
 use crate::homomorphic::NodeId;
 use crate::lowering::TfheLowering;

@@ -70,7 +70,7 @@ pub struct TfheLowering {
     pub input_transform: InputTransform,
     /// Place of the key switch.
     pub key_switch: KeySwitchOrder,
-    /// Secret bits a blind-rotation iteration consumes.
+    /// Secret bits a blind-rotation iteration consumes: 1, 2 or 4. The server key must be made for as many.
     pub key_unrolling: u32,
     /// Arithmetic of the products.
     pub arithmetic: Arithmetic,

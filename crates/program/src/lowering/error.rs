@@ -3,6 +3,7 @@
 use crate::dataflow::DataflowError;
 use crate::homomorphic::NodeId;
 use crate::kernel::KernelError;
+use polyfabric_schemes::tfhe::UnrollingError;
 use thiserror::Error;
 
 /// Why a program cannot be lowered with a choice, for a parameter set.
@@ -18,11 +19,9 @@ pub enum LoweringError {
         /// "before" or "after".
         order: &'static str,
     },
-    /// More than one secret bit an iteration.
-    #[error(
-        "key unrolling {0} is not available; the keys here are generated for 1 secret bit an iteration, so choose 1"
-    )]
-    KeyUnrolling(u32),
+    /// Keys are not made for so many secret bits an iteration.
+    #[error(transparent)]
+    KeyUnrolling(#[from] UnrollingError),
     /// Look-ups of look-ups need a key switch.
     #[error(
         "{place}{op} {node} reads the result of another look-up, which needs a key switch between them; choose a key switch before or after the blind rotation"

@@ -15,11 +15,11 @@ use crate::dataflow::{Dataflow, Level, OutputForms, Source, Terms, place};
 use crate::homomorphic::{NodeId, Program, op_name};
 use crate::kernel::{
     Body, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
-    key_switch_body,
+    key_switch_body, unrolled_rotation_body,
 };
 use crate::matrix::MatrixBuilder;
 use polyfabric_schemes::tfhe::encoding::TorusStep;
-use polyfabric_schemes::tfhe::{LweKind, Parameters};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -97,9 +97,7 @@ impl<'a> Lowering<'a> {
         parameters: &'a Parameters,
         choice: &TfheLowering,
     ) -> Result<Self, LoweringError> {
-        if choice.key_unrolling != 1 {
-            return Err(LoweringError::KeyUnrolling(choice.key_unrolling));
-        }
+        let unrolling = KeyUnrolling::new(choice.key_unrolling)?;
         let large = parameters.large_lwe_dimension().get();
         let order = match choice.key_switch {
             KeySwitchOrder::None => None,
@@ -113,12 +111,11 @@ impl<'a> Lowering<'a> {
                 return Err(LoweringError::NoKeySwitchKey { set: parameters.name().to_owned(), order });
             }
         };
-        let rotation = blind_rotation_body(
-            parameters.glwe_dimension().get(),
-            parameters.bootstrap_gadget().levels,
-            parameters.lwe_dimension().get(),
-            choice,
-        );
+        let (k, levels) = (parameters.glwe_dimension().get(), parameters.bootstrap_gadget().levels);
+        let rotation = match unrolling {
+            KeyUnrolling::ONE => blind_rotation_body(k, levels, parameters.lwe_dimension().get(), choice),
+            _ => unrolled_rotation_body(k, levels, unrolling.iterations(parameters.lwe_dimension()), choice),
+        };
         let mut input_starts = vec![0];
         for (id, _) in &flow.inputs {
             input_starts.push(input_starts[input_starts.len() - 1] + program.node(*id).length);

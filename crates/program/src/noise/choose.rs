@@ -5,7 +5,7 @@ use crate::dataflow::Dataflow;
 use crate::homomorphic::Program;
 use crate::lowering::KeySwitchOrder;
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{Parameters, sets};
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
 
 /// A parameter set that carries a program, and how.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub fn choose_parameters(
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut nearest: Option<(f64, String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
-        let report = report_flow(program, &flow, parameters, key_switch, transform)?;
+        let report = report_flow(program, &flow, parameters, key_switch, KeyUnrolling::ONE, transform)?;
         match report.check(parameters, target) {
             Ok(()) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
             Err(reason) => {

@@ -13,7 +13,7 @@ use crate::dataflow::{Dataflow, DataflowError, OutputForms, Source, Terms};
 use crate::homomorphic::{ElementType, Location, NodeId, Program, op_name};
 use crate::lowering::KeySwitchOrder;
 use polyfabric_schemes::tfhe::noise::{self, Transform};
-use polyfabric_schemes::tfhe::{LweKind, Parameters};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -187,12 +187,17 @@ struct Model {
 }
 
 impl Model {
-    fn new(parameters: &Parameters, order: KeySwitchOrder, transform: Transform) -> Result<Self, NoiseError> {
+    fn new(
+        parameters: &Parameters,
+        order: KeySwitchOrder,
+        unrolling: KeyUnrolling,
+        transform: Transform,
+    ) -> Result<Self, NoiseError> {
         let key_switch = || {
             let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
             noise::key_switch(parameters).ok_or_else(missing)
         };
-        let rotation = noise::blind_rotation_with(parameters, transform);
+        let rotation = noise::blind_rotation_unrolled(parameters, unrolling, transform);
         let modulus_switch = noise::modulus_switch(parameters);
         Ok(match order {
             KeySwitchOrder::None => Self {
@@ -240,7 +245,21 @@ pub fn report(
     order: KeySwitchOrder,
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
-    report_flow(program, &Dataflow::new(program)?, parameters, order, transform)
+    report_unrolled(program, parameters, order, KeyUnrolling::ONE, transform)
+}
+
+/// [`report`] with a server key for `unrolling` secret bits an iteration.
+///
+/// # Errors
+/// As [`report`].
+pub fn report_unrolled(
+    program: &Program,
+    parameters: &Parameters,
+    order: KeySwitchOrder,
+    unrolling: KeyUnrolling,
+    transform: Transform,
+) -> Result<NoiseReport, NoiseError> {
+    report_flow(program, &Dataflow::new(program)?, parameters, order, unrolling, transform)
 }
 
 fn report_flow(
@@ -248,9 +267,10 @@ fn report_flow(
     flow: &Dataflow,
     parameters: &Parameters,
     order: KeySwitchOrder,
+    unrolling: KeyUnrolling,
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
-    let model = Model::new(parameters, order, transform)?;
+    let model = Model::new(parameters, order, unrolling, transform)?;
     let degree = parameters.ring_degree().get();
     let drift = |step: u32, units: i64| step_drift(parameters.torus_bits(), step) * units.unsigned_abs() as f64;
     let margin = |function: &crate::dataflow::Function| {

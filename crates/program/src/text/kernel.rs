@@ -93,6 +93,7 @@ fn print_body(f: &mut fmt::Formatter<'_>, body: &Body) -> fmt::Result {
             Primitive::Digit { level } | Primitive::MaskDigit { level } | Primitive::SubtractKeyProduct { level } => {
                 write!(f, " {level}")?
             }
+            Primitive::RotatePattern { pattern } | Primitive::RotateProduct { pattern } => write!(f, " {pattern}")?,
             Primitive::Multiply { row, column } | Primitive::MultiplyAccumulate { row, column } => {
                 write!(f, " {row} {column}")?;
             }
@@ -113,6 +114,10 @@ fn print_body(f: &mut fmt::Formatter<'_>, body: &Body) -> fmt::Result {
 fn primitive_name(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Rotate => "rotate",
+        Primitive::RotatePattern { .. } => "rotate_pattern",
+        Primitive::RotateProduct { .. } => "rotate_product",
+        Primitive::SubtractProduct => "subtract_product",
+        Primitive::AddProduct => "add_product",
         Primitive::Subtract => "subtract",
         Primitive::Digit { .. } => "digit",
         Primitive::ForwardTransform => "forward_transform",

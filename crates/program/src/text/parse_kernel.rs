@@ -138,6 +138,10 @@ fn primitive(lexer: &mut Lexer<'_>) -> Result<Primitive> {
     let place = lexer.here();
     Ok(match lexer.word("a primitive operation")? {
         "rotate" => Primitive::Rotate,
+        "rotate_pattern" => Primitive::RotatePattern { pattern: lexer.u32()? },
+        "rotate_product" => Primitive::RotateProduct { pattern: lexer.u32()? },
+        "subtract_product" => Primitive::SubtractProduct,
+        "add_product" => Primitive::AddProduct,
         "subtract" => Primitive::Subtract,
         "digit" => Primitive::Digit { level: lexer.u32()? },
         "forward_transform" => Primitive::ForwardTransform,

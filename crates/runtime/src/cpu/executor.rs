@@ -9,7 +9,7 @@ use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_kernels::{Gadget, Torus};
-use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,7 +32,8 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// Transforms the bootstrapping key of `key`; 0 `threads` are one for each core.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads.
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads,
+    /// [`RunError::UnrolledKey`] if the key is made for several secret bits an iteration.
     pub fn new(key: &'k ServerKey<T>, threads: usize) -> Result<Self, RunError> {
         Self::with_isa(key, threads, Isa::best())
     }
@@ -45,6 +46,9 @@ impl<'k, T: Torus> Executor<'k, T> {
         let parameters = key.parameters().clone();
         if parameters.torus_bits() != T::BITS {
             return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
+        }
+        if key.unrolling() != KeyUnrolling::ONE {
+            return Err(RunError::UnrolledKey { unrolling: key.unrolling().bits() });
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)

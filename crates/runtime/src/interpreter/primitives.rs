@@ -11,7 +11,7 @@ use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_kernels::{Gadget, Torus};
 use polyfabric_program::lowering::Arithmetic;
-use polyfabric_schemes::tfhe::{Parameters, ServerKey};
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,6 +41,9 @@ enum Engine<'k, T> {
 /// and fixed-point results are the same bit for bit wherever they run.
 pub struct Primitives<'k, T> {
     parameters: Parameters,
+    unrolling: KeyUnrolling,
+    /// Polynomials of the bootstrapping key.
+    key_polynomials: usize,
     engine: Engine<'k, T>,
     /// Values that left their fixed-point width.
     saturations: AtomicU64,
@@ -60,6 +63,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         }
         let degree = parameters.ring_degree();
         let saturations = AtomicU64::new(0);
+        let key_polynomials = key.bootstrap_key().len() / degree.get();
         let engine = match arithmetic {
             Arithmetic::ExactInteger => {
                 Engine::Exact { multiplier: ExactMultiplier::new(degree), key: key.bootstrap_key() }
@@ -90,7 +94,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
             }
         };
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
-        Ok(Self { parameters, engine, saturations, key_switch_key })
+        Ok(Self { unrolling: key.unrolling(), key_polynomials, parameters, engine, saturations, key_switch_key })
     }
 
     /// The parameter set of the key.
@@ -134,6 +138,70 @@ impl<'k, T: Torus> Primitives<'k, T> {
         rotated
     }
 
+    /// ⟨a~, u⟩ mod 2N of one iteration: the sum of the `indices` (all of a ciphertext's mask) that `pattern` selects. A last group of
+    /// fewer bits has no more.
+    pub fn pattern_index(&self, indices: &[u32], iteration: usize, pattern: u32) -> u32 {
+        let bits = self.unrolling.bits();
+        let selected = (0..bits).filter(|bit| pattern >> bit & 1 == 1);
+        let index = |bit| indices.get(iteration * bits as usize + bit as usize).copied().unwrap_or(0);
+        selected.map(index).sum::<u32>() % (2 * self.degree() as u32)
+    }
+
+    /// `product` times the transform of X^`amount`, `amount` below 2N.
+    ///
+    /// # Panics
+    /// If `product` is not a product in exact or f64 arithmetic: fixed point has no such operation, and checked programs do not ask
+    /// for it.
+    pub fn rotate_product(&self, product: &Spectrum<T>, amount: u32) -> Spectrum<T> {
+        match (&self.engine, product) {
+            (Engine::Exact { .. }, Spectrum::Product(product)) => Spectrum::Product(self.rotate(product, amount)),
+            (Engine::F64 { fft, .. }, Spectrum::F64(product)) => {
+                let degree = self.degree();
+                let mut monomial = vec![0; degree];
+                monomial[amount as usize % degree] = if (amount as usize) < degree { 1 } else { -1 };
+                let mut factor = AlignedVector::zeros(degree);
+                fft.forward_digits(&monomial, &mut factor);
+                let mut rotated = AlignedVector::zeros(degree);
+                fft.multiply(&mut rotated, product, &factor);
+                Spectrum::F64(rotated)
+            }
+            _ => unreachable!("the program is checked: fixed-point products are not rotated in the transform domain"),
+        }
+    }
+
+    /// Sum of two products, `a` minus `b` if `SUBTRACT`.
+    fn combine_products<const SUBTRACT: bool>(a: &Spectrum<T>, b: &Spectrum<T>) -> Spectrum<T> {
+        match (a, b) {
+            (Spectrum::Product(a), Spectrum::Product(b)) => {
+                let pairs = a.iter().zip(b);
+                let combine = |(&a, &b): (&T, &T)| if SUBTRACT { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+                Spectrum::Product(pairs.map(combine).collect())
+            }
+            (Spectrum::F64(a), Spectrum::F64(b)) => {
+                let mut result = a.clone();
+                result.iter_mut().zip(b.iter()).for_each(|(a, b)| if SUBTRACT { *a -= b } else { *a += b });
+                Spectrum::F64(result)
+            }
+            _ => unreachable!("the program is checked: products of exact or f64 arithmetic are combined"),
+        }
+    }
+
+    /// `a` - `b`, products.
+    ///
+    /// # Panics
+    /// As [`Self::rotate_product`].
+    pub fn subtract_product(&self, a: &Spectrum<T>, b: &Spectrum<T>) -> Spectrum<T> {
+        Self::combine_products::<true>(a, b)
+    }
+
+    /// `a` + `b`, products.
+    ///
+    /// # Panics
+    /// As [`Self::rotate_product`].
+    pub fn add_product(&self, a: &Spectrum<T>, b: &Spectrum<T>) -> Spectrum<T> {
+        Self::combine_products::<false>(a, b)
+    }
+
     /// `a` - `b`.
     pub fn subtract(&self, a: &[T], b: &[T]) -> Vec<T> {
         a.iter().zip(b).map(|(&a, &b)| a.wrapping_sub(b)).collect()
@@ -171,7 +239,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
     /// Index of bootstrapping-key polynomial (iteration, row, column).
     fn key_index(&self, iteration: usize, row: u32, column: u32) -> usize {
         let width = self.parameters.glwe_dimension().ciphertext_polynomials();
-        (iteration * self.parameters.ggsw_rows() + row as usize) * width + column as usize
+        (iteration * self.unrolling.patterns() * self.parameters.ggsw_rows() + row as usize) * width + column as usize
     }
 
     /// `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`).
@@ -184,7 +252,8 @@ impl<'k, T: Torus> Primitives<'k, T> {
         self.multiply_accumulate(zero, spectrum, iteration, row, column)
     }
 
-    /// `sum` + `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`).
+    /// `sum` + `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`); nothing is added for a row of a pattern that
+    /// the last group of an unrolled key lacks.
     ///
     /// # Panics
     /// If the spectra are not this arithmetic's: `sum` of products, `spectrum` of digits.
@@ -197,6 +266,9 @@ impl<'k, T: Torus> Primitives<'k, T> {
         column: u32,
     ) -> Spectrum<T> {
         let index = self.key_index(iteration, row, column);
+        if index >= self.key_polynomials {
+            return sum;
+        }
         let range = index * self.degree()..(index + 1) * self.degree();
         match (&self.engine, &mut sum, spectrum) {
             (Engine::Exact { multiplier, key }, Spectrum::Product(sum), Spectrum::Digits(digits)) => {

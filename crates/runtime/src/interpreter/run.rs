@@ -141,6 +141,11 @@ pub fn check_inputs<T: Torus>(
     if program.parameters.torus_bits() != T::BITS {
         return Err(RunError::TorusBits { program: program.parameters.torus_bits(), given: T::BITS });
     }
+    let unrolling = key.unrolling().bits();
+    let rotates = program.ops.iter().any(|op| matches!(op.kind, OpKind::BlindRotation { .. }));
+    if rotates && program.choice.key_unrolling != unrolling {
+        return Err(RunError::Unrolling { program: program.choice.key_unrolling, key: unrolling });
+    }
     let switches = program.ops.iter().any(|op| matches!(op.kind, OpKind::KeySwitch { .. }));
     if switches && key.key_switch_key().is_none() {
         return Err(RunError::NoKeySwitchKey { set: program.parameters.name().to_owned() });
@@ -346,6 +351,20 @@ impl<T: Torus> Machine<'_, T> {
             (Primitive::Rotate, Scalars::Indices(indices)) => {
                 BodyDatum::Torus(primitives.rotate(torus(operand(0)), indices[iteration]))
             }
+            (Primitive::RotatePattern { pattern }, Scalars::Indices(indices)) => {
+                let amount = primitives.pattern_index(indices, iteration, pattern);
+                BodyDatum::Torus(primitives.rotate(torus(operand(0)), amount))
+            }
+            (Primitive::RotateProduct { pattern }, Scalars::Indices(indices)) => {
+                let amount = primitives.pattern_index(indices, iteration, pattern);
+                BodyDatum::Spectrum(primitives.rotate_product(spectrum(operand(0)), amount))
+            }
+            (Primitive::SubtractProduct, _) => {
+                BodyDatum::Spectrum(primitives.subtract_product(spectrum(operand(0)), spectrum(operand(1))))
+            }
+            (Primitive::AddProduct, _) => {
+                BodyDatum::Spectrum(primitives.add_product(spectrum(operand(0)), spectrum(operand(1))))
+            }
             (Primitive::Subtract, _) => BodyDatum::Torus(primitives.subtract(torus(operand(0)), torus(operand(1)))),
             (Primitive::Add, _) => BodyDatum::Torus(primitives.add(torus(operand(0)), torus(operand(1)))),
             (Primitive::Digit { level }, _) => BodyDatum::Digits(primitives.digit(torus(operand(0)), level)),
@@ -372,7 +391,13 @@ impl<T: Torus> Machine<'_, T> {
                 let ciphertext = owned.map(into_torus).unwrap_or_default();
                 BodyDatum::Torus(primitives.subtract_key_product(ciphertext, *digit, iteration, level))
             }
-            (Primitive::Rotate | Primitive::MaskDigit { .. }, _) => {
+            (
+                Primitive::Rotate
+                | Primitive::RotatePattern { .. }
+                | Primitive::RotateProduct { .. }
+                | Primitive::MaskDigit { .. },
+                _,
+            ) => {
                 unreachable!("the body is checked: its scalars are those of its operation")
             }
         }

@@ -5,7 +5,7 @@ use polyfabric_program::homomorphic::{Program, decode_output, encode_input, eval
 use polyfabric_program::kernel::{KernelProgram, ValueType};
 use polyfabric_program::lowering::{TfheLowering, lower};
 use polyfabric_runtime::{NoProgress, interpreter};
-use polyfabric_schemes::tfhe::{ClientKey, LweBatch, ServerKey, sets};
+use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, ServerKey, sets};
 use std::collections::BTreeMap;
 
 /// Values of inputs or outputs, by name.
@@ -20,9 +20,14 @@ pub struct Keys<T> {
 impl<T: Torus> Keys<T> {
     /// The keys of set `name`, always the same.
     pub fn new(name: &str) -> Self {
+        Self::unrolled(name, KeyUnrolling::ONE)
+    }
+
+    /// [`Self::new`] with a server key for `unrolling` secret bits an iteration.
+    pub fn unrolled(name: &str, unrolling: KeyUnrolling) -> Self {
         let parameters = sets::parameters(name).unwrap();
         let client = ClientKey::for_tests(&parameters, 7).unwrap();
-        let server = ServerKey::for_tests(&client, 8);
+        let server = ServerKey::for_tests_unrolled(&client, unrolling, 8);
         Self { client, server }
     }
 

@@ -8,3 +8,4 @@ mod noise;
 #[path = "../../../program/tests/support/random_program.rs"]
 mod random_program;
 mod random_programs;
+mod unrolling;
