@@ -3,7 +3,7 @@
 //! The n bits of the small key are cut into groups of m, the last of which may be smaller. For a group with bits s and mask indices
 //! a~, X^⟨a~,s⟩ = 1 + Σ_u (X^⟨a~,u⟩ − 1) · [s = u] over the non-zero patterns u. The bootstrapping key holds GGSW([s = u]) for each:
 //! 2^m − 1 ciphertexts instead of m, for 1/m of the iterations (Zhou et al., "Faster bootstrapping with multiple addends", IEEE Access
-//! 2018; Bourse et al., CRYPTO 2018, section 5.1, for m = 2).
+//! 2018; Bourse et al., CRYPTO 2018, for m = 2).
 
 use thiserror::Error;
 
