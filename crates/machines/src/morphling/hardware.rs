@@ -36,11 +36,46 @@ struct Dispatcher<'a> {
     /// Events: cycle, then node and slot that complete; a node beyond all nodes only wakes the units.
     events: BinaryHeap<Reverse<(i64, u32, u8)>>,
     pending: Vec<u32>,
-    /// Waiters of (node, slot); slot 255 is the whole node.
-    waiters: HashMap<(u32, u8), Vec<u32>>,
+    waiters: Waiters,
 }
 
 const WHOLE: u8 = u8::MAX;
+
+/// Who waits for each node, node after node: programs of large rings have millions of nodes, most of them tiles of a
+/// key-switch key, and each is looked up once.
+struct Waiters {
+    /// First entry of each node in `entries`, and their number at the end.
+    first: Vec<u32>,
+    /// Slot waited for, or [`WHOLE`], and the node that waits.
+    entries: Vec<(u8, u32)>,
+}
+
+impl Waiters {
+    fn of(streams: &Streams) -> Self {
+        let waits = || streams.nodes.iter().flat_map(|node| &node.waits);
+        let mut first = vec![0u32; streams.nodes.len() + 1];
+        waits().for_each(|wait| first[wait.node as usize + 1] += 1);
+        let mut sum = 0;
+        for count in &mut first {
+            sum += *count;
+            *count = sum;
+        }
+        let mut next = first.clone();
+        let mut entries = vec![(WHOLE, 0); sum as usize];
+        for (index, node) in streams.nodes.iter().enumerate() {
+            for wait in &node.waits {
+                let at = &mut next[wait.node as usize];
+                entries[*at as usize] = (wait.slot.unwrap_or(WHOLE), index as u32);
+                *at += 1;
+            }
+        }
+        Self { first, entries }
+    }
+
+    fn of_node(&self, node: u32) -> std::ops::Range<usize> {
+        self.first[node as usize] as usize..self.first[node as usize + 1] as usize
+    }
+}
 
 impl Dispatcher<'_> {
     fn make_ready(&mut self, node: u32) {
@@ -50,7 +85,11 @@ impl Dispatcher<'_> {
     }
 
     fn complete(&mut self, node: u32, slot: u8) {
-        for waiter in self.waiters.remove(&(node, slot)).unwrap_or_default() {
+        for entry in self.waiters.of_node(node) {
+            let (waited, waiter) = self.waiters.entries[entry];
+            if waited != slot {
+                continue;
+            }
             self.pending[waiter as usize] -= 1;
             if self.pending[waiter as usize] == 0 {
                 self.make_ready(waiter);
@@ -68,14 +107,10 @@ pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
         queues: HashMap::new(),
         events: BinaryHeap::new(),
         pending: vec![0; count],
-        waiters: HashMap::new(),
+        waiters: Waiters::of(streams),
     };
     for (index, node) in streams.nodes.iter().enumerate() {
         dispatcher.pending[index] = node.waits.len() as u32;
-        for wait in &node.waits {
-            let key = (wait.node, wait.slot.unwrap_or(WHOLE));
-            dispatcher.waiters.entry(key).or_default().push(index as u32);
-        }
         if node.waits.is_empty() {
             dispatcher.make_ready(index as u32);
         }

@@ -41,16 +41,6 @@ pub(crate) struct Emitter<'a> {
     builder: ScheduleBuilder,
 }
 
-/// What makes two groups the same but for their ciphertexts and their time.
-#[derive(PartialEq)]
-struct Signature {
-    nodes: Vec<(crate::morphling::instruction::Instruction, i64)>,
-    rotation: Option<*const crate::morphling::array::Rotation>,
-    sources: Vec<(u32, i64)>,
-    tables: Vec<u32>,
-    half: u64,
-}
-
 /// The schedule of `streams` as `timeline` ran them.
 pub(crate) fn emit(
     machine: &Morphling,
@@ -94,36 +84,39 @@ impl Emitter<'_> {
         }
     }
 
-    fn signature(&self, group: &Group) -> Signature {
-        let base = self.base(group);
-        let relative = |node: u32| {
-            let mut instruction = self.streams.nodes[node as usize].instruction;
-            instruction.group = 0;
-            // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
-            instruction.first = instruction.first.wrapping_sub(group.first);
-            (instruction, self.timeline.starts[node as usize] - base)
+    /// Whether two groups are the same but for their ciphertexts and their time.
+    fn alike(&self, one: &Group, other: &Group) -> bool {
+        let half = |group: &Group| group.sequence % self.streams.layout.halves;
+        let rotation = |group: &Group| group.rotation.map(|node| Rc::as_ptr(&self.timeline.rotations[&node]));
+        let nodes = |group: &Group| {
+            let (base, first) = (self.base(group), group.first);
+            group.nodes.clone().map(move |node| {
+                let mut instruction = self.streams.nodes[node as usize].instruction;
+                instruction.group = 0;
+                // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
+                instruction.first = instruction.first.wrapping_sub(first);
+                (instruction, self.timeline.starts[node as usize] - base)
+            })
         };
-        Signature {
-            nodes: group.nodes.clone().map(relative).collect(),
-            rotation: group.rotation.map(|node| Rc::as_ptr(&self.timeline.rotations[&node])),
-            sources: self
-                .sources(group)
-                .iter()
-                .map(|item| (item.op, i64::from(item.element) - i64::from(group.first)))
-                .collect(),
-            tables: self.tables(group).to_vec(),
-            half: group.sequence % self.streams.layout.halves,
-        }
+        let sources = |group: &Group| {
+            let first = i64::from(group.first);
+            self.sources(group).iter().map(move |item| (item.op, i64::from(item.element) - first))
+        };
+        half(one) == half(other)
+            && rotation(one) == rotation(other)
+            && self.tables(one) == self.tables(other)
+            && sources(one).eq(sources(other))
+            && nodes(one).eq(nodes(other))
     }
 
     fn work(&mut self, range: std::ops::Range<usize>) {
         let streams = self.streams;
         let groups = &streams.groups[range];
-        let signatures: Vec<Signature> = groups.iter().map(|group| self.signature(group)).collect();
         let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
         let mut first = 0;
         while first < groups.len() {
-            let runs = [1, 2, 4].map(|span| (run_length(&signatures, &bases, first, span), span));
+            let alike = |one: usize, other: usize| self.alike(&groups[one], &groups[other]);
+            let runs = [1, 2, 4].map(|span| (run_length(alike, &bases, first, span), span));
             let (rounds, span) =
                 runs.into_iter().max_by_key(|&(rounds, span)| (rounds * span, usize::MAX - span)).unwrap_or((1, 1));
             if rounds < 3 {
@@ -177,16 +170,13 @@ impl Emitter<'_> {
 }
 
 /// How many times in a row the `span` groups from `first` on come again, each time by the same number of cycles later.
-fn run_length(signatures: &[Signature], bases: &[i64], first: usize, span: usize) -> usize {
-    if first + span >= signatures.len() {
+fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize, span: usize) -> usize {
+    if first + span >= bases.len() {
         return 1;
     }
     let period = bases[first + span] - bases[first];
     let mut at = first;
-    while at + span < signatures.len()
-        && signatures[at] == signatures[at + span]
-        && bases[at + span] - bases[at] == period
-    {
+    while at + span < bases.len() && bases[at + span] - bases[at] == period && alike(at, at + span) {
         at += 1;
     }
     (at - first) / span + 1
