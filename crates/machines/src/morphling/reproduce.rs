@@ -132,8 +132,8 @@ impl Bench<'_> {
                 &id,
                 rate,
                 "reading fft_rate=published, program pbs, 2,560 ciphertexts in groups of 64. The rows stream without a gap, \
-                 so n(k+1)l·N/16 cycles a ciphertext and row remain; the paper states some 2,070 cycles more a look-up in \
-                 both sets of N = 1024, a cost that its text does not name",
+                 so n(k+1)l·N/16 cycles a ciphertext and row remain; the paper states some 2,070 cycles more for 16 \
+                 look-ups in both sets of N = 1024, a cost that its text does not name",
             );
             let group = program("pbs", set, 64, &both())?;
             let cycles = self.cycles(&base, &group)? as f64;
@@ -159,7 +159,8 @@ impl Bench<'_> {
                 &id,
                 positions / rate * 1e3,
                 "reading: the time that the XPUs spend on 16 ciphertexts, one a row, while three other slots hide their \
-                 latency; published with two digits",
+                 latency. It is 16 over the throughput above and no second piece of evidence; no ciphertext passes in that \
+                 time, see the batches of 16 and 64. Published with two digits",
             );
             let alone = program("pbs", set, positions as usize, &both())?;
             let cycles = self.cycles(&all, &alone)? as f64;
