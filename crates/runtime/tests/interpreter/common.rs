@@ -5,7 +5,7 @@ use polyfabric_program::homomorphic::{Program, decode_output, encode_input, eval
 use polyfabric_program::kernel::{KernelProgram, ValueType};
 use polyfabric_program::lowering::{TfheLowering, lower};
 use polyfabric_runtime::{NoProgress, interpreter};
-use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, ServerKey, sets};
+use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, Parameters, ServerKey, sets};
 use std::collections::BTreeMap;
 
 /// Values of inputs or outputs, by name.
@@ -25,8 +25,12 @@ impl<T: Torus> Keys<T> {
 
     /// [`Self::new`] with a server key for `unrolling` secret bits an iteration.
     pub fn unrolled(name: &str, unrolling: KeyUnrolling) -> Self {
-        let parameters = sets::parameters(name).unwrap();
-        let client = ClientKey::for_tests(&parameters, 7).unwrap();
+        Self::for_parameters(&sets::parameters(name).unwrap(), unrolling)
+    }
+
+    /// [`Self::unrolled`] for any set.
+    pub fn for_parameters(parameters: &Parameters, unrolling: KeyUnrolling) -> Self {
+        let client = ClientKey::for_tests(parameters, 7).unwrap();
         let server = ServerKey::for_tests_unrolled(&client, unrolling, 8);
         Self { client, server }
     }

@@ -13,7 +13,7 @@ use polyfabric_program::text::parse_kernel;
 use polyfabric_runtime::cpu::Executor;
 use polyfabric_runtime::{NoProgress, interpreter};
 use polyfabric_schemes::tfhe::noise::{Transform, blind_rotation_unrolled};
-use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, sets};
 
 const LIMITS: Limits = Limits { operations: 8, width: 4, length: 3, everything: false };
 const UNROLLED: [KeyUnrolling; 2] = [KeyUnrolling::TWO, KeyUnrolling::FOUR];
@@ -102,6 +102,28 @@ fn fixed_point_rotates_coefficients() {
     kernel.choice = fixed;
     let message = kernel.check().unwrap_err().to_string();
     assert!(message.contains("fixed-point arithmetic does not have"), "{message}");
+}
+
+#[test]
+fn a_smaller_last_group_uses_its_own_patterns() {
+    let mut literal = sets::literal("toy-256").unwrap().clone();
+    literal.name = "rest".to_owned();
+    for (n, unrolling) in
+        [(17, KeyUnrolling::TWO), (17, KeyUnrolling::FOUR), (18, KeyUnrolling::FOUR), (19, KeyUnrolling::FOUR)]
+    {
+        literal.lwe_dimension = n;
+        let keys = Keys::<u32>::for_parameters(&Parameters::check(&literal).unwrap(), unrolling);
+        for arithmetic in [Arithmetic::ExactInteger, Arithmetic::F64] {
+            let choice = choice(unrolling, KeySwitchOrder::After, arithmetic);
+            let pbs = builtin::build("pbs+ks", keys.server.parameters(), 40, &choice, Transform::F64).unwrap();
+            let input = values(&[("x", &(0..40).map(|x| x % 2).collect::<Vec<i64>>())]);
+            assert_eq!(
+                keys.interpret(&pbs.program, &choice, &input),
+                clear(&pbs.program, &input),
+                "{n} bits by {unrolling}"
+            );
+        }
+    }
 }
 
 /// Mean square of the errors of `count` look-ups, against the formula.
