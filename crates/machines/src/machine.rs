@@ -196,7 +196,7 @@ pub fn instructions(
 }
 
 /// Unit classes whose stalls are accounted for, the headline first.
-const PRIMARY: &[&str] = &["fft", "lanes"];
+const PRIMARY: &[&str] = &["fft", "vpe", "lanes"];
 
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
 ///
