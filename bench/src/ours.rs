@@ -3,10 +3,11 @@
 use crate::set::Set;
 use crate::side::{Errors, MESSAGES, SLOT_BITS, Side, table};
 use polyfabric_kernels::Torus;
-use polyfabric_program::homomorphic::{Builder, ElementType, LookupResult, ProgramError, Range, Table};
-use polyfabric_program::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body};
-use polyfabric_program::lowering::{Arithmetic, KeySwitchOrder, LoweringError, TfheLowering, lower};
-use polyfabric_runtime::{NoProgress, RunError, cpu::Executor};
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, ProgramError, Range, Table};
+use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body};
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, LoweringError, TfheLowering, lower};
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::tfhe::{RunError, cpu::Executor};
 use polyfabric_schemes::tfhe::server_key::no_progress;
 use polyfabric_schemes::tfhe::{ClientKey, KeyError, LweBatch, LweKind, RandomnessError, ServerKey};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ impl Programs {
         let domain = Range::new(0, MESSAGES as i64 - 1).unwrap_or(Range::point(0));
         let input = builder.input(INPUT, ElementType::Integer(domain), batch)?;
         let table = Table::new(0, entries).map_err(|error| {
-            use polyfabric_program::homomorphic::ProgramErrorCause as Cause;
+            use polyfabric_program::tfhe::homomorphic::ProgramErrorCause as Cause;
             ProgramError { cause: Cause::Table(error), location: None }
         })?;
         let result = builder.lookup(input, vec![table], None, LookupResult::Integer)?;

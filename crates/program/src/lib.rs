@@ -1,47 +1,12 @@
-//! The homomorphic program, the kernel program, and the lowering between them.
+//! The homomorphic program, the kernel program, and the lowering between them, for each family of schemes.
 //!
-//! A user writes a [`homomorphic::Program`]: vectors of encrypted Booleans, integers or torus values, linear
-//! layers, look-ups and gates. [`lowering`] turns it into a [`kernel::KernelProgram`]: operations on
-//! ciphertexts and single polynomials, which every runtime and every machine executes.
-//!
-//! ```
-//! use polyfabric_program::homomorphic::{Builder, ElementType, LookupResult, Range, Table, evaluate};
-//! use polyfabric_program::lowering::{Arithmetic, TfheLowering, lower};
-//! use polyfabric_program::{noise, text};
-//! use polyfabric_schemes::tfhe::noise::Transform;
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // (x + y)² mod 4 of two vectors of numbers from 0 to 1.
-//! let bit = ElementType::Integer(Range::new(0, 1).ok_or("empty")?);
-//! let mut builder = Builder::new("square")?;
-//! let x = builder.input("x", bit, 3)?;
-//! let y = builder.input("y", bit, 3)?;
-//! let sum = builder.add(x, y)?;
-//! let square = Table::tabulate(Range::new(0, 2).ok_or("empty")?, |sum| sum * sum % 4)?;
-//! let result = builder.lookup(sum, vec![square], None, LookupResult::Integer)?;
-//! builder.output("result", result)?;
-//! let program = builder.finish()?;
-//!
-//! let inputs = [("x".to_owned(), vec![0, 1, 1]), ("y".to_owned(), vec![0, 0, 1])].into();
-//! assert_eq!(evaluate(&program, &inputs)?.outputs(&program)["result"], [0, 1, 0]);
-//!
-//! // The cheapest default set with which it fails with probability 2^-64 at most, and the kernel program for it.
-//! let chosen = noise::choose_parameters(&program, -64.0, None, Transform::F64)?;
-//! let choice = TfheLowering::new(chosen.key_switch, Arithmetic::F64);
-//! let kernel = lower(&program, &chosen.parameters, &choice)?;
-//! assert_eq!(kernel.lookups(), 3);
-//! assert_eq!(text::parse_kernel(&kernel.to_string())?, kernel);
-//! # Ok(())
-//! # }
-//! ```
+//! | family | a user writes | a machine executes |
+//! |---|---|---|
+//! | [`tfhe`] | vectors of Booleans, integers and torus values: linear layers, look-ups, gates | operations on LWE ciphertexts and single torus polynomials |
+//! | [`rns`] | arithmetic on vectors of slots (CKKS, BGV) | operations on polynomials in residue form |
 
-pub mod builtin;
-mod dataflow;
-pub mod homomorphic;
-pub mod kernel;
-pub mod lowering;
-pub mod matrix;
-pub mod noise;
-pub mod text;
+mod location;
+pub mod rns;
+pub mod tfhe;
 
-pub use dataflow::DataflowError;
-pub use matrix::{Matrix, MatrixBuilder, MatrixError};
+pub use location::Location;

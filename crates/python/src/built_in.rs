@@ -5,8 +5,8 @@ use crate::kernel::{PyKernelProgram, arithmetic_of};
 use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
-use polyfabric_program::builtin::{NAMES, build};
-use polyfabric_program::lowering::{KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::builtin::{NAMES, build};
+use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use pyo3::prelude::*;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@ use crate::parameters::PyParameters;
 use crate::program::PyProgram;
 use crate::progress::Callback;
 use polyfabric_kernels::Torus;
-use polyfabric_program::homomorphic::{Program, decode_output, encode_input};
-use polyfabric_program::kernel::{KernelProgram, ValueType};
+use polyfabric_program::tfhe::homomorphic::{Program, decode_output, encode_input};
+use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
 use polyfabric_schemes::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, LweBatch, LweKind,

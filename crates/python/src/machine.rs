@@ -9,7 +9,7 @@ use crate::progress::Callback;
 use polyfabric_machines as machines;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
-use polyfabric_program::lowering::Arithmetic;
+use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::AnyServerKey;
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;

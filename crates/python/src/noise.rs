@@ -4,7 +4,7 @@ use crate::failure::{Failure, Kind, detached};
 use crate::kernel::{order_name, order_of};
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
-use polyfabric_program::noise::{NoiseError, NoiseReport, choose_parameters, report};
+use polyfabric_program::tfhe::noise::{NoiseError, NoiseReport, choose_parameters, report};
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 

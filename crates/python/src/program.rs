@@ -1,11 +1,12 @@
 //! Homomorphic programs: building, text, evaluation in the clear.
 
 use crate::failure::{Failure, Kind, detached};
-use polyfabric_program::homomorphic::{
-    Builder, ElementType, Gate, Location, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
+use polyfabric_program::Location;
+use polyfabric_program::tfhe::homomorphic::{
+    Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
-use polyfabric_program::text::parse_program;
-use polyfabric_program::{Matrix, MatrixBuilder};
+use polyfabric_program::tfhe::text::parse_program;
+use polyfabric_program::tfhe::{Matrix, MatrixBuilder};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -235,7 +236,7 @@ impl PyProgramBuilder {
     }
 }
 
-fn sparse(columns: usize, rows: Vec<Vec<(usize, i64)>>) -> Result<Matrix, polyfabric_program::MatrixError> {
+fn sparse(columns: usize, rows: Vec<Vec<(usize, i64)>>) -> Result<Matrix, polyfabric_program::tfhe::MatrixError> {
     let mut builder = MatrixBuilder::new(columns)?;
     rows.into_iter().try_for_each(|row| builder.push_row(row))?;
     Ok(builder.finish())

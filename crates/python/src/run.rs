@@ -5,9 +5,10 @@ use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, Batches, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::progress::Callback;
 use polyfabric_kernels::Torus;
-use polyfabric_program::kernel::KernelProgram;
-use polyfabric_runtime::cpu::Executor;
-use polyfabric_runtime::{Progress, interpreter};
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_runtime::Progress;
+use polyfabric_runtime::tfhe::cpu::Executor;
+use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
 use pyo3::prelude::*;
 

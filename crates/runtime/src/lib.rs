@@ -1,9 +1,8 @@
-//! Execution of kernel programs: a batched CPU runtime and an operation-by-operation interpreter.
+//! Execution of kernel programs, for each family of schemes: a fast CPU runtime, and a slow interpreter, operation by
+//! operation, against which everything else is tested.
 
-pub mod cpu;
-pub mod error;
-pub mod interpreter;
 pub mod progress;
+pub mod rns;
+pub mod tfhe;
 
-pub use error::RunError;
 pub use progress::{NoProgress, Progress};

@@ -1,3 +1,7 @@
 //! Schemes, client side: parameters, security, keys, encoding, encryption, noise.
 
+pub mod bgv;
+pub mod ckks;
+pub mod gsw;
+pub mod rns;
 pub mod tfhe;

@@ -26,7 +26,7 @@ mod tests;
 use crate::engine::schedule::Schedule;
 use hardware::Timeline;
 use machine::Morphling;
-use polyfabric_program::kernel::KernelProgram;
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
 use software::{SoftwareError, Streams};

@@ -5,7 +5,7 @@
 //! multiplies it by: one VPE column for each. A chain of multiply-accumulates is one POLY-ACC register's content, from the
 //! multiplication that opens it to the inverse transform that drains it.
 
-use polyfabric_program::kernel::{Body, BodyType, BodyValue, Primitive};
+use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, Primitive};
 
 /// A product that a forward transform's stream takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,8 +229,8 @@ mod tests {
     //! Does the plan hold each transform of the body, on the unit that the data path gives it?
 
     use super::*;
-    use polyfabric_program::kernel::blind_rotation_body;
-    use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+    use polyfabric_program::tfhe::kernel::blind_rotation_body;
+    use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
 
     fn planned(k: usize, l: u32, inputs: InputTransform, sums: Accumulation) -> IterationPlan {
         let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);

@@ -10,7 +10,7 @@ use super::layout::{Layout, LayoutError};
 use super::machine::Morphling;
 use super::plan::{IterationPlan, PlanError, plan};
 use super::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, read};
-use polyfabric_program::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -615,7 +615,7 @@ impl Writer<'_> {
         self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
     }
 
-    fn linear(&mut self, layer: &LinearLayer, matrix: &polyfabric_program::matrix::Matrix) {
+    fn linear(&mut self, layer: &LinearLayer, matrix: &polyfabric_program::tfhe::matrix::Matrix) {
         let layout = self.streams.layout;
         let bytes = (layer.dimension as u64 + 1) * super::machine::COEFFICIENT_BYTES;
         let block = linear_block(&layout, bytes) as usize;

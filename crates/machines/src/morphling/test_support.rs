@@ -2,12 +2,12 @@
 
 use super::machine::Morphling;
 use polyfabric_kernels::decompose::Gadget;
-use polyfabric_program::kernel::{
+use polyfabric_program::tfhe::kernel::{
     KernelProgram, Op, OpKind, Output, Run, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
     key_switch_body,
 };
-use polyfabric_program::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
-use polyfabric_program::matrix::Matrix;
+use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::matrix::Matrix;
 use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, sets};
 use std::sync::Arc;
 

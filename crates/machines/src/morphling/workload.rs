@@ -1,7 +1,7 @@
 //! The kernel program, seen as work for the chip: bootstraps, key switches and linear layers, with the ciphertexts that
 //! each one reads and writes resolved through gathers and concatenations.
 
-use polyfabric_program::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
 use std::collections::HashMap;
 
 /// One LWE ciphertext: item `element` of the value that operation `op` defines.
@@ -164,7 +164,7 @@ pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
                 op: index,
                 sources: operand_items(program, &op.operands),
                 dimension: match op.result {
-                    polyfabric_program::kernel::ValueType::Lwe { dimension, .. } => dimension,
+                    polyfabric_program::tfhe::kernel::ValueType::Lwe { dimension, .. } => dimension,
                     _ => 0,
                 },
             })),

@@ -9,7 +9,7 @@ use crate::morphling::hardware::Timeline;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, slot_range};
 use crate::morphling::workload::{Item, Work};
-use polyfabric_program::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use resources::Chip;
 use std::rc::Rc;
 

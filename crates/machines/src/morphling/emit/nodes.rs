@@ -7,7 +7,7 @@ use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::machine::COEFFICIENT_BYTES;
 use crate::morphling::software::{Unit, distinct, lane_positions, linear_block, slot_range};
 use crate::morphling::workload::{Item, Work};
-use polyfabric_program::kernel::OpKind;
+use polyfabric_program::tfhe::kernel::OpKind;
 
 /// Reads and writes of an instruction, before their cycles are set.
 struct Moves {

@@ -4,7 +4,7 @@
 use super::storage::{Datum, Storage};
 use super::{Context, ReplayError};
 use crate::engine::schedule::{Access, Place, Placed};
-use polyfabric_runtime::interpreter::Spectrum;
+use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::ReplayError;
 use crate::engine::schedule::{MemoryId, Place};
-use polyfabric_runtime::interpreter::Spectrum;
+use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

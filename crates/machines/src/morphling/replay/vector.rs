@@ -5,7 +5,7 @@ use super::{Context, ReplayError};
 use crate::engine::schedule::Placed;
 use crate::morphling::workload::Work;
 use polyfabric_kernels::Torus;
-use polyfabric_program::kernel::OpKind;
+use polyfabric_program::tfhe::kernel::OpKind;
 use rayon::prelude::*;
 use std::sync::Arc;
 

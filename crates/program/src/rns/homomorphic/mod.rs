@@ -1,0 +1,1 @@
+//! The homomorphic program: what a user writes.

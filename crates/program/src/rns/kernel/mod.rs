@@ -1,0 +1,1 @@
+//! The kernel program: operations on polynomials in residue form.

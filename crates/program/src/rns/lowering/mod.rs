@@ -1,0 +1,1 @@
+//! From the homomorphic program to the kernel program: every server-side algorithm, once.

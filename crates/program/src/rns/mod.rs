@@ -1,0 +1,5 @@
+//! CKKS, BGV and ring-GSW programs: arithmetic on vectors of slots, lowered to operations on residue polynomials.
+
+pub mod homomorphic;
+pub mod kernel;
+pub mod lowering;

@@ -1,0 +1,163 @@
+//! Built-in programs: `pbs`, `pbs+ks` and `keyswitch`, on a batch of ciphertexts.
+//!
+//! They are ordinary programs, on real messages: as many as the parameter set carries.
+
+use crate::tfhe::homomorphic::{
+    Builder, ElementType, LookupResult, Program, ProgramError, ProgramErrorCause, Range, Table,
+};
+use crate::tfhe::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body};
+use crate::tfhe::lowering::{KeySwitchOrder, LoweringError, TfheLowering, lower};
+use crate::tfhe::noise;
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, noise as formulas};
+use thiserror::Error;
+
+/// Names of the built-in programs.
+pub const NAMES: [&str; 3] = ["pbs", "pbs+ks", "keyswitch"];
+
+/// Most bits of a message.
+const MAX_BITS: u32 = 6;
+
+/// log2 of the failure probability of one ciphertext up to which a set is said to carry a message space.
+const TARGET_LOG2: f64 = -40.0;
+
+/// A built-in program in both forms.
+#[derive(Clone, Debug)]
+pub struct BuiltIn {
+    /// What it computes: one input `x`, one output `y`; encode, evaluate and decode with it.
+    pub program: Program,
+    /// What executes.
+    pub kernel: KernelProgram,
+    /// Bits of a message: the most that the set carries, and 1 at least.
+    pub message_bits: u32,
+    /// log2 of the probability that one ciphertext comes out wrong.
+    pub log2_failure: f64,
+}
+
+/// Why a built-in program cannot be made.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BuiltInError {
+    /// There is no such program.
+    #[error("there is no built-in program {given:?}; there are {}", NAMES.join(", "))]
+    Unknown {
+        /// The name asked for.
+        given: String,
+    },
+    /// The batch is empty or too large.
+    #[error("a batch of {batch} ciphertexts: {cause}")]
+    Batch {
+        /// The batch asked for.
+        batch: usize,
+        /// What is wrong.
+        cause: ProgramErrorCause,
+    },
+    /// The set has no key switch.
+    #[error(
+        "program {program} switches keys, but parameter set {set} has no key-switch gadget; choose another set, or the program pbs"
+    )]
+    NoKeySwitchKey {
+        /// The program.
+        program: &'static str,
+        /// The set.
+        set: String,
+    },
+    /// The program cannot be lowered.
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
+}
+
+/// The built-in program `name` for `parameters` on `batch` ciphertexts. `choice` gives all but the place of the key
+/// switch, which the program decides; `transform` is the noise of its arithmetic.
+///
+/// - `pbs`: modulus switch, blind rotation, sample extraction; small key to large key.
+/// - `pbs+ks`: the same and a key switch; small key to small key.
+/// - `keyswitch`: large key to small key.
+///
+/// # Errors
+/// [`BuiltInError`].
+pub fn build(
+    name: &str,
+    parameters: &Parameters,
+    batch: usize,
+    choice: &TfheLowering,
+    transform: Transform,
+) -> Result<BuiltIn, BuiltInError> {
+    let unknown = || BuiltInError::Unknown { given: name.to_owned() };
+    let name = NAMES.into_iter().find(|known| *known == name).ok_or_else(unknown)?;
+    let key_switch = if name == "pbs" { KeySwitchOrder::None } else { KeySwitchOrder::After };
+    if key_switch != KeySwitchOrder::None && parameters.key_switch_gadget().is_none() {
+        return Err(BuiltInError::NoKeySwitchKey { program: name, set: parameters.name().to_owned() });
+    }
+    let unrolling = KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
+    let failure = |bits: u32| match name {
+        "keyswitch" => {
+            let switched = formulas::key_switch(parameters).unwrap_or(f64::INFINITY);
+            let variance = formulas::fresh(parameters, LweKind::Large) + switched;
+            formulas::failure_probability_log2(variance, 1.0 / f64::from(4u32 << bits))
+        }
+        _ => homomorphic(name, bits, 1)
+            .ok()
+            .and_then(|program| noise::report_unrolled(&program, parameters, key_switch, unrolling, transform).ok())
+            .map_or(0.0, |report| report.log2_failure),
+    };
+    let message_bits = (1..=MAX_BITS).rev().find(|&bits| failure(bits) <= TARGET_LOG2).unwrap_or(1);
+    let program =
+        homomorphic(name, message_bits, batch).map_err(|error| BuiltInError::Batch { batch, cause: error.cause })?;
+    let choice = TfheLowering { key_switch, ..choice.clone() };
+    let kernel = match name {
+        "keyswitch" => switch_only(&program, parameters, choice)?,
+        _ => lower(&program, parameters, &choice)?,
+    };
+    Ok(BuiltIn { program, kernel, message_bits, log2_failure: failure(message_bits) })
+}
+
+/// x to y = 5x + 3 mod 2^bits (a permutation, so that a wrong read shows), or to y = x for the key switch.
+/// Messages have a padding bit.
+fn homomorphic(name: &str, bits: u32, batch: usize) -> Result<Program, ProgramError> {
+    let messages = 1i64 << bits;
+    let range = Range::new(0, messages - 1).unwrap_or(Range::point(0));
+    let mut builder = Builder::new(name)?;
+    let x = builder.input("x", ElementType::Integer(range), batch)?;
+    let step = 2u32 << bits;
+    builder.pin_step(x, step)?;
+    let mut y = x;
+    if name != "keyswitch" {
+        let permuted = Table::tabulate(range, |message| (5 * message + 3) % messages);
+        let table = permuted.map_err(|error| ProgramError { cause: error.into(), location: None })?;
+        y = builder.lookup(x, vec![table], None, LookupResult::Integer)?;
+        builder.pin_step(y, step)?;
+    }
+    builder.output("y", y)?;
+    builder.finish()
+}
+
+fn switch_only(
+    program: &Program,
+    parameters: &Parameters,
+    choice: TfheLowering,
+) -> Result<KernelProgram, LoweringError> {
+    let mut kernel = KernelProgram {
+        name: program.name().into(),
+        parameters: parameters.clone(),
+        choice,
+        tables: Vec::new(),
+        ops: Vec::new(),
+        outputs: Vec::new(),
+    };
+    let levels = parameters.key_switch_gadget().map_or(0, |gadget| gadget.levels);
+    let body = key_switch_body(parameters.large_lwe_dimension().get(), levels);
+    for (origin, name) in program.inputs() {
+        let count = program.node(origin).length;
+        let input = OpKind::Input { name: name.into() };
+        let origin = Some(origin);
+        let value = ValueId(kernel.ops.len() as u32);
+        let large = kernel.lwe_type(count, LweKind::Large);
+        kernel.ops.push(Op { kind: input, operands: Vec::new(), result: large, origin });
+        let result = kernel.lwe_type(count, LweKind::Small);
+        let kind = OpKind::KeySwitch { body: body.clone() };
+        kernel.ops.push(Op { kind, operands: vec![value], result, origin });
+        kernel.outputs.push(Output { name: "y".into(), value: ValueId(value.0 + 1) });
+    }
+    kernel.check()?;
+    Ok(kernel)
+}

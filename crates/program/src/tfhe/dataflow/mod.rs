@@ -1,0 +1,348 @@
+//! A homomorphic program flattened to what happens to ciphertexts: look-ups of integer combinations of independent
+//! ciphertexts.
+//!
+//! Between look-ups, all linear operations are composed into one combination for each value that is read, so that
+//! the noise of values that share a source adds up as it really does, and a layer costs one pass. Equal
+//! combinations are computed once, a look-up of the same combination by the same function once, and what no output
+//! needs not at all.
+//!
+//! A *column* is an independent ciphertext: an element of an input, or the result of one look-up. Look-ups stand
+//! in *levels*: level d reads inputs and results of levels below d.
+
+mod forms;
+mod function;
+mod prune;
+
+pub(crate) use forms::{Forms, Terms};
+pub(crate) use function::{Function, FunctionKind};
+
+use crate::location::place;
+use crate::tfhe::homomorphic::{ElementType, Gate, Node, NodeId, Op, Program, Range, op_name};
+use forms::WeightOverflow;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Where a column comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// Level of the look-up; 0 for an input.
+    pub level: u32,
+    /// Index among the level's look-ups, or among all inputs' elements.
+    pub index: u32,
+}
+
+/// One look-up of one ciphertext.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookup {
+    /// Combination that is read: a row of the level.
+    pub row: u32,
+    /// Index into [`Dataflow::functions`].
+    pub function: u32,
+    /// The first node that needs it.
+    pub origin: NodeId,
+}
+
+/// Look-ups that can run together.
+#[derive(Debug)]
+pub(crate) struct Level {
+    /// The distinct combinations that are read.
+    pub terms: Terms,
+    /// Their constant parts, in units.
+    pub bias: Vec<i64>,
+    /// P of each combination.
+    pub steps: Vec<u32>,
+    /// The look-ups.
+    pub lookups: Vec<Lookup>,
+}
+
+/// One output.
+#[derive(Debug)]
+pub(crate) struct OutputForms {
+    pub name: Arc<str>,
+    pub node: NodeId,
+    pub forms: Forms,
+}
+
+/// A flattened program.
+#[derive(Debug)]
+pub(crate) struct Dataflow {
+    /// Node and name of each input, in order; their elements are the first columns.
+    pub inputs: Vec<(NodeId, Arc<str>)>,
+    /// Origin of each column.
+    pub sources: Vec<Source>,
+    /// Levels 1, 2, ..
+    pub levels: Vec<Level>,
+    /// Functions of the look-ups.
+    pub functions: Vec<Function>,
+    /// The outputs.
+    pub outputs: Vec<OutputForms>,
+}
+
+/// Why a program cannot be flattened.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum DataflowError {
+    /// Composed linear operations give a weight beyond 32 bits.
+    #[error(
+        "{place}{op} {node}: composed with the linear operations before it, the weight of a ciphertext is {weight}, beyond 32 bits; put a look-up between them or use smaller weights"
+    )]
+    Weight {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The operation.
+        op: &'static str,
+        /// The node.
+        node: NodeId,
+        /// The weight.
+        weight: i64,
+    },
+    /// More ciphertexts than 32-bit indices address.
+    #[error("the program holds more than 2^32 - 1 independent ciphertexts; split it")]
+    TooLarge,
+}
+
+struct Flattener<'a> {
+    program: &'a Program,
+    flow: Dataflow,
+    forms: Vec<Forms>,
+    depths: Vec<u32>,
+    /// Row of each level by the hash of its terms, bias and step.
+    rows: HashMap<(u32, u64), Vec<u32>>,
+    columns: HashMap<(u32, u32, u32), u32>,
+    functions: HashMap<Function, u32>,
+}
+
+impl Dataflow {
+    /// Flattens `program`.
+    pub fn new(program: &Program) -> Result<Self, DataflowError> {
+        let flow = Self {
+            inputs: Vec::new(),
+            sources: Vec::new(),
+            levels: Vec::new(),
+            functions: Vec::new(),
+            outputs: Vec::new(),
+        };
+        let mut flattener = Flattener {
+            program,
+            flow,
+            forms: Vec::with_capacity(program.nodes().len()),
+            depths: Vec::with_capacity(program.nodes().len()),
+            rows: HashMap::new(),
+            columns: HashMap::new(),
+            functions: HashMap::new(),
+        };
+        // Inputs first: their columns keep the order in which the caller gives them.
+        for (id, name) in program.inputs() {
+            flattener.flow.inputs.push((id, name.into()));
+        }
+        let mut input_columns = HashMap::new();
+        for (id, _) in program.inputs() {
+            let start = flattener.flow.sources.len();
+            let length = program.node(id).length;
+            u32::try_from(start + length).map_err(|_| DataflowError::TooLarge)?;
+            let columns = start as u32..(start + length) as u32;
+            flattener.flow.sources.extend(columns.clone().map(|index| Source { level: 0, index }));
+            input_columns.insert(id, columns);
+        }
+        for (index, node) in program.nodes().iter().enumerate() {
+            let id = NodeId(index as u32);
+            let depth = node.operands.iter().map(|operand| flattener.depths[operand.index()]).max();
+            flattener.depths.push(depth.unwrap_or(0));
+            let forms = match input_columns.remove(&id) {
+                Some(columns) => Forms::selection(columns.collect()),
+                None => flattener.node(id, node)?,
+            };
+            flattener.forms.push(forms);
+        }
+        flattener.flow.prune();
+        Ok(flattener.flow)
+    }
+}
+
+impl Flattener<'_> {
+    fn node(&mut self, id: NodeId, node: &Node) -> Result<Forms, DataflowError> {
+        let overflow = |WeightOverflow { weight }| DataflowError::Weight {
+            place: place(node.location.as_ref()),
+            op: op_name(&node.op),
+            node: id,
+            weight,
+        };
+        let operand = |index: usize| &self.forms[node.operands[index].index()];
+        let steps = |index: usize| self.program.step(node.operands[index]);
+        Ok(match &node.op {
+            // Inputs have their columns already.
+            Op::Input { .. } => Forms::constant(Vec::new()),
+            Op::Constant { values } => {
+                Forms::constant(values.iter().map(|&value| node.element.to_units(value)).collect())
+            }
+            Op::Add => operand(0).combine(|_| 1, Some((operand(1), 1))).map_err(overflow)?,
+            Op::Sub => operand(0).combine(|_| 1, Some((operand(1), -1))).map_err(overflow)?,
+            Op::Neg | Op::Not => operand(0).combine(|_| -1, None).map_err(overflow)?,
+            Op::AddClear { values } => {
+                let Forms { terms, bias } = operand(0).clone();
+                let bias = bias.iter().zip(values.iter()).map(|(a, b)| a.wrapping_add(*b)).collect();
+                Forms { terms, bias }
+            }
+            Op::MulClear { values } => operand(0).combine(|row| values[row], None).map_err(overflow)?,
+            Op::Linear { matrix, bias } => operand(0).apply(matrix, bias).map_err(overflow)?,
+            Op::Select { indices } => operand(0).select(indices.iter().map(|&index| index as usize)),
+            Op::Concat => Forms::concat(node.operands.iter().map(|operand| &self.forms[operand.index()])),
+            Op::Assume => operand(0).clone(),
+            Op::Output { name } => {
+                let forms = operand(0).clone();
+                self.flow.outputs.push(OutputForms { name: name.clone(), node: id, forms: forms.clone() });
+                forms
+            }
+            Op::Sign => {
+                let domain = self.units(node.operands[0]);
+                let (forms, step_in) = (operand(0).clone(), steps(0));
+                self.sign(id, &forms, domain, step_in, self.program.step(id))?
+            }
+            Op::Lookup { tables, choice } => {
+                let read = self.program.node(node.operands[0]).element;
+                let (forms, step_in) = (operand(0).clone(), steps(0));
+                let domain = self.units(node.operands[0]);
+                let mut functions = Vec::new();
+                for table in tables.iter() {
+                    let entry = |unit: i64| {
+                        let operand = if read == ElementType::Boolean { (unit + 1) / 2 } else { unit };
+                        node.element.to_units(table.get(operand).unwrap_or(0))
+                    };
+                    let kind = FunctionKind::Table(domain.values().map(entry).collect());
+                    let step_out = self.program.step(id);
+                    functions.push(self.function(Function { domain, step_in, step_out, kind }));
+                }
+                let function = |row: usize| match choice {
+                    Some(choice) => functions[choice[row] as usize],
+                    None => functions[0],
+                };
+                self.lookups(id, &forms, step_in, function)?
+            }
+            Op::Gate(gate) => {
+                let (factor, bias) = match gate {
+                    Gate::And => (1, -1),
+                    Gate::Nand => (-1, 1),
+                    Gate::Or => (1, 1),
+                    Gate::Nor => (-1, -1),
+                    Gate::Xor => (2, 2),
+                    Gate::Xnor => (-2, -2),
+                };
+                self.gate(id, node.operands[0], node.operands[1], [factor, factor, bias]).map_err(|e| e.or(overflow))?
+            }
+            Op::Mux => {
+                let [condition, then, otherwise] = [node.operands[0], node.operands[1], node.operands[2]];
+                let taken = self.gate(id, condition, then, [1, 1, -1]).map_err(|e| e.or(overflow))?;
+                let other = self.gate(id, condition, otherwise, [-1, 1, -1]).map_err(|e| e.or(overflow))?;
+                // At most one of the two is +1: their sum plus one unit is ±1.
+                let mut sum = taken.combine(|_| 1, Some((&other, 1))).map_err(overflow)?;
+                sum.bias.iter_mut().for_each(|bias| *bias += 1);
+                sum
+            }
+        })
+    }
+
+    fn units(&self, node: NodeId) -> Range {
+        // Torus values are refused as operands of look-ups by the builder.
+        self.program.node(node).element.units().unwrap_or(Range::point(0))
+    }
+
+    /// sign(factors[0] · a + factors[1] · b + factors[2]) for Booleans a and b.
+    fn gate(&mut self, id: NodeId, a: NodeId, b: NodeId, factors: [i64; 3]) -> Result<Forms, GateError> {
+        let [left, right, bias] = factors;
+        let (x, y) = (&self.forms[a.index()], &self.forms[b.index()]);
+        let mut sum = x.combine(|_| left, Some((y, right))).map_err(GateError::Weight)?;
+        sum.bias.iter_mut().for_each(|value| *value += bias);
+        // Values are factor · {-2, 0, 2} + bias.
+        let magnitude = left.abs();
+        let lo = bias - 2 * magnitude;
+        let domain = Range::with_stride(lo, bias + 2 * magnitude, 2 * magnitude).unwrap_or(Range::sign());
+        let step = self.program.step(id);
+        self.sign(id, &sum, domain, step, step).map_err(GateError::Flow)
+    }
+
+    fn sign(
+        &mut self,
+        id: NodeId,
+        forms: &Forms,
+        domain: Range,
+        step_in: u32,
+        step_out: u32,
+    ) -> Result<Forms, DataflowError> {
+        let function = self.function(Function { domain, step_in, step_out, kind: FunctionKind::Sign });
+        self.lookups(id, forms, step_in, |_| function)
+    }
+
+    fn function(&mut self, function: Function) -> u32 {
+        let next = self.flow.functions.len() as u32;
+        *self.functions.entry(function).or_insert_with_key(|function| {
+            self.flow.functions.push(function.clone());
+            next
+        })
+    }
+
+    fn lookups(
+        &mut self,
+        id: NodeId,
+        forms: &Forms,
+        step: u32,
+        function: impl Fn(usize) -> u32,
+    ) -> Result<Forms, DataflowError> {
+        let below = self.program.node(id).operands.iter().map(|operand| self.depths[operand.index()]).max();
+        let level = below.unwrap_or(0) + 1;
+        self.depths[id.index()] = level;
+        while self.flow.levels.len() < level as usize {
+            let (terms, bias, steps) = (Terms::new(), Vec::new(), Vec::new());
+            self.flow.levels.push(Level { terms, bias, steps, lookups: Vec::new() });
+        }
+        let mut columns = Vec::with_capacity(forms.len());
+        for index in 0..forms.len() {
+            let row = self.row(level, forms.terms.row(index), forms.bias[index], step);
+            let function = function(index);
+            let next = u32::try_from(self.flow.sources.len()).map_err(|_| DataflowError::TooLarge)?;
+            let column = *self.columns.entry((level, row, function)).or_insert(next);
+            if column == next {
+                let lookups = &mut self.flow.levels[level as usize - 1].lookups;
+                self.flow.sources.push(Source { level, index: lookups.len() as u32 });
+                lookups.push(Lookup { row, function, origin: id });
+            }
+            columns.push(column);
+        }
+        Ok(Forms::selection(columns))
+    }
+
+    /// The row of `level` with these terms, made if there is none.
+    fn row(&mut self, level: u32, (columns, weights): (&[u32], &[i32]), bias: i64, step: u32) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        (columns, weights, bias, step).hash(&mut hasher);
+        let target = &mut self.flow.levels[level as usize - 1];
+        let candidates = self.rows.entry((level, hasher.finish())).or_default();
+        let same = |&&row: &&u32| {
+            let row = row as usize;
+            target.terms.row(row) == (columns, weights) && target.bias[row] == bias && target.steps[row] == step
+        };
+        if let Some(&row) = candidates.iter().find(same) {
+            return row;
+        }
+        let row = target.bias.len() as u32;
+        target.terms.push(columns, weights);
+        target.bias.push(bias);
+        target.steps.push(step);
+        candidates.push(row);
+        row
+    }
+}
+
+enum GateError {
+    Weight(WeightOverflow),
+    Flow(DataflowError),
+}
+
+impl GateError {
+    fn or(self, overflow: impl Fn(WeightOverflow) -> DataflowError) -> DataflowError {
+        match self {
+            Self::Weight(weight) => overflow(weight),
+            Self::Flow(error) => error,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The homomorphic program: what a user writes.
+//!
+//! Nodes are vector-valued and in SSA form: node i is defined once, by operands with smaller indices.
+//! A ciphertext carries `unit / P` on the torus, where `unit` is the node's integer and 1/P is the *torus step*
+//! of its linear-connected component (all values joined by linear operations, between look-ups).
+
+mod builder;
+mod clear;
+mod encoding;
+mod error;
+mod range;
+pub mod steps;
+mod table;
+
+pub use builder::{Builder, LookupResult, MAX_LENGTH};
+pub use clear::{ClearError, Evaluation, evaluate};
+pub use encoding::{CodecError, decode_output, encode_input};
+pub use error::{ProgramError, ProgramErrorCause};
+pub use range::Range;
+pub use table::{Table, TableError};
+
+use crate::Location;
+use crate::tfhe::matrix::Matrix;
+use std::fmt;
+use std::sync::Arc;
+
+/// Index of a node in its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The index, to address [`Program::nodes`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+/// What one element of a vector is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElementType {
+    /// 0 or 1 in the clear; -1/8 or +1/8 on the torus.
+    Boolean,
+    /// An integer within a tracked range; value / P on the torus.
+    Integer(Range),
+    /// A fixed-point torus value: an integer multiple of 2^-`bits`, read modulo 1.
+    Torus {
+        /// Fractional bits, 1 to 30.
+        bits: u32,
+    },
+}
+
+/// A two-input gate on Booleans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// Both.
+    And,
+    /// Not both.
+    Nand,
+    /// At least one.
+    Or,
+    /// None.
+    Nor,
+    /// Exactly one.
+    Xor,
+    /// Both or none.
+    Xnor,
+}
+
+/// What a node does with its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// An encrypted vector that the caller gives. No operand.
+    Input {
+        /// Its name, unique among the inputs.
+        name: Arc<str>,
+    },
+    /// Public values as trivial ciphertexts. No operand.
+    Constant {
+        /// The values, one an element.
+        values: Arc<[i64]>,
+    },
+    /// Element-wise sum of two operands.
+    Add,
+    /// Element-wise difference of two operands.
+    Sub,
+    /// Element-wise negation of one operand.
+    Neg,
+    /// Adds a public vector to one operand.
+    AddClear {
+        /// The addends, one an element.
+        values: Arc<[i64]>,
+    },
+    /// Multiplies one operand element-wise by a public vector.
+    MulClear {
+        /// The factors, one an element.
+        values: Arc<[i64]>,
+    },
+    /// `matrix · operand + bias`: dot products with public weights.
+    Linear {
+        /// One row for each element of the result, one column for each element of the operand.
+        matrix: Arc<Matrix>,
+        /// One addend for each element of the result.
+        bias: Arc<[i64]>,
+    },
+    /// Any function of one operand's elements, by programmable bootstrapping.
+    Lookup {
+        /// The tables in use.
+        tables: Arc<[Table]>,
+        /// Index into `tables` for each element; `None` when one table serves all.
+        choice: Option<Arc<[u32]>>,
+    },
+    /// +1 where the operand's element is at least 0, otherwise -1 (Boolean result: true and false).
+    /// Uses the whole torus, so the operand's range may be twice that of a [`Op::Lookup`].
+    Sign,
+    /// A gate of two Boolean operands.
+    Gate(Gate),
+    /// Boolean negation; linear, so free.
+    Not,
+    /// `condition ? then : otherwise`; operands in that order, all Boolean.
+    Mux,
+    /// Elements of one operand, by index, in any order and number.
+    Select {
+        /// Element of the operand for each element of the result.
+        indices: Arc<[u32]>,
+    },
+    /// The elements of all operands, one after the other.
+    Concat,
+    /// One operand, whose values the author promises to lie in the result type's range.
+    /// Narrows what interval arithmetic over-estimates; evaluation in the clear checks the promise.
+    Assume,
+    /// One operand, given back to the caller.
+    Output {
+        /// Its name, unique among the outputs.
+        name: Arc<str>,
+    },
+}
+
+/// The operation's name in the text form and in messages.
+pub fn op_name(op: &Op) -> &'static str {
+    match op {
+        Op::Input { .. } => "input",
+        Op::Constant { .. } => "constant",
+        Op::Add => "add",
+        Op::Sub => "sub",
+        Op::Neg => "neg",
+        Op::AddClear { .. } => "add_clear",
+        Op::MulClear { .. } => "mul_clear",
+        Op::Linear { .. } => "linear",
+        Op::Lookup { .. } => "lookup",
+        Op::Sign => "sign",
+        Op::Gate(Gate::And) => "and",
+        Op::Gate(Gate::Nand) => "nand",
+        Op::Gate(Gate::Or) => "or",
+        Op::Gate(Gate::Nor) => "nor",
+        Op::Gate(Gate::Xor) => "xor",
+        Op::Gate(Gate::Xnor) => "xnor",
+        Op::Not => "not",
+        Op::Mux => "mux",
+        Op::Select { .. } => "select",
+        Op::Concat => "concat",
+        Op::Assume => "assume",
+        Op::Output { .. } => "output",
+    }
+}
+
+impl ElementType {
+    /// The torus units that elements take: the multiple of the torus step. `None` for torus values, which wrap.
+    pub fn units(self) -> Option<Range> {
+        match self {
+            Self::Boolean => Some(Range::sign()),
+            Self::Integer(range) => Some(range),
+            Self::Torus { .. } => None,
+        }
+    }
+
+    /// The torus units of `value`: ±1 for a Boolean 0 or 1, otherwise the value itself.
+    pub fn to_units(self, value: i64) -> i64 {
+        match self {
+            Self::Boolean => 2 * value - 1,
+            Self::Integer(_) | Self::Torus { .. } => value,
+        }
+    }
+
+    /// Whether `value` is one that an element can take.
+    pub fn holds(self, value: i64) -> bool {
+        match self {
+            Self::Boolean => value == 0 || value == 1,
+            Self::Integer(range) => range.contains(value),
+            Self::Torus { bits } => value >= -(1 << (bits - 1)) && value < 1 << (bits - 1),
+        }
+    }
+}
+
+/// One vector value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The operation that defines it.
+    pub op: Op,
+    /// Its operands, all defined before.
+    pub operands: Vec<NodeId>,
+    /// Type of each element.
+    pub element: ElementType,
+    /// Number of elements.
+    pub length: usize,
+    /// Denominator P that the author demands for the component of this node.
+    pub pinned_step: Option<u32>,
+    /// Where the author wrote it.
+    pub location: Option<Location>,
+}
+
+/// A checked homomorphic program; only [`Builder`] and the parser make one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    name: Arc<str>,
+    nodes: Vec<Node>,
+    steps: Vec<u32>,
+}
+
+impl Program {
+    /// The program's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All nodes; node i's operands have indices below i.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The node `id` of this program.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// P of node `id`: its values are carried as multiples of the torus step 1/P.
+    pub fn step(&self, id: NodeId) -> u32 {
+        self.steps[id.index()]
+    }
+
+    /// The inputs, in order of definition.
+    pub fn inputs(&self) -> impl Iterator<Item = (NodeId, &str)> {
+        self.nodes.iter().enumerate().filter_map(|(index, node)| match &node.op {
+            Op::Input { name } => Some((NodeId(index as u32), &**name)),
+            _ => None,
+        })
+    }
+
+    /// The outputs, in order of definition.
+    pub fn outputs(&self) -> impl Iterator<Item = (NodeId, &str)> {
+        self.nodes.iter().enumerate().filter_map(|(index, node)| match &node.op {
+            Op::Output { name } => Some((NodeId(index as u32), &**name)),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,228 @@
+//! Bodies of the composite operations: one iteration, in primitive operations.
+
+use crate::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
+use std::sync::Arc;
+
+/// Index of a value within a body: first the carried ones, then one for each operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BodyValue(pub u32);
+
+impl BodyValue {
+    /// The index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Type of a value within a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BodyType {
+    /// N torus coefficients.
+    Polynomial,
+    /// N signed digits of one gadget level.
+    Digits,
+    /// Digits in the transform domain of the chosen arithmetic.
+    Spectrum,
+    /// A sum of products with key polynomials, in the transform domain.
+    Product,
+    /// One LWE ciphertext under the small key.
+    Lwe,
+    /// One signed digit of a mask element.
+    Digit,
+}
+
+/// A primitive operation of iteration i.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Primitive {
+    /// Polynomial times X^(a~_i); the amount comes from the ciphertext at run time.
+    Rotate,
+    /// Polynomial times X^⟨a~,u⟩, u a pattern of the iteration's group of secret bits: its bit j selects a~_(im + j).
+    RotatePattern {
+        /// u, not zero.
+        pattern: u32,
+    },
+    /// Product times the transform of X^⟨a~,u⟩. Exact integers and f64 have it, fixed point does not.
+    RotateProduct {
+        /// u, not zero.
+        pattern: u32,
+    },
+    /// First product minus second, in the transform domain.
+    SubtractProduct,
+    /// Sum of two products, in the transform domain.
+    AddProduct,
+    /// First polynomial minus second.
+    Subtract,
+    /// Digits of one gadget level of a polynomial; level 0 is the most significant.
+    Digit {
+        /// Gadget level.
+        level: u32,
+    },
+    /// Digits to the transform domain.
+    ForwardTransform,
+    /// Spectrum times the transform of bootstrapping-key polynomial (i, row, column).
+    Multiply {
+        /// Row j · l + level of the GGSW ciphertext; with an unrolled key, of the (u − 1)-th of the iteration: (u − 1)(k + 1)l more.
+        row: u32,
+        /// Column of the GGSW ciphertext.
+        column: u32,
+    },
+    /// First product plus the second operand, a spectrum, times the transform of bootstrapping-key polynomial (i, row, column).
+    MultiplyAccumulate {
+        /// Row, as of `Multiply`.
+        row: u32,
+        /// Column of the GGSW ciphertext.
+        column: u32,
+    },
+    /// Product back to torus coefficients.
+    InverseTransform,
+    /// Sum of two polynomials.
+    Add,
+    /// One digit of mask element a'_i of the ciphertext being switched; level 0 is the most significant. No operand.
+    MaskDigit {
+        /// Gadget level.
+        level: u32,
+    },
+    /// LWE ciphertext minus digit times key-switch key ciphertext (i, level).
+    SubtractKeyProduct {
+        /// Gadget level.
+        level: u32,
+    },
+}
+
+/// One primitive operation and its operands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyOp {
+    /// The primitive.
+    pub primitive: Primitive,
+    /// Its operands, all defined before.
+    pub operands: Vec<BodyValue>,
+}
+
+/// The body of a loop: values `0..carried` enter an iteration, and `yields` are their next values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Number of iterations.
+    pub iterations: usize,
+    /// Type of the carried values.
+    pub carries: BodyType,
+    /// Number of carried values.
+    pub carried: u32,
+    /// The operations; operation i defines value `carried + i`.
+    pub ops: Vec<BodyOp>,
+    /// Next value of each carried value.
+    pub yields: Vec<BodyValue>,
+}
+
+impl Primitive {
+    /// Types of the operands, and of the result.
+    pub fn signature(self) -> (&'static [BodyType], BodyType) {
+        use BodyType::{Digit, Digits, Lwe, Polynomial, Product, Spectrum};
+        match self {
+            Self::Rotate | Self::RotatePattern { .. } => (&[Polynomial], Polynomial),
+            Self::Subtract | Self::Add => (&[Polynomial, Polynomial], Polynomial),
+            Self::Digit { .. } => (&[Polynomial], Digits),
+            Self::ForwardTransform => (&[Digits], Spectrum),
+            Self::Multiply { .. } => (&[Spectrum], Product),
+            Self::MultiplyAccumulate { .. } => (&[Product, Spectrum], Product),
+            Self::RotateProduct { .. } => (&[Product], Product),
+            Self::SubtractProduct | Self::AddProduct => (&[Product, Product], Product),
+            Self::InverseTransform => (&[Product], Polynomial),
+            Self::MaskDigit { .. } => (&[], Digit),
+            Self::SubtractKeyProduct { .. } => (&[Lwe, Digit], Lwe),
+        }
+    }
+}
+
+impl Body {
+    /// Type of `value`, which this body defines.
+    pub fn value_type(&self, value: BodyValue) -> BodyType {
+        match value.index().checked_sub(self.carried as usize) {
+            None => self.carries,
+            Some(op) => self.ops[op].primitive.signature().1,
+        }
+    }
+
+    pub(super) fn push(&mut self, primitive: Primitive, operands: &[BodyValue]) -> BodyValue {
+        self.ops.push(BodyOp { primitive, operands: operands.to_vec() });
+        BodyValue(self.carried + self.ops.len() as u32 - 1)
+    }
+}
+
+/// One blind-rotation iteration, ACC + BSK_i ⊡ (X^(a~_i) · ACC - ACC) (Morphling, algorithm 1, line 4), for GLWE
+/// dimension k = `glwe_dimension`, l = `levels`, over n = `lwe_dimension` iterations.
+///
+/// Transforms an iteration (Morphling, section IV-B and figure 3): 2(k+1)²l without reuse, (k+1)l + (k+1)²l with
+/// shared inputs, (k+1)l + (k+1) with accumulation in the transform domain too.
+pub fn blind_rotation_body(
+    glwe_dimension: usize,
+    levels: u32,
+    lwe_dimension: usize,
+    choice: &TfheLowering,
+) -> Arc<Body> {
+    let width = glwe_dimension as u32 + 1;
+    let mut body = Body {
+        iterations: lwe_dimension,
+        carries: BodyType::Polynomial,
+        carried: width,
+        ops: Vec::new(),
+        yields: Vec::new(),
+    };
+    let mut digits = Vec::new();
+    for polynomial in 0..width {
+        let carried = BodyValue(polynomial);
+        let rotated = body.push(Primitive::Rotate, &[carried]);
+        let difference = body.push(Primitive::Subtract, &[rotated, carried]);
+        for level in 0..levels {
+            digits.push(body.push(Primitive::Digit { level }, &[difference]));
+        }
+    }
+    let mut shared: Vec<BodyValue> = Vec::new();
+    if choice.input_transform == InputTransform::Shared {
+        shared = digits.iter().map(|&digit| body.push(Primitive::ForwardTransform, &[digit])).collect();
+    }
+    for column in 0..width {
+        let mut result = BodyValue(column);
+        let mut sum = None;
+        for (row, &digit) in digits.iter().enumerate() {
+            let spectrum = match shared.get(row) {
+                Some(&spectrum) => spectrum,
+                None => body.push(Primitive::ForwardTransform, &[digit]),
+            };
+            let row = row as u32;
+            match (choice.accumulation, sum) {
+                (Accumulation::TransformDomain, Some(sum_so_far)) => {
+                    let primitive = Primitive::MultiplyAccumulate { row, column };
+                    sum = Some(body.push(primitive, &[sum_so_far, spectrum]));
+                }
+                (Accumulation::TransformDomain, None) => {
+                    sum = Some(body.push(Primitive::Multiply { row, column }, &[spectrum]));
+                }
+                (Accumulation::CoefficientDomain, _) => {
+                    let product = body.push(Primitive::Multiply { row, column }, &[spectrum]);
+                    let product = body.push(Primitive::InverseTransform, &[product]);
+                    result = body.push(Primitive::Add, &[result, product]);
+                }
+            }
+        }
+        if let Some(sum) = sum {
+            let product = body.push(Primitive::InverseTransform, &[sum]);
+            result = body.push(Primitive::Add, &[result, product]);
+        }
+        body.yields.push(result);
+    }
+    Arc::new(body)
+}
+
+/// One key-switch iteration over mask element i of kN = `large_dimension`: the carried ciphertext, from (0, .., 0, b'),
+/// minus Σ_t digit_t(a'_i) · KSK(i, t) (Morphling, algorithm 1, line 6).
+pub fn key_switch_body(large_dimension: usize, levels: u32) -> Arc<Body> {
+    let mut body =
+        Body { iterations: large_dimension, carries: BodyType::Lwe, carried: 1, ops: Vec::new(), yields: Vec::new() };
+    let mut result = BodyValue(0);
+    for level in 0..levels {
+        let digit = body.push(Primitive::MaskDigit { level }, &[]);
+        result = body.push(Primitive::SubtractKeyProduct { level }, &[result, digit]);
+    }
+    body.yields.push(result);
+    Arc::new(body)
+}

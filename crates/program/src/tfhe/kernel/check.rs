@@ -1,0 +1,314 @@
+//! Consistency of a kernel program: what lowering guarantees, and what the parser must prove of a text.
+
+use super::{Body, BodyType, KernelProgram, Op, OpKind, Primitive, TableChoice, ValueId, ValueType};
+use crate::tfhe::lowering::Arithmetic;
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind};
+use thiserror::Error;
+
+/// What is wrong with a kernel program.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum KernelError {
+    /// An operand is not defined before its use.
+    #[error("operation {at}: operand {operand} is not defined before it; order the operations")]
+    Operand {
+        /// The operation.
+        at: ValueId,
+        /// Its operand.
+        operand: ValueId,
+    },
+    /// An operation has operands it cannot take.
+    #[error("operation {at} ({op}): {problem}; correct its operands")]
+    Operands {
+        /// The operation.
+        at: ValueId,
+        /// Its name.
+        op: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The type of a result is not what the operation gives.
+    #[error("operation {at} ({op}): its result is {found:?}, but the operation gives {expected:?}; correct the type")]
+    Result {
+        /// The operation.
+        at: ValueId,
+        /// Its name.
+        op: &'static str,
+        /// The type as given.
+        found: ValueType,
+        /// The type as inferred.
+        expected: ValueType,
+    },
+    /// A table is missing or has the wrong size.
+    #[error("table {table}: {problem}; correct the table")]
+    Table {
+        /// Index of the table.
+        table: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A body is not consistent.
+    #[error("operation {at}: in its body, {problem}; correct the body")]
+    Body {
+        /// The operation.
+        at: ValueId,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An output is not an LWE value of the program.
+    #[error("output {name:?} is {value}, which is no LWE value of the program; name one")]
+    Output {
+        /// Name of the output.
+        name: String,
+        /// The value.
+        value: ValueId,
+    },
+    /// Two inputs or two outputs have one name.
+    #[error("the {what} name {name:?} is used twice; rename one")]
+    Name {
+        /// "input" or "output".
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+}
+
+/// The operation's name in the text form and in messages.
+pub fn op_name(kind: &OpKind) -> &'static str {
+    match kind {
+        OpKind::Input { .. } => "input",
+        OpKind::Linear { .. } => "linear",
+        OpKind::Gather { .. } => "gather",
+        OpKind::KeySwitch { .. } => "key_switch",
+        OpKind::ModulusSwitch => "modulus_switch",
+        OpKind::BlindRotation { .. } => "blind_rotation",
+        OpKind::SampleExtract => "sample_extract",
+    }
+}
+
+impl KernelProgram {
+    /// The type of LWE batches of `count` ciphertexts under `kind`.
+    pub fn lwe_type(&self, count: usize, kind: LweKind) -> ValueType {
+        let dimension = match kind {
+            LweKind::Small => self.parameters.lwe_dimension(),
+            LweKind::Large => self.parameters.large_lwe_dimension(),
+        };
+        ValueType::Lwe { count, kind, dimension: dimension.get() }
+    }
+
+    /// The type of index batches of `count` ciphertexts.
+    pub fn indices_type(&self, count: usize) -> ValueType {
+        ValueType::Indices {
+            count,
+            dimension: self.parameters.lwe_dimension().get(),
+            log2_modulus: self.parameters.ring_degree().log2() + 1,
+        }
+    }
+
+    /// Checks operands, types, tables, bodies and names.
+    ///
+    /// # Errors
+    /// The first [`KernelError`], in program order.
+    pub fn check(&self) -> Result<(), KernelError> {
+        let degree = self.parameters.ring_degree().get() as u64;
+        for (table, polynomial) in self.tables.iter().enumerate() {
+            let found = polynomial.degree();
+            if found != degree {
+                let problem = format!("it has {found} coefficients, the ring degree is {degree}");
+                return Err(KernelError::Table { table, problem });
+            }
+        }
+        let mut checked_bodies = std::collections::HashSet::new();
+        for (index, op) in self.ops.iter().enumerate() {
+            let at = ValueId(index as u32);
+            if let Some(&operand) = op.operands.iter().find(|operand| operand.index() >= index) {
+                return Err(KernelError::Operand { at, operand });
+            }
+            let expected = self.result_type(at, op)?;
+            if op.result != expected {
+                return Err(KernelError::Result { at, op: op_name(&op.kind), found: op.result, expected });
+            }
+            if let OpKind::KeySwitch { body } | OpKind::BlindRotation { body, .. } = &op.kind {
+                let rotation = matches!(op.kind, OpKind::BlindRotation { .. });
+                // Operations share their bodies: each is checked once.
+                let key = (std::ptr::from_ref::<Body>(body), rotation);
+                if checked_bodies.insert(key) {
+                    self.check_body(body, rotation).map_err(|problem| KernelError::Body { at, problem })?;
+                }
+            }
+        }
+        let mut names = std::collections::HashSet::new();
+        if let Some((name, ..)) = self.inputs().find(|(name, ..)| !names.insert(*name)) {
+            return Err(KernelError::Name { what: "input", name: name.to_owned() });
+        }
+        names.clear();
+        for output in &self.outputs {
+            let lwe = self.ops.get(output.value.index()).is_some_and(|op| matches!(op.result, ValueType::Lwe { .. }));
+            if !lwe {
+                return Err(KernelError::Output { name: output.name.to_string(), value: output.value });
+            }
+            if !names.insert(&output.name) {
+                return Err(KernelError::Name { what: "output", name: output.name.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    fn result_type(&self, at: ValueId, op: &Op) -> Result<ValueType, KernelError> {
+        let name = op_name(&op.kind);
+        let wrong = |problem: String| KernelError::Operands { at, op: name, problem };
+        let types: Vec<ValueType> = op.operands.iter().map(|operand| self.op(*operand).result).collect();
+        let total: usize = types.iter().map(|value| value.count()).sum();
+        let one = || match types[..] {
+            [only] => Ok(only),
+            _ => Err(wrong(format!("{} operands, but one is needed", types.len()))),
+        };
+        let same = || {
+            let first = types.first().copied();
+            let alike = |value: &ValueType| first.is_some_and(|first| with_count(first, 0) == with_count(*value, 0));
+            if types.iter().all(alike) { Ok(()) } else { Err(wrong("the operands have different types".to_owned())) }
+        };
+        if op.result.count() == 0 {
+            return Err(wrong("an empty batch".to_owned()));
+        }
+        match &op.kind {
+            OpKind::Input { .. } if !types.is_empty() => Err(wrong("an input has no operand".to_owned())),
+            OpKind::Input { .. } => match op.result {
+                ValueType::Lwe { count, kind, .. } => Ok(self.lwe_type(count, kind)),
+                other => Err(wrong(format!("an input is an LWE batch, not {other:?}"))),
+            },
+            OpKind::Linear { matrix, bias } => {
+                same()?;
+                let ValueType::Lwe { kind, .. } = op.result else {
+                    return Err(wrong("the result is no LWE batch".to_owned()));
+                };
+                if matrix.columns() != total || matrix.rows() != bias.len() {
+                    return Err(wrong(format!(
+                        "a matrix of {} x {} and {} biases for {total} operand ciphertexts",
+                        matrix.rows(),
+                        matrix.columns(),
+                        bias.len()
+                    )));
+                }
+                let result = self.lwe_type(bias.len(), kind);
+                match types.first() {
+                    Some(first) if with_count(*first, 0) != with_count(result, 0) => {
+                        Err(wrong("operands and result are under different keys".to_owned()))
+                    }
+                    _ => Ok(result),
+                }
+            }
+            OpKind::Gather { indices } => {
+                same()?;
+                match (types.first(), indices.iter().find(|&&index| index as usize >= total)) {
+                    (_, Some(index)) => Err(wrong(format!("index {index} is beyond the {total} operand items"))),
+                    (None | Some(ValueType::Glwe { .. }), _) => Err(wrong("no LWE or index operand".to_owned())),
+                    (Some(first), _) => Ok(with_count(*first, indices.len())),
+                }
+            }
+            OpKind::KeySwitch { .. } => match one()? {
+                ValueType::Lwe { count, kind: LweKind::Large, .. } => Ok(self.lwe_type(count, LweKind::Small)),
+                other => Err(wrong(format!("the operand is {other:?}, not under the large key"))),
+            },
+            OpKind::ModulusSwitch => match one()? {
+                ValueType::Lwe { count, kind: LweKind::Small, .. } => Ok(self.indices_type(count)),
+                other => Err(wrong(format!("the operand is {other:?}, not under the small key"))),
+            },
+            OpKind::BlindRotation { tables, .. } => match one()? {
+                ValueType::Indices { count, .. } => {
+                    self.check_tables(at, tables, count)?;
+                    Ok(ValueType::Glwe { count })
+                }
+                other => Err(wrong(format!("the operand is {other:?}, not a batch of indices"))),
+            },
+            OpKind::SampleExtract => match one()? {
+                ValueType::Glwe { count } => Ok(self.lwe_type(count, LweKind::Large)),
+                other => Err(wrong(format!("the operand is {other:?}, not a GLWE batch"))),
+            },
+        }
+    }
+
+    fn check_tables(&self, at: ValueId, tables: &TableChoice, count: usize) -> Result<(), KernelError> {
+        let problem = match tables {
+            TableChoice::PerCiphertext(given) if given.len() != count => {
+                Some(format!("{} table indices for {count} ciphertexts", given.len()))
+            }
+            TableChoice::PerCiphertext(given) => {
+                let beyond = given.iter().find(|&&table| table as usize >= self.tables.len());
+                beyond.map(|table| format!("there is no table {table}"))
+            }
+            TableChoice::Shared(table) if *table as usize >= self.tables.len() => {
+                Some(format!("there is no table {table}"))
+            }
+            TableChoice::Shared(_) => None,
+        };
+        problem.map_or(Ok(()), |problem| Err(KernelError::Operands { at, op: "blind_rotation", problem }))
+    }
+
+    fn check_body(&self, body: &Body, rotation: bool) -> Result<(), String> {
+        let parameters = &self.parameters;
+        let unrolling = KeyUnrolling::new(self.choice.key_unrolling).map_err(|error| error.to_string())?;
+        let patterns = unrolling.patterns();
+        let fixed = matches!(self.choice.arithmetic, Arithmetic::Fixed(_));
+        let (iterations, carries, carried, levels) = if rotation {
+            let carried = parameters.glwe_dimension().ciphertext_polynomials();
+            let levels = parameters.bootstrap_gadget().levels;
+            (unrolling.iterations(parameters.lwe_dimension()), BodyType::Polynomial, carried, levels)
+        } else {
+            let gadget = parameters.key_switch_gadget().ok_or("the parameter set has no key-switch gadget")?;
+            (parameters.large_lwe_dimension().get(), BodyType::Lwe, 1, gadget.levels)
+        };
+        if (body.iterations, body.carries, body.carried as usize) != (iterations, carries, carried) {
+            return Err(format!(
+                "{} iterations carry {} values of {:?}; the parameters give {iterations}, {carried} and {carries:?}",
+                body.iterations, body.carried, body.carries
+            ));
+        }
+        let rows = parameters.ggsw_rows() * patterns;
+        for (index, op) in body.ops.iter().enumerate() {
+            let (operands, _) = op.primitive.signature();
+            let defined = carried + index;
+            if let Some(operand) = op.operands.iter().find(|operand| operand.index() >= defined) {
+                return Err(format!("operation {index} uses value {} before it is defined", operand.0));
+            }
+            let types: Vec<_> = op.operands.iter().map(|&operand| body.value_type(operand)).collect();
+            if types != operands {
+                return Err(format!("operation {index} takes {operands:?}, not {types:?}"));
+            }
+            let in_range = match op.primitive {
+                Primitive::Digit { level } => rotation && level < levels,
+                Primitive::MaskDigit { level } | Primitive::SubtractKeyProduct { level } => !rotation && level < levels,
+                Primitive::Multiply { row, column } | Primitive::MultiplyAccumulate { row, column } => {
+                    rotation && (row as usize) < rows && (column as usize) < carried
+                }
+                Primitive::RotateProduct { .. } if fixed => {
+                    return Err(format!(
+                        "operation {index} rotates a product in the transform domain, which fixed-point arithmetic does not have; \
+                         rotate after the inverse transform"
+                    ));
+                }
+                Primitive::RotatePattern { pattern } | Primitive::RotateProduct { pattern } => {
+                    rotation && (1..=patterns as u32).contains(&pattern)
+                }
+                Primitive::Rotate => rotation && unrolling == KeyUnrolling::ONE,
+                _ => rotation,
+            };
+            if !in_range {
+                return Err(format!("operation {index}, {:?}, does not exist for these parameters", op.primitive));
+            }
+        }
+        let total = carried + body.ops.len();
+        let yields = |value: &super::BodyValue| value.index() < total && body.value_type(*value) == carries;
+        if body.yields.len() != carried || !body.yields.iter().all(yields) {
+            return Err(format!("it does not yield {carried} values of {carries:?}"));
+        }
+        Ok(())
+    }
+}
+
+fn with_count(value: ValueType, count: usize) -> ValueType {
+    match value {
+        ValueType::Lwe { kind, dimension, .. } => ValueType::Lwe { count, kind, dimension },
+        ValueType::Indices { dimension, log2_modulus, .. } => ValueType::Indices { count, dimension, log2_modulus },
+        ValueType::Glwe { .. } => ValueType::Glwe { count },
+    }
+}

@@ -1,0 +1,116 @@
+//! Counts of primitive operations: a function of the body, never of a formula.
+
+use super::{Body, KernelProgram, OpKind, Primitive};
+
+/// Primitive operations of one iteration of a body, or of a whole program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Polynomial rotations in the coefficient domain.
+    pub rotations: u64,
+    /// Polynomial decompositions to one level.
+    pub digits: u64,
+    /// Forward transforms.
+    pub forward_transforms: u64,
+    /// Inverse transforms.
+    pub inverse_transforms: u64,
+    /// Polynomial products in the transform domain, accumulating or not.
+    pub multiplies: u64,
+    /// Additions and subtractions of polynomials in the coefficient domain.
+    pub additions: u64,
+    /// Products times a transformed monomial, in the transform domain.
+    pub product_rotations: u64,
+    /// Additions and subtractions of products in the transform domain.
+    pub product_additions: u64,
+    /// Products of a digit and a key-switch key ciphertext.
+    pub key_switch_products: u64,
+}
+
+impl Counts {
+    /// Domain transforms in either direction.
+    pub fn transforms(self) -> u64 {
+        self.forward_transforms + self.inverse_transforms
+    }
+
+    fn add_scaled(&mut self, other: Self, factor: u64) {
+        self.rotations += other.rotations * factor;
+        self.digits += other.digits * factor;
+        self.forward_transforms += other.forward_transforms * factor;
+        self.inverse_transforms += other.inverse_transforms * factor;
+        self.multiplies += other.multiplies * factor;
+        self.additions += other.additions * factor;
+        self.product_rotations += other.product_rotations * factor;
+        self.product_additions += other.product_additions * factor;
+        self.key_switch_products += other.key_switch_products * factor;
+    }
+}
+
+/// Primitive operations of one iteration of `body`.
+pub fn iteration(body: &Body) -> Counts {
+    let mut counts = Counts::default();
+    for op in &body.ops {
+        match op.primitive {
+            Primitive::Rotate | Primitive::RotatePattern { .. } => counts.rotations += 1,
+            Primitive::Digit { .. } => counts.digits += 1,
+            Primitive::ForwardTransform => counts.forward_transforms += 1,
+            Primitive::InverseTransform => counts.inverse_transforms += 1,
+            Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. } => counts.multiplies += 1,
+            Primitive::RotateProduct { .. } => counts.product_rotations += 1,
+            Primitive::SubtractProduct | Primitive::AddProduct => counts.product_additions += 1,
+            Primitive::Subtract | Primitive::Add => counts.additions += 1,
+            Primitive::SubtractKeyProduct { .. } => counts.key_switch_products += 1,
+            Primitive::MaskDigit { .. } => {}
+        }
+    }
+    counts
+}
+
+/// Primitive operations of the whole program: iterations times ciphertexts of every composite operation.
+pub fn program(program: &KernelProgram) -> Counts {
+    let mut total = Counts::default();
+    for op in &program.ops {
+        if let OpKind::KeySwitch { body } | OpKind::BlindRotation { body, .. } = &op.kind {
+            total.add_scaled(iteration(body), body.iterations as u64 * op.result.count() as u64);
+        }
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a body contain exactly the transforms that Morphling's three reuse types count (section IV-B, figure 3)?
+
+    use super::*;
+    use crate::tfhe::kernel::blind_rotation_body;
+    use crate::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+
+    fn transforms(k: usize, l: u32, n: usize, inputs: InputTransform, sums: Accumulation) -> u64 {
+        let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+        choice.input_transform = inputs;
+        choice.accumulation = sums;
+        let body = blind_rotation_body(k, l, n, &choice);
+        iteration(&body).transforms() * body.iterations as u64
+    }
+
+    #[test]
+    fn three_reuse_types() {
+        use Accumulation::{CoefficientDomain, TransformDomain};
+        use InputTransform::{PerProduct, Shared};
+        for k in 1..=3u64 {
+            for l in 1..=3u64 {
+                let count = |inputs, sums| transforms(k as usize, l as u32, 1, inputs, sums);
+                assert_eq!(count(PerProduct, CoefficientDomain), 2 * (k + 1) * (k + 1) * l);
+                assert_eq!(count(Shared, CoefficientDomain), (k + 1) * l + (k + 1) * (k + 1) * l);
+                assert_eq!(count(Shared, TransformDomain), (k + 1) * l + (k + 1));
+            }
+        }
+    }
+
+    #[test]
+    fn published_maximum_of_set_c() {
+        // Section III: up to 46,752 transforms a bootstrap, and 83.3 % fewer with both reuses at k = l = 3: n = 487.
+        let none = transforms(3, 3, 487, InputTransform::PerProduct, Accumulation::CoefficientDomain);
+        let both = transforms(3, 3, 487, InputTransform::Shared, Accumulation::TransformDomain);
+        assert_eq!(none, 46_752);
+        assert_eq!(both * 6, none);
+    }
+}

@@ -1,0 +1,158 @@
+//! The blind-rotation body for an unrolled key.
+
+use super::body::{Body, BodyType, BodyValue, Primitive};
+use crate::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, TfheLowering};
+use std::sync::Arc;
+
+/// One iteration on a group of m secret bits, ACC + Σ_u (X^⟨a~,u⟩ − 1) · (BSK_(i,u) ⊡ ACC) over the 2^m − 1 patterns u, for GLWE
+/// dimension k = `glwe_dimension` and l = `levels`, m = `choice.key_unrolling`.
+///
+/// The accumulator is decomposed and transformed once for all patterns, since an external product is linear in its GGSW ciphertext:
+/// the bundle Σ_u (X^⟨a~,u⟩ − 1) · BSK_(i,u) is never formed, and a product with the key is the same for every ciphertext of a batch.
+/// With sums in the transform domain an iteration has (k+1)l + (k+1) transforms, as without unrolling; monomials multiply there.
+/// Fixed-point arithmetic has no product with a monomial's transform, so that each pattern's sum goes back to coefficients first:
+/// (k+1)l + (2^m − 1)(k+1) transforms.
+///
+/// A last group of fewer bits uses its own patterns: rows of patterns that it lacks count as zero.
+pub fn unrolled_rotation_body(
+    glwe_dimension: usize,
+    levels: u32,
+    iterations: usize,
+    choice: &TfheLowering,
+) -> Arc<Body> {
+    let width = glwe_dimension as u32 + 1;
+    let mut body =
+        Body { iterations, carries: BodyType::Polynomial, carried: width, ops: Vec::new(), yields: Vec::new() };
+    let mut digits = Vec::new();
+    for polynomial in 0..width {
+        for level in 0..levels {
+            digits.push(body.push(Primitive::Digit { level }, &[BodyValue(polynomial)]));
+        }
+    }
+    let mut shared: Vec<BodyValue> = Vec::new();
+    if choice.input_transform == InputTransform::Shared {
+        shared = digits.iter().map(|&digit| body.push(Primitive::ForwardTransform, &[digit])).collect();
+    }
+    let patterns = (1u32 << choice.key_unrolling) - 1;
+    for column in 0..width {
+        let mut external = Column { body: &mut body, digits: &digits, shared: &shared, column };
+        let mut result = BodyValue(column);
+        match (choice.accumulation, &choice.arithmetic) {
+            (Accumulation::TransformDomain, Arithmetic::ExactInteger | Arithmetic::F64) => {
+                let mut sum = None;
+                for pattern in 1..=patterns {
+                    let product = external.product(pattern);
+                    let body = &mut *external.body;
+                    let rotated = body.push(Primitive::RotateProduct { pattern }, &[product]);
+                    let change = body.push(Primitive::SubtractProduct, &[rotated, product]);
+                    sum = Some(match sum {
+                        Some(sum) => body.push(Primitive::AddProduct, &[sum, change]),
+                        None => change,
+                    });
+                }
+                if let Some(sum) = sum {
+                    let change = body.push(Primitive::InverseTransform, &[sum]);
+                    result = body.push(Primitive::Add, &[result, change]);
+                }
+            }
+            (accumulation, _) => {
+                for pattern in 1..=patterns {
+                    let product = match accumulation {
+                        Accumulation::TransformDomain => {
+                            let product = external.product(pattern);
+                            external.body.push(Primitive::InverseTransform, &[product])
+                        }
+                        Accumulation::CoefficientDomain => external.polynomial(pattern),
+                    };
+                    let body = &mut *external.body;
+                    let rotated = body.push(Primitive::RotatePattern { pattern }, &[product]);
+                    let change = body.push(Primitive::Subtract, &[rotated, product]);
+                    result = body.push(Primitive::Add, &[result, change]);
+                }
+            }
+        }
+        body.yields.push(result);
+    }
+    Arc::new(body)
+}
+
+/// One column of the external products of an iteration.
+struct Column<'a> {
+    body: &'a mut Body,
+    digits: &'a [BodyValue],
+    /// Spectra of the digits, or nothing if each product transforms its own.
+    shared: &'a [BodyValue],
+    column: u32,
+}
+
+impl Column<'_> {
+    fn spectrum(&mut self, row: usize) -> BodyValue {
+        match self.shared.get(row) {
+            Some(&spectrum) => spectrum,
+            None => self.body.push(Primitive::ForwardTransform, &[self.digits[row]]),
+        }
+    }
+
+    /// Row of the iteration's key.
+    fn key_row(&self, pattern: u32, row: usize) -> u32 {
+        (pattern - 1) * self.digits.len() as u32 + row as u32
+    }
+
+    /// The sum over rows in the transform domain.
+    fn product(&mut self, pattern: u32) -> BodyValue {
+        let column = self.column;
+        let spectrum = self.spectrum(0);
+        let row = self.key_row(pattern, 0);
+        let mut sum = self.body.push(Primitive::Multiply { row, column }, &[spectrum]);
+        for digit in 1..self.digits.len() {
+            let spectrum = self.spectrum(digit);
+            let row = self.key_row(pattern, digit);
+            sum = self.body.push(Primitive::MultiplyAccumulate { row, column }, &[sum, spectrum]);
+        }
+        sum
+    }
+
+    /// The sum over rows, each product transformed back.
+    fn polynomial(&mut self, pattern: u32) -> BodyValue {
+        let column = self.column;
+        let mut sum = None;
+        for digit in 0..self.digits.len() {
+            let spectrum = self.spectrum(digit);
+            let row = self.key_row(pattern, digit);
+            let product = self.body.push(Primitive::Multiply { row, column }, &[spectrum]);
+            let product = self.body.push(Primitive::InverseTransform, &[product]);
+            sum = Some(match sum {
+                Some(sum) => self.body.push(Primitive::Add, &[sum, product]),
+                None => product,
+            });
+        }
+        // A GGSW ciphertext has rows.
+        sum.unwrap_or(BodyValue(column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does an iteration hold the transforms, products and rotations that the formula counts?
+    use super::*;
+    use crate::tfhe::kernel::count::iteration;
+    use crate::tfhe::lowering::KeySwitchOrder;
+
+    #[test]
+    fn counts() {
+        for (m, k, l) in [(2u32, 1u64, 2u64), (4, 2, 3)] {
+            let patterns = (1u64 << m) - 1;
+            let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+            choice.key_unrolling = m;
+            let counts = iteration(&unrolled_rotation_body(k as usize, l as u32, 1, &choice));
+            assert_eq!(counts.forward_transforms, (k + 1) * l);
+            assert_eq!(counts.inverse_transforms, k + 1);
+            assert_eq!(counts.multiplies, patterns * (k + 1) * (k + 1) * l);
+            assert_eq!((counts.product_rotations, counts.rotations), (patterns * (k + 1), 0));
+            choice.accumulation = Accumulation::CoefficientDomain;
+            let counts = iteration(&unrolled_rotation_body(k as usize, l as u32, 1, &choice));
+            assert_eq!(counts.inverse_transforms, patterns * (k + 1) * (k + 1) * l);
+            assert_eq!((counts.product_rotations, counts.rotations), (0, patterns * (k + 1)));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The cheapest default parameter set that carries a program.
+
+use super::{NoiseError, NoiseReport, report_flow};
+use crate::tfhe::dataflow::Dataflow;
+use crate::tfhe::homomorphic::Program;
+use crate::tfhe::lowering::KeySwitchOrder;
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
+
+/// A parameter set that carries a program, and how.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The set.
+    pub parameters: Parameters,
+    /// Where to put the key switch.
+    pub key_switch: KeySwitchOrder,
+    /// The program's noise with it.
+    pub report: NoiseReport,
+}
+
+/// Multiplications of one look-up and of one key switch.
+///
+/// A look-up: n iterations of (k+1)(l+1) transforms of N/2 · log2(N/2) complex products (4 real ones), and (k+1)²l
+/// products of N/2 complex points. A key switch: kN · l_k · (n+1).
+fn cost(parameters: &Parameters) -> (f64, f64) {
+    let (n, k) = (parameters.lwe_dimension().get() as f64, parameters.glwe_dimension().get() as f64);
+    let half = parameters.ring_degree().get() as f64 / 2.0;
+    let levels = f64::from(parameters.bootstrap_gadget().levels);
+    let transforms = (k + 1.0) * (levels + 1.0) * half * half.log2() / 2.0;
+    let products = (k + 1.0) * (k + 1.0) * levels * half;
+    let key_levels = parameters.key_switch_gadget().map_or(0.0, |gadget| f64::from(gadget.levels));
+    (n * 4.0 * (transforms + products), 2.0 * half * k * key_levels * (n + 1.0))
+}
+
+/// The cheapest default set, on a torus of `torus_bits` bits if given, with which `program` fails with probability
+/// 2^`target` at most, products being computed by `transform`. Cost counts multiplications.
+///
+/// # Errors
+/// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
+pub fn choose_parameters(
+    program: &Program,
+    target: f64,
+    torus_bits: Option<u32>,
+    transform: Transform,
+) -> Result<Chosen, NoiseError> {
+    let flow = Dataflow::new(program)?;
+    let lookups: usize = flow.levels.iter().map(|level| level.lookups.len()).sum();
+    let rows: usize = flow.levels.iter().map(|level| level.bias.len()).sum();
+    let mut candidates = Vec::new();
+    for (entry, parameters) in sets::all() {
+        let suits = torus_bits.is_none_or(|bits| bits == parameters.torus_bits());
+        if !suits || entry.family != sets::Family::Default {
+            continue;
+        }
+        let (lookup, switch) = cost(parameters);
+        let mut orders = Vec::new();
+        if lowers_without_key_switch(&flow) {
+            orders.push((KeySwitchOrder::None, 0));
+        }
+        if parameters.key_switch_gadget().is_some() {
+            orders.extend([(KeySwitchOrder::Before, rows), (KeySwitchOrder::After, lookups)]);
+        }
+        for (order, switches) in orders {
+            candidates.push((lookups as f64 * lookup + switches as f64 * switch, parameters, order));
+        }
+    }
+    candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut nearest: Option<(f64, String, NoiseError)> = None;
+    for (_, parameters, key_switch) in candidates {
+        let report = report_flow(program, &flow, parameters, key_switch, KeyUnrolling::ONE, transform)?;
+        match report.check(parameters, target) {
+            Ok(()) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
+            Err(reason) => {
+                if nearest.as_ref().is_none_or(|(failure, ..)| report.log2_failure < *failure) {
+                    nearest = Some((report.log2_failure, parameters.name().to_owned(), reason));
+                }
+            }
+        }
+    }
+    Err(match nearest {
+        Some((_, nearest, reason)) => NoiseError::NoSet { target, nearest, reason: Box::new(reason) },
+        None => NoiseError::NoCandidate { torus_bits: torus_bits.unwrap_or(0) },
+    })
+}
+
+/// Whether no look-up reads another's result, and no output mixes inputs with results.
+fn lowers_without_key_switch(flow: &Dataflow) -> bool {
+    let pure = |output: &crate::tfhe::dataflow::OutputForms| {
+        let terms = &output.forms.terms;
+        let mut columns = (0..terms.rows()).flat_map(|row| terms.row(row).0);
+        let first = columns.next().map(|&column| flow.sources[column as usize].level);
+        columns.all(|&column| Some(flow.sources[column as usize].level) == first)
+    };
+    flow.levels.len() <= 1 && flow.outputs.iter().all(pure)
+}

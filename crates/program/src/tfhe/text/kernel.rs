@@ -1,0 +1,158 @@
+//! Prints kernel programs.
+
+use super::{join, list, matrix};
+use crate::tfhe::kernel::{
+    Body, BodyType, KernelProgram, OpKind, Primitive, TableChoice, TestPolynomial, ValueId, ValueType, op_name,
+};
+use polyfabric_schemes::tfhe::LweKind;
+use std::fmt;
+use std::sync::Arc;
+
+/// Words of the body types, in the text form.
+pub(super) const BODY_TYPES: [(BodyType, &str); 2] = [(BodyType::Polynomial, "polynomial"), (BodyType::Lwe, "lwe")];
+
+impl fmt::Display for KernelProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "kernel {:?}", self.name)?;
+        // The figures; their sources stay with the named set.
+        let mut literal = self.parameters.literal().clone();
+        literal.sources.clear();
+        let json = serde_json::to_string(&literal).map_err(|_| fmt::Error)?;
+        writeln!(f, "parameters {json}")?;
+        let json = serde_json::to_string(&self.choice).map_err(|_| fmt::Error)?;
+        writeln!(f, "lowering {json}")?;
+        for (index, table) in self.tables.iter().enumerate() {
+            write!(f, "table {index} = ")?;
+            print_table(f, table)?;
+        }
+        let bodies = self.bodies();
+        for (index, body) in bodies.iter().enumerate() {
+            write!(f, "body {index} = ")?;
+            print_body(f, body)?;
+        }
+        for (index, op) in self.ops.iter().enumerate() {
+            write!(f, "{} = {}", ValueId(index as u32), op_name(&op.kind))?;
+            if let OpKind::Input { name } = &op.kind {
+                write!(f, " {name:?}")?;
+            }
+            if !op.operands.is_empty() {
+                f.write_str(" ")?;
+                join(f, &op.operands, ", ")?;
+            }
+            attributes(f, &op.kind, &bodies)?;
+            f.write_str(" : ")?;
+            match op.result {
+                ValueType::Lwe { count, kind: LweKind::Small, .. } => write!(f, "lwe small x {count}")?,
+                ValueType::Lwe { count, kind: LweKind::Large, .. } => write!(f, "lwe large x {count}")?,
+                ValueType::Indices { count, .. } => write!(f, "indices x {count}")?,
+                ValueType::Glwe { count } => write!(f, "glwe x {count}")?,
+            }
+            match op.origin {
+                Some(origin) => writeln!(f, " from {origin}")?,
+                None => writeln!(f)?,
+            }
+        }
+        for output in &self.outputs {
+            writeln!(f, "output {:?} = {}", output.name, output.value)?;
+        }
+        Ok(())
+    }
+}
+
+impl KernelProgram {
+    /// The distinct bodies, in order of use.
+    fn bodies(&self) -> Vec<&Arc<Body>> {
+        let mut bodies: Vec<&Arc<Body>> = Vec::new();
+        for op in &self.ops {
+            if let OpKind::KeySwitch { body } | OpKind::BlindRotation { body, .. } = &op.kind
+                && position(&bodies, body).is_none()
+            {
+                bodies.push(body);
+            }
+        }
+        bodies
+    }
+}
+
+fn position(bodies: &[&Arc<Body>], body: &Arc<Body>) -> Option<usize> {
+    bodies.iter().position(|known| Arc::ptr_eq(known, body) || *known == body)
+}
+
+fn print_table(f: &mut fmt::Formatter<'_>, table: &TestPolynomial) -> fmt::Result {
+    list(f, table.runs().iter().map(|run| format!("{} x {:#x}", run.length, run.value)))?;
+    writeln!(f)
+}
+
+fn print_body(f: &mut fmt::Formatter<'_>, body: &Body) -> fmt::Result {
+    let carries = BODY_TYPES.iter().find(|(carries, _)| *carries == body.carries);
+    let carries = carries.map_or("polynomial", |(_, word)| word);
+    writeln!(f, "loop {} {carries} x {} {{", body.iterations, body.carried)?;
+    for (index, op) in body.ops.iter().enumerate() {
+        write!(f, "  %{} = {}", body.carried as usize + index, primitive_name(op.primitive))?;
+        match op.primitive {
+            Primitive::Digit { level } | Primitive::MaskDigit { level } | Primitive::SubtractKeyProduct { level } => {
+                write!(f, " {level}")?
+            }
+            Primitive::RotatePattern { pattern } | Primitive::RotateProduct { pattern } => write!(f, " {pattern}")?,
+            Primitive::Multiply { row, column } | Primitive::MultiplyAccumulate { row, column } => {
+                write!(f, " {row} {column}")?;
+            }
+            _ => {}
+        }
+        if !op.operands.is_empty() {
+            f.write_str(" ")?;
+            join(f, op.operands.iter().map(|operand| format!("%{}", operand.0)), ", ")?;
+        }
+        writeln!(f)?;
+    }
+    f.write_str("  yield ")?;
+    join(f, body.yields.iter().map(|value| format!("%{}", value.0)), ", ")?;
+    writeln!(f, "\n}}")
+}
+
+/// The primitive's name in the text form.
+fn primitive_name(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Rotate => "rotate",
+        Primitive::RotatePattern { .. } => "rotate_pattern",
+        Primitive::RotateProduct { .. } => "rotate_product",
+        Primitive::SubtractProduct => "subtract_product",
+        Primitive::AddProduct => "add_product",
+        Primitive::Subtract => "subtract",
+        Primitive::Digit { .. } => "digit",
+        Primitive::ForwardTransform => "forward_transform",
+        Primitive::Multiply { .. } => "multiply",
+        Primitive::MultiplyAccumulate { .. } => "multiply_accumulate",
+        Primitive::InverseTransform => "inverse_transform",
+        Primitive::Add => "add",
+        Primitive::MaskDigit { .. } => "mask_digit",
+        Primitive::SubtractKeyProduct { .. } => "subtract_key_product",
+    }
+}
+
+fn attributes(f: &mut fmt::Formatter<'_>, kind: &OpKind, bodies: &[&Arc<Body>]) -> fmt::Result {
+    match kind {
+        OpKind::Linear { matrix: weights, bias } => {
+            f.write_str(" ")?;
+            matrix(f, weights)?;
+            f.write_str(" + ")?;
+            list(f, bias.iter().map(|bias| format!("{bias:#x}")))
+        }
+        OpKind::Gather { indices } => {
+            f.write_str(" ")?;
+            list(f, indices.iter())
+        }
+        OpKind::KeySwitch { body } => write!(f, " body {}", position(bodies, body).unwrap_or(0)),
+        OpKind::BlindRotation { tables, body } => {
+            match tables {
+                TableChoice::Shared(table) => write!(f, " table {table}")?,
+                TableChoice::PerCiphertext(tables) => {
+                    f.write_str(" tables ")?;
+                    list(f, tables.iter())?;
+                }
+            }
+            write!(f, " body {}", position(bodies, body).unwrap_or(0))
+        }
+        OpKind::Input { .. } | OpKind::ModulusSwitch | OpKind::SampleExtract => Ok(()),
+    }
+}

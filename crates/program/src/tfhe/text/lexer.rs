@@ -1,0 +1,295 @@
+//! Tokens of the text form, with their places.
+
+use super::{TextError, TextErrorCause};
+use std::fmt;
+
+/// A token.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token<'a> {
+    /// Letters, digits and `_`, from a letter on.
+    Word(&'a str),
+    /// Characters between double quotes, with `\"` and `\\`.
+    Quoted(String),
+    /// Digits, or `0x` and hexadecimal digits; the sign is a symbol of its own.
+    Number(&'a str),
+    /// Any other single character; `..` is one symbol.
+    Symbol(&'a str),
+    /// End of the text.
+    End,
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(text) | Self::Number(text) | Self::Symbol(text) => write!(f, "`{text}`"),
+            Self::Quoted(text) => write!(f, "{text:?}"),
+            Self::End => f.write_str("the end of the text"),
+        }
+    }
+}
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Place {
+    pub fn error(self, cause: impl Into<TextErrorCause>) -> TextError {
+        TextError { line: self.line, column: self.column, cause: cause.into() }
+    }
+}
+
+/// Reads tokens one by one, looking one ahead.
+pub(super) struct Lexer<'a> {
+    rest: &'a str,
+    /// Place of the rest.
+    end: Place,
+    token: Token<'a>,
+    token_place: Place,
+    /// Text from the looked-at token on.
+    token_rest: &'a str,
+}
+
+type Result<T> = std::result::Result<T, TextError>;
+
+impl<'a> Lexer<'a> {
+    pub fn new(text: &'a str) -> Result<Self> {
+        let place = Place { line: 1, column: 1 };
+        let mut lexer = Self { rest: text, end: place, token: Token::End, token_place: place, token_rest: text };
+        lexer.advance()?;
+        Ok(lexer)
+    }
+
+    /// Place of the next token.
+    pub fn here(&self) -> Place {
+        self.token_place
+    }
+
+    /// Takes `bytes` bytes of the rest.
+    fn take(&mut self, bytes: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at(bytes);
+        for character in taken.chars() {
+            if character == '\n' {
+                self.end = Place { line: self.end.line + 1, column: 1 };
+            } else {
+                self.end.column += 1;
+            }
+        }
+        self.rest = rest;
+        taken
+    }
+
+    fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|character| !accept(character)).unwrap_or(self.rest.len());
+        self.take(end)
+    }
+
+    /// Reads the next token into `token`.
+    fn advance(&mut self) -> Result<()> {
+        loop {
+            self.take_while(char::is_whitespace);
+            if !self.rest.starts_with('#') {
+                break;
+            }
+            self.take_while(|character| character != '\n');
+        }
+        self.token_place = self.end;
+        self.token_rest = self.rest;
+        let Some(first) = self.rest.chars().next() else {
+            self.token = Token::End;
+            return Ok(());
+        };
+        self.token = if first.is_ascii_alphabetic() {
+            Token::Word(self.take_while(|c| c.is_ascii_alphanumeric() || c == '_'))
+        } else if first.is_ascii_digit() {
+            Token::Number(self.take_while(|c| c.is_ascii_alphanumeric()))
+        } else if first == '"' {
+            self.quoted()?
+        } else if self.rest.starts_with("..") {
+            Token::Symbol(self.take(2))
+        } else {
+            Token::Symbol(self.take(first.len_utf8()))
+        };
+        Ok(())
+    }
+
+    fn quoted(&mut self) -> Result<Token<'a>> {
+        let start = self.end;
+        self.take(1);
+        let mut text = String::new();
+        loop {
+            text.push_str(self.take_while(|c| c != '"' && c != '\\' && c != '\n'));
+            if self.rest.starts_with('"') {
+                self.take(1);
+                return Ok(Token::Quoted(text));
+            }
+            match self.rest.as_bytes() {
+                [b'\\', escaped @ (b'"' | b'\\'), ..] => {
+                    text.push(char::from(*escaped));
+                    self.take(2);
+                }
+                _ => {
+                    let expected = "a closing quotation mark on the same line".to_owned();
+                    let found = "a line end or an unknown escape".to_owned();
+                    return Err(start.error(TextErrorCause::Expected { expected, found }));
+                }
+            }
+        }
+    }
+
+    /// The text from the next token to the end of its line, taken whole.
+    pub fn line(&mut self) -> Result<(&'a str, Place)> {
+        let place = self.token_place;
+        let rest = self.token_rest;
+        let end = rest.find('\n').unwrap_or(rest.len());
+        self.rest = &rest[end..];
+        self.end = Place { line: place.line, column: place.column + rest[..end].chars().count() };
+        self.advance()?;
+        Ok((rest[..end].trim_end(), place))
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.token == Token::End
+    }
+
+    fn unexpected<T>(&self, expected: impl Into<String>) -> Result<T> {
+        let cause = TextErrorCause::Expected { expected: expected.into(), found: self.token.to_string() };
+        Err(self.token_place.error(cause))
+    }
+
+    /// Whether the next token is the symbol or word `text`; takes it if so.
+    pub fn accept(&mut self, text: &str) -> Result<bool> {
+        let same = matches!(&self.token, Token::Word(found) | Token::Symbol(found) if *found == text);
+        if same {
+            self.advance()?;
+        }
+        Ok(same)
+    }
+
+    /// Whether the next token is the symbol or word `text`.
+    pub fn looks_at(&self, text: &str) -> bool {
+        matches!(&self.token, Token::Word(found) | Token::Symbol(found) if *found == text)
+    }
+
+    /// Takes the symbol or word `text`.
+    pub fn expect(&mut self, text: &str) -> Result<()> {
+        if self.accept(text)? { Ok(()) } else { self.unexpected(format!("`{text}`")) }
+    }
+
+    /// Takes a word.
+    pub fn word(&mut self, expected: &str) -> Result<&'a str> {
+        match self.token {
+            Token::Word(word) => {
+                self.advance()?;
+                Ok(word)
+            }
+            _ => self.unexpected(expected),
+        }
+    }
+
+    /// Takes a quoted text.
+    pub fn quoted_text(&mut self, expected: &str) -> Result<String> {
+        match &self.token {
+            Token::Quoted(text) => {
+                let text = text.clone();
+                self.advance()?;
+                Ok(text)
+            }
+            _ => self.unexpected(format!("{expected} in quotation marks")),
+        }
+    }
+
+    /// Takes an integer from `lo` to `hi`.
+    pub fn integer(&mut self, lo: i128, hi: i128) -> Result<i128> {
+        let place = self.token_place;
+        let negative = self.accept("-")?;
+        let Token::Number(digits) = self.token else {
+            return self.unexpected("a number");
+        };
+        let magnitude = match digits.strip_prefix("0x") {
+            Some(hexadecimal) => i128::from_str_radix(hexadecimal, 16).ok(),
+            None => digits.parse().ok(),
+        };
+        let value = magnitude.map(|magnitude: i128| if negative { -magnitude } else { magnitude });
+        match value.filter(|value| (lo..=hi).contains(value)) {
+            Some(value) => {
+                self.advance()?;
+                Ok(value)
+            }
+            None => {
+                let value = format!("{}{digits}", if negative { "-" } else { "" });
+                Err(place.error(TextErrorCause::Number { value, expected: format!("{lo} to {hi}") }))
+            }
+        }
+    }
+
+    pub fn i64(&mut self) -> Result<i64> {
+        Ok(self.integer(i64::MIN.into(), i64::MAX.into())? as i64)
+    }
+
+    pub fn u32(&mut self) -> Result<u32> {
+        Ok(self.integer(0, u32::MAX.into())? as u32)
+    }
+
+    pub fn u64(&mut self) -> Result<u64> {
+        Ok(self.integer(0, u64::MAX.into())? as u64)
+    }
+
+    pub fn usize(&mut self) -> Result<usize> {
+        Ok(self.integer(0, i128::from(u32::MAX))? as usize)
+    }
+
+    /// Takes `%n`.
+    pub fn value(&mut self) -> Result<u32> {
+        self.expect("%")?;
+        self.u32()
+    }
+
+    /// Takes `%a, %b, ..`, possibly empty.
+    pub fn values(&mut self) -> Result<Vec<u32>> {
+        let mut values = Vec::new();
+        if self.looks_at("%") {
+            values.push(self.value()?);
+            while self.accept(",")? {
+                values.push(self.value()?);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Takes `open item, item, .. close`.
+    pub fn list<T>(&mut self, open: &str, close: &str, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.expect(open)?;
+        let mut items = Vec::new();
+        while !self.accept(close)? {
+            if !items.is_empty() {
+                self.expect(",")?;
+            }
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// Takes `[number, ..]`.
+    pub fn numbers<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.list("[", "]", item)
+    }
+
+    /// Takes a matrix of `columns` columns, `{[column: weight, ..], ..}`.
+    pub fn matrix(&mut self, columns: usize) -> Result<crate::tfhe::Matrix> {
+        let place = self.here();
+        let mut builder = crate::tfhe::MatrixBuilder::new(columns).map_err(|error| place.error(error))?;
+        self.list("{", "}", |lexer| {
+            let place = lexer.here();
+            let row = lexer.numbers(|lexer| {
+                let column = lexer.usize()?;
+                lexer.expect(":")?;
+                Ok((column, lexer.i64()?))
+            })?;
+            builder.push_row(row).map_err(|error| place.error(error))
+        })?;
+        Ok(builder.finish())
+    }
+}

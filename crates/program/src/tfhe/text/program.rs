@@ -1,0 +1,86 @@
+//! Prints homomorphic programs.
+
+use super::{join, list, matrix};
+use crate::tfhe::homomorphic::{NodeId, Op, Program, Table, op_name};
+use std::fmt;
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "program {:?}", self.name())?;
+        for (index, node) in self.nodes().iter().enumerate() {
+            let id = NodeId(index as u32);
+            write!(f, "{id} = {}", op_name(&node.op))?;
+            if let Op::Input { name } | Op::Output { name } = &node.op {
+                write!(f, " {name:?}")?;
+            }
+            if !node.operands.is_empty() {
+                f.write_str(" ")?;
+                join(f, &node.operands, ", ")?;
+            }
+            attributes(f, &node.op)?;
+            write!(f, " : {} x {} @ 1/{}", node.element, node.length, self.step(id))?;
+            if node.pinned_step.is_some() {
+                f.write_str(" pinned")?;
+            }
+            if let Some(location) = &node.location {
+                write!(f, " at {}:{}", quote(&location.file), location.line)?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// `text` between quotation marks; characters that the text form cannot hold become `?`.
+fn quote(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push('?'),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
+    match op {
+        Op::Constant { values } | Op::AddClear { values } | Op::MulClear { values } => {
+            f.write_str(" ")?;
+            list(f, values.iter())
+        }
+        Op::Select { indices } => {
+            f.write_str(" ")?;
+            list(f, indices.iter())
+        }
+        Op::Linear { matrix: weights, bias } => {
+            f.write_str(" ")?;
+            matrix(f, weights)?;
+            f.write_str(" + ")?;
+            list(f, bias.iter())
+        }
+        Op::Lookup { tables, choice } => {
+            f.write_str(" {")?;
+            for (index, table) in tables.iter().enumerate() {
+                f.write_str(if index == 0 { "" } else { ", " })?;
+                print_table(f, table)?;
+            }
+            f.write_str("}")?;
+            match choice {
+                Some(choice) => {
+                    f.write_str(" choice ")?;
+                    list(f, choice.iter())
+                }
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn print_table(f: &mut fmt::Formatter<'_>, table: &Table) -> fmt::Result {
+    write!(f, "{}: ", table.first())?;
+    list(f, table.values())
+}

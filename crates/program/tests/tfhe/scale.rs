@@ -1,0 +1,105 @@
+//! Does a network of 230,000 look-ups stay a handful of kernel operations, with equal look-ups done once and unread ones
+//! not at all?
+
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, NodeId, Range, Table};
+use polyfabric_program::tfhe::kernel::{OpKind, count};
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
+use polyfabric_program::tfhe::noise;
+use polyfabric_program::tfhe::{Matrix, MatrixBuilder};
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::sets;
+use std::sync::Arc;
+
+const WIDTH: usize = 57_500;
+const LAYERS: usize = 4;
+
+/// Row r sums the nine values from r on.
+fn window() -> Arc<Matrix> {
+    let mut builder = MatrixBuilder::new(WIDTH).unwrap();
+    for row in 0..WIDTH {
+        builder.push_row((0..9).map(|tap| ((row + tap) % WIDTH, if tap % 2 == 0 { 1 } else { -1 }))).unwrap();
+    }
+    Arc::new(builder.finish())
+}
+
+#[test]
+fn a_deep_network_lowers_to_one_batch_a_layer() {
+    let mut builder = Builder::new("network").unwrap();
+    let range = Range::new(0, 1).unwrap();
+    let mut value = builder.input("x", ElementType::Integer(range), WIDTH).unwrap();
+    let weights = window();
+    for _ in 0..LAYERS {
+        let sum = builder.linear(value, weights.clone(), &vec![0; WIDTH]).unwrap();
+        let domain = Range::new(-4, 5).unwrap();
+        let table = Table::tabulate(domain, |sum| i64::from(sum > 0)).unwrap();
+        value = builder.lookup(sum, vec![table], None, LookupResult::Integer).unwrap();
+    }
+    builder.output("y", value).unwrap();
+    let program = builder.finish().unwrap();
+    let parameters = sets::parameters("strix-I").unwrap();
+    let choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64);
+    let lowered = lower(&program, &parameters, &choice).unwrap();
+    assert_eq!(lowered.lookups(), WIDTH * LAYERS);
+    assert_eq!(lowered.ops.len(), 1 + 5 * LAYERS);
+    // The last results have the coarse step of an output.
+    assert_eq!(lowered.tables.len(), 2);
+    let counts = count::program(&lowered);
+    // (k+1)(l+1) transforms an iteration.
+    assert_eq!(counts.transforms(), (WIDTH * LAYERS * 500 * 6) as u64);
+    let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+    assert_eq!(report.lookups.len(), LAYERS);
+    assert!(report.lookups.iter().all(|lookup| lookup.squared_norm == 9.0 && lookup.count == WIDTH as u64));
+}
+
+#[test]
+fn equal_lookups_are_done_once_and_shared_operands_are_switched_once() {
+    let mut builder = Builder::new("shared").unwrap();
+    let range = Range::new(0, 3).unwrap();
+    let x = builder.input("x", ElementType::Integer(range), 10).unwrap();
+    let mut lookup = |operand: NodeId, f: fn(i64) -> i64| {
+        let table = Table::tabulate(range, f).unwrap();
+        builder.lookup(operand, vec![table], None, LookupResult::Integer).unwrap()
+    };
+    let squares = lookup(x, |value| value * value);
+    let again = lookup(x, |value| value * value);
+    let halves = lookup(x, |value| value / 2);
+    let both = builder.add(squares, again).unwrap();
+    builder.output("both", both).unwrap();
+    builder.output("halves", halves).unwrap();
+    let program = builder.finish().unwrap();
+    let parameters = sets::parameters("toy-256").unwrap();
+    let choice = TfheLowering::new(KeySwitchOrder::Before, Arithmetic::F64);
+    let lowered = lower(&program, &parameters, &choice).unwrap();
+    assert_eq!(lowered.lookups(), 20);
+    let switched: Vec<usize> = lowered
+        .ops
+        .iter()
+        .filter(|op| matches!(op.kind, OpKind::KeySwitch { .. }))
+        .map(|op| op.result.count())
+        .collect();
+    assert_eq!(switched, [10]);
+    let report = noise::report(&program, &parameters, KeySwitchOrder::Before, Transform::F64).unwrap();
+    // Twice the same ciphertext: weight 2, not two independent ones.
+    assert_eq!(report.outputs[0].squared_norm, 4.0);
+}
+
+#[test]
+fn lookups_that_no_output_needs_are_not_done() {
+    let mut builder = Builder::new("unread").unwrap();
+    let range = Range::new(0, 3).unwrap();
+    let x = builder.input("x", ElementType::Integer(range), 10).unwrap();
+    let table = || vec![Table::tabulate(range, |value| 3 - value).unwrap()];
+    let first = builder.lookup(x, table(), None, LookupResult::Integer).unwrap();
+    let second = builder.lookup(first, table(), None, LookupResult::Integer).unwrap();
+    builder.lookup(second, table(), None, LookupResult::Integer).unwrap();
+    let some = builder.select(second, &[7, 2]).unwrap();
+    builder.output("some", some).unwrap();
+    let program = builder.finish().unwrap();
+    let parameters = sets::parameters("toy-256").unwrap();
+    let choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64);
+    let lowered = lower(&program, &parameters, &choice).unwrap();
+    assert_eq!(lowered.lookups(), 4);
+    let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+    let counts: Vec<u64> = report.lookups.iter().map(|lookup| lookup.count).collect();
+    assert_eq!(counts, [2, 2]);
+}

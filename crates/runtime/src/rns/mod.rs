@@ -1,0 +1,1 @@
+//! Execution of RNS kernel programs.

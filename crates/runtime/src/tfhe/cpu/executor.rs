@@ -1,0 +1,232 @@
+//! The key in the form that the CPU reads, and the batched operations on it.
+
+use crate::Progress;
+use crate::tfhe::RunError;
+use polyfabric_kernels::aligned::AlignedVector;
+use polyfabric_kernels::external_product::{ExternalProduct, GROUP};
+use polyfabric_kernels::fft::Isa;
+use polyfabric_kernels::key_switch::key_switch;
+use polyfabric_kernels::modulus_switch::modulus_switch;
+use polyfabric_kernels::rotation::rotate;
+use polyfabric_kernels::sample_extract::sample_extract;
+use polyfabric_kernels::{Gadget, Torus};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweBatch, LweDimension, Parameters, ServerKey};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of accumulators and exponents that one block may take: half of a second-level cache of 1 MiB, the rest for the
+/// key row and the transforms.
+const BLOCK_BYTES: usize = 384 << 10;
+
+/// Runs kernel programs for one server key on a fixed number of threads.
+pub struct Executor<'k, T> {
+    pub(super) key: &'k ServerKey<T>,
+    parameters: Parameters,
+    product: ExternalProduct<T>,
+    /// [iteration][`ExternalProduct::key_len`].
+    spectra: AlignedVector,
+    key_switch_key: Option<(&'k [T], Gadget)>,
+    pub(super) pool: rayon::ThreadPool,
+}
+
+impl<'k, T: Torus> Executor<'k, T> {
+    /// Transforms the bootstrapping key of `key`; 0 `threads` are one for each core.
+    ///
+    /// # Errors
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads,
+    /// [`RunError::UnrolledKey`] if the key is made for several secret bits an iteration.
+    pub fn new(key: &'k ServerKey<T>, threads: usize) -> Result<Self, RunError> {
+        Self::with_isa(key, threads, Isa::best())
+    }
+
+    /// [`Self::new`] with an instruction set of choice.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`RunError::Isa`] if the processor lacks `isa`.
+    pub fn with_isa(key: &'k ServerKey<T>, threads: usize, isa: Isa) -> Result<Self, RunError> {
+        let parameters = key.parameters().clone();
+        if parameters.torus_bits() != T::BITS {
+            return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
+        }
+        if key.unrolling() != KeyUnrolling::ONE {
+            return Err(RunError::UnrolledKey { unrolling: key.unrolling().bits() });
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| RunError::Threads { threads, cause: error.to_string() })?;
+        let k = parameters.glwe_dimension().get();
+        let product = ExternalProduct::new(parameters.ring_degree(), parameters.bootstrap_gadget(), k, Some(isa))
+            .ok_or_else(|| RunError::Isa { isa: format!("{isa:?}") })?;
+        let mut spectra = AlignedVector::zeros(key.bootstrap_key().len());
+        pool.install(|| {
+            let ggsw = key.bootstrap_key().par_chunks_exact(product.key_len());
+            spectra
+                .par_chunks_exact_mut(product.key_len())
+                .zip(ggsw)
+                .for_each(|(spectra, ggsw)| product.transform_key(ggsw, spectra));
+        });
+        let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
+        Ok(Self { key, parameters, product, spectra, key_switch_key, pool })
+    }
+
+    /// The parameter set of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Bytes of the key in the transform domain: 8 for each of its numbers.
+    pub fn transformed_key_bytes(&self) -> u64 {
+        (self.spectra.len() * size_of::<f64>()) as u64
+    }
+
+    /// round(x · 2N / q) mod 2N of every element: n exponents and the body's for each ciphertext of `inputs`, which are
+    /// under the small key.
+    pub fn modulus_switch(&self, inputs: &LweBatch<T>) -> Vec<u32> {
+        let mut exponents = vec![0; inputs.data().len()];
+        modulus_switch(inputs.data(), self.parameters.ring_degree().log2() + 1, &mut exponents);
+        exponents
+    }
+
+    /// Blind rotations: for each ciphertext's n + 1 `exponents` a GLWE ciphertext of k + 1 polynomials, from
+    /// X^(−b~) · (0, .., 0, v) with v = `table(ciphertext)`, N coefficients.
+    pub fn blind_rotate<'t>(
+        &self,
+        exponents: &[u32],
+        table: impl Fn(usize) -> &'t [T] + Sync,
+        progress: &dyn Progress,
+    ) -> Vec<T> {
+        let size = self.parameters.lwe_dimension().ciphertext_len();
+        let count = exponents.len() / size;
+        let glwe = self.glwe_len();
+        let mut accumulators = vec![T::default(); count * glwe];
+        let block = self.block(count);
+        let done = AtomicU64::new(0);
+        self.pool.install(|| {
+            let blocks = accumulators.par_chunks_mut(block * glwe).zip(exponents.par_chunks(block * size));
+            blocks.enumerate().for_each(|(index, (accumulators, exponents))| {
+                self.rotate_block(accumulators, exponents, |c| table(index * block + c));
+                let rotated = (accumulators.len() / glwe) as u64;
+                let total = done.fetch_add(rotated, Ordering::Relaxed) + rotated;
+                progress.update("blind rotation", total, count as u64);
+            });
+        });
+        accumulators
+    }
+
+    /// All iterations of one block: the key passes once.
+    fn rotate_block<'t>(&self, accumulators: &mut [T], exponents: &[u32], table: impl Fn(usize) -> &'t [T]) {
+        let degree = self.parameters.ring_degree().get();
+        let size = self.parameters.lwe_dimension().ciphertext_len();
+        let glwe = self.glwe_len();
+        for (c, (accumulator, exponents)) in
+            accumulators.chunks_exact_mut(glwe).zip(exponents.chunks_exact(size)).enumerate()
+        {
+            let body = &mut accumulator[glwe - degree..];
+            rotate(table(c), 2 * degree - exponents[size - 1] as usize, body);
+        }
+        let mut workspace = self.product.workspace();
+        let mut keys = self.spectra.chunks_exact(self.product.key_len()).enumerate().peekable();
+        while let Some((i, key)) = keys.next() {
+            // One group fetches the next step's key.
+            let mut next = keys.peek().map_or(&[][..], |(_, key)| key);
+            let pairs = accumulators.chunks_exact_mut(glwe).zip(exponents.chunks_exact(size));
+            // X^0 · ACC − ACC is nothing.
+            let mut pairs =
+                pairs.map(|(accumulator, exponents)| (exponents[i] as usize, accumulator)).filter(|p| p.0 != 0);
+            loop {
+                let mut group: Vec<(usize, &mut [T])> = pairs.by_ref().take(GROUP).collect();
+                if group.is_empty() {
+                    break;
+                }
+                self.product.rotate_multiply_add(key, std::mem::take(&mut next), &mut group, &mut workspace);
+            }
+        }
+    }
+
+    /// The constant coefficient of each GLWE ciphertext, under the large key.
+    pub fn sample_extract(&self, accumulators: &[T]) -> LweBatch<T> {
+        let dimension = self.parameters.large_lwe_dimension();
+        let count = accumulators.len() / self.glwe_len();
+        let mut outputs = LweBatch::zeros(dimension, count);
+        for (glwe, output) in accumulators.chunks_exact(self.glwe_len()).zip(outputs.iter_mut()) {
+            sample_extract(glwe, self.parameters.ring_degree().get(), output);
+        }
+        outputs
+    }
+
+    /// Programmable bootstrapping of `inputs` (under the small key) with one test polynomial: modulus switch, blind rotation, sample
+    /// extraction. The results are under the large key.
+    ///
+    /// # Errors
+    /// [`RunError::Dimension`] if `inputs` are not under the small key.
+    pub fn bootstrap(
+        &self,
+        inputs: &LweBatch<T>,
+        test_polynomial: &[T],
+        progress: &dyn Progress,
+    ) -> Result<LweBatch<T>, RunError> {
+        self.check_dimension("bootstrapping", inputs, self.parameters.lwe_dimension())?;
+        let exponents = self.modulus_switch(inputs);
+        Ok(self.sample_extract(&self.blind_rotate(&exponents, |_| test_polynomial, progress)))
+    }
+
+    /// Key switch of `inputs` (under the large key) to the small key.
+    ///
+    /// # Errors
+    /// [`RunError::Dimension`] if `inputs` are not under the large key, [`RunError::NoKeySwitchKey`] if there is none.
+    pub fn key_switch(&self, inputs: &LweBatch<T>, progress: &dyn Progress) -> Result<LweBatch<T>, RunError> {
+        let (from, to) = (self.parameters.large_lwe_dimension(), self.parameters.lwe_dimension());
+        self.check_dimension("key switch", inputs, from)?;
+        let Some((key, gadget)) = self.key_switch_key else {
+            return Err(RunError::NoKeySwitchKey { set: self.parameters.name().to_owned() });
+        };
+        let count = inputs.len();
+        let mut outputs = LweBatch::zeros(to, count);
+        let block = count.div_ceil(self.threads()).clamp(1, 64);
+        let (input_len, output_len) = (from.ciphertext_len(), to.ciphertext_len());
+        let done = AtomicU64::new(0);
+        self.pool.install(|| {
+            let inputs = inputs.data().par_chunks(block * input_len);
+            outputs.data_mut().par_chunks_mut(block * output_len).zip(inputs).for_each(|(outputs, inputs)| {
+                key_switch(inputs, from.get(), key, gadget, to.get(), outputs);
+                let switched = (outputs.len() / output_len) as u64;
+                let total = done.fetch_add(switched, Ordering::Relaxed) + switched;
+                progress.update("key switch", total, count as u64);
+            });
+        });
+        Ok(outputs)
+    }
+
+    fn check_dimension(
+        &self,
+        what: &'static str,
+        inputs: &LweBatch<T>,
+        expected: LweDimension,
+    ) -> Result<(), RunError> {
+        if inputs.dimension() == expected {
+            Ok(())
+        } else {
+            Err(RunError::Dimension { what, found: inputs.dimension().get(), expected: expected.get() })
+        }
+    }
+
+    /// Torus elements of a GLWE ciphertext.
+    fn glwe_len(&self) -> usize {
+        self.parameters.glwe_dimension().ciphertext_polynomials() * self.parameters.ring_degree().get()
+    }
+
+    /// Ciphertexts of a block: as many as the cache holds, but no fewer blocks than threads.
+    fn block(&self, count: usize) -> usize {
+        let exponents = self.parameters.lwe_dimension().ciphertext_len() * size_of::<u32>();
+        let fitting = BLOCK_BYTES / (self.glwe_len() * size_of::<T>() + exponents);
+        let share = count.div_ceil(self.threads());
+        // Blocks of equal size, whole groups: 64 ciphertexts in blocks of at most 40 are two of 32.
+        share.div_ceil(share.div_ceil(fitting.max(GROUP)).max(1)).next_multiple_of(GROUP)
+    }
+}

@@ -1,0 +1,133 @@
+//! Does the batched runtime give the interpreter's results, whatever the batch, the threads and the instruction set?
+
+use super::Executor;
+use crate::NoProgress;
+use crate::tfhe::{RunError, interpreter};
+use polyfabric_kernels::Torus;
+use polyfabric_kernels::fft::Isa;
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, Parameters, ServerKey, sets};
+use std::collections::BTreeMap;
+
+struct Case<T> {
+    client: ClientKey<T>,
+    server: ServerKey<T>,
+    program: KernelProgram,
+    inputs: BTreeMap<String, LweBatch<T>>,
+}
+
+fn build(parameters: &Parameters, name: &str, batch: usize, arithmetic: Arithmetic) -> KernelProgram {
+    let choice = TfheLowering::new(KeySwitchOrder::None, arithmetic);
+    builtin::build(name, parameters, batch, &choice, Transform::F64).unwrap().kernel
+}
+
+fn case<T: Torus>(set: &str, name: &str, batch: usize) -> Case<T> {
+    let parameters = sets::parameters(set).unwrap();
+    let client = ClientKey::<T>::for_tests(&parameters, 1).unwrap();
+    let server = ServerKey::for_tests(&client, 2);
+    let program = build(&parameters, name, batch, Arithmetic::F64);
+    let (input, kind, count) = program
+        .inputs()
+        .map(|(name, _, value)| match value {
+            polyfabric_program::tfhe::kernel::ValueType::Lwe { count, kind, .. } => (name.to_owned(), kind, count),
+            _ => panic!("an input is a batch of LWE ciphertexts"),
+        })
+        .next()
+        .unwrap();
+    // Slots of a padded 2-bit message.
+    let messages: Vec<T> = (0..count).map(|c| T::from_u64((c as u64 % 4) << (T::BITS - 3))).collect();
+    let encrypted = client.encrypt_for_tests(kind, &messages, 3);
+    Case { inputs: BTreeMap::from([(input, encrypted)]), client, server, program }
+}
+
+/// Phases of every output.
+fn phases<T: Torus>(case: &Case<T>, outputs: &BTreeMap<String, LweBatch<T>>) -> Vec<f64> {
+    let large = case.client.parameters().large_lwe_dimension();
+    outputs
+        .values()
+        .flat_map(|batch| {
+            let kind = if batch.dimension() == large { LweKind::Large } else { LweKind::Small };
+            case.client.decrypt_phase(kind, batch).unwrap()
+        })
+        .map(T::to_fraction)
+        .collect()
+}
+
+fn agrees<T: Torus>(set: &str, name: &str, batch: usize, tolerance: f64) {
+    let case = case::<T>(set, name, batch);
+    let expected = interpreter::run(&case.program, &case.server, &case.inputs, &NoProgress).unwrap();
+    let executor = Executor::new(&case.server, 2).unwrap();
+    let outputs = executor.run(&case.program, &case.inputs, &NoProgress).unwrap();
+    for (ours, theirs) in phases(&case, &outputs).iter().zip(phases(&case, &expected)) {
+        let difference = (ours - theirs) - (ours - theirs).round();
+        assert!(difference.abs() < tolerance, "{set} {name}: {ours} and {theirs}");
+    }
+}
+
+#[test]
+fn phases_equal_the_interpreters() {
+    for name in builtin::NAMES {
+        agrees::<u32>("toy-256", name, 5, 1e-3);
+        agrees::<u32>("toy-512-k2", name, 3, 1e-3);
+        agrees::<u64>("toy-256-t64", name, 3, 1e-3);
+    }
+}
+
+#[test]
+fn full_size_phases_equal_the_interpreters() {
+    agrees::<u32>("strix-I", "pbs", 2, 1.0 / 64.0);
+    agrees::<u64>("morphling-IV", "pbs", 1, 1.0 / 64.0);
+}
+
+#[test]
+fn results_depend_neither_on_threads_nor_on_the_batch() {
+    let case = case::<u32>("toy-512-k2", "pbs", 9);
+    let one = Executor::new(&case.server, 1).unwrap();
+    let expected = one.run(&case.program, &case.inputs, &NoProgress).unwrap();
+    for threads in [2, 3] {
+        let executor = Executor::new(&case.server, threads).unwrap();
+        assert_eq!(executor.run(&case.program, &case.inputs, &NoProgress).unwrap(), expected);
+    }
+    let single = build(case.client.parameters(), "pbs", 1, Arithmetic::F64);
+    let (name, batch) = case.inputs.iter().next().unwrap();
+    let (_, together) = expected.iter().next().unwrap();
+    for c in [0, 8] {
+        let alone = LweBatch::from_data(batch.dimension(), batch.get(c).to_vec()).unwrap();
+        let outputs = one.run(&single, &BTreeMap::from([(name.clone(), alone)]), &NoProgress).unwrap();
+        assert_eq!(outputs.values().next().unwrap().get(0), together.get(c));
+    }
+}
+
+#[test]
+fn every_instruction_set_decrypts_equal() {
+    let case = case::<u32>("toy-256", "pbs+ks", 4);
+    let expected = interpreter::run(&case.program, &case.server, &case.inputs, &NoProgress).unwrap();
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
+        let executor = Executor::with_isa(&case.server, 1, isa).unwrap();
+        let outputs = executor.run(&case.program, &case.inputs, &NoProgress).unwrap();
+        for (ours, theirs) in phases(&case, &outputs).iter().zip(phases(&case, &expected)) {
+            assert!((ours - theirs).abs() < 1e-3, "{isa:?}: {ours} and {theirs}");
+        }
+    }
+}
+
+#[test]
+fn other_arithmetic_is_refused() {
+    let case = case::<u32>("toy-256", "pbs", 1);
+    let exact = build(case.client.parameters(), "pbs", 1, Arithmetic::ExactInteger);
+    let executor = Executor::new(&case.server, 1).unwrap();
+    let error = executor.run(&exact, &case.inputs, &NoProgress).unwrap_err();
+    assert!(matches!(&error, RunError::Arithmetic { .. }), "{error}");
+}
+
+#[test]
+fn ciphertexts_of_the_wrong_key_are_refused() {
+    let case = case::<u32>("toy-256", "pbs", 1);
+    let executor = Executor::new(&case.server, 1).unwrap();
+    let large = LweBatch::zeros(case.client.parameters().large_lwe_dimension(), 1);
+    let error = executor.bootstrap(&large, &[0; 256], &NoProgress).unwrap_err();
+    assert!(error.to_string().starts_with("bootstrapping: ciphertexts of dimension"), "{error}");
+}

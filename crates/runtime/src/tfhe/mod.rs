@@ -1,0 +1,7 @@
+//! Execution of TFHE kernel programs: a batched CPU runtime and an operation-by-operation interpreter.
+
+pub mod cpu;
+pub mod error;
+pub mod interpreter;
+
+pub use error::RunError;

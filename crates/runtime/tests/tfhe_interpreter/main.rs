@@ -1,0 +1,11 @@
+//! Does the interpreter compute what a program says, on real ciphertexts?
+
+mod arithmetic;
+mod builtin;
+mod common;
+mod gates;
+mod noise;
+#[path = "../../../program/tests/tfhe/random_program.rs"]
+mod random_program;
+mod random_programs;
+mod unrolling;

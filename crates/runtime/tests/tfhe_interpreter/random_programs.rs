@@ -1,0 +1,90 @@
+//! Does the interpreter, on random programs, decrypt to the evaluation in the clear: with every lowering choice and in
+//! every arithmetic, and as the batched runtime executes it? Are the choices that only reorder exact arithmetic equal
+//! bit for bit?
+
+use crate::common::{Keys, clear};
+use crate::random_program::{Limits, Stream, inputs, program};
+use polyfabric_kernels::Torus;
+use polyfabric_program::tfhe::homomorphic::Program;
+use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::noise;
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::tfhe::cpu::Executor;
+use polyfabric_runtime::tfhe::interpreter;
+use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_schemes::tfhe::noise::Transform;
+use proptest::prelude::*;
+
+const LIMITS: Limits = Limits { operations: 10, width: 6, length: 4, everything: false };
+
+/// The first program of `stream` that `parameters` carry with failure probability 2^-30 in both orders.
+fn carried_program(stream: &mut Stream, parameters: &Parameters) -> Program {
+    loop {
+        let candidate = program(stream, LIMITS);
+        let carries = |order| {
+            let report = noise::report(&candidate, parameters, order, Transform::F64).unwrap();
+            report.check(parameters, -30.0).is_ok()
+        };
+        if carries(KeySwitchOrder::Before) && carries(KeySwitchOrder::After) {
+            return candidate;
+        }
+    }
+}
+
+fn cases() -> ProptestConfig {
+    ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn check<T: Torus>(keys: &Keys<T>, seed: u64) {
+    let mut stream = Stream::new(seed);
+    let program = carried_program(&mut stream, keys.server.parameters());
+    let values = inputs(&mut stream, &program);
+    let expected = clear(&program, &values);
+    for order in [KeySwitchOrder::Before, KeySwitchOrder::After] {
+        for arithmetic in [Arithmetic::ExactInteger, Arithmetic::F64] {
+            let choice = TfheLowering::new(order, arithmetic);
+            let decrypted = keys.interpret(&program, &choice, &values);
+            assert_eq!(decrypted, expected, "seed {seed}, {choice:?}\n{program}");
+        }
+        let lowered = keys.lower(&program, &TfheLowering::new(order, Arithmetic::F64));
+        let encrypted = keys.encrypt(&program, &lowered, &values, 101);
+        let executor = Executor::new(&keys.server, 0).unwrap();
+        let outputs = executor.run(&lowered, &encrypted, &NoProgress).unwrap();
+        assert_eq!(keys.decrypt(&program, &outputs), expected, "seed {seed}, batched, {order:?}\n{program}");
+    }
+}
+
+#[test]
+fn random_programs_on_32_bits() {
+    let keys = Keys::<u32>::new("toy-256");
+    proptest!(cases(), |(seed: u64)| check(&keys, seed));
+}
+
+#[test]
+fn random_programs_on_64_bits() {
+    let keys = Keys::<u64>::new("toy-256-t64");
+    proptest!(cases(), |(seed: u64)| check(&keys, seed));
+}
+
+#[test]
+fn reuse_of_transforms_changes_no_bit_of_exact_arithmetic() {
+    let keys = Keys::<u32>::new("toy-512-k2");
+    let mut stream = Stream::new(3);
+    let program = carried_program(&mut stream, keys.server.parameters());
+    let values = inputs(&mut stream, &program);
+    let mut results = Vec::new();
+    for input_transform in [InputTransform::Shared, InputTransform::PerProduct] {
+        for accumulation in [Accumulation::TransformDomain, Accumulation::CoefficientDomain] {
+            let choice = TfheLowering {
+                accumulation,
+                input_transform,
+                ..TfheLowering::new(KeySwitchOrder::After, Arithmetic::ExactInteger)
+            };
+            let lowered = keys.lower(&program, &choice);
+            let encrypted = keys.encrypt(&program, &lowered, &values, 5);
+            results.push(interpreter::run(&lowered, &keys.server, &encrypted, &NoProgress).unwrap());
+        }
+    }
+    assert!(results.iter().all(|result| *result == results[0]));
+    assert_eq!(keys.decrypt(&program, &results[0]), clear(&program, &values));
+}

@@ -1,0 +1,177 @@
+//! Do unrolled keys give what plain ones do: random programs decrypt to the evaluation in the clear in every arithmetic and domain, exact
+//! results agree bit for bit between domains, and noise is as predicted? Are keys and programs of different unrolling kept apart?
+
+use crate::common::{Keys, clear, values};
+use crate::random_program::{Limits, Stream, inputs, program};
+use polyfabric_kernels::Torus;
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::homomorphic::{Program, encode_input, evaluate};
+use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::noise;
+use polyfabric_program::tfhe::text::parse_kernel;
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::tfhe::cpu::Executor;
+use polyfabric_runtime::tfhe::interpreter;
+use polyfabric_schemes::tfhe::noise::{Transform, blind_rotation_unrolled};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, sets};
+
+const LIMITS: Limits = Limits { operations: 8, width: 4, length: 3, everything: false };
+const UNROLLED: [KeyUnrolling; 2] = [KeyUnrolling::TWO, KeyUnrolling::FOUR];
+
+fn choice(unrolling: KeyUnrolling, order: KeySwitchOrder, arithmetic: Arithmetic) -> TfheLowering {
+    TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(order, arithmetic) }
+}
+
+/// The first program of `stream` that `parameters` carry with failure probability 2^-30, whatever the unrolling.
+fn carried_program(stream: &mut Stream, parameters: &Parameters) -> Program {
+    loop {
+        let candidate = program(stream, LIMITS);
+        let (order, unrolling) = (KeySwitchOrder::After, KeyUnrolling::FOUR);
+        let report = noise::report_unrolled(&candidate, parameters, order, unrolling, Transform::F64).unwrap();
+        if report.check(parameters, -30.0).is_ok() {
+            return candidate;
+        }
+    }
+}
+
+fn random_programs<T: Torus>(set: &str, cases: u64) {
+    for unrolling in UNROLLED {
+        let keys = Keys::<T>::unrolled(set, unrolling);
+        for seed in 0..cases {
+            let mut stream = Stream::new(seed);
+            let program = carried_program(&mut stream, keys.server.parameters());
+            let values = inputs(&mut stream, &program);
+            let expected = clear(&program, &values);
+            for arithmetic in [Arithmetic::ExactInteger, Arithmetic::F64] {
+                let choice = choice(unrolling, KeySwitchOrder::After, arithmetic);
+                let decrypted = keys.interpret(&program, &choice, &values);
+                assert_eq!(decrypted, expected, "seed {seed}, {choice:?}\n{program}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_programs_on_32_bits() {
+    random_programs::<u32>("toy-256", 6);
+}
+
+#[test]
+fn random_programs_on_64_bits() {
+    random_programs::<u64>("toy-256-t64", 6);
+}
+
+#[test]
+fn domains_of_accumulation_agree_bit_for_bit_and_the_text_form_comes_back() {
+    for unrolling in UNROLLED {
+        let keys = Keys::<u32>::unrolled("toy-512-k2", unrolling);
+        let mut choice = choice(unrolling, KeySwitchOrder::After, Arithmetic::ExactInteger);
+        let mut results = Vec::new();
+        for accumulation in [Accumulation::TransformDomain, Accumulation::CoefficientDomain] {
+            choice.accumulation = accumulation;
+            let pbs = builtin::build("pbs+ks", keys.server.parameters(), 2, &choice, Transform::Exact).unwrap();
+            assert_eq!(parse_kernel(&pbs.kernel.to_string()).unwrap(), pbs.kernel);
+            let encrypted = keys.encrypt(&pbs.program, &pbs.kernel, &values(&[("x", &[0, 1])]), 5);
+            results.push(interpreter::run(&pbs.kernel, &keys.server, &encrypted, &NoProgress).unwrap());
+        }
+        assert_eq!(results[0], results[1]);
+    }
+}
+
+#[test]
+fn fixed_point_rotates_coefficients() {
+    let keys = Keys::<u32>::unrolled("toy-256", KeyUnrolling::TWO);
+    let parameters = keys.server.parameters();
+    let spec = FixedFftSpec::for_external_product(
+        parameters.ring_degree(),
+        parameters.bootstrap_gadget(),
+        parameters.glwe_dimension().get(),
+        parameters.torus_bits(),
+        FixedWidths::uniform(40),
+        Rounding::HalfEven,
+        RangeRule::OverflowProbability { log2: -64.0, first_step: 0.5 },
+    );
+    let fixed = choice(KeyUnrolling::TWO, KeySwitchOrder::After, Arithmetic::Fixed(Box::new(spec)));
+    let pbs = builtin::build("pbs+ks", parameters, 2, &fixed, fixed.arithmetic.transform(parameters)).unwrap();
+    let input = values(&[("x", &[0, 1])]);
+    assert_eq!(keys.interpret(&pbs.program, &fixed, &input), clear(&pbs.program, &input));
+
+    // A body that rotates in the transform domain is no fixed-point program.
+    let exact = choice(KeyUnrolling::TWO, KeySwitchOrder::After, Arithmetic::ExactInteger);
+    let mut kernel = keys.lower(&pbs.program, &exact);
+    kernel.choice = fixed;
+    let message = kernel.check().unwrap_err().to_string();
+    assert!(message.contains("fixed-point arithmetic does not have"), "{message}");
+}
+
+#[test]
+fn a_smaller_last_group_uses_its_own_patterns() {
+    let mut literal = sets::literal("toy-256").unwrap().clone();
+    literal.name = "rest".to_owned();
+    for (n, unrolling) in
+        [(17, KeyUnrolling::TWO), (17, KeyUnrolling::FOUR), (18, KeyUnrolling::FOUR), (19, KeyUnrolling::FOUR)]
+    {
+        literal.lwe_dimension = n;
+        let keys = Keys::<u32>::for_parameters(&Parameters::check(&literal).unwrap(), unrolling);
+        for arithmetic in [Arithmetic::ExactInteger, Arithmetic::F64] {
+            let choice = choice(unrolling, KeySwitchOrder::After, arithmetic);
+            let pbs = builtin::build("pbs+ks", keys.server.parameters(), 40, &choice, Transform::F64).unwrap();
+            let input = values(&[("x", &(0..40).map(|x| x % 2).collect::<Vec<i64>>())]);
+            assert_eq!(
+                keys.interpret(&pbs.program, &choice, &input),
+                clear(&pbs.program, &input),
+                "{n} bits by {unrolling}"
+            );
+        }
+    }
+}
+
+/// Mean square of the errors of `count` look-ups, against the formula.
+fn noise_is_predicted<T: Torus>(set: &str, count: usize) {
+    for unrolling in UNROLLED {
+        let keys = Keys::<T>::unrolled(set, unrolling);
+        let parameters = keys.server.parameters();
+        let choice = choice(unrolling, KeySwitchOrder::None, Arithmetic::F64);
+        let pbs = builtin::build("pbs", parameters, count, &choice, Transform::F64).unwrap();
+        let input = values(&[("x", &(0..count as i64).map(|c| c % 2).collect::<Vec<_>>())]);
+        let encrypted = keys.encrypt(&pbs.program, &pbs.kernel, &input, 70);
+        let outputs = interpreter::run(&pbs.kernel, &keys.server, &encrypted, &NoProgress).unwrap();
+        assert_eq!(keys.decrypt(&pbs.program, &outputs), clear(&pbs.program, &input));
+        let phases = keys.client.decrypt_phase(LweKind::Large, &outputs["y"]).unwrap();
+        let y = evaluate(&pbs.program, &input).unwrap().outputs(&pbs.program)["y"].clone();
+        // Both sides have one padded encoding, so that y's plaintexts are x's of the same values.
+        let plaintexts = encode_input::<T>(&pbs.program, "x", &y).unwrap();
+        let squares = phases.iter().zip(plaintexts).map(|(phase, y)| phase.wrapping_sub(y).to_fraction().powi(2));
+        let measured = squares.sum::<f64>() / count as f64;
+        let ratio = measured / blind_rotation_unrolled(parameters, unrolling, Transform::F64);
+        // As wide as for plain keys: a few samples, and secrets that are not balanced.
+        assert!((0.4..1.6).contains(&ratio), "{set} unrolled {unrolling}: {ratio} of the prediction");
+    }
+}
+
+#[test]
+fn noise_of_toy_sets() {
+    noise_is_predicted::<u32>("toy-256", 300);
+    noise_is_predicted::<u64>("toy-256-t64", 300);
+}
+
+#[test]
+fn full_size() {
+    noise_is_predicted::<u32>("strix-I", 32);
+}
+
+#[test]
+fn keys_and_programs_of_different_unrolling_are_kept_apart() {
+    let keys = Keys::<u32>::unrolled("toy-256", KeyUnrolling::TWO);
+    let plain = choice(KeyUnrolling::ONE, KeySwitchOrder::None, Arithmetic::F64);
+    let pbs = builtin::build("pbs", keys.server.parameters(), 1, &plain, Transform::F64).unwrap();
+    let encrypted = keys.encrypt(&pbs.program, &pbs.kernel, &values(&[("x", &[1])]), 1);
+    assert_eq!(
+        interpreter::run(&pbs.kernel, &keys.server, &encrypted, &NoProgress).unwrap_err().to_string(),
+        "the program is lowered for 1 secret bit(s) an iteration, but the server key is made for 2; \
+         lower it with key_unrolling = 2, or make the key for 1"
+    );
+    let message = Executor::new(&keys.server, 1).err().unwrap().to_string();
+    assert!(message.contains("the CPU runtime consumes one"), "{message}");
+}

@@ -1,0 +1,1 @@
+//! BGV, client side: parameters, packed slots, encryption, decryption, noise.

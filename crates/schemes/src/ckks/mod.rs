@@ -1,0 +1,1 @@
+//! CKKS, client side: parameters, security, encoding, keys, encryption, decryption, noise, files.

@@ -1,0 +1,1 @@
+//! Ring-GSW, client side.
