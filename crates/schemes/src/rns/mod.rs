@@ -1,1 +1,26 @@
-//! What CKKS, BGV and ring-GSW share: limbs, rings, polynomials in residue form, gadgets, switching keys.
+//! Residue number systems: what CKKS, BGV and ring-GSW share, on the client and on the server.
+//!
+//! A ciphertext is a polynomial vector over R_Q = `Z_Q[X]/(X^N + 1)`, Q = Π q_i; every polynomial is held by its residue
+//! polynomials, the *limbs*.
+//!
+//! # Conventions
+//! - The phase of a ciphertext is Σ_i `parts[i]`·s^i: the body b first, the mask a second.
+//! - The ring's table of moduli is q_0, …, q_L, then the special primes p_0, …, p_{k−1}, then whatever a scheme adds. A
+//!   [`LimbId`] is an index into it, so one number names one prime everywhere.
+//! - [`Domain::Evaluation`] is the order of [`polyfabric_kernels::ntt::Ntt`]. Residues are canonical, in [0, q).
+//! - A switching key from s' to s has for each digit d a pair (b_d, a_d) with b_d + a_d·s = e_d + g_d·s'
+//!   ([`gadget`] says what g_d is).
+
+pub mod ciphertext;
+pub mod gadget;
+pub mod key;
+pub mod limb;
+pub mod polynomial;
+pub mod ring;
+
+pub use ciphertext::Ciphertext;
+pub use gadget::{Gadget, GadgetError, GadgetLiteral};
+pub use key::{KeyId, KeySet, MissingKey, Part, SwitchingKey};
+pub use limb::{Domain, LimbId};
+pub use polynomial::RnsPolynomial;
+pub use ring::{Ring, RingError};

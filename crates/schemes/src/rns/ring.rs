@@ -1,0 +1,132 @@
+//! The ring of one parameter set: its degree, its table of moduli and the transforms modulo each.
+
+use std::sync::Arc;
+
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::modular::{Limb, Modulus};
+use polyfabric_kernels::ntt::{Ntt, NttError};
+use rayon::prelude::*;
+use thiserror::Error;
+
+use super::limb::LimbId;
+
+/// Most moduli of one ring.
+pub const MAX_LIMBS: usize = 256;
+
+/// `Z[X]/(X^N + 1)` modulo each of a table of primes, with what computing modulo each takes. Shared by reference.
+#[derive(Debug)]
+pub struct Ring {
+    degree: RingDegree,
+    moduli: Vec<Modulus>,
+    limbs: Vec<Limb>,
+    transforms: Vec<Ntt<u64>>,
+}
+
+/// Why moduli make no ring.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum RingError {
+    /// None, or too many.
+    #[error("a ring takes 1 to {MAX_LIMBS} moduli, not {0}; give another number")]
+    Count(usize),
+    /// One stands twice.
+    #[error("modulus {modulus} stands twice in the table (places {first} and {second}); give distinct primes")]
+    Repeated {
+        /// The modulus.
+        modulus: u64,
+        /// Its first place.
+        first: usize,
+        /// Its second.
+        second: usize,
+    },
+    /// A modulus has no transform of the degree.
+    #[error("limb {limb}: {source}")]
+    Transform {
+        /// Its place.
+        limb: LimbId,
+        /// Why.
+        source: NttError,
+    },
+}
+
+impl Ring {
+    /// The ring of `degree` with `moduli` as its table. Tables of transforms are made in parallel.
+    ///
+    /// # Errors
+    /// [`RingError`] unless the moduli are 1 to [`MAX_LIMBS`] distinct primes ≡ 1 mod 2N.
+    pub fn new(degree: RingDegree, moduli: &[Modulus]) -> Result<Arc<Self>, RingError> {
+        if moduli.is_empty() || moduli.len() > MAX_LIMBS {
+            return Err(RingError::Count(moduli.len()));
+        }
+        for (second, modulus) in moduli.iter().enumerate() {
+            if let Some(first) = moduli[..second].iter().position(|other| other == modulus) {
+                return Err(RingError::Repeated { modulus: modulus.value(), first, second });
+            }
+        }
+        let transform = |(index, &modulus): (usize, &Modulus)| {
+            Ntt::new(degree, modulus).map_err(|source| RingError::Transform { limb: LimbId(index as u16), source })
+        };
+        let transforms = moduli.par_iter().enumerate().map(transform).collect::<Result<_, _>>()?;
+        let limbs = moduli.iter().map(|&modulus| Limb::new(modulus)).collect();
+        Ok(Arc::new(Self { degree, moduli: moduli.to_vec(), limbs, transforms }))
+    }
+
+    /// N.
+    pub fn degree(&self) -> RingDegree {
+        self.degree
+    }
+
+    /// The table of moduli, by [`LimbId`].
+    pub fn moduli(&self) -> &[Modulus] {
+        &self.moduli
+    }
+
+    /// All limbs, in order.
+    pub fn limb_ids(&self) -> Vec<LimbId> {
+        LimbId::range(0, self.moduli.len())
+    }
+
+    /// Whether `limb` is in the table.
+    pub fn holds(&self, limb: LimbId) -> bool {
+        limb.index() < self.moduli.len()
+    }
+
+    /// The modulus of `limb`.
+    ///
+    /// # Panics
+    /// If the table has no such limb ([`Self::holds`]).
+    #[inline]
+    pub fn modulus(&self, limb: LimbId) -> Modulus {
+        self.moduli[limb.index()]
+    }
+
+    /// The vector operations modulo `limb`'s prime.
+    ///
+    /// # Panics
+    /// As [`Self::modulus`].
+    #[inline]
+    pub fn limb(&self, limb: LimbId) -> Limb {
+        self.limbs[limb.index()]
+    }
+
+    /// The transform modulo `limb`'s prime.
+    ///
+    /// # Panics
+    /// As [`Self::modulus`].
+    #[inline]
+    pub fn ntt(&self, limb: LimbId) -> &Ntt<u64> {
+        &self.transforms[limb.index()]
+    }
+
+    /// log2 of the product of `limbs`' primes.
+    ///
+    /// # Panics
+    /// As [`Self::modulus`].
+    pub fn log2_product(&self, limbs: &[LimbId]) -> f64 {
+        limbs.iter().map(|&limb| (self.modulus(limb).value() as f64).log2()).sum()
+    }
+
+    /// Bytes of the transforms' tables.
+    pub fn table_bytes(&self) -> usize {
+        self.transforms.iter().map(Ntt::table_bytes).sum()
+    }
+}
