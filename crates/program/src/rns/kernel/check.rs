@@ -1,0 +1,480 @@
+//! Consistency of a kernel program: what the builder guarantees, and what the parser must prove of a text.
+
+use super::{DigitWindow, KernelProgram, LimbSet, Op, OpId, OpKind, ValueId, ValueType};
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_schemes::rns::{Domain, LimbId};
+use std::collections::HashSet;
+use thiserror::Error;
+
+/// What is wrong with a kernel program.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum KernelError {
+    /// The table of moduli does not serve.
+    #[error("modulus {index} of the table: {problem}; correct the moduli")]
+    Moduli {
+        /// Its place in the table.
+        index: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An operand is not defined before its use.
+    #[error("operation {at} ({op}): operand {operand} is not defined before it; order the operations")]
+    Undefined {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// Its operand.
+        operand: ValueId,
+    },
+    /// An operation has too few or too many operands.
+    #[error("operation {at} ({op}): {found} operands, but it takes {needed}; correct its operands")]
+    OperandCount {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// How many it has.
+        found: usize,
+        /// How many it takes, in words.
+        needed: &'static str,
+    },
+    /// An operand is in the wrong domain.
+    #[error(
+        "operation {at} ({op}): operand {operand} is in the {found:?} domain, {needed:?} is needed; transform it first"
+    )]
+    Domain {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// Its operand.
+        operand: ValueId,
+        /// The operand's domain.
+        found: Domain,
+        /// The domain that is needed.
+        needed: Domain,
+    },
+    /// Operands of an operation on single limbs have different limbs.
+    #[error(
+        "operation {at} ({op}): operand {operand} has the limbs {found}, the first operand has {first}; select or drop limbs first"
+    )]
+    DifferentLimbs {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// The operand.
+        operand: ValueId,
+        /// Its limbs.
+        found: LimbSet,
+        /// The first operand's limbs.
+        first: LimbSet,
+    },
+    /// The limbs that an operation names do not fit its operands or the table.
+    #[error("operation {at} ({op}): {problem}; correct its limbs")]
+    Limbs {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A parameter of an operation is out of its range.
+    #[error("operation {at} ({op}): {problem}; correct the parameter")]
+    Parameter {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The stated result is not what the operation gives.
+    #[error("operation {at} ({op}): {problem}; correct its results")]
+    Result {
+        /// The operation.
+        at: OpId,
+        /// Its name.
+        op: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A public polynomial has the wrong size.
+    #[error("plaintext {plaintext} has {found} coefficients, the ring degree is {degree}; give {degree}")]
+    Plaintext {
+        /// Its index.
+        plaintext: usize,
+        /// Its coefficients.
+        found: usize,
+        /// N.
+        degree: usize,
+    },
+    /// An output is not a value of the program.
+    #[error("output {name:?} is {value}, which is no value of the program; name one")]
+    Output {
+        /// Name of the output.
+        name: String,
+        /// The value.
+        value: ValueId,
+    },
+    /// Two inputs or two outputs have one name and part.
+    #[error("part {part} of the {what} {name:?} is given twice; rename one")]
+    Name {
+        /// "input" or "output".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The part.
+        part: u16,
+    },
+}
+
+/// Checks the table: each modulus an odd number that 2N divides but for one, all of them different, at most 2^16.
+pub(super) fn check_moduli(degree: RingDegree, moduli: &[Modulus]) -> Result<(), KernelError> {
+    if moduli.len() > usize::from(u16::MAX) {
+        let problem = format!("the table has {} moduli, and room for {}", moduli.len(), u16::MAX);
+        return Err(KernelError::Moduli { index: moduli.len(), problem });
+    }
+    let mut seen = HashSet::new();
+    for (index, modulus) in moduli.iter().enumerate() {
+        let (value, order) = (modulus.value(), 2 * degree.get() as u64);
+        if value % order != 1 {
+            let problem = format!("{value} is not 1 modulo 2N = {order}, so it has no transform");
+            return Err(KernelError::Moduli { index, problem });
+        }
+        if !seen.insert(value) {
+            return Err(KernelError::Moduli { index, problem: format!("{value} stands in the table twice") });
+        }
+    }
+    Ok(())
+}
+
+/// What the types of operands and results are checked against.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub degree: RingDegree,
+    pub moduli: &'a [Modulus],
+    pub plaintexts: usize,
+}
+
+/// An operation on its way to be checked.
+struct Site<'a> {
+    context: Context<'a>,
+    at: OpId,
+    op: &'static str,
+    operands: &'a [ValueId],
+    types: Vec<&'a ValueType>,
+}
+
+impl Site<'_> {
+    fn limbs_error(&self, problem: String) -> KernelError {
+        KernelError::Limbs { at: self.at, op: self.op, problem }
+    }
+
+    fn parameter_error(&self, problem: String) -> KernelError {
+        KernelError::Parameter { at: self.at, op: self.op, problem }
+    }
+
+    fn count(&self, fits: bool, needed: &'static str) -> Result<(), KernelError> {
+        let error = KernelError::OperandCount { at: self.at, op: self.op, found: self.types.len(), needed };
+        if fits { Ok(()) } else { Err(error) }
+    }
+
+    fn exactly<const N: usize>(&self) -> Result<[&ValueType; N], KernelError> {
+        let needed = ["none", "one", "two", "three"][N];
+        self.count(self.types.len() == N, needed)?;
+        Ok(std::array::from_fn(|index| self.types[index]))
+    }
+
+    fn domain(&self, needed: Domain) -> Result<(), KernelError> {
+        for (&operand, value) in self.operands.iter().zip(&self.types) {
+            if value.domain != needed {
+                return Err(KernelError::Domain { at: self.at, op: self.op, operand, found: value.domain, needed });
+            }
+        }
+        Ok(())
+    }
+
+    /// All operands of the first one's type.
+    fn same(&self) -> Result<ValueType, KernelError> {
+        let first = self.types[0];
+        self.domain(first.domain)?;
+        for (&operand, value) in self.operands.iter().zip(&self.types) {
+            if value.limbs != first.limbs {
+                let (found, first) = (value.limbs.clone(), first.limbs.clone());
+                return Err(KernelError::DifferentLimbs { at: self.at, op: self.op, operand, found, first });
+            }
+        }
+        Ok(first.clone())
+    }
+
+    /// The limbs are in the table, and there is one.
+    fn in_table(&self, limbs: &LimbSet) -> Result<(), KernelError> {
+        match limbs.last() {
+            None => Err(self.limbs_error("a value without limbs".to_owned())),
+            Some(LimbId(last)) if usize::from(last) >= self.context.moduli.len() => {
+                let problem = format!("limb {last} is beyond the table of {} moduli", self.context.moduli.len());
+                Err(self.limbs_error(problem))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn subset(&self, limbs: &LimbSet, of: &LimbSet, what: &str) -> Result<(), KernelError> {
+        if limbs.is_subset(of) {
+            return Ok(());
+        }
+        Err(self.limbs_error(format!("the limbs {limbs} are not among the limbs {of} of the {what}")))
+    }
+
+    fn residues(&self, residues: &[u64], limbs: &LimbSet) -> Result<(), KernelError> {
+        if residues.len() != limbs.len() {
+            return Err(self.parameter_error(format!("{} residues for the limbs {limbs}", residues.len())));
+        }
+        for (&residue, LimbId(limb)) in residues.iter().zip(limbs.iter()) {
+            let modulus = self.context.moduli[usize::from(limb)];
+            if !modulus.holds(residue) {
+                let problem = format!("residue {residue} of limb {limb} is not below its modulus {}", modulus.value());
+                return Err(self.parameter_error(problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&self, window: &DigitWindow, limb: LimbId) -> Result<(), KernelError> {
+        let &DigitWindow { bits, index, count } = window;
+        let width = self.context.moduli[usize::from(limb.0)].bits();
+        if index >= count {
+            return Err(self.parameter_error(format!("digit {index} of {count}")));
+        }
+        // All but the last digit must lie within the limb, so that the last one is not negative.
+        if !(1..=60).contains(&bits) || u64::from(count - 1) * u64::from(bits) >= u64::from(width) {
+            return Err(self.parameter_error(format!("{count} digits of {bits} bits for a limb of {width} bits")));
+        }
+        Ok(())
+    }
+}
+
+/// The types of the results of an operation.
+pub(super) fn result_types(
+    context: Context<'_>,
+    values: &[ValueType],
+    at: OpId,
+    kind: &OpKind,
+    operands: &[ValueId],
+) -> Result<Vec<ValueType>, KernelError> {
+    let op = kind.name();
+    if let Some(&operand) = operands.iter().find(|operand| operand.index() >= values.len()) {
+        return Err(KernelError::Undefined { at, op, operand });
+    }
+    let types = operands.iter().map(|operand| &values[operand.index()]).collect();
+    let site = Site { context, at, op, operands, types };
+    let one = |value: ValueType| Ok(vec![value]);
+    match kind {
+        OpKind::Input { value, .. } => {
+            site.exactly::<0>()?;
+            site.in_table(&value.limbs)?;
+            one(value.clone())
+        }
+        OpKind::Plaintext { plaintext, value } => {
+            site.exactly::<0>()?;
+            site.in_table(&value.limbs)?;
+            if *plaintext as usize >= context.plaintexts {
+                let problem = format!("plaintext {plaintext} of {}", context.plaintexts);
+                return Err(site.parameter_error(problem));
+            }
+            one(value.clone())
+        }
+        OpKind::Key { limbs, .. } => {
+            site.exactly::<0>()?;
+            site.in_table(limbs)?;
+            one(ValueType::evaluation(limbs.clone()))
+        }
+        OpKind::Add | OpKind::Sub => {
+            site.exactly::<2>()?;
+            one(site.same()?)
+        }
+        OpKind::Negate => {
+            site.exactly::<1>()?;
+            one(site.same()?)
+        }
+        OpKind::Multiply => {
+            site.exactly::<2>()?;
+            site.domain(Domain::Evaluation)?;
+            one(site.same()?)
+        }
+        OpKind::MultiplyAdd => {
+            site.exactly::<3>()?;
+            site.domain(Domain::Evaluation)?;
+            one(site.same()?)
+        }
+        OpKind::Scale { factors: residues } | OpKind::AddConstant { addends: residues } => {
+            let [operand] = site.exactly()?;
+            site.residues(residues, &operand.limbs)?;
+            one(operand.clone())
+        }
+        OpKind::ForwardNtt => {
+            let [operand] = site.exactly()?;
+            site.domain(Domain::Coefficient)?;
+            one(ValueType::evaluation(operand.limbs.clone()))
+        }
+        OpKind::InverseNtt => {
+            let [operand] = site.exactly()?;
+            site.domain(Domain::Evaluation)?;
+            one(ValueType::coefficient(operand.limbs.clone()))
+        }
+        OpKind::Automorphism { element } => {
+            let [operand] = site.exactly()?;
+            if element.degree() != context.degree {
+                let (found, degree) = (element.degree().get(), context.degree.get());
+                return Err(site.parameter_error(format!("an automorphism of degree {found} in a ring of {degree}")));
+            }
+            one(operand.clone())
+        }
+        OpKind::SelectLimbs { limbs } => {
+            let [operand] = site.exactly()?;
+            site.in_table(limbs)?;
+            site.subset(limbs, &operand.limbs, "operand")?;
+            one(ValueType { limbs: limbs.clone(), domain: operand.domain })
+        }
+        OpKind::Concat => {
+            site.count(!operands.is_empty(), "at least one")?;
+            let domain = site.types[0].domain;
+            site.domain(domain)?;
+            let limbs: LimbSet = site.types.iter().flat_map(|value| value.limbs.iter()).collect();
+            if limbs.len() != site.types.iter().map(|value| value.limbs.len()).sum::<usize>() {
+                return Err(site.limbs_error("a limb stands in two operands".to_owned()));
+            }
+            one(ValueType { limbs, domain })
+        }
+        OpKind::BaseConversion { to, .. } => {
+            let [operand] = site.exactly()?;
+            site.domain(Domain::Coefficient)?;
+            site.in_table(to)?;
+            if !to.is_disjoint(&operand.limbs) {
+                return Err(site.limbs_error(format!("the limbs {to} and the operand's {} overlap", operand.limbs)));
+            }
+            one(ValueType::coefficient(to.clone()))
+        }
+        OpKind::SubDigit { window, to } => {
+            let [operand] = site.exactly()?;
+            site.domain(Domain::Coefficient)?;
+            site.in_table(to)?;
+            let &[limb] = operand.limbs.as_slice() else {
+                return Err(site.limbs_error(format!("the operand has the limbs {}, not one", operand.limbs)));
+            };
+            site.window(window, limb)?;
+            one(ValueType::coefficient(to.clone()))
+        }
+        OpKind::ModUp { digit, window, to, .. } => {
+            let [operand] = site.exactly()?;
+            site.in_table(to)?;
+            site.in_table(digit)?;
+            site.subset(digit, &operand.limbs, "operand")?;
+            site.subset(digit, to, "result")?;
+            if let Some(window) = window {
+                let &[limb] = digit.as_slice() else {
+                    return Err(
+                        site.limbs_error(format!("the digit has the limbs {digit}, but windows are of one limb"))
+                    );
+                };
+                site.window(window, limb)?;
+            }
+            one(ValueType::evaluation(to.clone()))
+        }
+        OpKind::InnerProduct { rows, .. } => {
+            site.count(!operands.is_empty(), "at least one")?;
+            site.count(operands.len() == rows.len(), "one for each row of the key that it names")?;
+            site.domain(Domain::Evaluation)?;
+            let value = site.same()?;
+            Ok(vec![value.clone(), value])
+        }
+        OpKind::ModDown { drop, plaintext_modulus, .. } => {
+            let [operand] = site.exactly()?;
+            site.domain(Domain::Evaluation)?;
+            site.in_table(drop)?;
+            site.subset(drop, &operand.limbs, "operand")?;
+            let rest = operand.limbs.difference(drop);
+            if rest.is_empty() {
+                return Err(site.limbs_error(format!("it drops {drop}, all that there is")));
+            }
+            if let Some(t) = *plaintext_modulus {
+                let coprime = |LimbId(limb)| {
+                    let modulus = context.moduli[usize::from(limb)];
+                    modulus.inverse(modulus.reduce(t)).is_some()
+                };
+                if t < 2 || !drop.iter().all(coprime) {
+                    return Err(
+                        site.parameter_error(format!("plaintext modulus {t} has no inverse modulo the limbs {drop}"))
+                    );
+                }
+            }
+            one(ValueType::evaluation(rest))
+        }
+    }
+}
+
+impl KernelProgram {
+    pub(super) fn context(&self) -> Context<'_> {
+        Context { degree: self.degree, moduli: &self.moduli, plaintexts: self.plaintexts.len() }
+    }
+
+    /// Checks the table, operands, types, parameters and names.
+    ///
+    /// # Errors
+    /// The first [`KernelError`], in program order.
+    pub fn check(&self) -> Result<(), KernelError> {
+        check_moduli(self.degree, &self.moduli)?;
+        let degree = self.degree.get();
+        if let Some((plaintext, polynomial)) = self.plaintexts.iter().enumerate().find(|(_, p)| p.len() != degree) {
+            return Err(KernelError::Plaintext { plaintext, found: polynomial.len(), degree });
+        }
+        let mut defined = 0;
+        for (index, op) in self.ops.iter().enumerate() {
+            let at = OpId(index as u32);
+            self.check_op(at, op, defined)?;
+            defined += op.results.len();
+        }
+        if defined != self.values.len() {
+            let (at, op) = (OpId(self.ops.len() as u32), "end");
+            let problem = format!("{} values are declared, {defined} defined", self.values.len());
+            return Err(KernelError::Result { at, op, problem });
+        }
+        let mut names = HashSet::new();
+        if let Some((name, part, ..)) = self.inputs().find(|&(name, part, ..)| !names.insert((name, part))) {
+            return Err(KernelError::Name { what: "input", name: name.to_owned(), part });
+        }
+        names.clear();
+        for output in &self.outputs {
+            if output.value.index() >= self.values.len() {
+                return Err(KernelError::Output { name: output.name.to_string(), value: output.value });
+            }
+            if !names.insert((&output.name, output.part)) {
+                return Err(KernelError::Name { what: "output", name: output.name.to_string(), part: output.part });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_op(&self, at: OpId, op: &Op, defined: usize) -> Result<(), KernelError> {
+        let name = op.kind.name();
+        let known = self.values.get(..defined).unwrap_or(&self.values);
+        let expected = result_types(self.context(), known, at, &op.kind, &op.operands)?;
+        let numbered = op.results.iter().enumerate().all(|(index, result)| result.index() == defined + index);
+        if !numbered || op.results.len() != expected.len() {
+            let problem = format!("its results are {:?}, not {} values from %{defined}", op.results, expected.len());
+            return Err(KernelError::Result { at, op: name, problem });
+        }
+        for (result, expected) in op.results.iter().zip(expected) {
+            let found = self.values.get(result.index());
+            if found != Some(&expected) {
+                let problem = format!("{result} is {found:?}, but the operation gives {expected:?}");
+                return Err(KernelError::Result { at, op: name, problem });
+            }
+        }
+        Ok(())
+    }
+}
