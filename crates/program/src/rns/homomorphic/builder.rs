@@ -1,0 +1,387 @@
+//! Builds a homomorphic program, node by node; each step is checked as it is taken.
+
+use super::{
+    Basis, Diagonals, Node, NodeId, Op, Polynomial, Program, ProgramError, ProgramErrorCause as Cause, Scheme, Values,
+    op_name,
+};
+use crate::Location;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Most slots of a program.
+pub const MAX_SLOTS: usize = 1 << 20;
+
+const MAX_NODES: usize = u32::MAX as usize;
+
+/// Builds a [`Program`]. Every method appends one node and returns it, or refuses with the cause.
+#[derive(Debug)]
+pub struct Builder {
+    name: Arc<str>,
+    scheme: Scheme,
+    slots: usize,
+    nodes: Vec<Node>,
+    location: Option<Location>,
+    input_names: HashSet<Arc<str>>,
+    output_names: HashSet<Arc<str>>,
+}
+
+type Result<T> = std::result::Result<T, ProgramError>;
+
+fn name_problem(name: &str) -> Option<&'static str> {
+    let printable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    if name.is_empty() {
+        Some("is empty")
+    } else if name.len() > 256 {
+        Some("is longer than 256 bytes")
+    } else if !name.chars().all(printable) {
+        Some("holds characters other than letters, digits and _ - + .")
+    } else {
+        None
+    }
+}
+
+impl Builder {
+    /// An empty program on vectors of `slots` slots.
+    ///
+    /// # Errors
+    /// [`Cause::Name`], [`Cause::Slots`], [`Cause::PlaintextModulus`].
+    pub fn new(name: &str, scheme: Scheme, slots: usize) -> Result<Self> {
+        let builder = Self {
+            name: name.into(),
+            scheme,
+            slots,
+            nodes: Vec::new(),
+            location: None,
+            input_names: HashSet::new(),
+            output_names: HashSet::new(),
+        };
+        if let Some(problem) = name_problem(name) {
+            return Err(builder.refuse(Cause::Name { what: "program", name: name.to_owned(), problem }));
+        }
+        if let Scheme::Bgv { plaintext_modulus: modulus } = scheme
+            && (modulus < 3 || modulus >= 1 << 60 || !polyfabric_kernels::primes::is_prime(modulus))
+        {
+            return Err(builder.refuse(Cause::PlaintextModulus { modulus }));
+        }
+        let least = scheme.rows();
+        if !slots.is_power_of_two() || slots < least || slots > MAX_SLOTS {
+            return Err(builder.refuse(Cause::Slots { slots, least, limit: MAX_SLOTS }));
+        }
+        Ok(builder)
+    }
+
+    /// Source location of the nodes that follow.
+    pub fn at(&mut self, location: Option<Location>) -> &mut Self {
+        self.location = location;
+        self
+    }
+
+    /// The nodes so far.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Slots of every vector.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    fn refuse(&self, cause: Cause) -> ProgramError {
+        ProgramError { cause, location: self.location.clone() }
+    }
+
+    fn operand(&self, op: &'static str, id: NodeId) -> Result<&Node> {
+        match self.nodes.get(id.index()) {
+            None => Err(self.refuse(Cause::UnknownNode { op, operand: id })),
+            Some(node) if matches!(node.op, Op::Output { .. }) => {
+                Err(self.refuse(Cause::OutputRead { op, operand: id }))
+            }
+            Some(node) => Ok(node),
+        }
+    }
+
+    fn encrypted(&self, op: &'static str, id: NodeId) -> Result<()> {
+        if self.operand(op, id)?.is_public() {
+            let remedy = "combine public values before the program, or use the operation on a public operand";
+            let (found, expected) = ("public", "an encrypted vector");
+            return Err(self.refuse(Cause::Kind { op, operand: id, found, expected, remedy }));
+        }
+        Ok(())
+    }
+
+    fn public(&self, op: &'static str, id: NodeId) -> Result<()> {
+        if !self.operand(op, id)?.is_public() {
+            let remedy = "use the operation on two encrypted vectors";
+            let (found, expected) = ("encrypted", "a public vector");
+            return Err(self.refuse(Cause::Kind { op, operand: id, found, expected, remedy }));
+        }
+        Ok(())
+    }
+
+    /// Checks and appends any node: what all other methods, and the parser, come down to.
+    ///
+    /// # Errors
+    /// [`ProgramError`] with the cause.
+    pub fn push(&mut self, op: Op, operands: &[NodeId]) -> Result<NodeId> {
+        let name = op_name(&op);
+        let expected = match &op {
+            Op::Input { .. } | Op::Constant { .. } => 0,
+            Op::Add | Op::Sub | Op::Mul | Op::AddPlain | Op::SubPlain | Op::MulPlain => 2,
+            _ => 1,
+        };
+        if operands.len() != expected {
+            return Err(self.refuse(Cause::OperandCount { op: name, found: operands.len(), expected }));
+        }
+        if let Some(&first) = operands.first() {
+            self.encrypted(name, first)?;
+        }
+        match &op {
+            Op::Input { name, .. } => self.fresh_name("input", name)?,
+            Op::Output { name } => self.fresh_name("output", name)?,
+            Op::Constant { values } => self.check_values(name, values, false)?,
+            Op::Add | Op::Sub | Op::Mul => self.encrypted(name, operands[1])?,
+            Op::AddPlain | Op::SubPlain | Op::MulPlain => self.public(name, operands[1])?,
+            Op::LinearTransform { diagonals } => {
+                if diagonals.by_offset.is_empty() {
+                    return Err(self.refuse(Cause::NoDiagonal));
+                }
+                for values in diagonals.by_offset.values() {
+                    self.check_values(name, values, false)?;
+                }
+            }
+            Op::Polynomial { polynomial } => self.check_polynomial(polynomial)?,
+            _ => {}
+        }
+        if self.nodes.len() >= MAX_NODES {
+            return Err(self.refuse(Cause::TooManyNodes { limit: MAX_NODES }));
+        }
+        match &op {
+            Op::Input { name, .. } => self.input_names.insert(name.clone()),
+            Op::Output { name } => self.output_names.insert(name.clone()),
+            _ => true,
+        };
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(Node { op, operands: operands.to_vec(), location: self.location.clone() });
+        Ok(id)
+    }
+
+    fn check_values(&self, op: &'static str, values: &Values, any_length: bool) -> Result<()> {
+        if !any_length && values.len() != self.slots && !values.is_scalar() {
+            return Err(self.refuse(Cause::Length { op, found: values.len(), slots: self.slots }));
+        }
+        let finite = |value: &super::Complex| value.re.is_finite() && value.im.is_finite();
+        let wrong = match (self.scheme, values) {
+            (Scheme::Ckks, Values::Complex(values)) => {
+                values.iter().position(|value| !finite(value)).map(|index| (index, "is not finite; correct the data"))
+            }
+            (Scheme::Bgv { .. }, Values::Integer(_)) => None,
+            (Scheme::Ckks, Values::Integer(_)) => {
+                Some((0, "is an integer modulo t; CKKS takes real or complex values"))
+            }
+            (Scheme::Bgv { .. }, Values::Complex(_)) => Some((0, "is a real or complex number; BGV takes integers")),
+        };
+        match wrong {
+            Some((index, problem)) => Err(self.refuse(Cause::Value { op, index, problem })),
+            None => Ok(()),
+        }
+    }
+
+    fn check_polynomial(&self, polynomial: &Polynomial) -> Result<()> {
+        self.check_values("polynomial", &polynomial.coefficients, true)?;
+        if polynomial.coefficients.len() < 2 {
+            let problem = "it is constant; use a public vector instead";
+            return Err(self.refuse(Cause::Polynomial { problem }));
+        }
+        if let Basis::Chebyshev { lo, hi } = polynomial.basis {
+            if self.scheme != Scheme::Ckks {
+                let problem = "Chebyshev polynomials need real slots; give monomial coefficients";
+                return Err(self.refuse(Cause::Polynomial { problem }));
+            }
+            if !(lo.is_finite() && hi.is_finite() && lo < hi) {
+                let problem = "its interval is empty or not finite; give a lower end below the upper one";
+                return Err(self.refuse(Cause::Polynomial { problem }));
+            }
+        }
+        Ok(())
+    }
+
+    fn fresh_name(&self, what: &'static str, name: &str) -> Result<()> {
+        let taken = if what == "input" { &self.input_names } else { &self.output_names };
+        let problem = if taken.contains(name) { Some("is taken") } else { name_problem(name) };
+        match problem {
+            Some(problem) => Err(self.refuse(Cause::Name { what, name: name.to_owned(), problem })),
+            None => Ok(()),
+        }
+    }
+
+    /// An encrypted vector that the caller gives, at the lowest level that the program needs.
+    ///
+    /// # Errors
+    /// [`Cause::Name`].
+    pub fn input(&mut self, name: &str) -> Result<NodeId> {
+        self.push(Op::Input { name: name.into(), level: None }, &[])
+    }
+
+    /// An encrypted vector that the caller gives at `level`.
+    ///
+    /// # Errors
+    /// [`Cause::Name`].
+    pub fn input_at_level(&mut self, name: &str, level: usize) -> Result<NodeId> {
+        self.push(Op::Input { name: name.into(), level: Some(level) }, &[])
+    }
+
+    /// A public vector: one value a slot, or one for all.
+    ///
+    /// # Errors
+    /// [`Cause::Length`], [`Cause::Value`].
+    pub fn constant(&mut self, values: Values) -> Result<NodeId> {
+        self.push(Op::Constant { values }, &[])
+    }
+
+    fn is_public(&self, op: &'static str, id: NodeId) -> Result<bool> {
+        Ok(self.operand(op, id)?.is_public())
+    }
+
+    /// `a + b`; either may be public.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if both are public.
+    pub fn add(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
+        match (self.is_public("add", a)?, self.is_public("add", b)?) {
+            (_, true) => self.push(Op::AddPlain, &[a, b]),
+            (true, false) => self.push(Op::AddPlain, &[b, a]),
+            (false, false) => self.push(Op::Add, &[a, b]),
+        }
+    }
+
+    /// `a - b`; either may be public.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if both are public.
+    pub fn sub(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
+        match (self.is_public("sub", a)?, self.is_public("sub", b)?) {
+            (_, true) => self.push(Op::SubPlain, &[a, b]),
+            (true, false) => {
+                let negated = self.neg(b)?;
+                self.push(Op::AddPlain, &[negated, a])
+            }
+            (false, false) => self.push(Op::Sub, &[a, b]),
+        }
+    }
+
+    /// `a · b`, slot by slot; either may be public.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if both are public.
+    pub fn mul(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
+        match (self.is_public("mul", a)?, self.is_public("mul", b)?) {
+            (_, true) => self.push(Op::MulPlain, &[a, b]),
+            (true, false) => self.push(Op::MulPlain, &[b, a]),
+            (false, false) => self.push(Op::Mul, &[a, b]),
+        }
+    }
+
+    /// `a²`, slot by slot.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn square(&mut self, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Mul, &[a, a])
+    }
+
+    /// `-a`.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn neg(&mut self, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Neg, &[a])
+    }
+
+    /// Slot i takes slot i + `steps`, cyclically within a row.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn rotate(&mut self, a: NodeId, steps: i64) -> Result<NodeId> {
+        self.push(Op::Rotate { steps }, &[a])
+    }
+
+    /// CKKS: complex conjugation. BGV: the two rows swap.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn conjugate(&mut self, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Conjugate, &[a])
+    }
+
+    /// Override: `a` is rescaled here.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn rescale(&mut self, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Rescale, &[a])
+    }
+
+    /// Override: the result is at `level`.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn mod_switch(&mut self, a: NodeId, level: usize) -> Result<NodeId> {
+        self.push(Op::ModSwitch { level }, &[a])
+    }
+
+    /// Override: `a` is relinearised here.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn relinearise(&mut self, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Relinearise, &[a])
+    }
+
+    /// The product of a matrix, given by its diagonals, with `a`.
+    ///
+    /// # Errors
+    /// [`Cause::NoDiagonal`], [`Cause::Length`], [`Cause::Value`].
+    pub fn linear_transform(&mut self, a: NodeId, diagonals: Arc<Diagonals>) -> Result<NodeId> {
+        self.push(Op::LinearTransform { diagonals }, &[a])
+    }
+
+    /// A polynomial of `a`, slot by slot.
+    ///
+    /// # Errors
+    /// [`Cause::Polynomial`], [`Cause::Value`].
+    pub fn polynomial(&mut self, a: NodeId, polynomial: Arc<Polynomial>) -> Result<NodeId> {
+        self.push(Op::Polynomial { polynomial }, &[a])
+    }
+
+    /// `a` with its levels restored.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public.
+    pub fn bootstrap(&mut self, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Bootstrap, &[a])
+    }
+
+    /// Gives `a` back to the caller as `name`.
+    ///
+    /// # Errors
+    /// [`Cause::Name`].
+    pub fn output(&mut self, name: &str, a: NodeId) -> Result<NodeId> {
+        self.push(Op::Output { name: name.into() }, &[a])
+    }
+
+    /// The program.
+    ///
+    /// # Errors
+    /// [`Cause::NoOutput`].
+    pub fn finish(self) -> Result<Program> {
+        if self.output_names.is_empty() {
+            return Err(self.refuse(Cause::NoOutput { name: self.name.to_string() }));
+        }
+        Ok(Program { name: self.name, scheme: self.scheme, slots: self.slots, nodes: self.nodes })
+    }
+}

@@ -1,0 +1,149 @@
+//! Public values of a program: vectors, diagonals of matrices, polynomials.
+
+use std::collections::BTreeMap;
+use std::ops::{Add, Mul, Neg, Sub};
+use std::sync::Arc;
+
+/// A complex number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+impl Complex {
+    /// re + i·im.
+    pub fn new(re: f64, im: f64) -> Self {
+        Self { re, im }
+    }
+
+    /// The conjugate.
+    pub fn conjugate(self) -> Self {
+        Self::new(self.re, -self.im)
+    }
+
+    /// Absolute value.
+    pub fn abs(self) -> f64 {
+        self.re.hypot(self.im)
+    }
+}
+
+impl From<f64> for Complex {
+    fn from(re: f64) -> Self {
+        Self::new(re, 0.0)
+    }
+}
+
+impl Add for Complex {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self::new(self.re + other.re, self.im + other.im)
+    }
+}
+
+impl Sub for Complex {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self::new(self.re - other.re, self.im - other.im)
+    }
+}
+
+impl Neg for Complex {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self::new(-self.re, -self.im)
+    }
+}
+
+impl Mul for Complex {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+    }
+}
+
+/// A public vector: one value a slot, or a single one that stands for all slots.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Slots of CKKS.
+    Complex(Arc<[Complex]>),
+    /// Slots of BGV, read modulo t.
+    Integer(Arc<[i64]>),
+}
+
+impl Values {
+    /// Real slots of CKKS.
+    pub fn real(values: &[f64]) -> Self {
+        Self::Complex(values.iter().map(|&value| value.into()).collect())
+    }
+
+    /// Slots of BGV.
+    pub fn integer(values: &[i64]) -> Self {
+        Self::Integer(values.into())
+    }
+
+    /// Values held.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Complex(values) => values.len(),
+            Self::Integer(values) => values.len(),
+        }
+    }
+
+    /// Whether no value is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether one value stands for all slots.
+    pub fn is_scalar(&self) -> bool {
+        self.len() == 1
+    }
+
+    /// Largest absolute value, of either part for complex numbers together.
+    pub fn magnitude(&self) -> f64 {
+        match self {
+            Self::Complex(values) => values.iter().map(|value| value.abs()).fold(0.0, f64::max),
+            Self::Integer(values) => values.iter().map(|value| value.unsigned_abs() as f64).fold(0.0, f64::max),
+        }
+    }
+}
+
+/// A matrix by its generalised diagonals: row i, column i + d modulo the row length, for each offset d.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Diagonals {
+    /// Diagonal by offset; every diagonal has one value a slot, or one for all.
+    pub by_offset: BTreeMap<i64, Values>,
+}
+
+/// The polynomials that coefficients refer to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Basis {
+    /// 1, x, x², …
+    Monomial,
+    /// Chebyshev polynomials T_0, T_1, … of the interval.
+    Chebyshev {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+}
+
+/// A polynomial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Polynomial {
+    /// What the coefficients refer to.
+    pub basis: Basis,
+    /// Coefficients, constant first.
+    pub coefficients: Values,
+}
+
+impl Polynomial {
+    /// Degree as written.
+    pub fn degree(&self) -> usize {
+        self.coefficients.len().saturating_sub(1)
+    }
+}
