@@ -2,8 +2,8 @@
 
 use super::check::{check_moduli, result_types};
 use super::{
-    Conversion, DigitWindow, KernelError, KernelProgram, LimbSet, Op, OpId, OpKind, Output, PublicPolynomial, ValueId,
-    ValueType,
+    Body, Conversion, DigitWindow, KernelError, KernelProgram, LimbSet, Op, OpId, OpKind, Output, PublicPolynomial,
+    ValueId, ValueType,
 };
 use crate::rns::homomorphic::NodeId;
 use polyfabric_kernels::RingDegree;
@@ -42,6 +42,25 @@ impl KernelBuilder {
             outputs: Vec::new(),
         };
         Ok(Self { program, origin: None, known: HashMap::new() })
+    }
+
+    /// For the body of an operation of `program`: its table and plaintexts, and values that nothing defines.
+    pub(super) fn body_of(program: &KernelProgram, operands: impl Iterator<Item = ValueType>) -> Self {
+        let program = KernelProgram {
+            name: program.name.clone(),
+            degree: program.degree,
+            moduli: program.moduli.clone(),
+            plaintexts: program.plaintexts.clone(),
+            values: operands.collect(),
+            ops: Vec::new(),
+            outputs: Vec::new(),
+        };
+        Self { program, origin: None, known: HashMap::new() }
+    }
+
+    /// What was built on `operands` undefined values, as a body.
+    pub(super) fn into_body(self, operands: usize, yields: Vec<ValueId>) -> Body {
+        Body { operands, values: self.program.values, ops: self.program.ops, yields }
     }
 
     /// The operations from now on serve `origin`.

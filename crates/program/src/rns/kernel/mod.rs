@@ -6,13 +6,17 @@
 //! their [`body`] in the others. Everything is exact arithmetic modulo the limbs' primes, so a fused form gives the
 //! same words as the body.
 
+mod body;
 mod builder;
 mod check;
+mod count;
 mod limb_set;
 mod op;
 
+pub use body::Body;
 pub use builder::KernelBuilder;
 pub use check::KernelError;
+pub use count::{Counts, LimbOps};
 pub use limb_set::LimbSet;
 pub use op::{Conversion, DigitWindow, OpKind};
 
@@ -200,14 +204,16 @@ impl KernelProgram {
     pub fn keys(&self) -> BTreeMap<KeyId, KeyUse> {
         let mut keys = BTreeMap::<KeyId, KeyUse>::new();
         for op in &self.ops {
-            if let OpKind::InnerProduct { key, rows } = &op.kind {
-                let limbs = &self.value(op.results[0]).limbs;
-                let rows = rows.iter().max().map_or(0, |&last| usize::from(last) + 1);
-                let entry = keys.entry(*key).or_insert_with(|| KeyUse { rows, limbs: limbs.clone() });
-                entry.rows = entry.rows.max(rows);
-                if !limbs.is_subset(&entry.limbs) {
-                    entry.limbs = entry.limbs.union(limbs);
-                }
+            let (key, last) = match &op.kind {
+                OpKind::InnerProduct { key, rows } => (*key, rows.iter().max().copied()),
+                OpKind::Key { key, row, .. } => (*key, Some(*row)),
+                _ => continue,
+            };
+            let (limbs, rows) = (&self.value(op.results[0]).limbs, last.map_or(0, |last| usize::from(last) + 1));
+            let entry = keys.entry(key).or_insert_with(|| KeyUse { rows, limbs: limbs.clone() });
+            entry.rows = entry.rows.max(rows);
+            if !limbs.is_subset(&entry.limbs) {
+                entry.limbs = entry.limbs.union(limbs);
             }
         }
         keys
