@@ -1,0 +1,282 @@
+//! Uniform residues from a seed: the public masks of keys and ciphertexts.
+//!
+//! The generator is ChaCha (D. Bernstein, 2008) with 8 rounds on a 256-bit key, a 64-bit stream number and a 64-bit counter. The best attack
+//! known breaks 7 rounds, at 2^237 (J.-P. Aumasson, "Too much crypto", 2019, section 5), and what is drawn here is public: nothing
+//! secret is ever drawn from it.
+//!
+//! Sixteen blocks of consecutive counters are computed at once, a block in each lane of 32 bits, and the words leave in the order in which
+//! vectors hold them: word i of the sixteen blocks, two lanes to a number of 64 bits (the even lane below), then word i + 1. A number
+//! is cut to the bits of q, and taken if it is below q, else skipped: every residue is equally likely, and the result depends on
+//! seed, stream and q alone.
+
+#[cfg(target_arch = "x86_64")]
+use crate::fft::Isa;
+use crate::modular::Modulus;
+
+/// Rounds of ChaCha.
+const ROUNDS: usize = 8;
+
+/// Blocks computed at once.
+const LANES: usize = 16;
+
+/// Numbers of 64 bits in sixteen blocks.
+const GROUP: usize = LANES * 16 / 2;
+
+type Row = [u32; LANES];
+
+/// Sixteen blocks.
+type Group = [Row; 16];
+
+/// ChaCha's state, a word of all sixteen blocks in each row.
+struct State {
+    rows: [Row; 16],
+    counter: u64,
+}
+
+/// All rounds, as `$step!(target, mixed, addend, bits)`: target += addend; mixed = (mixed ^ target) <<< bits.
+macro_rules! double_rounds {
+    ($step:ident) => {
+        for _ in 0..ROUNDS / 2 {
+            double_rounds!(@ $step, 0, 4, 8, 12);
+            double_rounds!(@ $step, 1, 5, 9, 13);
+            double_rounds!(@ $step, 2, 6, 10, 14);
+            double_rounds!(@ $step, 3, 7, 11, 15);
+            double_rounds!(@ $step, 0, 5, 10, 15);
+            double_rounds!(@ $step, 1, 6, 11, 12);
+            double_rounds!(@ $step, 2, 7, 8, 13);
+            double_rounds!(@ $step, 3, 4, 9, 14);
+        }
+    };
+    (@ $step:ident, $a:literal, $b:literal, $c:literal, $d:literal) => {
+        $step!($a, $d, $b, 16);
+        $step!($c, $b, $d, 12);
+        $step!($a, $d, $b, 8);
+        $step!($c, $b, $d, 7);
+    };
+}
+
+impl State {
+    #[inline(always)]
+    fn new(seed: &[u8; 32], stream: u64) -> Self {
+        // "expand 32-byte k"
+        let mut rows = [[0; LANES]; 16];
+        for (row, word) in rows.iter_mut().zip([0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]) {
+            *row = [word; LANES];
+        }
+        for (row, bytes) in rows[4..12].iter_mut().zip(seed.as_chunks::<4>().0) {
+            *row = [u32::from_le_bytes(*bytes); LANES];
+        }
+        rows[14] = [stream as u32; LANES];
+        rows[15] = [(stream >> 32) as u32; LANES];
+        Self { rows, counter: 0 }
+    }
+
+    /// Numbers the next sixteen blocks.
+    #[inline(always)]
+    fn count(&mut self) {
+        for lane in 0..LANES {
+            let counter = self.counter + lane as u64;
+            self.rows[12][lane] = counter as u32;
+            self.rows[13][lane] = (counter >> 32) as u32;
+        }
+        self.counter += LANES as u64;
+    }
+
+    /// The next sixteen blocks.
+    fn next(&mut self) -> Group {
+        self.count();
+        let mut v = self.rows;
+        macro_rules! step {
+            ($target:literal, $mixed:literal, $addend:literal, $bits:literal) => {
+                for lane in 0..LANES {
+                    v[$target][lane] = v[$target][lane].wrapping_add(v[$addend][lane]);
+                    v[$mixed][lane] = (v[$mixed][lane] ^ v[$target][lane]).rotate_left($bits);
+                }
+            };
+        }
+        double_rounds!(step);
+        for (mixed, first) in v.iter_mut().zip(&self.rows) {
+            for lane in 0..LANES {
+                mixed[lane] = mixed[lane].wrapping_add(first[lane]);
+            }
+        }
+        v
+    }
+}
+
+/// The numbers of one group that are residues, in order: appended to `residues` from `filled` on. Gives the new end.
+#[inline(always)]
+fn accept(modulus: Modulus, group: &Group, residues: &mut [u64], mut filled: usize) -> usize {
+    let mask = u64::MAX >> (u64::BITS - modulus.bits());
+    for &[low, high] in group.as_flattened().as_chunks::<2>().0 {
+        let number = (u64::from(low) | u64::from(high) << 32) & mask;
+        if filled == residues.len() {
+            break;
+        }
+        // Written in any case, kept if the end moves.
+        residues[filled] = number;
+        filled += usize::from(modulus.holds(number));
+    }
+    filled
+}
+
+/// Fills `residues` with uniform residues of `modulus`: the first of stream `stream` of `seed`.
+pub fn fill_uniform(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if Isa::Avx512.is_present() {
+        // SAFETY: the set is present.
+        return unsafe { fill_avx512(seed, stream, modulus, residues) };
+    }
+    fill_portable(seed, stream, modulus, residues);
+}
+
+fn fill_portable(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u64]) {
+    let (mut state, mut filled) = (State::new(seed, stream), 0);
+    while filled < residues.len() {
+        filled = accept(modulus, &state.next(), residues, filled);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn fill_avx512(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u64]) {
+    use std::arch::x86_64::*;
+    let mut state = State::new(seed, stream);
+    let mut filled = 0;
+    let q = _mm512_set1_epi64(modulus.value() as i64);
+    let mask = _mm512_set1_epi64((u64::MAX >> (u64::BITS - modulus.bits())) as i64);
+    while filled < residues.len() {
+        state.count();
+        // SAFETY: a row has the 64 bytes of a vector.
+        let first: [__m512i; 16] =
+            std::array::from_fn(|row| unsafe { _mm512_loadu_si512(state.rows[row].as_ptr().cast()) });
+        let mut v = first;
+        macro_rules! step {
+            ($target:literal, $mixed:literal, $addend:literal, $bits:literal) => {
+                v[$target] = _mm512_add_epi32(v[$target], v[$addend]);
+                v[$mixed] = _mm512_rol_epi32::<$bits>(_mm512_xor_si512(v[$mixed], v[$target]));
+            };
+        }
+        double_rounds!(step);
+        for row in 0..16 {
+            v[row] = _mm512_add_epi32(v[row], first[row]);
+        }
+        if residues.len() - filled < GROUP {
+            let mut group = Group::default();
+            for (row, &v) in group.iter_mut().zip(&v) {
+                // SAFETY: as above.
+                unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), v) };
+            }
+            filled = accept(modulus, &group, residues, filled);
+            continue;
+        }
+        for numbers in v {
+            let numbers = _mm512_and_si512(numbers, mask);
+            let kept = _mm512_cmplt_epu64_mask(numbers, q);
+            let packed = _mm512_maskz_compress_epi64(kept, numbers);
+            // SAFETY: at most eight words a step are counted, so `filled` before the j-th of the group's steps is at most 8j more
+            // than at the first, and the eight words written lie within the GROUP that were left then.
+            unsafe { _mm512_storeu_si512(residues.as_mut_ptr().add(filled).cast(), packed) };
+            filled += kept.count_ones() as usize;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the residues uniform, the same in every form, and ChaCha's?
+
+    use super::*;
+    use crate::primes::PrimeClass;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+    fn seed(number: u8) -> [u8; 32] {
+        std::array::from_fn(|index| number.wrapping_mul(31).wrapping_add(index as u8))
+    }
+
+    fn moduli() -> Vec<Modulus> {
+        let mut values: Vec<u64> =
+            (18..=61).filter_map(|bits| PrimeClass::F1.at_or_below((1 << bits) - 1).next()).collect();
+        // Just over a power of two, where half of the numbers are skipped, and below F1's class.
+        values.extend([2, 3, 5, 17, 257, (1 << 32) + 15, (1 << 50) + 55]);
+        values.into_iter().map(|value| Modulus::new(value).unwrap()).collect()
+    }
+
+    #[test]
+    fn follows_an_independent_chacha() {
+        for modulus in moduli() {
+            let mut fast = vec![0; 1_000];
+            fill_uniform(&seed(1), 7, modulus, &mut fast);
+            let mut portable = vec![0; 1_000];
+            fill_portable(&seed(1), 7, modulus, &mut portable);
+            assert_eq!(fast, portable, "{modulus:?}");
+            let mut generator = ChaCha8Rng::from_seed(seed(1));
+            generator.set_stream(7);
+            let mut expected = Vec::new();
+            while expected.len() < 1_000 {
+                let blocks: Vec<[u32; 16]> = (0..16).map(|_| std::array::from_fn(|_| generator.next_u32())).collect();
+                for word in 0..16 {
+                    for pair in 0..8 {
+                        let number = u64::from(blocks[2 * pair][word]) | u64::from(blocks[2 * pair + 1][word]) << 32;
+                        let number = number % (1 << modulus.bits());
+                        expected.extend(modulus.holds(number).then_some(number));
+                    }
+                }
+            }
+            assert_eq!(fast, expected[..1_000], "{modulus:?}");
+        }
+    }
+
+    #[test]
+    fn streams_and_seeds_differ_and_lengths_agree() {
+        let modulus = Modulus::new(PrimeClass::F1.of_bits(40, 1).unwrap()[0]).unwrap();
+        let draw = |number: u8, stream: u64, length: usize| {
+            let mut residues = vec![0; length];
+            fill_uniform(&seed(number), stream, modulus, &mut residues);
+            residues
+        };
+        let long = draw(1, 0, 5_000);
+        for length in [0, 1, 7, 8, 127, 128, 129, 255, 1_024, 4_999] {
+            assert_eq!(draw(1, 0, length), long[..length]);
+        }
+        for (number, stream) in [(1, 1), (1, 1 << 32), (2, 0)] {
+            let other = draw(number, stream, 5_000);
+            assert!(other.iter().zip(&long).filter(|(a, b)| a == b).count() < 2);
+        }
+    }
+
+    /// χ² of 64 equal cells over 2^18 draws, below its mean 63 plus six standard deviations (√126).
+    #[test]
+    fn residues_are_uniform() {
+        for modulus in moduli().into_iter().filter(|modulus| modulus.value() > 1 << 20) {
+            let mut residues = vec![0; 1 << 18];
+            fill_uniform(&seed(3), modulus.value(), modulus, &mut residues);
+            let mut cells = [0f64; 64];
+            for residue in residues {
+                cells[(u128::from(residue) * 64 / u128::from(modulus.value())) as usize] += 1.0;
+            }
+            let expected = f64::from(1 << 18) / 64.0;
+            let chi: f64 = cells.iter().map(|count| (count - expected).powi(2) / expected).sum();
+            assert!(chi < 63.0 + 6.0 * 126f64.sqrt(), "{modulus:?}: {chi}");
+        }
+    }
+
+    /// `cargo test --release -p polyfabric-kernels expander -- --ignored --nocapture`
+    #[test]
+    #[ignore = "a measurement"]
+    fn rate() {
+        for bits in [30, 40, 50, 60] {
+            let modulus = Modulus::new(PrimeClass::F1.of_bits(bits, 1).unwrap()[0]).unwrap();
+            let mut residues = vec![0; 1 << 16];
+            let mut best = f64::INFINITY;
+            for stream in 0..50 {
+                let start = std::time::Instant::now();
+                fill_uniform(&seed(1), stream, modulus, &mut residues);
+                best = best.min(start.elapsed().as_secs_f64());
+            }
+            let bytes = (residues.len() * size_of::<u64>()) as f64;
+            println!("{bits} bits: {:.1} us for 65536 residues, {:.2} GB/s", best * 1e6, bytes / best / 1e9);
+        }
+    }
+}
