@@ -1,1 +1,10 @@
 //! Execution of RNS kernel programs.
+//!
+//! [`interpreter`] executes every operation by its meaning, composite ones by their bodies, slowly.
+//! [`cpu::Executor`] gives the same words: all of it is exact arithmetic.
+
+mod bind;
+mod error;
+pub mod interpreter;
+
+pub use error::RunError;
