@@ -5,6 +5,8 @@
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
+#   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
+#   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
 #   make clean        remove what was built
@@ -25,7 +27,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench bench-check reproduce install check-tools clean
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench bench-check \
+	bench-rns bench-rns-check reproduce install check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -77,6 +80,26 @@ bench: | check-tools
 
 bench-check: | check-tools
 	cd bench && cargo run --profile untimed --locked -- --check
+
+# Both benchmarks build into one folder, so that what they share is built once.
+RNS_PEERS := bench/target/peers
+
+$(RNS_PEERS)/lattigo: $(wildcard bench/rns/lattigo/*.go) bench/rns/lattigo/go.mod bench/rns/lattigo/go.sum | check-tools
+	@PYTHON=$(PYTHON) scripts/check-tools bench-rns
+	cd bench/rns/lattigo && go build -o $(CURDIR)/$@ .
+
+# The wheel is for one Python alone. Without that one the benchmark runs without this peer, and says so.
+$(RNS_PEERS)/openfhe: bench/rns/openfhe/requirements.txt | check-tools
+	scripts/openfhe-venv $@ $<
+
+bench-rns: $(RNS_PEERS)/lattigo | check-tools
+	@$(MAKE) --no-print-directory $(RNS_PEERS)/openfhe || echo "the benchmark runs without OpenFHE"
+	cd bench/rns && cargo run --release --locked --target-dir ../target -- --lattigo ../target/peers/lattigo \
+		$$(test ! -d ../target/peers/openfhe || echo --openfhe ../target/peers/openfhe/bin/python) \
+		--output ../../bench-results/rns.json $(BENCH_ARGS)
+
+bench-rns-check: | check-tools
+	cd bench/rns && cargo run --profile untimed --locked --target-dir ../target -- --check
 
 clean:
 	rm -rf target bench/target $(VENV) bench-results reports dist

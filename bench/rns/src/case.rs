@@ -1,0 +1,112 @@
+//! What is measured: parameter sets and the operations on each.
+
+use crate::protocol::{Chain, Request, Scheme};
+
+/// A parameter set with its operations.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub name: &'static str,
+    pub scheme: Scheme,
+    pub log_n: u32,
+    /// The chain of the peers.
+    pub chain: Chain,
+    /// Ours, where it differs: the same bits of Q and of P, in moduli that suit this processor.
+    pub ours: Option<Chain>,
+    pub log_scale: u32,
+    pub rotations: Vec<i64>,
+    pub ops: &'static [&'static str],
+    /// Most that a decrypted slot may be off.
+    pub tolerance: f64,
+}
+
+const CKKS: &[&str] = &["multiply", "rotate", "rotate hoisted", "multiply plain"];
+const BGV: &[&str] = &["multiply", "rotate"];
+
+impl Case {
+    /// The request that prepares this case.
+    pub fn prepare(&self, ours: bool) -> Request {
+        let chain = self.ours.as_ref().filter(|_| ours).unwrap_or(&self.chain);
+        Request::Prepare {
+            scheme: self.scheme,
+            log_n: self.log_n,
+            chain: chain.clone(),
+            log_scale: self.log_scale,
+            rotations: self.rotations.clone(),
+        }
+    }
+
+    /// The operation's name in the rows.
+    pub fn row_op(&self, op: &str) -> String {
+        match self.scheme {
+            Scheme::Bgv => format!("bgv {op}"),
+            Scheme::Ckks => format!("ckks {op}"),
+            Scheme::Ntt | Scheme::Bootstrapping => op.to_owned(),
+        }
+    }
+
+    /// The parameters in words, for the rows.
+    pub fn words(&self) -> String {
+        match self.scheme {
+            Scheme::Ntt => format!("N=2^{}, {}-bit prime", self.log_n, self.chain.log_q[0]),
+            Scheme::Bootstrapping => format!("N=2^{}, {}", self.log_n, self.name),
+            _ => format!(
+                "N=2^{}, {} limbs, logQP {}, dnum {}",
+                self.log_n,
+                self.chain.log_q.len(),
+                self.chain.log_qp(),
+                self.chain.digits()
+            ),
+        }
+    }
+}
+
+fn ckks(name: &'static str, log_n: u32, chain: Chain, log_scale: u32) -> Case {
+    let rotations = (1..=8).collect();
+    Case { name, scheme: Scheme::Ckks, log_n, chain, ours: None, log_scale, rotations, ops: CKKS, tolerance: 1e-4 }
+}
+
+fn bgv(name: &'static str, log_n: u32, chain: Chain) -> Case {
+    let rotations = vec![1];
+    Case { name, scheme: Scheme::Bgv, log_n, chain, ours: None, log_scale: 0, rotations, ops: BGV, tolerance: 0.0 }
+}
+
+fn ntt(name: &'static str, log_n: u32) -> Case {
+    let chain = Chain::new([49], []);
+    let scheme = Scheme::Ntt;
+    Case { name, scheme, log_n, chain, ours: None, log_scale: 0, rotations: vec![], ops: &["ntt"], tolerance: 0.0 }
+}
+
+/// The cases of the benchmark, in the order in which they run.
+pub fn full() -> Vec<Case> {
+    let mut limbs = vec![50; 16];
+    limbs.extend([49; 9]);
+    vec![
+        ntt("ntt-12", 12),
+        ntt("ntt-13", 13),
+        ntt("ntt-14", 14),
+        ntt("ntt-15", 15),
+        ntt("ntt-16", 16),
+        bgv("bgv-12", 12, Chain::new([36, 36], [37])),
+        bgv("bgv-13", 13, Chain::new([43, 43, 44, 44], [44])),
+        bgv("bgv-14", 14, Chain::new([55, 55, 55, 55, 54, 54], [55, 55])),
+        ckks("ckks-14", 14, Chain::new([40; 8], [55, 55]), 40),
+        ckks("ckks-16", 16, Chain::new(limbs, [61; 5]), 49),
+        Case {
+            name: "N16QP1546H192H32",
+            scheme: Scheme::Bootstrapping,
+            log_n: 16,
+            chain: Chain::default(),
+            ours: None,
+            log_scale: 40,
+            rotations: vec![],
+            ops: &["bootstrap"],
+            // 24 bits in the worst slot.
+            tolerance: 1.0 / f64::from(1 << 24),
+        },
+    ]
+}
+
+/// Small twins of the same, for results without times.
+pub fn small() -> Vec<Case> {
+    vec![ntt("ntt-10", 10)]
+}

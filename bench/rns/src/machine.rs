@@ -1,0 +1,50 @@
+//! The limit of this processor for transforms, measured in the same run as everything else.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+const CHAINS: usize = 12;
+const LANES: usize = 8;
+const ROUNDS: usize = 2_000_000;
+
+/// 52-bit multiply-accumulates a second of one core, counted by the lane; nothing where the processor has none.
+pub fn integer_multiplies() -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512ifma") {
+        let once = |_| {
+            let start = Instant::now();
+            // SAFETY: the processor has just been asked for both features.
+            unsafe { x86::multiply_adds() };
+            (ROUNDS * CHAINS * LANES) as f64 / start.elapsed().as_secs_f64()
+        };
+        // A limit is what the machine can do, not what it does on average.
+        return Some((0..7).map(once).fold(0.0, f64::max));
+    }
+    None
+}
+
+/// Least milliseconds of a transform of degree 2^`log_n`: each of its N/2·log N butterflies multiplies by a constant,
+/// which takes three of those multiplies (the quotient's high half, and the low halves of two products).
+pub fn transform_floor_ms(log_n: u32, multiplies: f64) -> f64 {
+    let butterflies = f64::from(log_n) * f64::from(1u32 << (log_n - 1));
+    3.0 * butterflies / multiplies * 1e3
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{CHAINS, ROUNDS, black_box};
+    use std::arch::x86_64::{_mm512_madd52lo_epu64, _mm512_set1_epi64};
+
+    /// [`ROUNDS`] rounds of [`CHAINS`] independent multiply-accumulates, all in registers.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub fn multiply_adds() {
+        let mut chains = [_mm512_set1_epi64(1); CHAINS];
+        let (a, b) = (black_box(_mm512_set1_epi64(0x5_bd1e_9955)), black_box(_mm512_set1_epi64(3)));
+        for _ in 0..ROUNDS {
+            for chain in &mut chains {
+                *chain = _mm512_madd52lo_epu64(*chain, a, b);
+            }
+        }
+        black_box(chains);
+    }
+}

@@ -1,0 +1,129 @@
+//! CKKS and BGV side by side: Polyfabric's CPU runtime, Lattigo and OpenFHE, same ring, same moduli, one run, taking
+//! turns on one core. Prints a table and writes the rows as JSON. Every measured result is decrypted.
+
+mod case;
+mod compare;
+mod machine;
+mod ours;
+mod protocol;
+mod report;
+mod side;
+
+use case::Case;
+use clap::{Parser, Subcommand};
+use side::Launch;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(about = "CKKS and BGV side by side with Lattigo and OpenFHE")]
+struct Arguments {
+    /// The built Lattigo program; left out without it.
+    #[arg(long)]
+    lattigo: Option<PathBuf>,
+    /// A Python interpreter with OpenFHE's wheel; left out without it.
+    #[arg(long)]
+    openfhe: Option<PathBuf>,
+    /// Only cases whose name begins so; may be given more than once.
+    #[arg(long = "case")]
+    cases: Vec<String>,
+    /// Few rounds.
+    #[arg(long)]
+    quick: bool,
+    /// Check our results on small twins of the cases; measures nothing and needs no peer.
+    #[arg(long, conflicts_with_all = ["quick", "output"])]
+    check: bool,
+    /// Where the rows go as JSON.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Serve as our side; the harness starts it.
+    #[command(hide = true)]
+    Serve,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum BenchError {
+    #[error("there is no case `{name}` here; the cases are {known}")]
+    UnknownCase { name: String, known: String },
+    #[error("{side}, {op} of {case}: a decrypted result is off by {error:e}, more than {tolerance:e}")]
+    Wrong { side: String, op: String, case: String, error: f64, tolerance: f64 },
+    #[error("{path}: {source}")]
+    Output { path: PathBuf, source: std::io::Error },
+    #[error("this program's own path is unknown: {0}")]
+    Itself(std::io::Error),
+    #[error("serving ended: {0}")]
+    Served(std::io::Error),
+    #[error(transparent)]
+    Side(#[from] side::SideError),
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), BenchError> {
+    if let Some(Action::Serve) = arguments.action {
+        return ours::serve().map_err(BenchError::Served);
+    }
+    let cases = chosen(arguments)?;
+    let itself = std::env::current_exe().map_err(BenchError::Itself)?;
+    let ours = Launch {
+        name: "Polyfabric".to_owned(),
+        program: itself.to_string_lossy().into_owned(),
+        arguments: vec!["serve".to_owned()],
+    };
+    if arguments.check { check(&cases, &ours) } else { compare::measure(arguments, &cases, &ours, &peers(arguments)) }
+}
+
+fn chosen(arguments: &Arguments) -> Result<Vec<Case>, BenchError> {
+    let all = if arguments.check { case::small() } else { case::full() };
+    let begins = |name: &str| arguments.cases.is_empty() || arguments.cases.iter().any(|asked| name.starts_with(asked));
+    if let Some(name) = arguments.cases.iter().find(|asked| !all.iter().any(|case| case.name.starts_with(*asked))) {
+        let known: Vec<_> = all.iter().map(|case| case.name).collect();
+        return Err(BenchError::UnknownCase { name: name.clone(), known: known.join(", ") });
+    }
+    Ok(all.into_iter().filter(|case| begins(case.name)).collect())
+}
+
+fn peers(arguments: &Arguments) -> Vec<Launch> {
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let lattigo = arguments.lattigo.as_ref().map(|path| Launch {
+        name: "Lattigo".to_owned(),
+        program: text(path),
+        arguments: vec![],
+    });
+    let openfhe = arguments.openfhe.as_ref().map(|path| Launch {
+        name: "OpenFHE".to_owned(),
+        program: text(path),
+        arguments: vec!["openfhe/peer.py".to_owned()],
+    });
+    lattigo.into_iter().chain(openfhe).collect()
+}
+
+/// Our results on small twins of the cases.
+fn check(cases: &[Case], ours: &Launch) -> Result<(), BenchError> {
+    let mut side = ours.start()?;
+    let mut checked = 0;
+    for case in cases {
+        eprintln!("{}: keys and every operation once", case.name);
+        side.ask(&case.prepare(true))?;
+        for op in case.ops {
+            compare::measured(&mut side, case, op, 1)?;
+            checked += 1;
+        }
+    }
+    println!("benchmark check: {checked} operations of {} RNS cases come out right", cases.len());
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Our side: lowered programs on the CPU runtime, one thread. It serves the same protocol as the peers.
+
+mod transform;
+
+use crate::protocol::{Answer, Request, Scheme};
+use std::io::{BufRead, Write, stdin, stdout};
+use std::time::Instant;
+
+#[derive(Debug, thiserror::Error)]
+pub enum OursError {
+    #[error("nothing is prepared to measure {op:?} on")]
+    NothingPrepared { op: String },
+    #[error("there is no operation {op:?} of {scheme} here")]
+    UnknownOp { op: String, scheme: &'static str },
+    #[error("{scheme:?} is not measured on our side yet")]
+    UnknownScheme { scheme: Scheme },
+    #[error(transparent)]
+    Degree(#[from] polyfabric_kernels::RingDegreeError),
+    #[error(transparent)]
+    Prime(#[from] polyfabric_kernels::primes::PrimeShortage),
+    #[error(transparent)]
+    Modulus(#[from] polyfabric_kernels::modular::ModulusError),
+    #[error(transparent)]
+    Ntt(#[from] polyfabric_kernels::ntt::NttError),
+}
+
+/// A prepared parameter set.
+trait Prepared {
+    /// Times `op` `repetitions` times and checks its result.
+    fn measure(&mut self, op: &str, repetitions: usize) -> Result<Answer, OursError>;
+}
+
+/// Serves requests until the stream ends.
+pub fn serve() -> std::io::Result<()> {
+    let mut prepared: Option<Box<dyn Prepared>> = None;
+    for line in stdin().lock().lines() {
+        let answer = match serde_json::from_str(&line?) {
+            Ok(request) => handle(&mut prepared, request).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let mut answer = answer.unwrap_or_else(|failure| Answer { failure: Some(failure), ..Answer::default() });
+        answer.peak_gib = peak_gib();
+        let mut output = stdout().lock();
+        serde_json::to_writer(&mut output, &answer)?;
+        output.write_all(b"\n")?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request) -> Result<Answer, OursError> {
+    match request {
+        Request::Hello => {
+            Ok(Answer { version: Some(format!("Polyfabric {}", env!("CARGO_PKG_VERSION"))), ..Answer::default() })
+        }
+        Request::Prepare { scheme, log_n, chain, .. } => {
+            let start = Instant::now();
+            *prepared = None;
+            let (made, answer): (Box<dyn Prepared>, Answer) = match scheme {
+                Scheme::Ntt => transform::prepare(log_n, &chain)?,
+                scheme => return Err(OursError::UnknownScheme { scheme }),
+            };
+            *prepared = Some(made);
+            Ok(Answer { seconds: start.elapsed().as_secs_f64(), ..answer })
+        }
+        Request::Measure { op, repetitions } => match prepared {
+            Some(prepared) => prepared.measure(&op, repetitions),
+            None => Err(OursError::NothingPrepared { op }),
+        },
+    }
+}
+
+/// Milliseconds of each call, after one that is not counted.
+fn timed(repetitions: usize, mut work: impl FnMut()) -> Vec<f64> {
+    work();
+    let once = |_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64() * 1e3
+    };
+    (0..repetitions).map(once).collect()
+}
+
+/// The most memory that this process has held.
+fn peak_gib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = |line: &str| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok();
+    status.lines().find_map(kib).unwrap_or(0.0) / f64::from(1 << 20)
+}
