@@ -2,4 +2,6 @@
 
 pub mod homomorphic;
 pub mod kernel;
+pub mod levels;
 pub mod lowering;
+pub mod noise;

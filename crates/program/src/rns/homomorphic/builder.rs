@@ -59,7 +59,7 @@ impl Builder {
             return Err(builder.refuse(Cause::Name { what: "program", name: name.to_owned(), problem }));
         }
         if let Scheme::Bgv { plaintext_modulus: modulus } = scheme
-            && (modulus < 3 || modulus >= 1 << 60 || !polyfabric_kernels::primes::is_prime(modulus))
+            && (!(3..1 << 60).contains(&modulus) || !polyfabric_kernels::primes::is_prime(modulus))
         {
             return Err(builder.refuse(Cause::PlaintextModulus { modulus }));
         }

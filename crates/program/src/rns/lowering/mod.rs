@@ -1,1 +1,198 @@
 //! From the homomorphic program to the kernel program: every server-side algorithm, once.
+//!
+//! [`Lowering`] is a kernel program in the making together with what every algorithm needs: the chain of levels, the choice,
+//! the error of each ciphertext. Its methods are the operations of the schemes, on [`CiphertextValue`]s; larger
+//! algorithms are made of them. Whatever is asked for twice is computed once: digits of a polynomial, encoded
+//! public vectors, automorphisms, inner products, divisions.
+
+mod arithmetic;
+mod choice;
+mod error;
+mod key_switch;
+mod multiply;
+mod plaintext;
+mod rotate;
+mod value;
+
+pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder};
+pub use error::LoweringError;
+pub use key_switch::Digits;
+pub use plaintext::PlaintextEncoder;
+pub use value::{CiphertextValue, Noise};
+
+use crate::rns::homomorphic::NodeId;
+use crate::rns::kernel::{KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
+use crate::rns::levels::{Chain, Scale};
+use crate::rns::noise::NoiseModel;
+use key_switch::KeySwitchMemo;
+use plaintext::PlaintextMemo;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_schemes::rns::KeyId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A kernel program in the making.
+#[derive(Debug)]
+pub struct Lowering<'a> {
+    builder: KernelBuilder,
+    chain: &'a Chain,
+    choice: RnsLowering,
+    model: NoiseModel,
+    encoder: &'a dyn PlaintextEncoder,
+    /// P's limbs.
+    special: LimbSet,
+    sources: u32,
+    key_switches: KeySwitchMemo,
+    plaintexts: PlaintextMemo,
+    automorphisms: HashMap<(ValueId, GaloisElement), ValueId>,
+    rotations: HashMap<(Vec<ValueId>, KeyId), Vec<ValueId>>,
+    selections: HashMap<(ValueId, LimbSet), ValueId>,
+}
+
+/// What the methods of [`Lowering`] give.
+pub type Result<T> = std::result::Result<T, LoweringError>;
+
+impl<'a> Lowering<'a> {
+    /// An empty kernel program `name`.
+    ///
+    /// # Errors
+    /// [`LoweringError::GadgetLimb`] if the gadget has no digit for a limb of the chain, [`LoweringError::Kernel`] if the moduli are
+    /// not usable.
+    pub fn new(
+        name: &str,
+        chain: &'a Chain,
+        choice: RnsLowering,
+        model: NoiseModel,
+        encoder: &'a dyn PlaintextEncoder,
+    ) -> Result<Self> {
+        for limb in chain.limbs(chain.top()).iter() {
+            if !choice.gadget.digits.iter().flatten().any(|&covered| covered == limb) {
+                return Err(LoweringError::GadgetLimb { limb });
+            }
+        }
+        let special = LimbSet::new(choice.gadget.special.iter().copied());
+        Ok(Self {
+            builder: KernelBuilder::new(name, chain.degree(), chain.moduli())?,
+            chain,
+            choice,
+            model,
+            encoder,
+            special,
+            sources: 0,
+            key_switches: KeySwitchMemo::default(),
+            plaintexts: PlaintextMemo::default(),
+            automorphisms: HashMap::new(),
+            rotations: HashMap::new(),
+            selections: HashMap::new(),
+        })
+    }
+
+    /// The chain of levels.
+    pub fn chain(&self) -> &'a Chain {
+        self.chain
+    }
+
+    /// The choice.
+    pub fn choice(&self) -> &RnsLowering {
+        &self.choice
+    }
+
+    /// The error formulas.
+    pub fn model(&self) -> &NoiseModel {
+        &self.model
+    }
+
+    /// The kernel program's builder, for operations that this type has no method for.
+    pub fn builder(&mut self) -> &mut KernelBuilder {
+        &mut self.builder
+    }
+
+    /// The operations from now on serve `origin`.
+    pub fn set_origin(&mut self, origin: Option<NodeId>) {
+        self.builder.set_origin(origin);
+    }
+
+    /// The mark of a new independent source of error.
+    pub fn source(&mut self) -> u64 {
+        self.sources = self.sources.wrapping_add(1);
+        1 << (self.sources % 64)
+    }
+
+    /// A fresh ciphertext that the caller gives: at `level`, with that level's scale, messages up to `magnitude`.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelRaised`] if the chain has no such level.
+    pub fn input(&mut self, name: &str, level: usize, magnitude: f64) -> Result<CiphertextValue> {
+        if level > self.chain.top() {
+            return Err(LoweringError::LevelRaised { op: "input", wanted: level, level: self.chain.top() });
+        }
+        let value = ValueType::evaluation(self.chain.limbs(level));
+        let parts =
+            (0..2).map(|part| self.builder.input(name, part, value.clone())).collect::<std::result::Result<_, _>>()?;
+        let noise = Noise { deviation: self.model.fresh(), magnitude, sources: self.source() };
+        Ok(CiphertextValue { parts, level, scale: self.chain.scale(level), rescale_due: false, noise })
+    }
+
+    /// Gives `value` back to the caller as `name`.
+    pub fn output(&mut self, name: &str, value: &CiphertextValue) {
+        let name: Arc<str> = name.into();
+        for (part, &polynomial) in value.parts.iter().enumerate() {
+            self.builder.output(name.clone(), part as u16, polynomial);
+        }
+    }
+
+    /// The kernel program.
+    ///
+    /// # Errors
+    /// [`LoweringError::Kernel`] if it is not consistent.
+    pub fn finish(self) -> Result<KernelProgram> {
+        Ok(self.builder.finish()?)
+    }
+
+    /// Some limbs of a polynomial.
+    fn select(&mut self, value: ValueId, limbs: &LimbSet) -> Result<ValueId> {
+        if self.builder.limbs(value) == limbs {
+            return Ok(value);
+        }
+        let key = (value, limbs.clone());
+        if let Some(&known) = self.selections.get(&key) {
+            return Ok(known);
+        }
+        let selected = self.builder.select_limbs(value, limbs.clone())?;
+        self.selections.insert(key, selected);
+        Ok(selected)
+    }
+
+    /// Applies `f` to every part.
+    fn map(
+        &mut self,
+        value: &CiphertextValue,
+        mut f: impl FnMut(&mut Self, usize, ValueId) -> Result<ValueId>,
+    ) -> Result<CiphertextValue> {
+        let parts = value.parts.iter().enumerate().map(|(index, &part)| f(self, index, part)).collect::<Result<_>>()?;
+        Ok(CiphertextValue { parts, ..value.clone() })
+    }
+
+    /// Both operands at one level, of one scale, both products to be rescaled or neither.
+    fn matched(&self, op: &'static str, a: &CiphertextValue, b: &CiphertextValue) -> Result<()> {
+        if a.level == b.level && self.chain.alike(a.scale, b.scale) {
+            return Ok(());
+        }
+        let show = |scale: Scale| scale.to_string();
+        Err(LoweringError::Mismatch {
+            op,
+            left_level: a.level,
+            left_scale: show(a.scale),
+            right_level: b.level,
+            right_scale: show(b.scale),
+        })
+    }
+
+    /// Refuses a ciphertext of degree 2.
+    fn linear(&self, op: &'static str, value: &CiphertextValue) -> Result<()> {
+        match value.parts.len() {
+            2 => Ok(()),
+            parts => Err(LoweringError::NotLinear { op, parts }),
+        }
+    }
+}

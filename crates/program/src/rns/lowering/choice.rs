@@ -1,0 +1,88 @@
+//! The typed choices that a runtime or a machine supplies to the lowering.
+
+use crate::rns::kernel::Conversion;
+use polyfabric_schemes::rns::GadgetLiteral;
+
+/// Which of a rotation's two steps comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RotationOrder {
+    /// Key switch, then automorphism: rotations of one ciphertext can share its digits.
+    SwitchFirst,
+    /// Automorphism, then key switch (F1, Listing 2).
+    AutomorphismFirst,
+}
+
+/// What rotations of one ciphertext share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hoisting {
+    /// Nothing.
+    None,
+    /// The digits.
+    Single,
+    /// The digits, and in sums of rotations the division by P (J.-P. Bossuat et al., EUROCRYPT 2021).
+    Double,
+}
+
+/// When a product is rescaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rescaling {
+    /// At once.
+    Eager,
+    /// At the waterline: where the first operation that cannot bear the larger scale reads it. A sum of products is rescaled once.
+    Waterline,
+}
+
+/// When a product is relinearised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relinearisation {
+    /// At once.
+    Eager,
+    /// Where an operation other than addition reads it: a sum of products is relinearised once.
+    Lazy,
+}
+
+/// At which level an operation runs that could run at several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LevelPolicy {
+    /// At the lowest that what follows allows: fewest limbs.
+    Lowest,
+    /// At the highest that its operands allow.
+    Highest,
+}
+
+/// How a homomorphic program becomes a kernel program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RnsLowering {
+    /// How polynomials are cut for a key switch.
+    pub gadget: GadgetLiteral,
+    /// How residues are extended, from digits and in divisions.
+    pub conversion: Conversion,
+    /// Order of a rotation's steps.
+    pub rotation: RotationOrder,
+    /// What rotations share.
+    pub hoisting: Hoisting,
+    /// When products are rescaled.
+    pub rescaling: Rescaling,
+    /// When products are relinearised.
+    pub relinearisation: Relinearisation,
+    /// Whether the division by P after a relinearisation divides by the dropped primes of Q too.
+    pub fused_rescale: bool,
+    /// Levels of operations.
+    pub levels: LevelPolicy,
+}
+
+impl RnsLowering {
+    /// What is fastest on a CPU: digits shared, relinearisations and rescalings late, and both in one division.
+    pub fn new(gadget: GadgetLiteral) -> Self {
+        Self {
+            gadget,
+            conversion: Conversion::Balanced,
+            rotation: RotationOrder::SwitchFirst,
+            hoisting: Hoisting::Single,
+            rescaling: Rescaling::Waterline,
+            relinearisation: Relinearisation::Lazy,
+            fused_rescale: true,
+            levels: LevelPolicy::Lowest,
+        }
+    }
+}

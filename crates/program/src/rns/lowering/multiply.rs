@@ -1,0 +1,111 @@
+//! Products of ciphertexts, relinearisation, and relinearisation with rescaling in one division.
+
+use super::{CiphertextValue, Lowering, LoweringError, Noise, Result};
+use polyfabric_schemes::rns::KeyId;
+
+impl Lowering<'_> {
+    /// a·b, with three parts and still to be rescaled; at one level.
+    ///
+    /// # Errors
+    /// [`LoweringError::NotLinear`], [`LoweringError::Mismatch`].
+    pub fn multiply(&mut self, a: &CiphertextValue, b: &CiphertextValue) -> Result<CiphertextValue> {
+        if a.parts == b.parts {
+            return self.square(a);
+        }
+        self.linear("mul", a)?;
+        self.linear("mul", b)?;
+        if a.level != b.level {
+            self.matched("mul", a, b)?;
+        }
+        let (a0, a1, b0, b1) = (a.parts[0], a.parts[1], b.parts[0], b.parts[1]);
+        let first = self.builder.multiply(a0, b0)?;
+        let cross = self.builder.multiply(a0, b1)?;
+        let cross = self.builder.multiply_add(a1, b0, cross)?;
+        let last = self.builder.multiply(a1, b1)?;
+        Ok(self.product(a, b, vec![first, cross, last]))
+    }
+
+    /// a², as [`Self::multiply`].
+    ///
+    /// # Errors
+    /// [`LoweringError::NotLinear`].
+    pub fn square(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
+        self.linear("mul", a)?;
+        let (a0, a1) = (a.parts[0], a.parts[1]);
+        let first = self.builder.multiply(a0, a0)?;
+        let cross = self.builder.multiply(a0, a1)?;
+        let cross = self.builder.add(cross, cross)?;
+        let last = self.builder.multiply(a1, a1)?;
+        Ok(self.product(a, a, vec![first, cross, last]))
+    }
+
+    fn product(
+        &mut self,
+        a: &CiphertextValue,
+        b: &CiphertextValue,
+        parts: Vec<crate::rns::kernel::ValueId>,
+    ) -> CiphertextValue {
+        let (left, right) = (a.noise, b.noise);
+        let phases = (a.scale.real() * left.magnitude, b.scale.real() * right.magnitude);
+        // e_a·m_b + e_b·m_a + e_a·e_b, the errors of one ciphertext with itself being the same.
+        let (x, y) = (left.deviation * phases.1, right.deviation * phases.0);
+        let crossed = if left.sources & right.sources == 0 { x.hypot(y) } else { x + y };
+        // E|e|⁴ = 2·(E|e|²)² for a square.
+        let quadratic = std::f64::consts::SQRT_2 * left.deviation * right.deviation;
+        let noise = Noise {
+            deviation: crossed + quadratic,
+            magnitude: left.magnitude * right.magnitude,
+            sources: left.sources | right.sources,
+        };
+        let scale = self.chain.product(a.scale, b.scale);
+        CiphertextValue { parts, level: a.level, scale, rescale_due: true, noise }
+    }
+
+    /// a with two parts.
+    ///
+    /// # Errors
+    /// [`LoweringError::Kernel`] if the gadget does not suit its limbs.
+    pub fn relinearise(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
+        let &[body, mask, square] = a.parts.as_slice() else { return Ok(a.clone()) };
+        let (more_body, more_mask) = self.key_switch(square, KeyId::Relinearisation)?;
+        let parts = vec![self.builder.add(body, more_body)?, self.builder.add(mask, more_mask)?];
+        let added = self.switched_noise(&self.chain.limbs(a.level));
+        let mut noise = a.noise;
+        noise.deviation = noise.deviation.hypot(added);
+        noise.sources |= self.source();
+        Ok(CiphertextValue { parts, noise, ..a.clone() })
+    }
+
+    /// a with two parts, rescaled. With a fused rescaling one division takes away P and the dropped primes of Q.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] at level 0.
+    pub fn relinearise_and_rescale(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
+        let &[body, mask, square] = a.parts.as_slice() else { return self.rescale(a) };
+        if !self.choice.fused_rescale || self.special.is_empty() {
+            let linear = self.relinearise(a)?;
+            return self.rescale(&linear);
+        }
+        if a.level == 0 {
+            return Err(LoweringError::LevelExhausted { op: "rescale", top: self.chain.top() });
+        }
+        let q = self.chain.limbs(a.level);
+        let digits = self.digits(square)?;
+        let (switched_body, switched_mask) = self.inner_product(&digits, KeyId::Relinearisation)?;
+        let drop = self.chain.dropped(a.level).union(&self.special);
+        let mut parts = Vec::new();
+        for (switched, part) in [(switched_body, body), (switched_mask, mask)] {
+            let sum = self.add_times_special(switched, part)?;
+            parts.push(self.divide(sum, &drop)?);
+        }
+        let (product, _) = self.key_switch_noise(&q);
+        let mut noise = a.noise;
+        noise.deviation = noise.deviation.hypot(product / self.chain.log2_product(&self.special).exp2());
+        noise.sources |= self.source();
+        let mut rescaled = self.rescaled(CiphertextValue { parts, noise, ..a.clone() }, a.level - 1);
+        // The division has P's primes too.
+        let extra = self.model.division(drop.len(), self.choice.conversion);
+        rescaled.noise.deviation = rescaled.noise.deviation.hypot(extra);
+        Ok(rescaled)
+    }
+}

@@ -1,0 +1,160 @@
+//! Operations with public vectors.
+
+use super::{CiphertextValue, Lowering, LoweringError, Result};
+use crate::rns::homomorphic::Values;
+use crate::rns::kernel::{LimbSet, PublicPolynomial, ValueId, ValueType};
+use crate::rns::levels::Scale;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Encodes public vectors as polynomials.
+pub trait PlaintextEncoder: fmt::Debug {
+    /// The polynomial whose slots are `values`·`scale`: a vector shorter than the ring's slots is repeated, a single value stands for
+    /// all slots.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do, if the values cannot be encoded.
+    fn encode(&self, values: &Values, scale: Scale) -> std::result::Result<PublicPolynomial, String>;
+}
+
+/// Encoded vectors, by the identity of their values and the bits of the scale.
+#[derive(Debug, Default)]
+pub(super) struct PlaintextMemo {
+    encoded: HashMap<(usize, usize, u64), (Values, Arc<PublicPolynomial>)>,
+    placed: HashMap<(*const PublicPolynomial, LimbSet), ValueId>,
+}
+
+fn identity(values: &Values, scale: Scale) -> (usize, usize, u64) {
+    let address = match values {
+        Values::Complex(values) => values.as_ptr() as usize,
+        Values::Integer(values) => values.as_ptr() as usize,
+    };
+    let bits = match scale {
+        Scale::Real(scale) => scale.to_bits(),
+        Scale::Factor(factor) => factor,
+    };
+    (address, values.len(), bits)
+}
+
+impl Lowering<'_> {
+    /// `values` encoded with `scale`, over `limbs`, in the evaluation domain. The same values given again are encoded once.
+    ///
+    /// # Errors
+    /// [`LoweringError::Encoding`].
+    pub fn plaintext(&mut self, op: &'static str, values: &Values, scale: Scale, limbs: &LimbSet) -> Result<ValueId> {
+        let key = identity(values, scale);
+        let polynomial = match self.plaintexts.encoded.get(&key) {
+            Some((_, known)) => known.clone(),
+            None => {
+                let encoded = self.encoder.encode(values, scale).map_err(|problem| LoweringError::Encoding {
+                    op,
+                    magnitude: values.magnitude(),
+                    scale: scale.to_string(),
+                    problem,
+                })?;
+                let encoded = Arc::new(encoded);
+                // The values are kept, so their address stays their own.
+                self.plaintexts.encoded.insert(key, (values.clone(), encoded.clone()));
+                encoded
+            }
+        };
+        let key = (Arc::as_ptr(&polynomial), limbs.clone());
+        if let Some(&known) = self.plaintexts.placed.get(&key) {
+            return Ok(known);
+        }
+        let value = self.builder.plaintext(&polynomial, ValueType::evaluation(limbs.clone()))?;
+        self.plaintexts.placed.insert(key, value);
+        Ok(value)
+    }
+
+    /// a + `values` (or a − `values`), encoded with a's scale. A real constant for all slots is added without a polynomial.
+    ///
+    /// # Errors
+    /// [`LoweringError::Encoding`].
+    pub fn add_plain(&mut self, a: &CiphertextValue, values: &Values, subtract: bool) -> Result<CiphertextValue> {
+        let op = if subtract { "sub_plain" } else { "add_plain" };
+        let limbs = self.builder.limbs(a.parts[0]).clone();
+        let sign = if subtract { -1 } else { 1 };
+        let body = match self.constant(values, a.scale) {
+            Some(constant) => {
+                let residues = self.builder.residues(sign * constant, &limbs);
+                self.builder.add_constant(a.parts[0], &residues)?
+            }
+            None => {
+                let plaintext = self.plaintext(op, values, a.scale, &limbs)?;
+                if subtract {
+                    self.builder.sub(a.parts[0], plaintext)?
+                } else {
+                    self.builder.add(a.parts[0], plaintext)?
+                }
+            }
+        };
+        let mut sum = a.clone();
+        sum.parts[0] = body;
+        sum.noise.magnitude += values.magnitude();
+        if self.chain.plaintext_modulus().is_none() {
+            sum.noise.deviation = sum.noise.deviation.hypot(self.model.encoding());
+        }
+        Ok(sum)
+    }
+
+    /// The constant polynomial of one value for all slots: CKKS, if it is real and its scaled value below 2^120; BGV, centred modulo t.
+    pub fn constant(&self, values: &Values, scale: Scale) -> Option<i128> {
+        match (values, scale) {
+            (Values::Complex(values), Scale::Real(scale)) => match **values {
+                [value] if value.im == 0.0 && (value.re * scale).abs() < 2f64.powi(120) => {
+                    Some((value.re * scale).round() as i128)
+                }
+                _ => None,
+            },
+            (Values::Integer(values), Scale::Factor(factor)) => {
+                let t = i128::from(self.chain.plaintext_modulus()?);
+                match **values {
+                    [value] => {
+                        let residue = (i128::from(value) * i128::from(factor)).rem_euclid(t);
+                        Some(if residue > t / 2 { residue - t } else { residue })
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// a·`values`, still to be rescaled. The values get the scale with which the rescaled product has its level's.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] at level 0, [`LoweringError::Encoding`].
+    pub fn multiply_plain(&mut self, a: &CiphertextValue, values: &Values) -> Result<CiphertextValue> {
+        if a.level == 0 {
+            return Err(LoweringError::LevelExhausted { op: "mul_plain", top: self.chain.top() });
+        }
+        let dropped = self.chain.dropped(a.level);
+        let scale = self.chain.ratio(self.chain.divided(a.scale, &dropped), self.chain.scale(a.level - 1));
+        self.multiply_plain_at(a, values, scale)
+    }
+
+    /// a·`values`, the values with `scale`; still to be rescaled.
+    ///
+    /// # Errors
+    /// [`LoweringError::Encoding`].
+    pub fn multiply_plain_at(&mut self, a: &CiphertextValue, values: &Values, scale: Scale) -> Result<CiphertextValue> {
+        let magnitude = values.magnitude();
+        let limbs = self.builder.limbs(a.parts[0]).clone();
+        let mut product = match self.constant(values, scale) {
+            Some(constant) => {
+                let residues = self.builder.residues(constant, &limbs);
+                self.map(a, |lowering, _, part| Ok(lowering.builder.scale(part, &residues)?))?
+            }
+            None => {
+                let plaintext = self.plaintext("mul_plain", values, scale, &limbs)?;
+                self.map(a, |lowering, _, part| Ok(lowering.builder.multiply(part, plaintext)?))?
+            }
+        };
+        product.scale = self.chain.product(a.scale, scale);
+        product.rescale_due = true;
+        product.noise = self.model.times_plain(a.noise, a.scale, magnitude, scale);
+        Ok(product)
+    }
+}

@@ -1,0 +1,90 @@
+//! Rotations of slots, conjugation, any automorphism.
+
+use super::{CiphertextValue, Hoisting, Lowering, Result, RotationOrder};
+use crate::rns::kernel::ValueId;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_schemes::rns::KeyId;
+
+impl Lowering<'_> {
+    /// Slot i takes slot i + `steps`.
+    ///
+    /// # Errors
+    /// [`super::LoweringError::NotLinear`].
+    pub fn rotate(&mut self, a: &CiphertextValue, steps: i64) -> Result<CiphertextValue> {
+        self.automorphism(a, GaloisElement::rotation(self.chain.degree(), steps))
+    }
+
+    /// CKKS: conjugation; BGV: the rows of slots swap.
+    ///
+    /// # Errors
+    /// [`super::LoweringError::NotLinear`].
+    pub fn conjugate(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
+        self.automorphism(a, GaloisElement::conjugation(self.chain.degree()))
+    }
+
+    /// The message's X → X^g, under the same secret. The digits of a ciphertext are shared by all its automorphisms if the choice
+    /// hoists.
+    ///
+    /// # Errors
+    /// [`super::LoweringError::NotLinear`].
+    pub fn automorphism(&mut self, a: &CiphertextValue, element: GaloisElement) -> Result<CiphertextValue> {
+        self.linear("rotate", a)?;
+        if element.value() == 1 {
+            return Ok(a.clone());
+        }
+        let key = self.galois_key(element);
+        let memo = (a.parts.clone(), key);
+        let parts = match self.rotations.get(&memo) {
+            Some(known) => known.clone(),
+            None => {
+                let parts = match self.choice.rotation {
+                    RotationOrder::SwitchFirst => self.switch_first(a, element, key)?,
+                    RotationOrder::AutomorphismFirst => self.automorphism_first(a, element, key)?,
+                };
+                self.rotations.insert(memo, parts.clone());
+                parts
+            }
+        };
+        let mut noise = a.noise;
+        noise.deviation = noise.deviation.hypot(self.switched_noise(&self.chain.limbs(a.level)));
+        noise.sources |= self.source();
+        Ok(CiphertextValue { parts, noise, ..a.clone() })
+    }
+
+    /// The key that an automorphism needs with the choice's order.
+    pub fn galois_key(&self, element: GaloisElement) -> KeyId {
+        match self.choice.rotation {
+            RotationOrder::SwitchFirst => KeyId::Galois(element.value()),
+            RotationOrder::AutomorphismFirst => KeyId::GaloisAfter(element.value()),
+        }
+    }
+
+    fn switch_first(&mut self, a: &CiphertextValue, element: GaloisElement, key: KeyId) -> Result<Vec<ValueId>> {
+        if self.choice.hoisting == Hoisting::None {
+            self.forget_digits(a.parts[1]);
+        }
+        let (body, mask) = self.key_switch(a.parts[1], key)?;
+        let body = self.builder.add(a.parts[0], body)?;
+        Ok(vec![self.permute(body, element)?, self.permute(mask, element)?])
+    }
+
+    fn automorphism_first(&mut self, a: &CiphertextValue, element: GaloisElement, key: KeyId) -> Result<Vec<ValueId>> {
+        let body = self.permute(a.parts[0], element)?;
+        let mask = self.permute(a.parts[1], element)?;
+        let (more, mask) = self.key_switch(mask, key)?;
+        Ok(vec![self.builder.add(body, more)?, mask])
+    }
+
+    /// The automorphism of one polynomial, computed once.
+    ///
+    /// # Errors
+    /// [`super::LoweringError::Kernel`] if the element is of another degree.
+    pub fn permute(&mut self, value: ValueId, element: GaloisElement) -> Result<ValueId> {
+        if let Some(&known) = self.automorphisms.get(&(value, element)) {
+            return Ok(known);
+        }
+        let permuted = self.builder.automorphism(value, element)?;
+        self.automorphisms.insert((value, element), permuted);
+        Ok(permuted)
+    }
+}
