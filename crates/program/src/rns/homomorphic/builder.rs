@@ -141,7 +141,12 @@ impl Builder {
             self.encrypted(name, first)?;
         }
         match &op {
-            Op::Input { name, .. } => self.fresh_name("input", name)?,
+            Op::Input { name, magnitude, .. } => {
+                self.fresh_name("input", name)?;
+                if !(magnitude.is_finite() && *magnitude > 0.0) {
+                    return Err(self.refuse(Cause::Magnitude { magnitude: *magnitude }));
+                }
+            }
             Op::Output { name } => self.fresh_name("output", name)?,
             Op::Constant { values } => self.check_values(name, values, false)?,
             Op::Add | Op::Sub | Op::Mul => self.encrypted(name, operands[1])?,
@@ -219,20 +224,20 @@ impl Builder {
         }
     }
 
-    /// An encrypted vector that the caller gives, at the lowest level that the program needs.
+    /// An encrypted vector that the caller gives, of slots up to 1, at the lowest level that the program needs.
     ///
     /// # Errors
     /// [`Cause::Name`].
     pub fn input(&mut self, name: &str) -> Result<NodeId> {
-        self.push(Op::Input { name: name.into(), level: None }, &[])
+        self.input_with(name, None, 1.0)
     }
 
-    /// An encrypted vector that the caller gives at `level`.
+    /// An encrypted vector that the caller gives at `level`, of slots up to `magnitude`.
     ///
     /// # Errors
-    /// [`Cause::Name`].
-    pub fn input_at_level(&mut self, name: &str, level: usize) -> Result<NodeId> {
-        self.push(Op::Input { name: name.into(), level: Some(level) }, &[])
+    /// [`Cause::Name`], [`Cause::Magnitude`].
+    pub fn input_with(&mut self, name: &str, level: Option<usize>, magnitude: f64) -> Result<NodeId> {
+        self.push(Op::Input { name: name.into(), level, magnitude }, &[])
     }
 
     /// A public vector: one value a slot, or one for all.

@@ -93,6 +93,12 @@ pub enum ProgramErrorCause {
         /// What is wrong, and what to do.
         problem: &'static str,
     },
+    /// An input's bound is no bound.
+    #[error("input: slots up to {magnitude} in absolute value; give a positive, finite bound")]
+    Magnitude {
+        /// As given.
+        magnitude: f64,
+    },
     /// A matrix without diagonals.
     #[error("linear_transform: the matrix has no diagonal; give at least one")]
     NoDiagonal,

@@ -83,6 +83,8 @@ pub enum Op {
         name: Arc<str>,
         /// Level at which it is encrypted; `None`: the lowest that the program needs.
         level: Option<usize>,
+        /// Bound of its slots' absolute values, which the caller promises: what the error report goes by. Without meaning for BGV.
+        magnitude: f64,
     },
     /// A public vector. No operand; only [`Op::AddPlain`], [`Op::SubPlain`] and [`Op::MulPlain`] read it.
     Constant {
@@ -110,14 +112,14 @@ pub enum Op {
     },
     /// CKKS: complex conjugation of every slot. BGV: the two rows swap.
     Conjugate,
-    /// Override: the operand is rescaled (BGV: switched to the next modulus) here.
+    /// Override: an operand that is a product still to be rescaled (BGV: switched to the next modulus) is rescaled here.
     Rescale,
     /// Override: the result is at this level.
     ModSwitch {
         /// The level.
         level: usize,
     },
-    /// Override: the operand is relinearised here.
+    /// Override: an operand that is a product still to be relinearised is relinearised here.
     Relinearise,
     /// Σ_d diagonal_d · rotate(operand, d): a matrix given by its diagonals.
     LinearTransform {

@@ -1,6 +1,8 @@
 //! Why a program cannot be lowered.
 
+use crate::rns::homomorphic::NodeId;
 use crate::rns::kernel::KernelError;
+use crate::rns::levels::LevelError;
 use polyfabric_schemes::rns::LimbId;
 use thiserror::Error;
 
@@ -66,6 +68,29 @@ pub enum LoweringError {
         scale: String,
         /// What is wrong, and what to do.
         problem: String,
+    },
+    /// No part of the lowering knows the operation.
+    #[error("{op}: {problem}")]
+    NotLowered {
+        /// The operation.
+        op: &'static str,
+        /// Why, and what to do.
+        problem: &'static str,
+    },
+    /// The program does not fit the chain of levels.
+    #[error(transparent)]
+    Levels(#[from] LevelError),
+    /// A node of a program that cannot be lowered.
+    #[error("{place}{op} {node}: {cause}")]
+    Node {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The operation.
+        op: &'static str,
+        /// The node.
+        node: NodeId,
+        /// Why.
+        cause: Box<LoweringError>,
     },
     /// The kernel program is not consistent.
     #[error(transparent)]

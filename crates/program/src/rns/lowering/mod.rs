@@ -9,6 +9,7 @@ mod arithmetic;
 mod choice;
 mod error;
 mod key_switch;
+mod lower;
 mod multiply;
 mod plaintext;
 mod rotate;
@@ -17,6 +18,7 @@ mod value;
 pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder};
 pub use error::LoweringError;
 pub use key_switch::Digits;
+pub use lower::{Lowered, NodeState, Port, lower};
 pub use plaintext::PlaintextEncoder;
 pub use value::{CiphertextValue, Noise};
 

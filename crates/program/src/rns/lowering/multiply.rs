@@ -102,10 +102,6 @@ impl Lowering<'_> {
         let mut noise = a.noise;
         noise.deviation = noise.deviation.hypot(product / self.chain.log2_product(&self.special).exp2());
         noise.sources |= self.source();
-        let mut rescaled = self.rescaled(CiphertextValue { parts, noise, ..a.clone() }, a.level - 1);
-        // The division has P's primes too.
-        let extra = self.model.division(drop.len(), self.choice.conversion);
-        rescaled.noise.deviation = rescaled.noise.deviation.hypot(extra);
-        Ok(rescaled)
+        Ok(self.rescaled(CiphertextValue { parts, noise, ..a.clone() }, a.level - 1, drop.len()))
     }
 }

@@ -1,0 +1,254 @@
+//! Levels of all nodes.
+//!
+//! 1. Forwards: the highest level that each node can have. Where it would fall below 0 the program is refused, and the node named.
+//! 2. Backwards: the level that what follows needs. With [`LevelPolicy::Lowest`] every operation runs there, so a value that two
+//!    operations read at different levels is computed at the higher one; inputs are encrypted no higher than needed.
+//! 3. Forwards: which values stay products that are still to be rescaled. A sum is one if both operands are, at one level.
+//!
+//! The level of a node is that of its rescaled value. A product at level ℓ is computed over the limbs of level ℓ + 1.
+
+use super::{Chain, LevelError};
+use crate::location::place;
+use crate::rns::homomorphic::{NodeId, Op, Polynomial, Program, Scheme, Values, op_name};
+use crate::rns::lowering::{LevelPolicy, Rescaling};
+
+/// The largest integer factor that is multiplied without using a level.
+const MAX_FREE_FACTOR: f64 = 1024.0;
+
+/// What the plan depends on besides program and chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanRules {
+    /// At which level operations run.
+    pub levels: LevelPolicy,
+    /// When products are rescaled.
+    pub rescaling: Rescaling,
+    /// The highest level of an input: the chain's top, or below the levels that bootstrapping keeps for itself.
+    pub top: usize,
+    /// The level of a bootstrapping's result, if the parameters have one.
+    pub bootstrapped: Option<usize>,
+    /// The level of outputs that nothing else determines.
+    pub output: usize,
+}
+
+/// The level of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeLevel {
+    /// Whether an output depends on it.
+    pub live: bool,
+    /// The level of its rescaled value.
+    pub level: usize,
+    /// Whether it stays a product until an operation needs it rescaled; then it has the limbs of `level` + 1.
+    pub rescale_due: bool,
+}
+
+/// The levels of a program's nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    nodes: Vec<NodeLevel>,
+}
+
+/// Whether the product with `values` is one with an integer, which uses no level.
+pub fn integer_factor(values: &Values) -> Option<i64> {
+    match values {
+        Values::Complex(values) => match **values {
+            [value] if value.im == 0.0 && value.re.fract() == 0.0 && value.re.abs() <= MAX_FREE_FACTOR => {
+                Some(value.re as i64)
+            }
+            _ => None,
+        },
+        Values::Integer(values) => match **values {
+            [value] if value.unsigned_abs() as f64 <= MAX_FREE_FACTOR => Some(value),
+            _ => None,
+        },
+    }
+}
+
+/// Levels that an operation takes from its operand to its rescaled result.
+pub fn levels_used(program: &Program, node: NodeId) -> usize {
+    let node = program.node(node);
+    match &node.op {
+        Op::Mul | Op::LinearTransform { .. } => 1,
+        Op::MulPlain => usize::from(factor(program, node.operands[1]).and_then(integer_factor).is_none()),
+        Op::Polynomial { polynomial } => polynomial_levels(polynomial),
+        _ => 0,
+    }
+}
+
+fn factor(program: &Program, constant: NodeId) -> Option<&Values> {
+    match &program.node(constant).op {
+        Op::Constant { values } => Some(values),
+        _ => None,
+    }
+}
+
+/// Levels of a polynomial of degree d: ceil(log2(d + 1)), and one for the map of a Chebyshev interval to \[−1, 1\].
+pub fn polynomial_levels(polynomial: &Polynomial) -> usize {
+    use crate::rns::homomorphic::Basis;
+    let depth = (polynomial.degree() + 1).next_power_of_two().ilog2() as usize;
+    let mapped = match polynomial.basis {
+        Basis::Chebyshev { lo, hi } => lo != -1.0 || hi != 1.0,
+        Basis::Monomial => false,
+    };
+    depth + usize::from(mapped)
+}
+
+impl Plan {
+    /// Levels of `program` on `chain`.
+    ///
+    /// # Errors
+    /// [`LevelError`] with the first node that does not fit.
+    pub fn new(program: &Program, chain: &Chain, rules: &PlanRules) -> Result<Self, LevelError> {
+        check_ring(program, chain)?;
+        let highest = highest_levels(program, rules)?;
+        let live = live_nodes(program);
+        let mut levels = match rules.levels {
+            LevelPolicy::Highest => highest,
+            LevelPolicy::Lowest => lowest_levels(program, rules, &highest, &live),
+        };
+        for (id, node) in program.iter() {
+            if node.is_public() {
+                levels[id.index()] = 0;
+            }
+        }
+        let mut nodes: Vec<NodeLevel> = Vec::with_capacity(levels.len());
+        for (id, node) in program.iter() {
+            let level = levels[id.index()];
+            let stays = |operand: &NodeId| {
+                let operand = nodes[operand.index()];
+                operand.rescale_due && operand.level == level
+            };
+            let rescale_due = rules.rescaling == Rescaling::Waterline
+                && match &node.op {
+                    Op::Mul | Op::LinearTransform { .. } => true,
+                    Op::MulPlain => levels_used(program, id) > 0 || stays(&node.operands[0]),
+                    Op::Add | Op::Sub => node.operands.iter().all(stays),
+                    Op::Neg | Op::Relinearise => stays(&node.operands[0]),
+                    _ => false,
+                };
+            nodes.push(NodeLevel { live: live[id.index()], level, rescale_due });
+        }
+        Ok(Self { nodes })
+    }
+
+    /// The level of `node`.
+    pub fn node(&self, node: NodeId) -> NodeLevel {
+        self.nodes[node.index()]
+    }
+
+    /// The highest level that any input is encrypted at.
+    pub fn start(&self, program: &Program) -> usize {
+        program.inputs().map(|(id, _)| self.node(id)).filter(|node| node.live).map(|node| node.level).max().unwrap_or(0)
+    }
+}
+
+fn check_ring(program: &Program, chain: &Chain) -> Result<(), LevelError> {
+    if program.scheme() != chain.scheme() {
+        return Err(LevelError::Scheme {
+            program: program.name().to_owned(),
+            found: program.scheme().to_string(),
+            expected: chain.scheme().to_string(),
+        });
+    }
+    let degree = chain.degree().get();
+    let slots_of = |degree: usize| match program.scheme() {
+        Scheme::Ckks => degree / 2,
+        Scheme::Bgv { .. } => degree,
+    };
+    if program.slots() > slots_of(degree) {
+        return Err(LevelError::Slots {
+            program: program.name().to_owned(),
+            slots: program.slots(),
+            degree,
+            available: slots_of(degree),
+            scheme: program.scheme().to_string(),
+            remedy: degree * program.slots() / slots_of(degree),
+        });
+    }
+    Ok(())
+}
+
+/// Nodes on which an output depends.
+fn live_nodes(program: &Program) -> Vec<bool> {
+    let mut live = vec![false; program.nodes().len()];
+    for (index, node) in program.nodes().iter().enumerate().rev() {
+        if matches!(node.op, Op::Output { .. }) || live[index] {
+            live[index] = true;
+            for operand in &node.operands {
+                live[operand.index()] = true;
+            }
+        }
+    }
+    live
+}
+
+fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec<usize>, LevelError> {
+    let mut levels: Vec<usize> = Vec::with_capacity(program.nodes().len());
+    for (id, node) in program.iter() {
+        let place = || place(node.location.as_ref());
+        let op = op_name(&node.op);
+        let raised = |wanted, highest| LevelError::Raised { place: place(), op, node: id, wanted, highest };
+        let operands = node.operands.iter().filter(|&&operand| !program.node(operand).is_public());
+        let lowest = operands.copied().min_by_key(|operand| levels[operand.index()]);
+        let available = lowest.map_or(0, |operand| levels[operand.index()]);
+        let level = match &node.op {
+            Op::Input { level: Some(level), .. } if *level > rules.top => return Err(raised(*level, rules.top)),
+            Op::Input { level, .. } => level.unwrap_or(rules.top),
+            Op::Constant { .. } => 0,
+            Op::ModSwitch { level } if *level > available => return Err(raised(*level, available)),
+            Op::ModSwitch { level } => *level,
+            Op::Bootstrap => match rules.bootstrapped {
+                Some(level) => level,
+                None => return Err(LevelError::NoBootstrapping { place: place(), node: id }),
+            },
+            _ => {
+                let needed = levels_used(program, id);
+                available.checked_sub(needed).ok_or_else(|| LevelError::Exhausted {
+                    place: place(),
+                    op,
+                    node: id,
+                    operand: lowest.unwrap_or(id),
+                    level: available,
+                    needed,
+                    start: highest_start(program, &levels, rules),
+                    short: needed - available,
+                })?
+            }
+        };
+        levels.push(level);
+    }
+    Ok(levels)
+}
+
+fn highest_start(program: &Program, levels: &[usize], rules: &PlanRules) -> usize {
+    let known = program.inputs().filter_map(|(id, _)| levels.get(id.index()));
+    known.copied().max().unwrap_or(rules.top)
+}
+
+/// What the nodes that follow need; possible because [`highest_levels`] is.
+fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: &[bool]) -> Vec<usize> {
+    let mut levels = vec![0; program.nodes().len()];
+    for (index, node) in program.nodes().iter().enumerate().rev() {
+        let fixed = match &node.op {
+            Op::Input { level, .. } => *level,
+            Op::ModSwitch { level } => Some(*level),
+            Op::Bootstrap => rules.bootstrapped,
+            Op::Output { .. } => Some(rules.output.min(highest[index])),
+            _ => None,
+        };
+        if let Some(level) = fixed {
+            levels[index] = level;
+        }
+        if !live[index] {
+            continue;
+        }
+        let needed = match &node.op {
+            Op::Bootstrap => 0,
+            _ => levels[index] + levels_used(program, NodeId(index as u32)),
+        };
+        for operand in &node.operands {
+            let level = &mut levels[operand.index()];
+            *level = (*level).max(needed);
+        }
+    }
+    levels
+}

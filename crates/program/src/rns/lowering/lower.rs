@@ -1,0 +1,280 @@
+//! A whole homomorphic program to a kernel program.
+//!
+//! Every node has its value as its operation gives it, perhaps a product of three parts that is still to be rescaled. What an
+//! operation needs (two parts, the level's scale, a lower level) is made of it where it is first needed, and kept.
+
+use super::{
+    CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
+};
+use crate::location::place;
+use crate::rns::homomorphic::{NodeId, Op, Program, Values, op_name};
+use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet};
+use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor};
+use crate::rns::noise::NoiseModel;
+use polyfabric_schemes::rns::KeyId;
+use std::collections::{BTreeMap, HashMap};
+
+/// How an input must be encrypted, or an output decrypted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// Its level.
+    pub level: usize,
+    /// Its limbs.
+    pub limbs: LimbSet,
+    /// What its slots are multiplied by.
+    pub scale: Scale,
+    /// Parts of the ciphertext.
+    pub parts: usize,
+}
+
+/// What the lowering knows of a node's value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeState {
+    /// Its level by limbs: a product's before the rescaling.
+    pub level: usize,
+    /// Its scale.
+    pub scale: Scale,
+    /// Deviation of the error of a slot, in units of the message: what is left after division by the scale.
+    pub deviation: f64,
+    /// Bound of the message.
+    pub magnitude: f64,
+}
+
+/// A lowered program.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// What a machine executes.
+    pub kernel: KernelProgram,
+    /// How inputs are encrypted; inputs that nothing depends on are left out.
+    pub inputs: Vec<Port>,
+    /// How outputs are decrypted.
+    pub outputs: Vec<Port>,
+    /// The switching keys needed, and how much of each.
+    pub keys: BTreeMap<KeyId, KeyUse>,
+    /// State of every node that an output depends on and that is not public.
+    pub nodes: BTreeMap<NodeId, NodeState>,
+}
+
+impl PlanRules {
+    /// The rules of `choice` on `chain`, without bootstrapping: inputs may be at the top, outputs are at level 0.
+    pub fn new(chain: &Chain, choice: &RnsLowering) -> Self {
+        Self { levels: choice.levels, rescaling: choice.rescaling, top: chain.top(), bootstrapped: None, output: 0 }
+    }
+}
+
+/// Lowers `program` for `chain` with `choice`; the errors are followed by `model`.
+///
+/// # Errors
+/// [`LoweringError::Levels`] if it does not fit the chain, [`LoweringError::Node`] if one of its nodes cannot be lowered.
+pub fn lower(
+    program: &Program,
+    chain: &Chain,
+    choice: &RnsLowering,
+    model: NoiseModel,
+    encoder: &dyn PlaintextEncoder,
+) -> Result<Lowered> {
+    let rules = PlanRules::new(chain, choice);
+    let plan = Plan::new(program, chain, &rules)?;
+    let lowering = Lowering::new(program.name(), chain, choice.clone(), model, encoder)?;
+    let mut pass = Pass {
+        program,
+        plan,
+        lowering,
+        values: vec![None; program.nodes().len()],
+        plain: HashMap::new(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        nodes: BTreeMap::new(),
+    };
+    for (id, node) in program.iter() {
+        if !pass.plan.node(id).live || node.is_public() {
+            continue;
+        }
+        pass.lowering.set_origin(Some(id));
+        pass.node(id).map_err(|cause| LoweringError::Node {
+            place: place(node.location.as_ref()),
+            op: op_name(&node.op),
+            node: id,
+            cause: Box::new(cause),
+        })?;
+    }
+    let kernel = pass.lowering.finish()?;
+    let keys = kernel.keys();
+    Ok(Lowered { kernel, inputs: pass.inputs, outputs: pass.outputs, keys, nodes: pass.nodes })
+}
+
+struct Pass<'a> {
+    program: &'a Program,
+    plan: Plan,
+    lowering: Lowering<'a>,
+    /// Values as the operations give them.
+    values: Vec<Option<CiphertextValue>>,
+    /// Values with two parts and their level's scale, by level.
+    plain: HashMap<(NodeId, usize), CiphertextValue>,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    nodes: BTreeMap<NodeId, NodeState>,
+}
+
+/// The values of a public node.
+fn constant(program: &Program, id: NodeId) -> Result<&Values> {
+    match &program.node(id).op {
+        Op::Constant { values } => Ok(values),
+        op => {
+            let problem = "a public vector is needed; build the program anew";
+            Err(LoweringError::NotLowered { op: op_name(op), problem })
+        }
+    }
+}
+
+impl Pass<'_> {
+    fn node(&mut self, id: NodeId) -> Result<()> {
+        let program = self.program;
+        let node = program.node(id);
+        let level = self.plan.node(id).level;
+        let operand = |index: usize| node.operands[index];
+        let value = match &node.op {
+            Op::Constant { .. } => return Ok(()),
+            Op::Input { name, magnitude, .. } => {
+                let value = self.lowering.input(name, level, *magnitude)?;
+                self.inputs.push(self.port(name, &value));
+                value
+            }
+            Op::Add | Op::Sub => {
+                let (a, b) = self.summands(id)?;
+                if node.op == Op::Add { self.lowering.add(&a, &b)? } else { self.lowering.sub(&a, &b)? }
+            }
+            Op::Neg => {
+                let a = self.summand(id, operand(0))?;
+                self.lowering.negate(&a)?
+            }
+            Op::Relinearise => {
+                let a = self.summand(id, operand(0))?;
+                self.lowering.relinearise(&a)?
+            }
+            Op::Mul => {
+                let a = self.at(operand(0), level + 1)?;
+                let b = self.at(operand(1), level + 1)?;
+                self.lowering.multiply(&a, &b)?
+            }
+            Op::AddPlain | Op::SubPlain => {
+                let a = self.at(operand(0), level)?;
+                let values = constant(program, operand(1))?;
+                self.lowering.add_plain(&a, values, node.op == Op::SubPlain)?
+            }
+            Op::MulPlain => {
+                let values = constant(program, operand(1))?;
+                match integer_factor(values) {
+                    Some(factor) => {
+                        let a = self.summand(id, operand(0))?;
+                        self.lowering.multiply_integer(&a, factor.into())?
+                    }
+                    None => {
+                        let a = self.at(operand(0), level + 1)?;
+                        self.lowering.multiply_plain(&a, values)?
+                    }
+                }
+            }
+            Op::Rotate { steps } => {
+                let a = self.at(operand(0), level)?;
+                self.lowering.rotate(&a, steps.rem_euclid(program.row() as i64))?
+            }
+            Op::Conjugate => {
+                let a = self.at(operand(0), level)?;
+                self.lowering.conjugate(&a)?
+            }
+            Op::Rescale | Op::ModSwitch { .. } => self.at(operand(0), level)?,
+            Op::LinearTransform { .. } | Op::Polynomial { .. } | Op::Bootstrap => {
+                let problem = "not available with this choice; write it with other operations";
+                return Err(LoweringError::NotLowered { op: op_name(&node.op), problem });
+            }
+            Op::Output { name } => {
+                let value = self.at(operand(0), level)?;
+                self.lowering.output(name, &value);
+                self.outputs.push(self.port(name, &value));
+                value
+            }
+        };
+        let value = self.eager(id, value)?;
+        let scale = value.scale;
+        self.nodes.insert(
+            id,
+            NodeState {
+                level: value.level,
+                scale,
+                deviation: value.noise.deviation / scale.real(),
+                magnitude: value.noise.magnitude,
+            },
+        );
+        self.values[id.index()] = Some(value);
+        Ok(())
+    }
+
+    /// What an eager choice does to a product at once.
+    fn eager(&mut self, id: NodeId, value: CiphertextValue) -> Result<CiphertextValue> {
+        let choice = self.lowering.choice();
+        let relinearise = choice.relinearisation == Relinearisation::Eager && value.parts.len() > 2;
+        let rescale = choice.rescaling == Rescaling::Eager && value.rescale_due;
+        debug_assert!(!rescale || !self.plan.node(id).rescale_due);
+        match (relinearise, rescale) {
+            (true, true) => self.lowering.relinearise_and_rescale(&value),
+            (true, false) => self.lowering.relinearise(&value),
+            (false, true) => self.lowering.rescale(&value),
+            (false, false) => Ok(value),
+        }
+    }
+
+    fn port(&self, name: &str, value: &CiphertextValue) -> Port {
+        Port {
+            name: name.to_owned(),
+            level: value.level,
+            limbs: self.lowering.chain().limbs(value.level),
+            scale: value.scale,
+            parts: value.parts.len(),
+        }
+    }
+
+    /// The value of `id` as its operation gave it.
+    fn raw(&self, id: NodeId) -> Result<&CiphertextValue> {
+        let problem = "an operand has no value; build the program anew";
+        self.values[id.index()].as_ref().ok_or(LoweringError::NotLowered { op: "operand", problem })
+    }
+
+    /// The value of `id` with two parts, rescaled, at `level`.
+    fn at(&mut self, id: NodeId, level: usize) -> Result<CiphertextValue> {
+        if let Some(known) = self.plain.get(&(id, level)) {
+            return Ok(known.clone());
+        }
+        let raw = self.raw(id)?.clone();
+        let own = raw.level - usize::from(raw.rescale_due);
+        let value = if level < own {
+            let value = self.at(id, own)?;
+            self.lowering.lower_to(&value, level)?
+        } else if raw.rescale_due {
+            self.lowering.relinearise_and_rescale(&raw)?
+        } else {
+            let linear = self.lowering.relinearise(&raw)?;
+            self.lowering.lower_to(&linear, level)?
+        };
+        self.plain.insert((id, level), value.clone());
+        Ok(value)
+    }
+
+    /// The operand of an operation that may leave it as it is: unrelinearised, and unrescaled if the node `id` stays so.
+    fn summand(&mut self, id: NodeId, operand: NodeId) -> Result<CiphertextValue> {
+        let node = self.plan.node(id);
+        let raw = self.raw(operand)?.clone();
+        if node.rescale_due || (!raw.rescale_due && raw.level == node.level) {
+            return Ok(raw);
+        }
+        self.at(operand, node.level)
+    }
+
+    fn summands(&mut self, id: NodeId) -> Result<(CiphertextValue, CiphertextValue)> {
+        let operands = &self.program.node(id).operands;
+        let (first, second) = (operands[0], operands[1]);
+        Ok((self.summand(id, first)?, self.summand(id, second)?))
+    }
+}
