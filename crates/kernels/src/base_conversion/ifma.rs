@@ -2,11 +2,12 @@
 
 use crate::modular::Modulus;
 use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, load, store, sum_capacity};
+use std::arch::x86_64::{__m512i, _mm512_set1_epi64};
 
 /// Vectors that share a load of the matrix.
 const WIDTH: usize = 4;
 
-/// target\[c\] = Σ_i block\[i\]\[c\]·row\[i\] mod q over whole registers; the number of words done. The block's words are
+/// target\[c\] = constant + Σ_i block\[i\]\[c\]·row\[i\] mod q over whole registers; the number of words done. The block's words are
 /// below 2^`bits`, its rows of `stride` words.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn combine(
@@ -15,6 +16,7 @@ pub(super) fn combine(
     block: &[u64],
     stride: usize,
     row: &[u64],
+    constant: u64,
     target: &mut [u64],
 ) -> usize {
     let q = Constants::new(modulus.value());
@@ -22,6 +24,7 @@ pub(super) fn combine(
         square: q.factor(modulus, modulus.reduce(1 << WORD_BITS)),
         // One place is for what an earlier group left.
         capacity: sum_capacity(bits.max(modulus.bits()), modulus.bits()) - 1,
+        constant: _mm512_set1_epi64(constant as i64),
         q,
     };
     let chunks = target.as_chunks_mut::<LANES>().0;
@@ -45,6 +48,8 @@ struct Reduction {
     q: Constants,
     square: Factor,
     capacity: usize,
+    /// What every sum begins with, a residue.
+    constant: __m512i,
 }
 
 /// `block` begins at the first column of the targets.
@@ -57,9 +62,8 @@ fn columns<const W: usize>(
     row: &[u64],
     targets: [&mut [u64; LANES]; W],
 ) {
-    use std::arch::x86_64::_mm512_set1_epi64;
-    let Reduction { q, square, capacity } = reduction;
-    let mut totals = [q.zero; W];
+    let Reduction { q, square, capacity, constant } = reduction;
+    let mut totals = [constant; W];
     for (terms, factors) in block.chunks(capacity * stride).zip(row.chunks(capacity)) {
         let mut sums = totals.map(|total| Sum { low: total, ..Sum::zero() });
         for (term, &factor) in terms.chunks(stride).zip(factors) {

@@ -8,7 +8,10 @@
 //! - [`BaseConverter::convert_exact`] subtracts v·Q too, v = floor(Σ y_i/q_i + 1/2): the representative of x in
 //!   [−Q/2, Q/2). v comes from a sum in f64; where this is closer to an integer than its error, big integers decide.
 //!
-//! Either is a product of the constant matrix (Q/q_i mod p_j) with the matrix of the y, done in blocks of coefficients
+//! - [`BaseConverter::convert_balanced`] is the first sum with every y_i taken from [−h_i, q_i − h_i), h_i = floor(q_i/2): within
+//!   α·Q/2 of 0, without bias. It is Σ z_i·(Q/q_i) − Σ h_i·(Q/q_i) with z_i = y_i + h_i mod q_i, so it costs a constant more.
+//!
+//! Each is a product of the constant matrix (Q/q_i mod p_j) with the matrix of the y, done in blocks of coefficients
 //! that stay in the first-level cache for all p_j.
 
 mod exact;
@@ -73,15 +76,25 @@ fn block_columns(rows: usize) -> usize {
     (BLOCK_WORDS / rows / 64 * 64).clamp(64, 1024)
 }
 
+/// Which number a conversion gives: see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Approximate,
+    Balanced,
+    Exact,
+}
+
 /// The conversion from one basis to another.
 #[derive(Debug)]
 pub struct BaseConverter {
     from: RnsBasis,
     to: RnsBasis,
-    /// (Q/q_i)^-1 mod q_i.
+    /// (Q/q_i)^-1·t^-1 mod q_i.
     inverses: Vec<u64>,
-    /// For each p_j: Q/q_i mod p_j for all i, then −Q mod p_j.
+    /// For each p_j: t·(Q/q_i) mod p_j for all i, then −t·Q mod p_j.
     rows: Vec<Vec<u64>>,
+    /// For each p_j: −t·Σ h_i·(Q/q_i) mod p_j.
+    constants: Vec<u64>,
     exact: ExactQuotient,
     from_limbs: Vec<Limb>,
     to_limbs: Vec<Limb>,
@@ -90,31 +103,48 @@ pub struct BaseConverter {
 impl BaseConverter {
     /// From residues modulo `from` to residues modulo `to`, as fast as this processor can.
     pub fn new(from: RnsBasis, to: RnsBasis) -> Self {
-        Self::build(from, to, Limb::new)
+        Self::build(from, to, 1, Limb::new)
+    }
+
+    /// The conversion of x·t^-1, times t: a multiple of `t` which is x modulo Q. BGV divides by Q so.
+    ///
+    /// # Panics
+    /// If `t` and Q have a common factor.
+    pub fn multiples_of(t: u64, from: RnsBasis, to: RnsBasis) -> Self {
+        let coprime = |q: &Modulus| q.inverse(q.reduce(t)).is_some();
+        assert!(from.moduli.iter().all(coprime), "{t} and a modulus have a common factor");
+        Self::build(from, to, t, Limb::new)
     }
 
     /// The same in plain Rust.
     pub fn portable(from: RnsBasis, to: RnsBasis) -> Self {
-        Self::build(from, to, Limb::portable)
+        Self::build(from, to, 1, Limb::portable)
     }
 
-    fn build(from: RnsBasis, to: RnsBasis, limb: impl Fn(Modulus) -> Limb) -> Self {
+    fn build(from: RnsBasis, to: RnsBasis, t: u64, limb: impl Fn(Modulus) -> Limb) -> Self {
         let product_but = |index: usize, modulus: Modulus| {
             let others = from.moduli.iter().enumerate().filter(|&(other, _)| other != index);
             others.fold(1 % modulus.value(), |product, (_, q)| modulus.multiply(product, modulus.reduce(q.value())))
         };
         let inverses = from.moduli.iter().enumerate();
+        let times_t = |product: u64, modulus: Modulus| modulus.multiply(product, modulus.reduce(t));
         // Pairwise coprime moduli have these inverses.
-        let inverses = inverses.map(|(index, &q)| q.inverse(product_but(index, q)).unwrap_or(0)).collect();
+        let inverse = |(index, &q): (usize, &Modulus)| q.inverse(times_t(product_but(index, q), q)).unwrap_or(0);
+        let inverses = inverses.map(inverse).collect();
         let row = |&p: &Modulus| {
-            let mut row: Vec<u64> = (0..from.moduli.len()).map(|index| product_but(index, p)).collect();
-            row.push(p.neg(product_but(usize::MAX, p)));
+            let mut row: Vec<u64> = (0..from.moduli.len()).map(|index| times_t(product_but(index, p), p)).collect();
+            row.push(p.neg(times_t(product_but(usize::MAX, p), p)));
             row
         };
-        let rows = to.moduli.iter().map(row).collect();
+        let rows: Vec<Vec<u64>> = to.moduli.iter().map(row).collect();
+        let constant = |(&p, row): (&Modulus, &Vec<u64>)| {
+            let terms = from.moduli.iter().zip(row);
+            p.neg(terms.fold(0, |sum, (q, &w)| p.add(sum, p.multiply(p.reduce(q.value() / 2), w))))
+        };
+        let constants = to.moduli.iter().zip(&rows).map(constant).collect();
         let limbs = |basis: &RnsBasis| basis.moduli.iter().map(|&modulus| limb(modulus)).collect();
         let (from_limbs, to_limbs) = (limbs(&from), limbs(&to));
-        Self { inverses, rows, exact: ExactQuotient::new(&from), from_limbs, to_limbs, from, to }
+        Self { inverses, rows, constants, exact: ExactQuotient::new(&from), from_limbs, to_limbs, from, to }
     }
 
     /// The source basis.
@@ -132,7 +162,15 @@ impl BaseConverter {
     /// # Panics
     /// Unless there is a limb for each modulus, all of one length.
     pub fn convert(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
-        self.run(input, output, false);
+        self.run(input, output, Kind::Approximate);
+    }
+
+    /// A number within α·Q/2 of 0, x modulo Q, modulo each target prime: `output[j][c]` from all `input[i][c]`.
+    ///
+    /// # Panics
+    /// As [`Self::convert`].
+    pub fn convert_balanced(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
+        self.run(input, output, Kind::Balanced);
     }
 
     /// x in [−Q/2, Q/2) modulo each target prime: `output[j][c]` from all `input[i][c]`.
@@ -140,10 +178,10 @@ impl BaseConverter {
     /// # Panics
     /// As [`Self::convert`].
     pub fn convert_exact(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
-        self.run(input, output, true);
+        self.run(input, output, Kind::Exact);
     }
 
-    fn run(&self, input: &[&[u64]], output: &mut [&mut [u64]], exact: bool) {
+    fn run(&self, input: &[&[u64]], output: &mut [&mut [u64]], kind: Kind) {
         let sources = self.from.moduli.len();
         assert_eq!((input.len(), output.len()), (sources, self.to.moduli.len()), "one limb for each modulus");
         let count = input[0].len();
@@ -158,20 +196,24 @@ impl BaseConverter {
                 let row = &mut row[..columns.len()];
                 row.copy_from_slice(&input[index][columns.clone()]);
                 self.from_limbs[index].scale_assign(row, self.inverses[index]);
+                if kind == Kind::Balanced {
+                    self.from_limbs[index].add_scalar_assign(row, self.from.moduli[index].value() / 2);
+                }
             }
-            if exact {
+            if kind == Kind::Exact {
                 let (residues, quotients) = block.split_at_mut(sources * stride);
                 self.exact.quotients(residues, stride, &mut quotients[..columns.len()]);
             }
-            let terms = sources + usize::from(exact);
+            let terms = sources + usize::from(kind == Kind::Exact);
             for (index, limb) in output.iter_mut().enumerate() {
-                self.combine(index, &block[..terms * stride], stride, &mut limb[columns.clone()]);
+                let constant = if kind == Kind::Balanced { self.constants[index] } else { 0 };
+                self.combine(index, &block[..terms * stride], stride, constant, &mut limb[columns.clone()]);
             }
         }
     }
 
-    /// target\[c\] = Σ_i block\[i\]\[c\]·row\[i\] mod p_j, the block's rows being of `stride` words.
-    fn combine(&self, index: usize, block: &[u64], stride: usize, target: &mut [u64]) {
+    /// target\[c\] = constant + Σ_i block\[i\]\[c\]·row\[i\] mod p_j, the block's rows being of `stride` words.
+    fn combine(&self, index: usize, block: &[u64], stride: usize, constant: u64, target: &mut [u64]) {
         let (limb, row) = (self.to_limbs[index], &self.rows[index]);
         let modulus = limb.modulus();
         let done = match limb.isa() {
@@ -180,7 +222,7 @@ impl BaseConverter {
                 let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
                 if widest <= crate::modular::ifma::MAX_BITS {
                     // SAFETY: a limb is in AVX-512 only if the processor has IFMA and the modulus suits it.
-                    unsafe { ifma::combine(modulus, widest, block, stride, row, target) }
+                    unsafe { ifma::combine(modulus, widest, block, stride, row, constant, target) }
                 } else {
                     0
                 }
@@ -188,7 +230,7 @@ impl BaseConverter {
             _ => 0,
         };
         for (column, target) in target.iter_mut().enumerate().skip(done) {
-            let mut sum = 0u128;
+            let mut sum = u128::from(constant);
             // Sixteen products below 2^122 and a residue stay below 2^127.
             for (terms, factors) in block.chunks(16 * stride).zip(row.chunks(16)) {
                 for (term, &factor) in terms.chunks_exact(stride).zip(factors) {

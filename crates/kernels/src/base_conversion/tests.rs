@@ -61,6 +61,64 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
                 assert_eq!(limb[column], residue(&centred, modulus), "column {column}");
             }
         }
+        let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
+        converter.convert_balanced(&input, &mut limbs);
+        for (column, x) in numbers.iter().enumerate() {
+            let sum = balanced(&from, x);
+            assert!(residue(&(&sum - x), Modulus::new(from.moduli()[0].value()).unwrap()) == 0);
+            assert!(&sum * 2 <= &q * sources && &sum * 2 >= -(&q * sources), "column {column}");
+            for (&modulus, limb) in to.moduli().iter().zip(&output) {
+                assert_eq!(limb[column], residue(&sum, modulus), "column {column}");
+            }
+        }
+    }
+}
+
+/// Σ z_i·(Q/q_i), z_i ≡ x·(Q/q_i)^-1 in [−floor(q_i/2), q_i − floor(q_i/2)).
+fn balanced(from: &RnsBasis, x: &BigInt) -> BigInt {
+    let q = product(from);
+    let term = |&modulus: &Modulus| {
+        let cofactor = &q / modulus.value();
+        let inverse = modulus.inverse(residue(&cofactor, modulus)).unwrap();
+        let y = modulus.multiply(residue(x, modulus), inverse);
+        let negative = y >= modulus.value() - modulus.value() / 2;
+        (BigInt::from(y) - if negative { BigInt::from(modulus.value()) } else { BigInt::from(0) }) * cofactor
+    };
+    from.moduli().iter().map(term).sum()
+}
+
+#[test]
+fn multiples_of_a_plaintext_modulus() {
+    let (from, to) = (basis(50, 0, 3), basis(50, 3, 2));
+    for t in [2, 65_537, 1 << 20] {
+        let (q, numbers) = (product(&from), numbers(&from, 70));
+        let scaled: Vec<BigInt> = {
+            let inverse = BigInt::from(t).modinv(&q).unwrap();
+            numbers.iter().map(|x| x * &inverse % &q).collect()
+        };
+        let limbs = |numbers: &[BigInt]| -> Vec<Vec<u64>> {
+            from.moduli().iter().map(|&modulus| numbers.iter().map(|x| residue(x, modulus)).collect()).collect()
+        };
+        let convert = |converter: &BaseConverter, numbers: &[BigInt], exact: bool| {
+            let input = limbs(numbers);
+            let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
+            let mut output = vec![vec![0; numbers.len()]; 2];
+            let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
+            if exact {
+                converter.convert_exact(&input, &mut limbs);
+            } else {
+                converter.convert_balanced(&input, &mut limbs);
+            }
+            output
+        };
+        for exact in [false, true] {
+            let given = convert(&BaseConverter::multiples_of(t, from.clone(), to.clone()), &numbers, exact);
+            let mut expected = convert(&BaseConverter::new(from.clone(), to.clone()), &scaled, exact);
+            for (limb, modulus) in expected.iter_mut().zip(to.moduli()) {
+                limb.iter_mut().for_each(|word| *word = modulus.multiply(*word, modulus.reduce(t)));
+            }
+            assert_eq!(given, expected, "t = {t}");
+        }
     }
 }
 

@@ -124,6 +124,74 @@ impl Limb {
         }
     }
 
+    /// target ← a + b.
+    pub fn add(&self, target: &mut [u64], a: &[u64], b: &[u64]) {
+        check(&[target.len(), a.len(), b.len()]);
+        let done = vector!(self, add(target, a, b));
+        for ((target, &a), &b) in target[done..].iter_mut().zip(&a[done..]).zip(&b[done..]) {
+            *target = self.modulus.add(a, b);
+        }
+    }
+
+    /// target ← a − b.
+    pub fn sub(&self, target: &mut [u64], a: &[u64], b: &[u64]) {
+        check(&[target.len(), a.len(), b.len()]);
+        let done = vector!(self, sub(target, a, b));
+        for ((target, &a), &b) in target[done..].iter_mut().zip(&a[done..]).zip(&b[done..]) {
+            *target = self.modulus.sub(a, b);
+        }
+    }
+
+    /// b ← a − b.
+    pub fn sub_from_assign(&self, b: &mut [u64], a: &[u64]) {
+        check(&[a.len(), b.len()]);
+        let done = vector!(self, sub_from_assign(b, a));
+        for (b, &a) in b[done..].iter_mut().zip(&a[done..]) {
+            *b = self.modulus.sub(a, *b);
+        }
+    }
+
+    /// target ← a·b + c.
+    pub fn multiply_add(&self, target: &mut [u64], a: &[u64], b: &[u64], c: &[u64]) {
+        check(&[target.len(), a.len(), b.len(), c.len()]);
+        let done = vector!(self, multiply_add(target, a, b, c));
+        let terms = a[done..].iter().zip(&b[done..]).zip(&c[done..]);
+        for (target, ((&a, &b), &c)) in target[done..].iter_mut().zip(terms) {
+            *target = self.modulus.add(c, self.modulus.multiply(a, b));
+        }
+    }
+
+    /// target ← a · w.
+    pub fn scale(&self, target: &mut [u64], a: &[u64], w: u64) {
+        assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
+        check(&[target.len(), a.len()]);
+        let done = vector!(self, scale(target, a, w));
+        let factor = ShoupFactor::new(self.modulus, w);
+        for (target, &a) in target[done..].iter_mut().zip(&a[done..]) {
+            *target = factor.multiply(self.modulus, a);
+        }
+    }
+
+    /// a ← a + w, of every word.
+    pub fn add_scalar_assign(&self, a: &mut [u64], w: u64) {
+        assert!(self.modulus.holds(w), "addend {w} is not below modulus {}", self.modulus.value());
+        let done = vector!(self, add_scalar_assign(a, w));
+        for a in &mut a[done..] {
+            *a = self.modulus.add(*a, w);
+        }
+    }
+
+    /// b ← (a − b) · w: the last step of a rescaling or of a division by P, on the part to subtract.
+    pub fn sub_from_scale_assign(&self, b: &mut [u64], a: &[u64], w: u64) {
+        assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
+        check(&[a.len(), b.len()]);
+        let done = vector!(self, sub_from_scale_assign(b, a, w));
+        let factor = ShoupFactor::new(self.modulus, w);
+        for (b, &a) in b[done..].iter_mut().zip(&a[done..]) {
+            *b = factor.multiply(self.modulus, self.modulus.sub(a, *b));
+        }
+    }
+
     /// a ← a · w.
     pub fn scale_assign(&self, a: &mut [u64], w: u64) {
         assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());

@@ -52,6 +52,31 @@ pub(super) fn neg_assign(modulus: Modulus, a: &mut [u64]) -> usize {
     map(a, |a| q.sub(q.zero, a))
 }
 
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn add(modulus: Modulus, target: &mut [u64], a: &[u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    map_triple(target, a, b, |_, a, b| q.add(a, b))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sub(modulus: Modulus, target: &mut [u64], a: &[u64], b: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    map_triple(target, a, b, |_, a, b| q.sub(a, b))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sub_from_assign(modulus: Modulus, b: &mut [u64], a: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    map_pair(b, a, |b, a| q.sub(a, b))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn add_scalar_assign(modulus: Modulus, a: &mut [u64], w: u64) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = _mm512_set1_epi64(w as i64);
+    map(a, |a| q.add(a, w))
+}
+
 /// a·b + c < 2^103 of canonical residues: q² + q ≤ 2^101.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -80,6 +105,36 @@ pub(super) fn multiply_add_assign(modulus: Modulus, sum: &mut [u64], a: &[u64], 
     let q = Constants::new(modulus.value());
     let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
     map_triple(sum, a, b, |sum, a, b| product(a, b, sum).reduce(&q, square))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn multiply_add(modulus: Modulus, target: &mut [u64], a: &[u64], b: &[u64], c: &[u64]) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    let chunks = target.as_chunks_mut::<LANES>().0;
+    let terms = a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0).zip(c.as_chunks::<LANES>().0);
+    for (target, ((a, b), c)) in chunks.iter_mut().zip(terms) {
+        store(target, product(load(a), load(b), load(c)).reduce(&q, square));
+    }
+    chunks.len() * LANES
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn scale(modulus: Modulus, target: &mut [u64], a: &[u64], w: u64) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = q.factor(modulus, w);
+    map_pair(target, a, |_, a| q.reduce_once(q.multiply_lazy(a, w)))
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sub_from_scale_assign(modulus: Modulus, b: &mut [u64], a: &[u64], w: u64) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = q.factor(modulus, w);
+    // As in `sub_scale_assign`.
+    map_pair(b, a, |b, a| {
+        let difference = _mm512_add_epi64(a, _mm512_sub_epi64(q.q, b));
+        q.reduce_once(q.multiply_lazy(difference, w))
+    })
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]

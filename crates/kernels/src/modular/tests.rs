@@ -215,6 +215,23 @@ fn limbs_word_by_word() {
         let mut result = a.to_vec();
         limb.sub_scale_assign(&mut result, b, w);
         expect(&result, &|i| reference::multiply(q, reference::sub(q, a[i], b[i]), w));
+        let mut result = b.to_vec();
+        limb.sub_from_scale_assign(&mut result, a, w);
+        expect(&result, &|i| reference::multiply(q, reference::sub(q, a[i], b[i]), w));
+        let mut result = b.to_vec();
+        limb.sub_from_assign(&mut result, a);
+        expect(&result, &|i| reference::sub(q, a[i], b[i]));
+        limb.add(&mut result, a, b);
+        expect(&result, &|i| reference::add(q, a[i], b[i]));
+        limb.sub(&mut result, a, b);
+        expect(&result, &|i| reference::sub(q, a[i], b[i]));
+        limb.scale(&mut result, a, w);
+        expect(&result, &|i| reference::multiply(q, a[i], w));
+        limb.multiply_add(&mut result, a, b, c);
+        expect(&result, &|i| reference::add(q, reference::multiply(q, a[i], b[i]), c[i]));
+        let mut result = a.to_vec();
+        limb.add_scalar_assign(&mut result, w);
+        expect(&result, &|i| reference::add(q, a[i], w));
     });
 }
 
