@@ -1,5 +1,6 @@
 //! CKKS, BGV and ring-GSW programs: arithmetic on vectors of slots, lowered to operations on residue polynomials.
 
+pub mod approximation;
 pub mod homomorphic;
 pub mod kernel;
 pub mod levels;

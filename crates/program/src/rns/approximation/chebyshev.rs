@@ -1,0 +1,278 @@
+//! Polynomials in the Chebyshev basis of an interval.
+
+use thiserror::Error;
+
+/// Why there is no approximation of the wanted kind.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ApproximationError {
+    /// The interval has no interior, or an end is not a number.
+    #[error("interval [{lo}, {hi}] is empty; its lower end must be below its upper end, both finite")]
+    Interval {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+    /// The function is no number somewhere.
+    #[error("the function is {value} at {at}; take an interval on which it is finite")]
+    NotFinite {
+        /// Where.
+        at: f64,
+        /// What it gives.
+        value: f64,
+    },
+    /// No degree within the limit reaches the wanted error.
+    #[error(
+        "degree {degree} leaves an error of {error:.3e}, {wanted:.3e} was wanted; allow a higher degree, a shorter interval or a larger error"
+    )]
+    TooFar {
+        /// Largest degree tried.
+        degree: usize,
+        /// Its error.
+        error: f64,
+        /// The error that was asked for.
+        wanted: f64,
+    },
+    /// A parameter is outside of what is served.
+    #[error("{what} is {value}; it must be from {low} to {high}")]
+    Parameter {
+        /// Which.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// Smallest served.
+        low: f64,
+        /// Largest served.
+        high: f64,
+    },
+    /// Remez' exchange did not settle.
+    #[error(
+        "the minimax exchange for degree {degree} on [{low}, {high}] did not settle in {rounds} rounds; lower the degree or widen the gap"
+    )]
+    NoMinimax {
+        /// Degree.
+        degree: usize,
+        /// Inner end of the interval.
+        low: f64,
+        /// Outer end of the interval.
+        high: f64,
+        /// Rounds spent.
+        rounds: usize,
+    },
+}
+
+/// Checks that a parameter lies in a range.
+pub(super) fn check_parameter(what: &'static str, value: f64, low: f64, high: f64) -> Result<(), ApproximationError> {
+    if value >= low && value <= high { Ok(()) } else { Err(ApproximationError::Parameter { what, value, low, high }) }
+}
+
+/// Σ_k c_k·T_k(t), t = (2x − lo − hi)/(hi − lo), with T_k(cos θ) = cos kθ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChebyshevSeries {
+    lo: f64,
+    hi: f64,
+    coefficients: Vec<f64>,
+}
+
+impl ChebyshevSeries {
+    /// From coefficients, constant first, for the interval \[`lo`, `hi`\].
+    ///
+    /// # Errors
+    /// [`ApproximationError::Interval`] if the interval is empty.
+    pub fn new(lo: f64, hi: f64, coefficients: Vec<f64>) -> Result<Self, ApproximationError> {
+        if lo < hi && lo.is_finite() && hi.is_finite() {
+            Ok(Self { lo, hi, coefficients })
+        } else {
+            Err(ApproximationError::Interval { lo, hi })
+        }
+    }
+
+    /// The polynomial of `degree` that agrees with `function` at the zeros of T_(degree+1).
+    ///
+    /// Its error is at most 2 + (2/π)·ln(degree + 1) times that of the best polynomial (Trefethen, Approximation Theory and
+    /// Approximation Practice, theorem 16.1 and chapter 15).
+    ///
+    /// # Errors
+    /// If the interval is empty or the function not finite on it.
+    pub fn interpolate(
+        function: impl Fn(f64) -> f64,
+        lo: f64,
+        hi: f64,
+        degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        let mut series = Self::new(lo, hi, Vec::new())?;
+        let count = degree + 1;
+        let angle = |node: usize| std::f64::consts::PI * (node as f64 + 0.5) / count as f64;
+        let mut values = Vec::with_capacity(count);
+        for node in 0..count {
+            let at = series.argument(angle(node).cos());
+            let value = function(at);
+            if !value.is_finite() {
+                return Err(ApproximationError::NotFinite { at, value });
+            }
+            values.push(value);
+        }
+        series.coefficients = (0..count)
+            .map(|k| {
+                // Angles are reduced exactly first: k·(2·node + 1) modulo 4·count.
+                let terms = values.iter().enumerate().map(|(node, value)| {
+                    let turn = k * (2 * node + 1) % (4 * count);
+                    value * (std::f64::consts::PI * turn as f64 / (2 * count) as f64).cos()
+                });
+                sum(terms) * if k == 0 { 1.0 } else { 2.0 } / count as f64
+            })
+            .collect();
+        Ok(series)
+    }
+
+    /// The interpolation of the smallest degree, up to `max_degree`, whose error on a dense grid is at most `error`.
+    ///
+    /// # Errors
+    /// As [`Self::interpolate`], and [`ApproximationError::TooFar`] if no degree serves.
+    pub fn approximate(
+        function: impl Fn(f64) -> f64,
+        lo: f64,
+        hi: f64,
+        error: f64,
+        max_degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        // The error falls with the degree but for parity and rounding, so the smallest is bracketed, then searched for.
+        let measure = |degree: usize| -> Result<(Self, f64), ApproximationError> {
+            let series = Self::interpolate(&function, lo, hi, degree)?;
+            let measured = series.error(&function, 8 * (degree + 1) + 64);
+            Ok((series, measured))
+        };
+        let mut high = 1.min(max_degree);
+        loop {
+            let (series, measured) = measure(high)?;
+            if measured <= error {
+                break;
+            }
+            if high == max_degree {
+                return Err(ApproximationError::TooFar { degree: series.degree(), error: measured, wanted: error });
+            }
+            high = (2 * high).min(max_degree);
+        }
+        let mut low = high / 2;
+        while low < high {
+            let middle = low.midpoint(high);
+            if measure(middle)?.1 <= error { high = middle } else { low = middle + 1 }
+        }
+        Ok(measure(high)?.0)
+    }
+
+    /// Largest |series − function| on `points` + 1 points, evenly spaced in the angle: dense at the ends.
+    pub fn error(&self, function: impl Fn(f64) -> f64, points: usize) -> f64 {
+        let points = points.max(1);
+        let deviation = |point: usize| {
+            let x = self.argument((std::f64::consts::PI * point as f64 / points as f64).cos());
+            (self.evaluate(x) - function(x)).abs()
+        };
+        (0..=points).map(deviation).fold(0.0, f64::max)
+    }
+
+    /// The value at `x`, by Clenshaw's recurrence.
+    pub fn evaluate(&self, x: f64) -> f64 {
+        let t = ((x - self.lo) - (self.hi - x)) / (self.hi - self.lo);
+        let (mut next, mut after) = (0.0, 0.0);
+        for &coefficient in self.coefficients.iter().skip(1).rev() {
+            (next, after) = (2.0 * t * next - after + coefficient, next);
+        }
+        t * next - after + self.coefficients.first().copied().unwrap_or(0.0)
+    }
+
+    /// The ends of the interval.
+    pub fn interval(&self) -> (f64, f64) {
+        (self.lo, self.hi)
+    }
+
+    /// Coefficients, constant first.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// The degree as written: one less than the number of coefficients.
+    pub fn degree(&self) -> usize {
+        self.coefficients.len().saturating_sub(1)
+    }
+
+    /// Sets to 0 what a symmetry of the function says is 0 and rounding has left: the odd coefficients of an even function on
+    /// an interval around 0.
+    #[must_use]
+    pub fn even(mut self) -> Self {
+        self.coefficients.iter_mut().skip(1).step_by(2).for_each(|coefficient| *coefficient = 0.0);
+        self
+    }
+
+    /// The same for an odd function: its even coefficients.
+    #[must_use]
+    pub fn odd(mut self) -> Self {
+        self.coefficients.iter_mut().step_by(2).for_each(|coefficient| *coefficient = 0.0);
+        self
+    }
+
+    /// t in [−1, 1] to x in the interval.
+    fn argument(&self, t: f64) -> f64 {
+        self.lo.midpoint(self.hi) + t * (self.hi / 2.0 - self.lo / 2.0)
+    }
+}
+
+/// A sum with compensation (A. Neumaier, ZAMM 54, 1974): the error does not grow with the number of terms.
+pub(super) fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut total, mut lost) = (0.0f64, 0.0f64);
+    for term in terms {
+        let next = total + term;
+        lost += if total.abs() >= term.abs() { (total - next) + term } else { (term - next) + total };
+        total = next;
+    }
+    total + lost
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is the polynomial as close to the function as it says, on points that it was not made from?
+
+    use super::*;
+
+    #[test]
+    fn reaches_the_error_with_the_smallest_degree() {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        for (error, max_degree) in [(1e-2, 40), (1e-4, 80), (1e-9, 200)] {
+            let series = ChebyshevSeries::approximate(sigmoid, -8.0, 8.0, error, max_degree).unwrap();
+            let measured = (0..=50_000).map(|i| -8.0 + 16.0 * i as f64 / 50_000.0);
+            let measured = measured.map(|x| (series.evaluate(x) - sigmoid(x)).abs()).fold(0.0, f64::max);
+            println!("sigmoid, wanted {error:.0e}: degree {}, error {measured:.2e}", series.degree());
+            assert!(measured <= error * 1.0001, "{measured}");
+            let below = ChebyshevSeries::interpolate(sigmoid, -8.0, 8.0, series.degree() - 1).unwrap();
+            assert!(below.error(sigmoid, 10_000) > error);
+        }
+    }
+
+    #[test]
+    fn a_polynomial_is_found_again() {
+        // 3 + x − 5x³ on [1, 4], to rounding.
+        let polynomial = |x: f64| 3.0 + x - 5.0 * x * x * x;
+        let series = ChebyshevSeries::interpolate(polynomial, 1.0, 4.0, 7).unwrap();
+        assert!(series.error(polynomial, 1_000) < 1e-11);
+        assert!(series.coefficients()[4..].iter().all(|c| c.abs() < 1e-11), "{:?}", series.coefficients());
+        // The leading coefficient of T_3 of the interval: −5·((hi − lo)/2)³/4.
+        assert!((series.coefficients()[3] + 5.0 * 1.5f64.powi(3) / 4.0).abs() < 1e-11);
+    }
+
+    #[test]
+    fn symmetry_removes_only_rounding() {
+        let cosine = ChebyshevSeries::interpolate(|x| (9.0 * x).cos(), -1.0, 1.0, 40).unwrap();
+        assert!(cosine.clone().even().error(|x| (9.0 * x).cos(), 4_000) < 1e-13);
+        let sine = ChebyshevSeries::interpolate(|x| (9.0 * x).sin(), -1.0, 1.0, 41).unwrap();
+        assert!(sine.odd().error(|x| (9.0 * x).sin(), 4_000) < 1e-13);
+    }
+
+    #[test]
+    fn refusals_name_the_cause() {
+        assert_eq!(ChebyshevSeries::new(1.0, 1.0, vec![]), Err(ApproximationError::Interval { lo: 1.0, hi: 1.0 }));
+        let far = ChebyshevSeries::approximate(f64::abs, -1.0, 1.0, 1e-9, 30).unwrap_err();
+        assert!(matches!(far, ApproximationError::TooFar { degree: 30, .. }), "{far}");
+        let pole = ChebyshevSeries::interpolate(f64::sqrt, -1.0, 1.0, 2).unwrap_err();
+        assert!(matches!(pole, ApproximationError::NotFinite { .. }), "{pole}");
+    }
+}

@@ -1,0 +1,192 @@
+//! The functions of CKKS bootstrapping that take x = m/q_0 + I to about m/q_0, I being an integer.
+//!
+//! sin(2πx)/2π does for small m/q_0. It is computed as cos(2π(x − 1/4)): the cosine of a 2^r-th of the angle by a
+//! polynomial, then r times cos 2θ = 2·cos²θ − 1 (J. H. Cheon, K. Han et al., EUROCRYPT 2018; K. Han and D. Ki, CT-RSA 2020).
+//! In x − 1/4 the function is even, which halves the number of coefficients. An arcsine polynomial may follow, which
+//! removes the sine's own error for messages that are not small (J.-W. Lee et al., EUROCRYPT 2021; J.-P. Bossuat et al.,
+//! EUROCRYPT 2021).
+//!
+//! The polynomial needs to be right only where arguments are: around integers (Han and Ki), and the more so the more
+//! often the integer occurs. I is a sum of h + 1 rounded uniform numbers for a secret of Hamming weight h, so |I| has a standard deviation of
+//! √((h + 1)/12), and large |I| are rare. [`Nodes::Integers`] fits the polynomial by least squares weighted with the
+//! probability of I, floored so that rare ones stay right to fewer bits.
+
+mod overflow;
+
+pub use overflow::overflow_probability_log2;
+
+use super::chebyshev::check_parameter;
+use super::double_double::least_squares;
+use super::{ApproximationError, ChebyshevSeries};
+use std::f64::consts::{PI, TAU};
+
+/// Where the cosine's polynomial is fitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Nodes {
+    /// On the whole interval: Chebyshev interpolation.
+    Interval,
+    /// Within `radius` of the integers I, weighted by the probability that I occurs with a secret of `hamming_weight` non-zero
+    /// coefficients, but not below 2^`floor_log2`.
+    Integers {
+        /// Largest |m/q_0| that is looked at.
+        radius: f64,
+        /// h.
+        hamming_weight: usize,
+        /// log2 of the smallest weight of an error (not of its square).
+        floor_log2: f64,
+    },
+}
+
+/// How x modulo 1 is to be approximated. Unchecked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReductionLiteral {
+    /// K: |I| ≤ K − 1 is served.
+    pub range: usize,
+    /// Degree of the cosine's polynomial; even.
+    pub degree: usize,
+    /// r.
+    pub doublings: usize,
+    /// Where the polynomial is fitted.
+    pub nodes: Nodes,
+    /// Degree of the arcsine's polynomial: odd, or 0 for none.
+    pub arcsine_degree: usize,
+    /// Largest |m/q_0| for which the arcsine is made.
+    pub largest_message: f64,
+}
+
+/// The approximation of x modulo 1, |x| < K, as polynomials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModularReduction {
+    literal: ReductionLiteral,
+    cosine: ChebyshevSeries,
+    arcsine: Option<ChebyshevSeries>,
+}
+
+impl ModularReduction {
+    /// Makes the polynomials.
+    ///
+    /// # Errors
+    /// [`ApproximationError`] if a parameter is out of range, or the fit is not determined.
+    pub fn new(literal: ReductionLiteral) -> Result<Self, ApproximationError> {
+        check_parameter("range K of the modular reduction", literal.range as f64, 2.0, 1024.0)?;
+        check_parameter("degree of the cosine's polynomial", literal.degree as f64, 2.0, 1023.0)?;
+        check_parameter("number of angle doublings", literal.doublings as f64, 0.0, 12.0)?;
+        check_parameter("degree of the arcsine's polynomial", literal.arcsine_degree as f64, 0.0, 31.0)?;
+        check_parameter("largest message as a part of q_0", literal.largest_message, 1e-9, 0.25)?;
+        let range = literal.range as f64;
+        let turns = 2f64.powi(literal.doublings as i32);
+        let cosine = move |t: f64| (TAU * range * t / turns).cos();
+        let cosine = match literal.nodes {
+            Nodes::Interval => ChebyshevSeries::interpolate(cosine, -1.0, 1.0, literal.degree / 2 * 2)?.even(),
+            Nodes::Integers { radius, hamming_weight, floor_log2 } => {
+                check_parameter("radius around integers", radius, 0.0, 0.25)?;
+                let samples = integer_samples(literal.range, radius, hamming_weight, floor_log2);
+                fit_even(cosine, &samples, literal.degree)?
+            }
+        };
+        let arcsine = match literal.arcsine_degree {
+            0 => None,
+            degree => {
+                let end = (TAU * literal.largest_message).sin();
+                let degree = degree - 1 + degree % 2;
+                Some(ChebyshevSeries::interpolate(f64::asin, -end, end, degree)?.odd())
+            }
+        };
+        Ok(Self { literal, cosine, arcsine })
+    }
+
+    /// As written.
+    pub fn literal(&self) -> &ReductionLiteral {
+        &self.literal
+    }
+
+    /// cos(2πK·t/2^r) for t = (x − 1/4)/K in [−1, 1]: a series of even terms.
+    pub fn cosine(&self) -> &ChebyshevSeries {
+        &self.cosine
+    }
+
+    /// arcsin, for values up to the sine of the largest message's angle, if it is asked for.
+    pub fn arcsine(&self) -> Option<&ChebyshevSeries> {
+        self.arcsine.as_ref()
+    }
+
+    /// What is computed: about 2π·(x modulo 1), by the polynomials and doublings in f64.
+    pub fn evaluate(&self, x: f64) -> f64 {
+        let mut value = self.cosine.evaluate((x - 0.25) / self.literal.range as f64);
+        for _ in 0..self.literal.doublings {
+            value = 2.0 * value * value - 1.0;
+        }
+        self.arcsine.as_ref().map_or(value, |arcsine| arcsine.evaluate(value))
+    }
+
+    /// Largest error of [`Self::evaluate`]/2π against x − I, over |I| ≤ `integer` and |x − I| ≤ `radius`.
+    pub fn error(&self, integer: usize, radius: f64) -> f64 {
+        let integer = integer as i64;
+        let mut largest = 0.0f64;
+        for whole in -integer..=integer {
+            for point in -64..=64 {
+                let message = radius * point as f64 / 64.0;
+                largest = largest.max((self.evaluate(whole as f64 + message) / TAU - message).abs());
+            }
+        }
+        largest
+    }
+
+    /// The largest factor from an error of the cosine's polynomial to one of the result in units of q_0, |I| ≤ `integer`:
+    /// the derivative of the doublings, 2^r·sin θ/sin(θ/2^r) at θ = 2π(I − 1/4), over 2π.
+    pub fn amplification(&self, integer: usize) -> f64 {
+        let turns = 2f64.powi(self.literal.doublings as i32);
+        let integer = integer as i64;
+        let factor = |whole: i64| turns / (TAU * (whole as f64 - 0.25) / turns).sin().abs() / TAU;
+        (-integer..=integer).map(factor).fold(0.0, f64::max)
+    }
+}
+
+/// Where the even polynomial in t is fitted, and with which weight.
+fn integer_samples(range: usize, radius: f64, hamming_weight: usize, floor_log2: f64) -> Vec<(f64, f64)> {
+    /// Points within the radius of an integer.
+    const POINTS: usize = 7;
+    // The density of a sum of h + 1 uniform numbers is close to Gauss' of the same variance.
+    let variance = (hamming_weight as f64 + 1.0) / 12.0;
+    let last = range as i64 - 1;
+    let mut samples = Vec::new();
+    for whole in -last..=last {
+        let log2_probability = -((whole * whole) as f64) / (2.0 * variance) / std::f64::consts::LN_2;
+        let weight = (log2_probability / 2.0).max(floor_log2).exp2();
+        for point in 0..POINTS {
+            let offset = radius * (PI * (point as f64 + 0.5) / POINTS as f64).cos();
+            samples.push(((whole as f64 + offset - 0.25) / range as f64, weight));
+        }
+    }
+    samples
+}
+
+/// The series of even terms up to `degree` with the least weighted squares of errors at the samples (t, weight).
+fn fit_even(
+    function: impl Fn(f64) -> f64,
+    samples: &[(f64, f64)],
+    degree: usize,
+) -> Result<ChebyshevSeries, ApproximationError> {
+    let terms = degree / 2 + 1;
+    let row = |&(t, weight): &(f64, f64)| -> Vec<f64> {
+        let angle = t.acos();
+        (0..terms).map(|k| weight * ((2 * k) as f64 * angle).cos()).collect()
+    };
+    let rows: Vec<Vec<f64>> = samples.iter().map(row).collect();
+    let values: Vec<f64> = samples.iter().map(|&(t, weight)| weight * function(t)).collect();
+    let most = samples.len() as f64;
+    let fitted = least_squares(&rows, &values).ok_or(ApproximationError::Parameter {
+        what: "degree of a polynomial fitted around integers",
+        value: degree as f64,
+        low: 2.0,
+        high: most,
+    })?;
+    let mut coefficients = vec![0.0; 2 * terms - 1];
+    for (k, value) in fitted.into_iter().enumerate() {
+        coefficients[2 * k] = value;
+    }
+    ChebyshevSeries::new(-1.0, 1.0, coefficients)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Is the reduction modulo 1 as exact as bootstrapping needs, where its arguments are?
+
+use super::*;
+
+fn literal(range: usize, degree: usize, doublings: usize, nodes: Nodes) -> ReductionLiteral {
+    ReductionLiteral { range, degree, doublings, nodes, arcsine_degree: 0, largest_message: 2f64.powi(-8) }
+}
+
+fn around(hamming_weight: usize) -> Nodes {
+    Nodes::Integers { radius: 2f64.powi(-8), hamming_weight, floor_log2: -24.0 }
+}
+
+/// The reduction's error against the sine, apart from the sine's own.
+fn polynomial_error(reduction: &ModularReduction, integer: i64) -> f64 {
+    let points = (-32..=32).map(|point| integer as f64 + 2f64.powi(-8) * point as f64 / 32.0);
+    points.map(|x| (reduction.evaluate(x) - (TAU * x).sin()).abs() / TAU).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_whole_interval_serves_every_integer() {
+    for (range, degree, doublings) in [(8, 30, 3), (12, 34, 3), (16, 62, 2), (17, 44, 3)] {
+        let reduction = ModularReduction::new(literal(range, degree, doublings, Nodes::Interval)).unwrap();
+        let last = range as i64 - 1;
+        let error = (-last..=last).map(|whole| polynomial_error(&reduction, whole)).fold(0.0, f64::max);
+        println!("K {range}, degree {degree}, {doublings} doublings: 2^{:.1} of q0", error.log2());
+        assert!(error < 2f64.powi(-40), "K {range}: 2^{}", error.log2());
+    }
+}
+
+#[test]
+fn weights_let_thirty_degrees_serve_a_sparse_secret() {
+    let interval = ModularReduction::new(literal(17, 30, 3, Nodes::Interval)).unwrap();
+    let weighted = ModularReduction::new(literal(17, 30, 3, around(32))).unwrap();
+    for whole in 0..=16 {
+        let [plain, fitted] =
+            [&interval, &weighted].map(|r| polynomial_error(r, whole).max(polynomial_error(r, -whole)));
+        println!("I = {whole}: interval 2^{:.1}, weighted 2^{:.1}", plain.log2(), fitted.log2());
+        // Two standard deviations (|I| ≤ 3) to 2^-45, |I| ≤ 7 to 2^-40, none worse than 2^-20.
+        let bound = if whole <= 3 {
+            -45
+        } else if whole <= 7 {
+            -40
+        } else {
+            -20
+        };
+        assert!(fitted < 2f64.powi(bound), "I = {whole}: 2^{}", fitted.log2());
+    }
+}
+
+#[test]
+fn the_arcsine_removes_the_sines_error() {
+    let mut with = literal(17, 62, 2, Nodes::Interval);
+    with.largest_message = 2f64.powi(-5);
+    let without = ModularReduction::new(with).unwrap();
+    with.arcsine_degree = 7;
+    let with = ModularReduction::new(with).unwrap();
+    let [plain, corrected] = [&without, &with].map(|r| r.error(16, 2f64.powi(-5)));
+    println!("messages up to q0/32: sine 2^{:.1}, with arcsine 2^{:.1}", plain.log2(), corrected.log2());
+    // The sine's error is (2πm)³/6/2π = 2^-12.3 at m = 2^-5.
+    assert!((plain.log2() + 12.3).abs() < 0.1 && corrected < 2f64.powi(-28));
+}
+
+#[test]
+fn amplification_is_the_derivative() {
+    let reduction = ModularReduction::new(literal(8, 40, 3, Nodes::Interval)).unwrap();
+    let mut largest = 0.0f64;
+    for whole in -7..=7 {
+        let run = |shift: f64| {
+            let start = reduction.cosine.evaluate((whole as f64 - 0.25) / 8.0) + shift;
+            (0..3).fold(start, |value, _| 2.0 * value * value - 1.0) / TAU
+        };
+        largest = largest.max((run(1e-7) - run(-1e-7)).abs() / 2e-7);
+    }
+    assert!((reduction.amplification(7) / largest - 1.0).abs() < 1e-3, "{} {largest}", reduction.amplification(7));
+}
+
+#[test]
+fn overflow_is_bounded() {
+    // h + 1 = 33 terms never sum to more than 16.5.
+    assert_eq!(overflow_probability_log2(32, 17, 1 << 16), f64::NEG_INFINITY);
+    // Beyond 15.5: exactly 2·1/33!·2^16 = 2^-105.7; the bound is above, not far.
+    let bound = overflow_probability_log2(32, 16, 1 << 16);
+    assert!((-105.7..-101.0).contains(&bound), "{bound}");
+    // Against counting, where it happens often: 5 terms beyond 1.5 with probability (2·(1/5!)·(1 − …)) by simulation.
+    let mut state = 1u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / 2f64.powi(53) - 0.5
+    };
+    let trials = 200_000;
+    let beyond = (0..trials).filter(|_| (0..5).map(|_| uniform()).sum::<f64>().abs() >= 1.5).count();
+    let measured = (beyond as f64 / trials as f64).log2();
+    let bound = overflow_probability_log2(4, 2, 1);
+    assert!(measured <= bound && bound < measured + 4.0, "measured 2^{measured}, bound 2^{bound}");
+}
+
+#[test]
+fn refusals_name_the_parameter() {
+    let bad = ReductionLiteral { largest_message: 0.5, ..literal(8, 30, 3, Nodes::Interval) };
+    let error = ModularReduction::new(bad).unwrap_err().to_string();
+    assert_eq!(error, "largest message as a part of q_0 is 0.5; it must be from 0.000000001 to 0.25");
+    assert!(ModularReduction::new(literal(2, 200, 3, around(32))).is_err());
+}
