@@ -217,8 +217,8 @@ mod tests {
             while expected.len() < 1_000 {
                 let blocks: Vec<[u32; 16]> = (0..16).map(|_| std::array::from_fn(|_| generator.next_u32())).collect();
                 for word in 0..16 {
-                    for pair in 0..8 {
-                        let number = u64::from(blocks[2 * pair][word]) | u64::from(blocks[2 * pair + 1][word]) << 32;
+                    for pair in blocks.chunks_exact(2) {
+                        let number = u64::from(pair[0][word]) | u64::from(pair[1][word]) << 32;
                         let number = number % (1 << modulus.bits());
                         expected.extend(modulus.holds(number).then_some(number));
                     }

@@ -3,5 +3,7 @@
 pub mod bgv;
 pub mod ckks;
 pub mod gsw;
+pub mod progress;
+pub mod random;
 pub mod rns;
 pub mod tfhe;

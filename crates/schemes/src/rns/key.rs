@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::gadget::Gadget;
-use super::limb::LimbId;
+use super::limb::{Domain, LimbId};
+use super::packed::PackedBits;
 use super::polynomial::RnsPolynomial;
 use super::ring::Ring;
+use super::sample;
+use crate::random::MaskSeed;
 
 /// Which switching key: what a kernel program asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,13 +58,72 @@ pub enum Part {
     Mask,
 }
 
+/// How a switching key lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct KeyStorage {
+    /// Residues in as few of 32, 40, 50, 60 and 64 bits as hold their prime, not in words.
+    pub packed: bool,
+    /// Masks drawn from their seed at every use, not stored: half of the bytes.
+    pub seeded: bool,
+}
+
+impl KeyStorage {
+    /// Words, all of them: the fastest to read, the largest.
+    pub const WORDS: Self = Self { packed: false, seeded: false };
+    /// Packed bodies and a seed: the smallest, and the form for transport.
+    pub const TRANSPORT: Self = Self { packed: true, seeded: true };
+
+    /// Bytes of a key of `gadget`.
+    pub fn key_bytes(self, ring: &Ring, gadget: &Gadget) -> usize {
+        let halves = if self.seeded { 1 } else { 2 };
+        let bytes = |&limb: &LimbId| self.limb_bits(ring, limb).bytes(ring.degree().get());
+        gadget.terms().len() * halves * gadget.qp().iter().map(bytes).sum::<usize>()
+    }
+
+    fn half_term_bytes(self, ring: &Ring, gadget: &Gadget) -> usize {
+        Self { seeded: true, ..self }.key_bytes(ring, gadget) / gadget.terms().len()
+    }
+
+    fn limb_bits(self, ring: &Ring, limb: LimbId) -> PackedBits {
+        if self.packed { PackedBits::of(ring.modulus(limb)) } else { PackedBits::B64 }
+    }
+}
+
+/// One half of a key: a polynomial for each term.
+#[derive(Clone, Debug)]
+enum Half {
+    Words(Vec<RnsPolynomial>),
+    /// For each term its limbs' bytes, one limb after the other.
+    Packed(Vec<Vec<u8>>),
+    /// Drawn from the key's seed.
+    Seeded,
+}
+
 /// A switching key in the evaluation domain: a pair (b_d, a_d) for each term of its gadget, over [`Gadget::qp`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct SwitchingKey {
     id: KeyId,
+    ring: Arc<Ring>,
     gadget: Arc<Gadget>,
-    bodies: Vec<RnsPolynomial>,
-    masks: Vec<RnsPolynomial>,
+    /// Of the masks, if they come from one.
+    seed: Option<MaskSeed>,
+    bodies: Half,
+    masks: Half,
+}
+
+impl PartialEq for SwitchingKey {
+    /// The same key, however it lies in memory.
+    fn eq(&self, other: &Self) -> bool {
+        let (mut one, mut two) = (vec![0; self.ring.degree().get()], vec![0; other.ring.degree().get()]);
+        let mut same = |part, term, position| {
+            self.limb(part, term, position, &mut one) == other.limb(part, term, position, &mut two)
+        };
+        self.id == other.id
+            && self.gadget == other.gadget
+            && self.ring.moduli() == other.ring.moduli()
+            && (0..self.gadget.terms().len())
+                .all(|term| (0..self.limbs().len()).all(|at| same(Part::Body, term, at) && same(Part::Mask, term, at)))
+    }
 }
 
 impl SwitchingKey {
@@ -68,10 +131,77 @@ impl SwitchingKey {
     ///
     /// # Panics
     /// Unless each half has a polynomial for each term, over [`Gadget::qp`] in order.
-    pub fn new(id: KeyId, gadget: Arc<Gadget>, bodies: Vec<RnsPolynomial>, masks: Vec<RnsPolynomial>) -> Self {
+    pub fn new(
+        ring: Arc<Ring>,
+        id: KeyId,
+        gadget: Arc<Gadget>,
+        bodies: Vec<RnsPolynomial>,
+        masks: Vec<RnsPolynomial>,
+    ) -> Self {
         assert_eq!([bodies.len(), masks.len()], [gadget.terms().len(); 2], "a pair for each term");
         assert!(bodies.iter().chain(&masks).all(|polynomial| polynomial.limbs() == gadget.qp()), "limbs of the gadget");
-        Self { id, gadget, bodies, masks }
+        Self { id, ring, gadget, seed: None, bodies: Half::Words(bodies), masks: Half::Words(masks) }
+    }
+
+    /// From its bodies and the seed of its masks ([`super::sample::fill_mask`], the row being the term).
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    pub fn from_seed(
+        ring: Arc<Ring>,
+        id: KeyId,
+        gadget: Arc<Gadget>,
+        bodies: Vec<RnsPolynomial>,
+        seed: MaskSeed,
+    ) -> Self {
+        assert_eq!(bodies.len(), gadget.terms().len(), "a body for each term");
+        assert!(bodies.iter().all(|polynomial| polynomial.limbs() == gadget.qp()), "limbs of the gadget");
+        Self { id, ring, gadget, seed: Some(seed), bodies: Half::Words(bodies), masks: Half::Seeded }
+    }
+
+    /// The same key as `storage` says. A key without a seed keeps its masks.
+    #[must_use]
+    pub fn stored(mut self, storage: KeyStorage) -> Self {
+        self.bodies = self.half(Part::Body, storage);
+        self.masks = if storage.seeded && self.seed.is_some() { Half::Seeded } else { self.half(Part::Mask, storage) };
+        self
+    }
+
+    fn half(&mut self, part: Part, storage: KeyStorage) -> Half {
+        let half = match part {
+            Part::Body => &mut self.bodies,
+            Part::Mask => &mut self.masks,
+        };
+        match (half, storage.packed) {
+            (Half::Words(words), false) => return Half::Words(std::mem::take(words)),
+            (Half::Packed(bytes), true) => return Half::Packed(std::mem::take(bytes)),
+            _ => {}
+        }
+        let (count, this) = (self.ring.degree().get(), &*self);
+        let terms = (0..self.gadget.terms().len()).into_par_iter();
+        if storage.packed {
+            let pack = |term| {
+                let mut scratch = vec![0; count];
+                let mut bytes = Vec::with_capacity(storage.half_term_bytes(&this.ring, &this.gadget));
+                for (position, &limb) in this.limbs().iter().enumerate() {
+                    let bits = PackedBits::of(this.ring.modulus(limb));
+                    let start = bytes.len();
+                    bytes.resize(start + bits.bytes(count), 0);
+                    bits.pack(this.limb(part, term, position, &mut scratch), &mut bytes[start..]);
+                }
+                bytes
+            };
+            return Half::Packed(terms.map(pack).collect());
+        }
+        let unpack = |term| {
+            let mut polynomial = RnsPolynomial::zero(this.ring.degree(), this.limbs(), Domain::Evaluation);
+            polynomial.for_each_limb(|_, position, words| {
+                let mut scratch = vec![0; count];
+                words.copy_from_slice(this.limb(part, term, position, &mut scratch));
+            });
+            polynomial
+        };
+        Half::Words(terms.map(unpack).collect())
     }
 
     /// What it is for.
@@ -79,9 +209,19 @@ impl SwitchingKey {
         self.id
     }
 
+    /// The ring.
+    pub fn ring(&self) -> &Arc<Ring> {
+        &self.ring
+    }
+
     /// How it cuts.
     pub fn gadget(&self) -> &Arc<Gadget> {
         &self.gadget
+    }
+
+    /// The seed of its masks, if they come from one.
+    pub fn seed(&self) -> Option<MaskSeed> {
+        self.seed
     }
 
     /// The limbs of its polynomials: Q's, then P's.
@@ -95,16 +235,32 @@ impl SwitchingKey {
     /// # Panics
     /// If there is no such term or limb.
     pub fn limb<'a>(&'a self, part: Part, term: usize, position: usize, scratch: &'a mut [u64]) -> &'a [u64] {
-        let _ = scratch;
-        match part {
-            Part::Body => self.bodies[term].limb(position),
-            Part::Mask => self.masks[term].limb(position),
+        let half = match part {
+            Part::Body => &self.bodies,
+            Part::Mask => &self.masks,
+        };
+        let limb = self.limbs()[position];
+        match (half, self.seed) {
+            (Half::Words(polynomials), _) => return polynomials[term].limb(position),
+            (Half::Packed(terms), _) => {
+                let bytes = |&limb: &LimbId| PackedBits::of(self.ring.modulus(limb)).bytes(self.ring.degree().get());
+                let start: usize = self.limbs()[..position].iter().map(bytes).sum();
+                PackedBits::of(self.ring.modulus(limb)).unpack(&terms[term][start..start + bytes(&limb)], scratch);
+            }
+            (Half::Seeded, Some(seed)) => sample::fill_mask(&self.ring, &seed, term as u32, limb, scratch),
+            (Half::Seeded, None) => unreachable!("only a key with a seed leaves its masks to it"),
         }
+        scratch
     }
 
     /// Its bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.bodies.iter().chain(&self.masks).map(RnsPolynomial::bytes).sum()
+        let half = |half: &Half| match half {
+            Half::Words(polynomials) => polynomials.iter().map(RnsPolynomial::bytes).sum(),
+            Half::Packed(terms) => terms.iter().map(Vec::len).sum(),
+            Half::Seeded => 0,
+        };
+        half(&self.bodies) + half(&self.masks)
     }
 }
 
@@ -157,6 +313,13 @@ impl KeySet {
     /// All keys, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<SwitchingKey>> {
         self.keys.values()
+    }
+
+    /// The same keys as `storage` says.
+    #[must_use]
+    pub fn stored(self, storage: KeyStorage) -> Self {
+        let store = |(id, key): (KeyId, Arc<SwitchingKey>)| (id, Arc::new(Arc::unwrap_or_clone(key).stored(storage)));
+        Self { keys: self.keys.into_iter().map(store).collect(), ..self }
     }
 
     /// Bytes of all keys in memory.

@@ -12,15 +12,26 @@
 //!   ([`gadget`] says what g_d is).
 
 pub mod ciphertext;
+pub mod encryption;
 pub mod gadget;
 pub mod key;
+pub mod key_maker;
 pub mod limb;
+pub mod packed;
 pub mod polynomial;
 pub mod ring;
+pub mod sample;
+pub mod secret;
+#[cfg(test)]
+mod tests;
 
 pub use ciphertext::Ciphertext;
+pub use encryption::PublicKey;
 pub use gadget::{Gadget, GadgetError, GadgetLiteral};
-pub use key::{KeyId, KeySet, MissingKey, Part, SwitchingKey};
+pub use key::{KeyId, KeySet, KeyStorage, MissingKey, Part, SwitchingKey};
+pub use key_maker::{KeyMaker, KeyMakerError, KeyRequest, NoiseDistribution};
 pub use limb::{Domain, LimbId};
 pub use polynomial::RnsPolynomial;
 pub use ring::{Ring, RingError};
+pub use sample::RoundedGaussian;
+pub use secret::{SecretDistribution, SecretKey, SecretPolynomial};

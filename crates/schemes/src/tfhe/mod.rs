@@ -11,7 +11,6 @@ pub mod lwe;
 pub mod noise;
 pub mod optimiser;
 pub mod parameters;
-pub mod random;
 pub mod security;
 pub mod serial;
 pub mod server_key;
@@ -19,6 +18,7 @@ pub mod sets;
 pub mod table;
 pub mod unrolling;
 
+pub use crate::random;
 pub use client_key::{AnyClientKey, ClientKey, KeyError};
 pub use dimension::{DimensionError, GlweDimension, LweDimension};
 pub use glwe::GlweSecretKey;

@@ -9,7 +9,6 @@
 
 use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::Zeroizing;
 
 use super::client_key::{AnyClientKey, ClientKey, KeyError};
@@ -18,23 +17,9 @@ use super::lwe::LweKind;
 use super::parameters::Parameters;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds};
 use super::unrolling::KeyUnrolling;
+use crate::progress::Counter;
 
-/// How far making or expanding a key has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyProgress {
-    /// What is being made.
-    pub stage: &'static str,
-    /// Rows done.
-    pub done: u64,
-    /// Rows in all.
-    pub total: u64,
-}
-
-/// Told of progress from any thread, some hundred times a stage.
-pub type OnProgress<'a> = &'a (dyn Fn(KeyProgress) + Sync);
-
-/// Ignores progress.
-pub fn no_progress(_: KeyProgress) {}
+pub use crate::progress::{KeyProgress, OnProgress, no_progress};
 
 /// Public keys in the coefficient domain, as kernels read them.
 ///
@@ -82,27 +67,6 @@ pub enum AnyCompressedServerKey {
 /// q/β^(t+1), the weight of level `t` (0 the most significant). `gadget` keeps at most `T::BITS` bits.
 pub fn gadget_weight<T: Torus>(gadget: Gadget, t: u32) -> T {
     T::from_u64(1 << (T::BITS - gadget.log2_base * (t + 1)))
-}
-
-/// Counts rows and tells the hook at every hundredth.
-struct Counter<'a> {
-    hook: OnProgress<'a>,
-    stage: &'static str,
-    total: u64,
-    done: AtomicU64,
-}
-
-impl<'a> Counter<'a> {
-    fn new(hook: OnProgress<'a>, stage: &'static str, total: usize) -> Self {
-        Self { hook, stage, total: total as u64, done: AtomicU64::new(0) }
-    }
-
-    fn row(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done.is_multiple_of((self.total / 100).max(1)) || done == self.total {
-            (self.hook)(KeyProgress { stage: self.stage, done, total: self.total });
-        }
-    }
 }
 
 impl<T: Torus> CompressedServerKey<T> {

@@ -35,6 +35,10 @@ pub enum Purpose {
     KeySwitchKey = 2,
     /// Ciphertexts.
     Encryption = 3,
+    /// Public encryption keys over residue numbers.
+    PublicKey = 4,
+    /// Noise that hides what a shared decryption would tell.
+    Flooding = 5,
 }
 
 /// The two seeds, independent of each other, from which keys or ciphertexts are made.
@@ -118,6 +122,22 @@ impl Stream {
         }
     }
 
+    /// 64 uniform bits.
+    pub fn word(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+
+    /// A uniform number below `bound`, which is not 0: a word cut to the bits of the bound, until one is below it.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let mask = u64::MAX >> (bound - 1).max(1).leading_zeros();
+        loop {
+            let word = self.word() & mask;
+            if word < bound {
+                return word;
+            }
+        }
+    }
+
     /// `len` uniform bits, one a byte.
     pub fn bits(&mut self, len: usize) -> Vec<u8> {
         let mut bits = Vec::with_capacity(len);
@@ -137,7 +157,8 @@ impl Stream {
         T::from_fraction(self.normal() * std)
     }
 
-    fn normal(&mut self) -> f64 {
+    /// One draw of the normal distribution of deviation 1, as [`Self::gaussian`] says.
+    pub fn normal(&mut self) -> f64 {
         if let Some(value) = self.spare.take() {
             return value;
         }
@@ -181,6 +202,17 @@ mod tests {
     fn the_operating_system_gives_two_independent_seeds() {
         let (a, b) = (Seeds::from_os().expect("randomness"), Seeds::from_os().expect("randomness"));
         assert!(a.mask != b.mask && a.secret.0 != b.secret.0 && a.mask.0 != a.secret.0);
+    }
+
+    #[test]
+    fn numbers_below_a_bound_are_uniform() {
+        let mut stream = Seeds::for_tests(4).secret.stream(Purpose::SecretKey, 0);
+        for bound in [1u64, 2, 3, 5, 8, 13] {
+            let mut counts = vec![0f64; bound as usize];
+            (0..26_000).for_each(|_| counts[stream.below(bound) as usize] += 1.0);
+            let share = 26_000.0 / bound as f64;
+            assert!(counts.iter().all(|count| (count - share).abs() < 5.0 * share.sqrt()), "{bound}: {counts:?}");
+        }
     }
 
     #[test]

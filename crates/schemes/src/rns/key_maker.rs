@@ -1,0 +1,189 @@
+//! Switching keys from secrets.
+
+use std::sync::Arc;
+
+use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
+use rayon::prelude::*;
+use thiserror::Error;
+
+use super::gadget::Gadget;
+use super::key::{KeyId, KeySet, KeyStorage, SwitchingKey};
+use super::limb::Domain;
+use super::polynomial::RnsPolynomial;
+use super::ring::Ring;
+use super::sample::{RoundedGaussian, fill_mask, write_signed};
+use super::secret::{SecretKey, SecretPolynomial};
+use crate::progress::{Counter, OnProgress};
+use crate::random::{Purpose, RandomnessError, Seeds};
+
+/// Noise of keys and ciphertexts: `factor` times a rounded Gaussian. The factor is 1 in CKKS, the plaintext modulus in BGV.
+#[derive(Clone, Debug)]
+pub struct NoiseDistribution {
+    /// The Gaussian.
+    pub gaussian: RoundedGaussian,
+    /// What it is multiplied by.
+    pub factor: u64,
+}
+
+impl NoiseDistribution {
+    /// Of deviation `sigma`, times `factor`.
+    ///
+    /// # Panics
+    /// As [`RoundedGaussian::new`].
+    pub fn new(sigma: f64, factor: u64) -> Self {
+        Self { gaussian: RoundedGaussian::new(sigma), factor }
+    }
+
+    /// Its variance.
+    pub fn variance(&self) -> f64 {
+        self.gaussian.variance() * (self.factor as f64).powi(2)
+    }
+}
+
+/// Why a switching key cannot be made.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum KeyMakerError {
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessError),
+    /// Not an automorphism of the ring.
+    #[error(transparent)]
+    Galois(#[from] GaloisElementError),
+    /// A key to or from the sparse secret, without one.
+    #[error("{0} needs a sparse ephemeral secret, and these keys have none; take a parameter set with one")]
+    NoSparseSecret(KeyId),
+    /// A key that the scheme makes, not this.
+    #[error("{0} has no secrets that are known here; make it with the scheme that numbered it")]
+    Unknown(KeyId),
+}
+
+/// A key that is asked for: which, and how it cuts.
+pub type KeyRequest = (KeyId, Arc<Gadget>);
+
+/// Makes switching keys. Holds the secrets by reference.
+#[derive(Clone, Debug)]
+pub struct KeyMaker<'a> {
+    /// The ring.
+    pub ring: &'a Arc<Ring>,
+    /// s.
+    pub secret: &'a SecretKey,
+    /// The sparse ephemeral secret of bootstrapping.
+    pub sparse: Option<&'a SecretKey>,
+    /// The keys' noise.
+    pub noise: &'a NoiseDistribution,
+}
+
+impl KeyMaker<'_> {
+    /// The key `id` with `gadget`, from fresh seeds of the operating system.
+    ///
+    /// Every call draws its own seeds: two keys of one seed but different gadgets would give a multiple of the secret away as their
+    /// difference.
+    ///
+    /// # Errors
+    /// [`KeyMakerError`].
+    pub fn switching_key(&self, id: KeyId, gadget: &Arc<Gadget>) -> Result<SwitchingKey, KeyMakerError> {
+        self.seeded(id, gadget, &Seeds::from_os()?)
+    }
+
+    /// A key of seeds that a test can repeat.
+    ///
+    /// # Errors
+    /// [`KeyMakerError`].
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(&self, id: KeyId, gadget: &Arc<Gadget>, seed: u64) -> Result<SwitchingKey, KeyMakerError> {
+        self.seeded(id, gadget, &Seeds::for_tests(seed))
+    }
+
+    /// All keys that are asked for, each as `storage` says, made one after another, each on all cores.
+    ///
+    /// # Errors
+    /// [`KeyMakerError`] of the first that cannot be made.
+    pub fn key_set(
+        &self,
+        requests: &[KeyRequest],
+        storage: KeyStorage,
+        progress: OnProgress<'_>,
+    ) -> Result<KeySet, KeyMakerError> {
+        let counter = Counter::new(progress, "switching keys", requests.len());
+        let mut keys = KeySet::new(Arc::clone(self.ring));
+        for (id, gadget) in requests {
+            keys.insert(self.switching_key(*id, gadget)?.stored(storage));
+            counter.row();
+        }
+        Ok(keys)
+    }
+
+    /// (s', s): the secret that a key is from, and the one that it is to, as values over the gadget's limbs.
+    fn secrets(&self, id: KeyId, gadget: &Gadget) -> Result<(SecretPolynomial, SecretPolynomial), KeyMakerError> {
+        let values = |secret: &SecretKey| secret.values(self.ring, gadget.qp());
+        let element = |value| GaloisElement::new(self.ring.degree(), value);
+        let sparse = || self.sparse.ok_or(KeyMakerError::NoSparseSecret(id));
+        let dense = values(self.secret);
+        Ok(match id {
+            KeyId::Relinearisation => (dense.square(self.ring), dense),
+            KeyId::Galois(value) => (dense, values(&self.secret.automorphism(element(value)?.inverse()))),
+            KeyId::GaloisAfter(value) => (values(&self.secret.automorphism(element(value)?)), dense),
+            KeyId::Encapsulate => (dense, values(sparse()?)),
+            KeyId::Decapsulate => (values(sparse()?), dense),
+            KeyId::Other(_) => return Err(KeyMakerError::Unknown(id)),
+        })
+    }
+
+    fn seeded(&self, id: KeyId, gadget: &Arc<Gadget>, seeds: &Seeds) -> Result<SwitchingKey, KeyMakerError> {
+        let (from, to) = self.secrets(id, gadget)?;
+        Ok(encrypt_gadget(self.ring, id, gadget, &from, &to, self.noise, seeds))
+    }
+
+    /// A key numbered by the scheme, from the secret polynomial `from` (values over [`Gadget::qp`]) to s.
+    ///
+    /// # Errors
+    /// [`KeyMakerError::Randomness`].
+    pub fn other(
+        &self,
+        number: u32,
+        gadget: &Arc<Gadget>,
+        from: &SecretPolynomial,
+    ) -> Result<SwitchingKey, KeyMakerError> {
+        let to = self.secret.values(self.ring, gadget.qp());
+        Ok(encrypt_gadget(self.ring, KeyId::Other(number), gadget, from, &to, self.noise, &Seeds::from_os()?))
+    }
+}
+
+/// b_d = −a_d·`to` + e_d + g_d·`from` for every term d of the gadget.
+fn encrypt_gadget(
+    ring: &Arc<Ring>,
+    id: KeyId,
+    gadget: &Arc<Gadget>,
+    from: &SecretPolynomial,
+    to: &SecretPolynomial,
+    noise: &NoiseDistribution,
+    seeds: &Seeds,
+) -> SwitchingKey {
+    let (count, limbs) = (ring.degree().get(), gadget.qp());
+    let term = |(number, term): (usize, &super::gadget::GadgetTerm)| {
+        let mut stream = seeds.secret.stream(Purpose::KeySwitchKey, number as u64);
+        let error = noise.gaussian.polynomial(&mut stream, count);
+        let digit = &gadget.digits()[term.digit];
+        let mut body = RnsPolynomial::zero(ring.degree(), limbs, Domain::Evaluation);
+        body.for_each_limb(|limb, position, words| {
+            let (kernel, modulus) = (ring.limb(limb), ring.modulus(limb));
+            write_signed(ring, limb, Domain::Evaluation, &error, noise.factor, words);
+            if digit.contains(&limb) {
+                // P·2^shift at the digit's limbs, 0 at the others.
+                let special = gadget.special().iter().map(|&p| modulus.reduce(ring.modulus(p).value()));
+                let shift = modulus.power(modulus.reduce(2), u64::from(term.shift));
+                let factor = special.fold(shift, |product, p| modulus.multiply(product, p));
+                kernel.scale_add_assign(words, from.get().limb(position), factor);
+            }
+            let mut mask = vec![0; count];
+            fill_mask(ring, &seeds.mask, number as u32, limb, &mut mask);
+            kernel.multiply_assign(&mut mask, to.get().limb(position));
+            kernel.sub_assign(words, &mask);
+            // The mask is public, its product with the secret is not.
+            zeroize::Zeroize::zeroize(&mut mask);
+        });
+        body
+    };
+    let bodies = gadget.terms().par_iter().enumerate().map(term).collect();
+    SwitchingKey::from_seed(Arc::clone(ring), id, Arc::clone(gadget), bodies, seeds.mask)
+}
