@@ -5,8 +5,10 @@
 //! | [`tfhe`] | vectors of Booleans, integers and torus values: linear layers, look-ups, gates | operations on LWE ciphertexts and single torus polynomials |
 //! | [`rns`] | arithmetic on vectors of slots (CKKS, BGV) | operations on polynomials in residue form |
 
+mod lexer;
 mod location;
 pub mod rns;
 pub mod tfhe;
 
+pub use lexer::{SyntaxError, SyntaxErrorCause};
 pub use location::Location;

@@ -6,3 +6,4 @@ pub mod kernel;
 pub mod levels;
 pub mod lowering;
 pub mod noise;
+pub mod text;

@@ -4,7 +4,6 @@
 //! consistency check, so a text from anywhere is safe to read. `#` starts a comment.
 
 mod kernel;
-mod lexer;
 mod parse_kernel;
 mod parse_program;
 mod program;
@@ -12,6 +11,7 @@ mod program;
 pub use parse_kernel::parse_kernel;
 pub use parse_program::parse_program;
 
+use crate::lexer::{Lexer, Place, SyntaxError, SyntaxErrorCause};
 use crate::tfhe::homomorphic::ProgramError;
 use crate::tfhe::kernel::KernelError;
 use crate::tfhe::matrix::MatrixError;
@@ -33,30 +33,9 @@ pub struct TextError {
 /// Why a text does not parse.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TextErrorCause {
-    /// Something else stands there.
-    #[error("expected {expected}, found {found}")]
-    Expected {
-        /// What may stand there.
-        expected: String,
-        /// What stands there.
-        found: String,
-    },
-    /// A number out of its range.
-    #[error("{value} is out of range: {expected}")]
-    Number {
-        /// The number as written.
-        value: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// A node is numbered out of order.
-    #[error("%{found} is defined here, but the next is %{expected}; number definitions from 0 in order")]
-    Order {
-        /// As written.
-        found: u64,
-        /// The next number.
-        expected: usize,
-    },
+    /// Not written as it should be.
+    #[error("{0}")]
+    Syntax(#[from] SyntaxErrorCause),
     /// A node has another type or torus step than its operation gives.
     #[error("written as {written}, but the operation gives {inferred}; correct the type, or what it follows from")]
     Type {
@@ -85,6 +64,17 @@ pub enum TextErrorCause {
         /// The reader's words.
         problem: String,
     },
+}
+
+impl From<SyntaxError> for TextError {
+    fn from(error: SyntaxError) -> Self {
+        Self { line: error.line, column: error.column, cause: error.cause.into() }
+    }
+}
+
+/// `cause` at `place`.
+fn located(place: Place, cause: impl Into<TextErrorCause>) -> TextError {
+    TextError { line: place.line, column: place.column, cause: cause.into() }
 }
 
 /// Writes `items` with a separator.
@@ -120,4 +110,20 @@ fn matrix(f: &mut std::fmt::Formatter<'_>, matrix: &crate::tfhe::Matrix) -> std:
         f.write_str("]")?;
     }
     f.write_str("}")
+}
+
+/// Takes a matrix of `columns` columns, `{[column: weight, ..], ..}`.
+fn parse_matrix(lexer: &mut Lexer<'_>, columns: usize) -> Result<crate::tfhe::Matrix, TextError> {
+    let place = lexer.here();
+    let mut builder = crate::tfhe::MatrixBuilder::new(columns).map_err(|error| located(place, error))?;
+    lexer.list("{", "}", |lexer| {
+        let place = lexer.here();
+        let row = lexer.numbers(|lexer| {
+            let column = lexer.usize()?;
+            lexer.expect(":")?;
+            Ok((column, lexer.i64()?))
+        })?;
+        builder.push_row(row).map_err(|error| located(place, error))
+    })?;
+    Ok(builder.finish())
 }

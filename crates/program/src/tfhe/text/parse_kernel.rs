@@ -10,8 +10,8 @@
 //! ```
 
 use super::kernel::BODY_TYPES;
-use super::lexer::{Lexer, Place};
-use super::{TextError, TextErrorCause as Cause};
+use super::{TextError, TextErrorCause as Cause, located, parse_matrix};
+use crate::lexer::{Lexer, Place, SyntaxErrorCause};
 use crate::tfhe::homomorphic::{MAX_LENGTH, NodeId};
 use crate::tfhe::kernel::{
     Body, BodyOp, BodyValue, KernelProgram, Op, OpKind, Output, Primitive, Run, TableChoice, TestPolynomial, ValueId,
@@ -34,7 +34,7 @@ pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
     let place = lexer.here();
     let name = lexer.quoted_text("the program's name")?;
     let (literal, at): (ParametersLiteral, Place) = json(&mut lexer, "parameters", "a parameter set")?;
-    let parameters = Parameters::check(&literal).map_err(|error| at.error(Cause::Parameters(Box::new(error))))?;
+    let parameters = Parameters::check(&literal).map_err(|error| located(at, Cause::Parameters(Box::new(error))))?;
     let (choice, _): (TfheLowering, Place) = json(&mut lexer, "lowering", "a lowering choice")?;
     let mut program = KernelProgram {
         name: name.into(),
@@ -54,9 +54,7 @@ pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
         bodies.push(Arc::new(body(&mut lexer)?));
     }
     while lexer.looks_at("%") {
-        let at = lexer.here();
-        let found = lexer.value()?;
-        in_order(at, found, program.ops.len())?;
+        lexer.definition(program.ops.len())?;
         lexer.expect("=")?;
         let op = op(&mut lexer, &program, &bodies)?;
         program.ops.push(op);
@@ -69,7 +67,7 @@ pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
     if !lexer.at_end() {
         lexer.expect("output")?;
     }
-    program.check().map_err(|error| place.error(Cause::Kernel(Box::new(error))))?;
+    program.check().map_err(|error| located(place, Cause::Kernel(Box::new(error))))?;
     Ok(program)
 }
 
@@ -81,18 +79,22 @@ fn json<T: DeserializeOwned>(lexer: &mut Lexer<'_>, word: &str, what: &'static s
     let (line, place) = lexer.line()?;
     let json = line[word.len()..].trim_start();
     let value = serde_json::from_str(json);
-    value.map(|value| (value, place)).map_err(|error| place.error(Cause::Json { what, problem: error.to_string() }))
+    value.map(|value| (value, place)).map_err(|error| located(place, Cause::Json { what, problem: error.to_string() }))
 }
 
 fn numbered(lexer: &mut Lexer<'_>, expected: usize) -> Result<()> {
     let place = lexer.here();
     let found = lexer.u32()?;
     in_order(place, found, expected)?;
-    lexer.expect("=")
+    Ok(lexer.expect("=")?)
 }
 
 fn in_order(place: Place, found: u32, expected: usize) -> Result<()> {
-    if found as usize == expected { Ok(()) } else { Err(place.error(Cause::Order { found: found.into(), expected })) }
+    if found as usize == expected {
+        Ok(())
+    } else {
+        Err(place.error(SyntaxErrorCause::Order { found: found.into(), expected }).into())
+    }
 }
 
 fn table(lexer: &mut Lexer<'_>) -> Result<TestPolynomial> {
@@ -111,7 +113,7 @@ fn body(lexer: &mut Lexer<'_>) -> Result<Body> {
     let word = lexer.word("polynomial or lwe")?;
     let Some((carries, _)) = BODY_TYPES.iter().find(|(_, name)| *name == word) else {
         let expected = "polynomial or lwe".to_owned();
-        return Err(place.error(Cause::Expected { expected, found: format!("`{word}`") }));
+        return Err(place.expected(expected, format!("`{word}`")).into());
     };
     lexer.expect("x")?;
     let carried = lexer.integer(1, 1 << 16)? as u32;
@@ -153,7 +155,7 @@ fn primitive(lexer: &mut Lexer<'_>) -> Result<Primitive> {
         "subtract_key_product" => Primitive::SubtractKeyProduct { level: lexer.u32()? },
         other => {
             let expected = "a primitive operation".to_owned();
-            return Err(place.error(Cause::Expected { expected, found: format!("`{other}`") }));
+            return Err(place.expected(expected, format!("`{other}`")).into());
         }
     })
 }
@@ -167,7 +169,7 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
         "input" => OpKind::Input { name: name.into() },
         "linear" => {
             let count = |operand: &ValueId| program.ops.get(operand.index()).map_or(0, |op| op.result.count());
-            let matrix = lexer.matrix(operands.iter().map(count).sum())?;
+            let matrix = parse_matrix(lexer, operands.iter().map(count).sum())?;
             lexer.expect("+")?;
             OpKind::Linear { matrix: Arc::new(matrix), bias: lexer.numbers(Lexer::u64)?.into() }
         }
@@ -186,7 +188,7 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
         "sample_extract" => OpKind::SampleExtract,
         other => {
             let expected = "an operation of kernel programs".to_owned();
-            return Err(place.error(Cause::Expected { expected, found: format!("`{other}`") }));
+            return Err(place.expected(expected, format!("`{other}`")).into());
         }
     };
     lexer.expect(":")?;
@@ -201,7 +203,7 @@ fn named_body(lexer: &mut Lexer<'_>, bodies: &[Arc<Body>]) -> Result<Arc<Body>> 
     let index = lexer.u32()?;
     let beyond = || {
         let expected = format!("a body below {}", bodies.len());
-        place.error(Cause::Number { value: index.to_string(), expected })
+        TextError::from(place.error(SyntaxErrorCause::Number { value: index.to_string(), expected }))
     };
     bodies.get(index as usize).cloned().ok_or_else(beyond)
 }
@@ -218,7 +220,7 @@ fn result(lexer: &mut Lexer<'_>, program: &KernelProgram) -> Result<ValueType> {
         "indices" | "glwe" => None,
         other => {
             let expected = "lwe, indices or glwe".to_owned();
-            return Err(place.error(Cause::Expected { expected, found: format!("`{other}`") }));
+            return Err(place.expected(expected, format!("`{other}`")).into());
         }
     };
     lexer.expect("x")?;

@@ -6,9 +6,8 @@
 //! type    = "boolean" | "integer[" lo ".." hi ["by" stride] "]" | "torus[" bits "]"
 //! ```
 
-use super::lexer::{Lexer, Place};
-use super::{TextError, TextErrorCause as Cause};
-use crate::Location;
+use super::{TextError, TextErrorCause as Cause, located, parse_matrix};
+use crate::lexer::{Lexer, Place};
 use crate::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, ProgramErrorCause, Range, Table,
     TableError,
@@ -30,11 +29,7 @@ pub fn parse_program(text: &str) -> Result<Program> {
     let mut written = Vec::new();
     while !lexer.at_end() {
         let place = lexer.here();
-        let found = lexer.value()?;
-        if found as usize != builder.nodes().len() {
-            let expected = builder.nodes().len();
-            return Err(place.error(Cause::Order { found: found.into(), expected }));
-        }
+        lexer.definition(builder.nodes().len())?;
         lexer.expect("=")?;
         let step = node(&mut lexer, &mut builder, place)?;
         written.push((place, step));
@@ -44,14 +39,14 @@ pub fn parse_program(text: &str) -> Result<Program> {
         let inferred = program.step(NodeId(index as u32));
         if step != inferred {
             let (written, inferred) = (format!("step 1/{step}"), format!("step 1/{inferred}"));
-            return Err(place.error(Cause::Type { written, inferred }));
+            return Err(located(place, Cause::Type { written, inferred }));
         }
     }
     Ok(program)
 }
 
 fn refused(place: Place, error: ProgramError) -> TextError {
-    place.error(Cause::Program(Box::new(error)))
+    located(place, Cause::Program(Box::new(error)))
 }
 
 /// Attributes of an operation, as written before its type.
@@ -81,7 +76,7 @@ fn node(lexer: &mut Lexer<'_>, builder: &mut Builder, place: Place) -> Result<u3
     let refuse = |error| refused(place, error);
     if let Some(expected) = needed.filter(|&expected| expected != operands.len()) {
         let (expected, found) = (format!("{expected} operands of {op}"), operands.len().to_string());
-        return Err(place.error(Cause::Expected { expected, found }));
+        return Err(place.expected(expected, found).into());
     }
     let attributes = attributes(lexer, builder, op, &operands)?;
     lexer.expect(":")?;
@@ -94,14 +89,14 @@ fn node(lexer: &mut Lexer<'_>, builder: &mut Builder, place: Place) -> Result<u3
     lexer.expect("/")?;
     let step = lexer.u32()?;
     let pinned = lexer.accept("pinned")?;
-    let location = location(lexer)?;
+    let location = lexer.location()?;
     builder.at(location);
     let id = append(builder, op, &name, &operands, attributes, element, length);
     let id = match id {
         Some(id) => id.map_err(refuse)?,
         None => {
             let expected = "an operation of homomorphic programs with its attributes".to_owned();
-            return Err(place.error(Cause::Expected { expected, found: format!("`{op}`") }));
+            return Err(place.expected(expected, format!("`{op}`")).into());
         }
     };
     if pinned {
@@ -111,7 +106,7 @@ fn node(lexer: &mut Lexer<'_>, builder: &mut Builder, place: Place) -> Result<u3
     if (made.element, made.length) != (element, length) {
         let written = format!("{element} x {length}");
         let inferred = format!("{} x {}", made.element, made.length);
-        return Err(type_place.error(Cause::Type { written, inferred }));
+        return Err(located(type_place, Cause::Type { written, inferred }));
     }
     Ok(step)
 }
@@ -122,7 +117,7 @@ fn attributes(lexer: &mut Lexer<'_>, builder: &Builder, op: &str, operands: &[No
         "select" => Attributes::Indices(lexer.numbers(Lexer::u32)?),
         "linear" => {
             let columns = operands.first().and_then(|id| builder.nodes().get(id.index())).map_or(0, |node| node.length);
-            let matrix = lexer.matrix(columns)?;
+            let matrix = parse_matrix(lexer, columns)?;
             lexer.expect("+")?;
             Attributes::Linear(Arc::new(matrix), lexer.numbers(Lexer::i64)?)
         }
@@ -167,18 +162,9 @@ fn element(lexer: &mut Lexer<'_>) -> Result<ElementType> {
         }
         other => {
             let expected = "boolean, integer or torus".to_owned();
-            Err(place.error(Cause::Expected { expected, found: format!("`{other}`") }))
+            Err(place.expected(expected, format!("`{other}`")).into())
         }
     }
-}
-
-fn location(lexer: &mut Lexer<'_>) -> Result<Option<Location>> {
-    if !lexer.accept("at")? {
-        return Ok(None);
-    }
-    let file = lexer.quoted_text("a file name")?;
-    lexer.expect(":")?;
-    Ok(Some(Location { file: file.into(), line: lexer.u32()? }))
 }
 
 /// Appends the node; `None` for an operation that does not exist.

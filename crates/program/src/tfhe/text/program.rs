@@ -23,26 +23,12 @@ impl fmt::Display for Program {
                 f.write_str(" pinned")?;
             }
             if let Some(location) = &node.location {
-                write!(f, " at {}:{}", quote(&location.file), location.line)?;
+                write!(f, " at {}:{}", crate::lexer::quote(&location.file), location.line)?;
             }
             writeln!(f)?;
         }
         Ok(())
     }
-}
-
-/// `text` between quotation marks; characters that the text form cannot hold become `?`.
-fn quote(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            '\n' => quoted.push('?'),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {

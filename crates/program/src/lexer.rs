@@ -1,11 +1,53 @@
-//! Tokens of the text form, with their places.
+//! Tokens of the text forms, with their places. Each text form has its own error, made from a [`SyntaxError`].
 
-use super::{TextError, TextErrorCause};
+use crate::Location;
 use std::fmt;
+use thiserror::Error;
+
+/// A text that is not written as it should be: where, and why.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("line {line}, column {column}: {cause}")]
+pub struct SyntaxError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The cause.
+    pub cause: SyntaxErrorCause,
+}
+
+/// Why a text is not written as it should be.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SyntaxErrorCause {
+    /// Something else stands there.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// What may stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A number out of its range.
+    #[error("{value} is out of range: {expected}")]
+    Number {
+        /// The number as written.
+        value: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// Something is numbered out of order.
+    #[error("%{found} is defined here, but the next is %{expected}; number definitions from 0 in order")]
+    Order {
+        /// As written.
+        found: u64,
+        /// The next number.
+        expected: usize,
+    },
+}
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token<'a> {
+enum Token<'a> {
     /// Letters, digits and `_`, from a letter on.
     Word(&'a str),
     /// Characters between double quotes, with `\"` and `\\`.
@@ -30,19 +72,24 @@ impl fmt::Display for Token<'_> {
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub line: usize,
     pub column: usize,
 }
 
 impl Place {
-    pub fn error(self, cause: impl Into<TextErrorCause>) -> TextError {
-        TextError { line: self.line, column: self.column, cause: cause.into() }
+    /// That something else stands here than `expected`.
+    pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> SyntaxError {
+        self.error(SyntaxErrorCause::Expected { expected: expected.into(), found: found.into() })
+    }
+
+    pub fn error(self, cause: SyntaxErrorCause) -> SyntaxError {
+        SyntaxError { line: self.line, column: self.column, cause }
     }
 }
 
 /// Reads tokens one by one, looking one ahead.
-pub(super) struct Lexer<'a> {
+pub(crate) struct Lexer<'a> {
     rest: &'a str,
     /// Place of the rest.
     end: Place,
@@ -52,7 +99,7 @@ pub(super) struct Lexer<'a> {
     token_rest: &'a str,
 }
 
-type Result<T> = std::result::Result<T, TextError>;
+type Result<T> = std::result::Result<T, SyntaxError>;
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str) -> Result<Self> {
@@ -131,9 +178,8 @@ impl<'a> Lexer<'a> {
                     self.take(2);
                 }
                 _ => {
-                    let expected = "a closing quotation mark on the same line".to_owned();
-                    let found = "a line end or an unknown escape".to_owned();
-                    return Err(start.error(TextErrorCause::Expected { expected, found }));
+                    let expected = "a closing quotation mark on the same line";
+                    return Err(start.expected(expected, "a line end or an unknown escape"));
                 }
             }
         }
@@ -155,8 +201,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn unexpected<T>(&self, expected: impl Into<String>) -> Result<T> {
-        let cause = TextErrorCause::Expected { expected: expected.into(), found: self.token.to_string() };
-        Err(self.token_place.error(cause))
+        Err(self.token_place.expected(expected, self.token.to_string()))
     }
 
     /// Whether the next token is the symbol or word `text`; takes it if so.
@@ -220,7 +265,7 @@ impl<'a> Lexer<'a> {
             }
             None => {
                 let value = format!("{}{digits}", if negative { "-" } else { "" });
-                Err(place.error(TextErrorCause::Number { value, expected: format!("{lo} to {hi}") }))
+                Err(place.error(SyntaxErrorCause::Number { value, expected: format!("{lo} to {hi}") }))
             }
         }
     }
@@ -259,8 +304,41 @@ impl<'a> Lexer<'a> {
         Ok(values)
     }
 
+    /// Takes `%n`, which must be number `next`.
+    pub fn definition(&mut self, next: usize) -> Result<()> {
+        let place = self.here();
+        let found = self.value()?;
+        if found as usize == next {
+            Ok(())
+        } else {
+            Err(place.error(SyntaxErrorCause::Order { found: found.into(), expected: next }))
+        }
+    }
+
+    /// Takes a decimal number, with or without sign, point and exponent.
+    pub fn f64(&mut self) -> Result<f64> {
+        let place = self.token_place;
+        let digits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.');
+        let end = self.token_rest.find(|character| !digits(character)).unwrap_or(self.token_rest.len());
+        let written = &self.token_rest[..end];
+        let Ok(number) = written.parse::<f64>() else { return self.unexpected("a number") };
+        if !number.is_finite() {
+            let expected = "a finite number".to_owned();
+            return Err(place.error(SyntaxErrorCause::Number { value: written.to_owned(), expected }));
+        }
+        self.rest = &self.token_rest[end..];
+        self.end = Place { line: place.line, column: place.column + end };
+        self.advance()?;
+        Ok(number)
+    }
+
     /// Takes `open item, item, .. close`.
-    pub fn list<T>(&mut self, open: &str, close: &str, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub fn list<T, E: From<SyntaxError>>(
+        &mut self,
+        open: &str,
+        close: &str,
+        mut item: impl FnMut(&mut Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<Vec<T>, E> {
         self.expect(open)?;
         let mut items = Vec::new();
         while !self.accept(close)? {
@@ -277,19 +355,27 @@ impl<'a> Lexer<'a> {
         self.list("[", "]", item)
     }
 
-    /// Takes a matrix of `columns` columns, `{[column: weight, ..], ..}`.
-    pub fn matrix(&mut self, columns: usize) -> Result<crate::tfhe::Matrix> {
-        let place = self.here();
-        let mut builder = crate::tfhe::MatrixBuilder::new(columns).map_err(|error| place.error(error))?;
-        self.list("{", "}", |lexer| {
-            let place = lexer.here();
-            let row = lexer.numbers(|lexer| {
-                let column = lexer.usize()?;
-                lexer.expect(":")?;
-                Ok((column, lexer.i64()?))
-            })?;
-            builder.push_row(row).map_err(|error| place.error(error))
-        })?;
-        Ok(builder.finish())
+    /// Takes `at "file":line`, if it stands there.
+    pub fn location(&mut self) -> Result<Option<Location>> {
+        if !self.accept("at")? {
+            return Ok(None);
+        }
+        let file = self.quoted_text("a file name")?;
+        self.expect(":")?;
+        Ok(Some(Location { file: file.into(), line: self.u32()? }))
     }
+}
+
+/// `text` between quotation marks; characters that the text form cannot hold become `?`.
+pub(crate) fn quote(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push('?'),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
 }

@@ -1,0 +1,74 @@
+//! Prints homomorphic programs.
+
+use crate::rns::homomorphic::{Basis, Complex, Op, Program, Values, op_name};
+use std::fmt;
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "program {:?} {} slots {}", self.name(), self.scheme(), self.slots())?;
+        for (id, node) in self.iter() {
+            write!(f, "{id} = {}", op_name(&node.op))?;
+            if let Op::Input { name, .. } | Op::Output { name } = &node.op {
+                write!(f, " {name:?}")?;
+            }
+            for (index, operand) in node.operands.iter().enumerate() {
+                write!(f, "{} {operand}", if index == 0 { "" } else { "," })?;
+            }
+            attributes(f, &node.op)?;
+            if let Some(location) = &node.location {
+                write!(f, " at {}:{}", crate::lexer::quote(&location.file), location.line)?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
+    match op {
+        Op::Input { level, magnitude, .. } => {
+            write!(f, " magnitude {magnitude:?}")?;
+            level.map_or(Ok(()), |level| write!(f, " level {level}"))
+        }
+        Op::Constant { values } => print_values(f, values),
+        Op::Rotate { steps } => write!(f, " by {steps}"),
+        Op::ModSwitch { level } => write!(f, " to {level}"),
+        Op::LinearTransform { diagonals } => {
+            f.write_str(" {")?;
+            for (index, (offset, values)) in diagonals.by_offset.iter().enumerate() {
+                write!(f, "{}{offset}:", if index == 0 { "" } else { ", " })?;
+                print_values(f, values)?;
+            }
+            f.write_str("}")
+        }
+        Op::Polynomial { polynomial } => {
+            match polynomial.basis {
+                Basis::Monomial => f.write_str(" monomial")?,
+                Basis::Chebyshev { lo, hi } => write!(f, " chebyshev from {lo:?} to {hi:?}")?,
+            }
+            print_values(f, &polynomial.coefficients)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Numbers as the shortest text that reads back to them.
+fn print_values(f: &mut fmt::Formatter<'_>, values: &Values) -> fmt::Result {
+    f.write_str(" [")?;
+    let separator = |index: usize| if index == 0 { "" } else { ", " };
+    match values {
+        Values::Integer(values) => {
+            for (index, value) in values.iter().enumerate() {
+                write!(f, "{}{value}", separator(index))?;
+            }
+        }
+        Values::Complex(values) => {
+            for (index, &Complex { re, im }) in values.iter().enumerate() {
+                f.write_str(separator(index))?;
+                // A negative zero is written too, so that what is read is what was printed.
+                if im == 0.0 && im.is_sign_positive() { write!(f, "{re:?}")? } else { write!(f, "({re:?}, {im:?})")? }
+            }
+        }
+    }
+    f.write_str("]")
+}
