@@ -6,20 +6,26 @@
 //! public vectors, automorphisms, inner products, divisions.
 
 mod arithmetic;
+pub mod bgv;
+pub mod bootstrap;
 mod choice;
 mod error;
 mod key_switch;
+mod linear_transform;
 mod lower;
 mod multiply;
 mod plaintext;
+mod polynomial;
 mod rotate;
 mod value;
 
 pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder};
 pub use error::LoweringError;
 pub use key_switch::Digits;
+pub use linear_transform::{BabyStepCosts, PreparedTransform, Steps};
 pub use lower::{Lowered, NodeState, Port, lower};
 pub use plaintext::PlaintextEncoder;
+pub use polynomial::{monomial_to_chebyshev, polynomial_depth};
 pub use value::{CiphertextValue, Noise};
 
 use crate::rns::homomorphic::NodeId;

@@ -1,0 +1,70 @@
+//! Bootstrapping of CKKS: a ciphertext without levels becomes one of the same message with levels.
+//!
+//! The phase m of a ciphertext modulo q_0 is, read modulo a large Q, m + q_0·I with small integer coefficients I. What
+//! follows removes q_0·I (J. H. Cheon, K. Han, A. Kim, M. Kim and Y. Song, EUROCRYPT 2018; in the form of J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza and
+//! J.-P. Hubaux, EUROCRYPT 2021):
+//!
+//! 1. *Raising* ([`Lowering::raise_modulus`]): the same residues, modulo all primes. I is as large as the secret is dense, so the
+//!    ciphertext is first switched to a sparse ephemeral secret, modulo q_0 and one special prime only, and back after
+//!    the raising (J.-P. Bossuat, J. Troncoso-Pastoriza and J.-P. Hubaux, ACNS 2022).
+//! 2. *Coefficients to slots*: the coefficients become slots, by the factors of [`crate::rns::approximation::embedding`].
+//! 3. *Modular reduction* of every slot, by [`ModularReduction`]; of real and imaginary parts each, which conjugation takes apart.
+//! 4. *Slots to coefficients*: the inverse of step 2.
+//!
+//! The order 4, 1, 2, 3 is *slim* bootstrapping (H. Chen and K. Han, EUROCRYPT 2018): step 4 stands at the lowest levels, before the raising,
+//! and costs little. With fewer slots than N/2 the ciphertext is packed sparsely: after the raising a trace puts it back into
+//! the subring of X^(N/2n), one vector of 2n slots holds both parts, and one modular reduction serves them. With one slot this is the
+//! non-packed bootstrapping that F1 measures (J. H. Cheon et al., EUROCRYPT 2018): the transforms are one product each.
+
+mod parameters;
+mod raise;
+mod reduce;
+mod transforms;
+
+pub use parameters::{
+    Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingOrder, BootstrappingSecret,
+};
+
+use super::{CiphertextValue, Lowering, Result};
+use crate::rns::levels::Scale;
+
+impl Lowering<'_> {
+    /// The same message at [`Bootstrapping::output_level`], with that level's scale. The operand is of any level that is not below
+    /// [`Bootstrapping::input_level`].
+    ///
+    /// # Errors
+    /// [`super::LoweringError::LevelRaised`] if the operand's level is below the input level, [`super::LoweringError::NotLinear`].
+    pub fn bootstrap(&mut self, a: &CiphertextValue, plan: &Bootstrapping) -> Result<CiphertextValue> {
+        let a = if a.rescale_due { self.relinearise_and_rescale(a)? } else { a.clone() };
+        let magnitude = a.noise.magnitude;
+        let start = self.drop_to(&a, plan.input_level())?;
+        let mut result = match plan.literal().order {
+            BootstrappingOrder::Full => {
+                let raised = self.raise_modulus(&start, plan)?;
+                let parts = self.coefficients_to_slots(raised, plan)?;
+                let parts = self.reduce_parts(parts, plan, start.scale.real())?;
+                let joined = self.join_parts(parts, plan)?;
+                self.slots_to_coefficients(&joined, plan)?
+            }
+            BootstrappingOrder::Slim => {
+                let coefficients = self.slots_to_coefficients(&start, plan)?;
+                let scale = coefficients.scale.real();
+                let raised = self.raise_modulus(&coefficients, plan)?;
+                let parts = self.coefficients_to_slots(raised, plan)?;
+                let parts = self.reduce_parts(parts, plan, scale)?;
+                self.join_parts(parts, plan)?
+            }
+        };
+        result.noise.magnitude = magnitude;
+        let expected = self.chain().scale(plan.output_level());
+        if self.chain().alike(result.scale, expected) {
+            result.scale = expected;
+        }
+        Ok(result)
+    }
+}
+
+/// A scale as the number that it is in CKKS.
+fn real(scale: Scale) -> f64 {
+    scale.real()
+}

@@ -1,0 +1,320 @@
+//! What a bootstrapping is made of, and which levels its phases take.
+
+use super::super::{BabyStepCosts, LoweringError, PreparedTransform, RnsLowering, polynomial_depth};
+use crate::rns::approximation::ApproximationError;
+use crate::rns::approximation::embedding::{Factor, Packing, coefficients_to_slots, slots_to_coefficients};
+use crate::rns::approximation::modular_reduction::{ModularReduction, ReductionLiteral, overflow_probability_log2};
+use crate::rns::homomorphic::{Complex, Diagonals, Values};
+use crate::rns::kernel::LimbSet;
+use crate::rns::levels::Chain;
+use polyfabric_schemes::rns::{GadgetLiteral, LimbId};
+use thiserror::Error;
+
+/// Which phase comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BootstrappingOrder {
+    /// Slots to coefficients at the end. The operand needs no level.
+    Full,
+    /// Slots to coefficients at the beginning, at the lowest levels: the operand has to have as many.
+    Slim,
+}
+
+/// Under which secret the modulus is raised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BootstrappingSecret {
+    /// The scheme's own, of so many non-zero coefficients (expected).
+    Dense {
+        /// Its Hamming weight.
+        hamming_weight: usize,
+    },
+    /// A sparse ephemeral one, which only ciphertexts modulo q_0 are switched to.
+    Encapsulated {
+        /// Its Hamming weight.
+        hamming_weight: usize,
+        /// Special primes of the switch to it, with a product not below q_0. Together with q_0 they are all the modulus that the sparse
+        /// secret is ever used with, so its security is that of log2 q_0 + log2 of their product bits.
+        special: Vec<LimbId>,
+    },
+}
+
+impl BootstrappingSecret {
+    /// Its Hamming weight.
+    pub fn hamming_weight(&self) -> usize {
+        match self {
+            Self::Dense { hamming_weight } | Self::Encapsulated { hamming_weight, .. } => *hamming_weight,
+        }
+    }
+}
+
+/// A bootstrapping as written. Nothing about it has been checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BootstrappingLiteral {
+    /// Which phase comes last.
+    pub order: BootstrappingOrder,
+    /// n, a power of two up to N/2: messages repeat after as many slots.
+    pub slots: usize,
+    /// Under which secret the modulus is raised.
+    pub secret: BootstrappingSecret,
+    /// Levels of coefficients to slots.
+    pub coefficients_to_slots: usize,
+    /// Levels of slots to coefficients.
+    pub slots_to_coefficients: usize,
+    /// The modular reduction.
+    pub reduction: ReductionLiteral,
+}
+
+/// Why a bootstrapping cannot be.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BootstrappingError {
+    /// The number of slots.
+    #[error("bootstrapping of {slots} slots in a ring of {most}; take a power of two up to as many")]
+    Slots {
+        /// n.
+        slots: usize,
+        /// N/2.
+        most: usize,
+    },
+    /// A transform without a level, or with more than butterflies.
+    #[error("{phase} in {levels} levels for {slots} slots; take from 1 to {most}")]
+    TransformLevels {
+        /// Which transform.
+        phase: &'static str,
+        /// Levels asked for.
+        levels: usize,
+        /// n.
+        slots: usize,
+        /// Most that there can be.
+        most: usize,
+    },
+    /// The chain is too short.
+    #[error(
+        "bootstrapping takes {taken} levels ({coefficients_to_slots} for coefficients to slots, {reduction} for the modular reduction, {slots_to_coefficients} for slots to coefficients), and the chain has {levels}; give the chain more levels, or bootstrapping fewer"
+    )]
+    Levels {
+        /// Levels in all.
+        taken: usize,
+        /// Of coefficients to slots.
+        coefficients_to_slots: usize,
+        /// Of the modular reduction.
+        reduction: usize,
+        /// Of slots to coefficients.
+        slots_to_coefficients: usize,
+        /// Highest level of the chain.
+        levels: usize,
+    },
+    /// Special primes of the switch to the sparse secret that are missing or too small.
+    #[error(
+        "the switch to the sparse secret has special primes of {special:.1} bits for a first modulus of {modulus:.1}; name special primes with as many bits"
+    )]
+    EncapsulationPrimes {
+        /// log2 of their product.
+        special: f64,
+        /// log2 q_0.
+        modulus: f64,
+    },
+    /// Messages that are not small against q_0.
+    #[error(
+        "messages of scale 2^{scale:.1} modulo 2^{modulus:.1} are up to 2^{ratio:.1} of it, and the modular reduction is made for 2^{wanted:.1}; enlarge the first prime or lower the scale"
+    )]
+    MessageRatio {
+        /// log2 of the scale at level 0.
+        scale: f64,
+        /// log2 q_0.
+        modulus: f64,
+        /// Their difference.
+        ratio: f64,
+        /// log2 of what the reduction is made for.
+        wanted: f64,
+    },
+    /// No such polynomial.
+    #[error(transparent)]
+    Approximation(#[from] ApproximationError),
+    /// No such transform.
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
+}
+
+/// A checked bootstrapping for one chain: polynomials and matrices made.
+#[derive(Clone, Debug)]
+pub struct Bootstrapping {
+    literal: BootstrappingLiteral,
+    packing: Packing,
+    reduction: ModularReduction,
+    reduction_levels: usize,
+    top: usize,
+    to_slots: Vec<PreparedTransform>,
+    to_coefficients: Vec<PreparedTransform>,
+    encapsulation: Option<GadgetLiteral>,
+    coefficients: usize,
+}
+
+impl Bootstrapping {
+    /// Checks `literal` for `chain`, and makes polynomials and matrices. `choice` says how rotations are hoisted, by which the steps
+    /// of the matrices are chosen.
+    ///
+    /// # Errors
+    /// [`BootstrappingError`].
+    pub fn new(literal: BootstrappingLiteral, chain: &Chain, choice: &RnsLowering) -> Result<Self, BootstrappingError> {
+        let most = chain.degree().get() / 2;
+        let slots = literal.slots;
+        if !slots.is_power_of_two() || slots > most {
+            return Err(BootstrappingError::Slots { slots, most });
+        }
+        let packing = if slots == most { Packing::Full } else { Packing::Sparse };
+        let butterflies = slots.ilog2().max(1) as usize;
+        for (phase, levels) in [
+            ("coefficients to slots", literal.coefficients_to_slots),
+            ("slots to coefficients", literal.slots_to_coefficients),
+        ] {
+            if levels == 0 || levels > butterflies {
+                return Err(BootstrappingError::TransformLevels { phase, levels, slots, most: butterflies });
+            }
+        }
+        let reduction = ModularReduction::new(literal.reduction)?;
+        let reduction_levels = reduction_levels(&reduction);
+        let joining = usize::from(literal.order == BootstrappingOrder::Slim && packing == Packing::Sparse);
+        let taken = literal.coefficients_to_slots + reduction_levels + joining + literal.slots_to_coefficients;
+        if taken > chain.top() {
+            return Err(BootstrappingError::Levels {
+                taken,
+                coefficients_to_slots: literal.coefficients_to_slots,
+                reduction: reduction_levels,
+                slots_to_coefficients: literal.slots_to_coefficients,
+                levels: chain.top(),
+            });
+        }
+        let (scale, modulus) = (chain.scale(0).real().log2(), chain.log2_modulus(0));
+        // Messages up to 1 in the slots have coefficients up to the scale.
+        let wanted = literal.reduction.largest_message.log2();
+        if scale - modulus > wanted + 0.01 {
+            return Err(BootstrappingError::MessageRatio { scale, modulus, ratio: scale - modulus, wanted });
+        }
+        let encapsulation = match &literal.secret {
+            BootstrappingSecret::Dense { .. } => None,
+            BootstrappingSecret::Encapsulated { special, .. } => {
+                let bits = chain.log2_product(&LimbSet::new(special.iter().copied()));
+                if bits + 1.0 < modulus {
+                    return Err(BootstrappingError::EncapsulationPrimes { special: bits, modulus });
+                }
+                let digits = vec![chain.limbs(0).as_slice().to_vec()];
+                Some(GadgetLiteral { digits, sub_digit_bits: None, special: special.clone() })
+            }
+        };
+        let digit = choice.gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
+        let costs = |level: usize| {
+            BabyStepCosts::new(choice.hoisting, chain.limbs(level).len(), digit, choice.gadget.special.len())
+        };
+        // A half, as z and its conjugate add to twice a part.
+        let top = chain.top();
+        let to_slots = coefficients_to_slots(slots, packing, literal.coefficients_to_slots, 0.5);
+        let to_slots = prepare(to_slots, |index| costs(top - index))?;
+        let start = match literal.order {
+            BootstrappingOrder::Full => top - literal.coefficients_to_slots - reduction_levels,
+            BootstrappingOrder::Slim => literal.slots_to_coefficients,
+        };
+        // Slim bootstrapping begins with slots that repeat, not with real and imaginary parts beside each other.
+        let before = if literal.order == BootstrappingOrder::Slim { Packing::Full } else { packing };
+        let to_coefficients = slots_to_coefficients(slots, before, literal.slots_to_coefficients, 1.0);
+        let to_coefficients = prepare(to_coefficients, |index| costs(start - index))?;
+        let coefficients = 2 * slots;
+        Ok(Self {
+            literal,
+            packing,
+            reduction,
+            reduction_levels,
+            top,
+            to_slots,
+            to_coefficients,
+            encapsulation,
+            coefficients,
+        })
+    }
+
+    /// As written.
+    pub fn literal(&self) -> &BootstrappingLiteral {
+        &self.literal
+    }
+
+    /// How slots are packed.
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+
+    /// The modular reduction.
+    pub fn reduction(&self) -> &ModularReduction {
+        &self.reduction
+    }
+
+    /// Levels of the modular reduction.
+    pub fn reduction_levels(&self) -> usize {
+        self.reduction_levels
+    }
+
+    /// The level that operands are dropped to: 0, or the levels of slots to coefficients.
+    pub fn input_level(&self) -> usize {
+        match self.literal.order {
+            BootstrappingOrder::Full => 0,
+            BootstrappingOrder::Slim => self.literal.slots_to_coefficients,
+        }
+    }
+
+    /// The level of the result.
+    pub fn output_level(&self) -> usize {
+        let after = self.top - self.literal.coefficients_to_slots - self.reduction_levels;
+        match self.literal.order {
+            BootstrappingOrder::Full => after - self.literal.slots_to_coefficients,
+            // Sparse packing ends with a product that brings both parts together.
+            BootstrappingOrder::Slim => after - usize::from(self.packing == Packing::Sparse),
+        }
+    }
+
+    /// The level of the vectors that the modular reduction begins with.
+    pub fn reduction_level(&self) -> usize {
+        self.top - self.literal.coefficients_to_slots
+    }
+
+    /// The chain's highest level.
+    pub fn top(&self) -> usize {
+        self.top
+    }
+
+    /// The matrices of coefficients to slots, first factor first.
+    pub fn to_slots(&self) -> &[PreparedTransform] {
+        &self.to_slots
+    }
+
+    /// The matrices of slots to coefficients, first factor first.
+    pub fn to_coefficients(&self) -> &[PreparedTransform] {
+        &self.to_coefficients
+    }
+
+    /// The gadget of the key to the sparse secret, if there is one: modulo q_0 and its special primes only.
+    pub fn encapsulation(&self) -> Option<&GadgetLiteral> {
+        self.encapsulation.as_ref()
+    }
+
+    /// log2 of a bound of the probability that one bootstrapping fails, because an integer part leaves the range: −∞ where it cannot.
+    pub fn failure_probability_log2(&self) -> f64 {
+        overflow_probability_log2(self.literal.secret.hamming_weight(), self.literal.reduction.range, self.coefficients)
+    }
+}
+
+/// Levels of the cosine's polynomial, the doublings, and the arcsine's polynomial.
+fn reduction_levels(reduction: &ModularReduction) -> usize {
+    let complex = |values: &[f64]| -> Vec<Complex> { values.iter().map(|&value| value.into()).collect() };
+    let depth = |values: &[f64]| polynomial_depth(&complex(values));
+    depth(reduction.cosine().coefficients())
+        + reduction.literal().doublings
+        + reduction.arcsine().map_or(0, |arcsine| depth(arcsine.coefficients()))
+}
+
+fn prepare(
+    factors: Vec<Factor>,
+    costs: impl Fn(usize) -> BabyStepCosts,
+) -> Result<Vec<PreparedTransform>, LoweringError> {
+    let prepared = factors.into_iter().enumerate().map(|(index, factor)| {
+        let by_offset = factor.diagonals.into_iter().map(|(offset, entries)| (offset, Values::Complex(entries.into())));
+        PreparedTransform::new(&Diagonals { by_offset: by_offset.collect() }, factor.period, costs(index))
+    });
+    prepared.collect()
+}

@@ -1,0 +1,87 @@
+//! From q_0 to all of Q.
+
+use super::{Bootstrapping, real};
+use crate::rns::approximation::embedding::Packing;
+use crate::rns::kernel::{Conversion, LimbSet, ValueId};
+use crate::rns::levels::Scale;
+use crate::rns::lowering::{CiphertextValue, Lowering, Noise, Result};
+use polyfabric_schemes::rns::KeyId;
+
+impl Lowering<'_> {
+    /// a, at level 0, as a ciphertext at the top of phase m + q_0·I, up to an integer factor. What it encrypts is
+    /// (m + q_0·I)/(q_0·K), |·| ≤ 1, with a scale near that of the modular reduction or above.
+    ///
+    /// # Errors
+    /// [`crate::rns::lowering::LoweringError::NotLinear`].
+    pub fn raise_modulus(&mut self, a: &CiphertextValue, plan: &Bootstrapping) -> Result<CiphertextValue> {
+        self.linear("bootstrap", a)?;
+        let top = self.chain().limbs(plan.top());
+        let modulus = self.chain().log2_modulus(0).exp2();
+        let range = plan.literal().reduction.range as f64;
+        let (parts, deviation) = match plan.encapsulation() {
+            None => {
+                let limbs = self.chain().limbs(0);
+                let raised = a
+                    .parts
+                    .iter()
+                    .map(|&part| self.builder.mod_up(part, limbs.clone(), top.clone(), Conversion::Centred));
+                (raised.collect::<std::result::Result<Vec<_>, _>>()?, a.noise.deviation)
+            }
+            Some(gadget) => {
+                let special = LimbSet::new(gadget.special.iter().copied());
+                let (body, mask) = self.encapsulated([a.parts[0], a.parts[1]], &special)?;
+                let limbs = self.chain().limbs(0);
+                let body = self.builder().mod_up(body, limbs.clone(), top.clone(), Conversion::Centred)?;
+                // One polynomial for all digits: the gadget's idempotents add up to 1, and the polynomial is already small.
+                let all = self.raised_limbs(&top);
+                let mask = self.builder().mod_up(mask, limbs, all, Conversion::Centred)?;
+                let rows: Vec<u16> = (0..self.choice().gadget.digits.len() as u16).collect();
+                let digits = vec![mask; rows.len()];
+                let (more, mask) = self.builder().inner_product_of_rows(KeyId::Decapsulate, &rows, &digits)?;
+                let special = self.special_limbs().clone();
+                let (more, mask) = (self.divide(more, &special)?, self.divide(mask, &special)?);
+                let body = self.builder().add(body, more)?;
+                (vec![body, mask], a.noise.deviation.hypot(self.switched_noise(&top)))
+            }
+        };
+        let noise = Noise { deviation, magnitude: 1.0, sources: self.source() };
+        let scale = Scale::Real(modulus * range);
+        let raised = CiphertextValue { parts, level: plan.top(), scale, rescale_due: false, noise };
+        let raised = self.traced(raised, plan)?;
+        // An integer factor brings the scale up to the modular reduction's, without an error.
+        let wanted = self.chain().dropped_product(plan.reduction_level());
+        let factor = (wanted / real(raised.scale)).floor().max(1.0);
+        let mut result = self.multiply_integer(&raised, factor as i128)?;
+        result.scale = Scale::Real(real(raised.scale) * factor);
+        result.noise.magnitude = 1.0;
+        Ok(result)
+    }
+
+    /// Switched to the sparse secret, modulo q_0, with `special` in the place of the special primes.
+    fn encapsulated(&mut self, parts: [ValueId; 2], special: &LimbSet) -> Result<(ValueId, ValueId)> {
+        let limbs = self.chain().limbs(0);
+        let to = limbs.union(special);
+        let digit = self.builder().mod_up(parts[1], limbs, to, Conversion::Centred)?;
+        let (more, mask) = self.builder().inner_product_of_rows(KeyId::Encapsulate, &[0], &[digit])?;
+        let (more, mask) = (self.divide(more, special)?, self.divide(mask, special)?);
+        Ok((self.builder().add(parts[0], more)?, mask))
+    }
+
+    /// Σ of the rotations by n, 2n, …: N/2n times the part that repeats after n slots, and nothing else.
+    fn traced(&mut self, a: CiphertextValue, plan: &Bootstrapping) -> Result<CiphertextValue> {
+        if plan.packing() == Packing::Full {
+            return Ok(a);
+        }
+        let slots = self.chain().degree().get() / 2;
+        let mut sum = a;
+        let mut steps = plan.literal().slots;
+        while steps < slots {
+            let rotated = self.rotate(&sum, steps as i64)?;
+            sum = self.add(&sum, &rotated)?;
+            sum.scale = Scale::Real(2.0 * real(sum.scale));
+            sum.noise.magnitude = 1.0;
+            steps *= 2;
+        }
+        Ok(sum)
+    }
+}

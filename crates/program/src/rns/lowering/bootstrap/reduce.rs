@@ -1,0 +1,107 @@
+//! The modular reduction of encrypted coefficients.
+
+use super::transforms::Parts;
+use super::{Bootstrapping, BootstrappingOrder, real};
+use crate::rns::approximation::embedding::Packing;
+use crate::rns::homomorphic::{Complex, Values};
+use crate::rns::levels::Scale;
+use crate::rns::lowering::{CiphertextValue, Lowering, Result, monomial_to_chebyshev};
+use std::f64::consts::TAU;
+
+impl Lowering<'_> {
+    /// Every part reduced. `message_scale` is the scale of the ciphertext that was raised; the result encrypts its coefficients.
+    pub(super) fn reduce_parts(&mut self, parts: Parts, plan: &Bootstrapping, message_scale: f64) -> Result<Parts> {
+        Ok(match parts {
+            Parts::One(part) => Parts::One(self.reduce(&part, plan, message_scale)?),
+            Parts::Two(both) => {
+                let [first, second] = *both;
+                let first = self.reduce(&first, plan, message_scale)?;
+                Parts::Two(Box::new([first, self.reduce(&second, plan, message_scale)?]))
+            }
+        })
+    }
+
+    /// x/K in [−1, 1] to sin(2πx), which is 2π times x modulo 1, and read as that: the scale is multiplied by 2π·Δ/q_0.
+    fn reduce(&mut self, a: &CiphertextValue, plan: &Bootstrapping, message_scale: f64) -> Result<CiphertextValue> {
+        let reduction = plan.reduction();
+        let literal = *reduction.literal();
+        let modulus = self.chain().log2_modulus(0).exp2();
+        let shift = -0.25 / literal.range as f64;
+        let variable = self.add_plain(a, &Values::real(&[shift]), false)?;
+        let cosine: Vec<Complex> = reduction.cosine().coefficients().iter().map(|&value| value.into()).collect();
+        let depth = crate::rns::lowering::polynomial_depth(&cosine);
+        let last = plan.reduction_level() - plan.reduction_levels();
+        let arcsine = reduction.arcsine().map(|series| {
+            let (_, end) = series.interval();
+            unit_interval_coefficients(series.coefficients(), end)
+        });
+        // Scales backwards: the last one, then the one whose square gives it.
+        let message_factor = TAU * message_scale / modulus;
+        let target = match plan.literal().order {
+            // Slots to coefficients brings any scale to the chain's.
+            BootstrappingOrder::Full => self.chain().dropped_product(plan.reduction_level()),
+            BootstrappingOrder::Slim if plan.packing() == Packing::Sparse => {
+                self.chain().dropped_product(plan.reduction_level())
+            }
+            BootstrappingOrder::Slim => self.chain().scale(last).real() / message_factor,
+        };
+        let doubled = match &arcsine {
+            None => target,
+            // The arcsine begins with a scale as large as the primes that it drops.
+            Some(_) => self.chain().dropped_product(plan.reduction_level()),
+        };
+        let mut scale = doubled;
+        for step in (1..=literal.doublings).rev() {
+            let level = plan.reduction_level() - depth - (step - 1);
+            scale = (scale * self.chain().dropped_product(level)).sqrt();
+        }
+        let mut value = self.chebyshev(&variable, &cosine, scale)?;
+        value.noise.magnitude = 1.0;
+        for _ in 0..literal.doublings {
+            value = self.double_angle(&value)?;
+        }
+        if let Some(coefficients) = arcsine {
+            value = self.chebyshev(&value, &coefficients, target)?;
+        }
+        value.scale = Scale::Real(real(value.scale) * message_factor);
+        value.noise.magnitude = 1.0;
+        Ok(value)
+    }
+}
+
+/// Chebyshev coefficients of an interval [−end, end] as those of [−1, 1].
+fn unit_interval_coefficients(coefficients: &[f64], end: f64) -> Vec<Complex> {
+    // By way of 1, x, x², …: degrees are small. T_(k+1) = 2t·T_k − T_(k−1), t = x/end.
+    let mut monomial = vec![0.0; coefficients.len()];
+    let (mut before, mut current) = (vec![0.0; coefficients.len()], vec![0.0; coefficients.len()]);
+    current[0] = 1.0;
+    for (k, &coefficient) in coefficients.iter().enumerate() {
+        monomial.iter_mut().zip(&current).for_each(|(sum, &value)| *sum += coefficient * value);
+        let factor = if k == 0 { 1.0 } else { 2.0 };
+        let mut next: Vec<f64> = before.iter().map(|&value| if k == 0 { 0.0 } else { -value }).collect();
+        for (power, &value) in current.iter().enumerate().take(coefficients.len() - 1) {
+            next[power + 1] += factor * value / end;
+        }
+        (before, current) = (current, next);
+    }
+    monomial_to_chebyshev(&monomial.into_iter().map(Complex::from).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is the polynomial the same on the other interval?
+
+    use super::*;
+
+    #[test]
+    fn the_interval_changes_only_the_basis() {
+        let coefficients = [0.3, 1.0, -0.5, 0.25, 0.0, 0.125];
+        let chebyshev = |index: usize, t: f64| (index as f64 * t.acos()).cos();
+        let unit = unit_interval_coefficients(&coefficients, 0.25);
+        for x in [-0.24, -0.1, 0.03, 0.2] {
+            let wanted: f64 = coefficients.iter().enumerate().map(|(k, c)| c * chebyshev(k, x / 0.25)).sum();
+            let found: f64 = unit.iter().enumerate().map(|(k, c)| c.re * chebyshev(k, x)).sum();
+            assert!((wanted - found).abs() < 1e-9, "{wanted} {found}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Matrices by their diagonals, times the slots of a ciphertext.
+//!
+//! M·x = Σ_d diagonal_d ⊙ rotate(x, d). With d = g + b, b of the few *baby steps* and g of the few *giant steps*,
+//!
+//! M·x = Σ_g rotate(Σ_b rotate(diagonal_(g+b), −g) ⊙ rotate(x, b), g)
+//!
+//! takes one rotation for each b and each g (S. Halevi and V. Shoup, CRYPTO 2018); the diagonals, being public, are rotated before they are
+//! encoded. What the rotations share is the lowering's choice:
+//!
+//! | hoisting | digits of x | division by P |
+//! |---|---|---|
+//! | none | once a baby step | once a baby step and a giant step, for two polynomials |
+//! | single | once | the same |
+//! | double | once | once a giant step for one polynomial, and once at the end, together with the rescaling |
+//!
+//! With double hoisting (J.-P. Bossuat et al., EUROCRYPT 2021, algorithm 6) the rotated x stays over Q and P, diagonals are encoded over
+//! Q and P, and sums are divided once. Operations stand in the giant-step-centric order (Osiris, section V): one
+//! baby step after the other, each added to the sums of all giant steps, so that a rotated x is used up at once.
+
+mod plan;
+
+pub use plan::{BabyStepCosts, Steps};
+
+use super::{CiphertextValue, Hoisting, Lowering, LoweringError, Result, RotationOrder};
+use crate::rns::homomorphic::{Complex, Diagonals, Values};
+use crate::rns::kernel::{LimbSet, ValueId};
+use crate::rns::levels::Scale;
+use polyfabric_kernels::automorphism::GaloisElement;
+use std::collections::BTreeMap;
+
+/// A matrix ready for the lowering: its steps chosen, its diagonals rotated for their giant steps.
+#[derive(Clone, Debug)]
+pub struct PreparedTransform {
+    steps: Steps,
+    /// For each baby step the giant steps with the diagonals' values.
+    terms: BTreeMap<i64, Vec<(i64, Values)>>,
+    /// The largest √Σ_d |entry|² of a row, and the largest Σ_d |entry|.
+    row_deviation: f64,
+    row_sum: f64,
+    diagonals: usize,
+}
+
+impl PreparedTransform {
+    /// Chooses the steps for `diagonals` by offset, each of `period` values or one for all; offsets are modulo the period.
+    ///
+    /// # Errors
+    /// [`LoweringError::Encoding`] if the values are integers.
+    pub fn new(diagonals: &Diagonals, period: usize, costs: BabyStepCosts) -> Result<Self> {
+        let whole = period as i64;
+        let mut by_offset = BTreeMap::<i64, Vec<Complex>>::new();
+        for (&offset, values) in &diagonals.by_offset {
+            let Values::Complex(entries) = values else {
+                return Err(LoweringError::Encoding {
+                    op: "linear_transform",
+                    magnitude: values.magnitude(),
+                    scale: "1".to_owned(),
+                    problem: "a matrix of CKKS has real or complex entries; write them as such".to_owned(),
+                });
+            };
+            let reduced = (offset + whole / 2 - 1).rem_euclid(whole) - whole / 2 + 1;
+            let target = by_offset.entry(reduced).or_insert_with(|| vec![Complex::default(); period]);
+            for (index, entry) in target.iter_mut().enumerate() {
+                *entry = *entry + entries[index % entries.len()];
+            }
+        }
+        by_offset.retain(|_, entries| entries.iter().any(|&entry| entry != Complex::default()));
+        let rows = (0..period).map(|row| {
+            let entries = by_offset.values().map(move |entries| entries[row].abs());
+            entries.fold((0.0, 0.0), |(squares, sum), entry| (squares + entry * entry, sum + entry))
+        });
+        let (squares, row_sum) = rows.fold((0.0f64, 0.0f64), |(most, sum), (a, b)| (most.max(a), sum.max(b)));
+        let steps = Steps::choose(&by_offset.keys().copied().collect::<Vec<_>>(), costs);
+        let mut terms = BTreeMap::<i64, Vec<(i64, Values)>>::new();
+        let count = by_offset.len();
+        for (offset, mut entries) in by_offset {
+            let (giant, baby) = steps.split(offset);
+            // Rotated by −g: entry i is the diagonal's entry i − g.
+            entries.rotate_right(giant.rem_euclid(whole) as usize);
+            terms.entry(baby).or_default().push((giant, Values::Complex(entries.into())));
+        }
+        Ok(Self { steps, terms, row_deviation: squares.sqrt(), row_sum, diagonals: count })
+    }
+
+    /// Its steps.
+    pub fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// How many diagonals are not zero.
+    pub fn diagonals(&self) -> usize {
+        self.diagonals
+    }
+
+    /// The rotations it needs keys for, ascending.
+    pub fn rotations(&self) -> Vec<i64> {
+        let babies = self.terms.keys().copied();
+        let giants = self.terms.values().flatten().map(|&(giant, _)| giant);
+        let mut all: Vec<i64> = babies.chain(giants).filter(|&steps| steps != 0).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// A sum over limbs of Q and P, or of Q.
+type Pair = [ValueId; 2];
+
+impl Lowering<'_> {
+    /// The matrix with `diagonals` times the slots, rescaled, with the scale of its level. Vectors repeat after `period` slots.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] at level 0, [`LoweringError::Encoding`].
+    pub fn linear_transform(
+        &mut self,
+        a: &CiphertextValue,
+        diagonals: &Diagonals,
+        period: usize,
+    ) -> Result<CiphertextValue> {
+        let a = if a.parts.len() > 2 { self.relinearise(a)? } else { a.clone() };
+        let a = if a.rescale_due { self.rescale(&a)? } else { a };
+        if a.level == 0 {
+            return Err(LoweringError::LevelExhausted { op: "linear_transform", top: self.chain().top() });
+        }
+        let prepared = PreparedTransform::new(diagonals, period, self.baby_step_costs(a.level))?;
+        let scale = self.chain().scale(a.level - 1).real();
+        self.transform(&a, &prepared, scale)
+    }
+
+    /// What steps cost at `level` with the choice's hoisting.
+    pub fn baby_step_costs(&self, level: usize) -> BabyStepCosts {
+        let limbs = self.chain().limbs(level).len();
+        let digit = self.choice().gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
+        BabyStepCosts::new(self.choice().hoisting, limbs, digit, self.special_limbs().len())
+    }
+
+    /// The prepared matrix times the slots of a, rescaled, with `scale` exactly.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] at level 0, [`LoweringError::Encoding`], [`LoweringError::NotLinear`].
+    pub fn transform(
+        &mut self,
+        a: &CiphertextValue,
+        prepared: &PreparedTransform,
+        scale: f64,
+    ) -> Result<CiphertextValue> {
+        self.linear("linear_transform", a)?;
+        if a.level == 0 {
+            return Err(LoweringError::LevelExhausted { op: "linear_transform", top: self.chain().top() });
+        }
+        let encoding = scale * self.chain().dropped_product(a.level) / a.scale.real();
+        // Double hoisting adds rotated ciphertexts over P too, and needs the key switch before the automorphism.
+        let double = self.choice().hoisting == Hoisting::Double
+            && self.choice().rotation == RotationOrder::SwitchFirst
+            && !self.special_limbs().is_empty();
+        let parts = if double {
+            self.transform_over_special(a, prepared, Scale::Real(encoding))?
+        } else {
+            self.transform_over_q(a, prepared, Scale::Real(encoding))?
+        };
+        let mut product = CiphertextValue { parts: parts.to_vec(), ..a.clone() };
+        product.noise = self.transform_noise(a, prepared, encoding);
+        let primes = self.chain().dropped(a.level).len() + if double { self.special_limbs().len() } else { 0 };
+        let mut result = self.rescaled(product, a.level - 1, primes);
+        result.scale = Scale::Real(scale);
+        Ok(result)
+    }
+
+    /// The error before the rescaling: a's own in independent slots, the diagonals' rounding, and the key switches.
+    fn transform_noise(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, encoding: f64) -> super::Noise {
+        let switched = self.switched_noise(&self.chain().limbs(a.level));
+        let own = a.noise.deviation.hypot(switched) * prepared.row_deviation * encoding;
+        let rounding =
+            (prepared.diagonals as f64).sqrt() * self.model().encoding() * a.scale.real() * a.noise.magnitude;
+        let giants = (prepared.steps.giants.len() as f64).sqrt() * switched;
+        super::Noise {
+            deviation: own.hypot(rounding).hypot(giants),
+            magnitude: a.noise.magnitude * prepared.row_sum,
+            sources: a.noise.sources | self.source(),
+        }
+    }
+
+    /// The sums over Q; rotations share what the choice says.
+    fn transform_over_q(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, scale: Scale) -> Result<Pair> {
+        let limbs = self.chain().limbs(a.level);
+        let mut sums = BTreeMap::<i64, Pair>::new();
+        for (&baby, terms) in &prepared.terms {
+            let rotated = self.rotate(a, baby)?;
+            let rotated = [rotated.parts[0], rotated.parts[1]];
+            self.accumulate(&mut sums, rotated, terms, scale, &limbs)?;
+        }
+        let mut total: Option<CiphertextValue> = None;
+        for (giant, parts) in sums {
+            let sum = self.rotate(&CiphertextValue { parts: parts.to_vec(), ..a.clone() }, giant)?;
+            total = Some(match total {
+                None => sum,
+                Some(total) => self.add(&total, &sum)?,
+            });
+        }
+        let parts = match total {
+            Some(total) => total.parts,
+            None => self.multiply_integer(a, 0)?.parts,
+        };
+        let dropped = self.chain().dropped(a.level);
+        Ok([self.divide(parts[0], &dropped)?, self.divide(parts[1], &dropped)?])
+    }
+
+    /// The sums over Q and P; one division a giant step, and one of both parts at the end.
+    fn transform_over_special(
+        &mut self,
+        a: &CiphertextValue,
+        prepared: &PreparedTransform,
+        scale: Scale,
+    ) -> Result<Pair> {
+        let q = self.chain().limbs(a.level);
+        let raised = self.raised_limbs(&q);
+        let special = self.special_limbs().clone();
+        let digits = self.digits(a.parts[1])?;
+        let body = self.times_special(a.parts[0])?;
+        // Babies are over Q and P but for b = 0: P·a has nothing modulo P, and its sums are kept over Q.
+        let (mut sums, mut plain) = (BTreeMap::<i64, Pair>::new(), BTreeMap::<i64, Pair>::new());
+        for (&baby, terms) in &prepared.terms {
+            if baby == 0 {
+                let mask = self.times_special(a.parts[1])?;
+                self.accumulate(&mut plain, [body, mask], terms, scale, &q)?;
+                continue;
+            }
+            let element = GaloisElement::rotation(self.chain().degree(), baby);
+            let key = self.galois_key(element);
+            let (switched, mask) = self.inner_product(&digits, key)?;
+            let switched = self.add_to_some(switched, body, &q)?;
+            let rotated = [self.permute(switched, element)?, self.permute(mask, element)?];
+            self.accumulate(&mut sums, rotated, terms, scale, &raised)?;
+        }
+        let giants: Vec<i64> = sums.keys().chain(plain.keys()).copied().collect();
+        let giants: std::collections::BTreeSet<i64> = giants.into_iter().collect();
+        let mut total: Option<Pair> = None;
+        let mut total_plain: Option<Pair> = None;
+        for giant in giants {
+            let (sum, rest) = (sums.get(&giant).copied(), plain.get(&giant).copied());
+            if giant == 0 {
+                total = self.add_pairs(total, sum)?;
+                total_plain = self.add_pairs(total_plain, rest)?;
+                continue;
+            }
+            let whole = self.joined(sum, rest, &q)?;
+            let Some([body, mask]) = whole else { continue };
+            // Only P·x without limbs of P: P divides it already, but this is the rare case of a single baby step.
+            let over_special = self.builder.limbs(body).len() > q.len();
+            let element = GaloisElement::rotation(self.chain().degree(), giant);
+            let key = self.galois_key(element);
+            let mask = if over_special { self.divide(mask, &special)? } else { self.divided_by_special(mask)? };
+            let digits = self.digits(mask)?;
+            let (more, mask) = self.inner_product(&digits, key)?;
+            let body = if over_special { self.builder.add(body, more)? } else { self.add_to_some(more, body, &q)? };
+            let rotated = [self.permute(body, element)?, self.permute(mask, element)?];
+            total = self.add_pairs(total, Some(rotated))?;
+        }
+        let dropped = self.chain().dropped(a.level);
+        let Some([body, mask]) = self.joined(total, total_plain, &q)? else {
+            let zero = self.multiply_integer(a, 0)?;
+            return Ok([self.divide(zero.parts[0], &dropped)?, self.divide(zero.parts[1], &dropped)?]);
+        };
+        if self.builder.limbs(body).len() > q.len() {
+            let drop = dropped.union(&special);
+            return Ok([self.divide(body, &drop)?, self.divide(mask, &drop)?]);
+        }
+        let (body, mask) = (self.divided_by_special(body)?, self.divided_by_special(mask)?);
+        Ok([self.divide(body, &dropped)?, self.divide(mask, &dropped)?])
+    }
+
+    /// sums\[g\] += rotated ⊙ diagonal for the giant steps of one baby step.
+    fn accumulate(
+        &mut self,
+        sums: &mut BTreeMap<i64, Pair>,
+        rotated: Pair,
+        terms: &[(i64, Values)],
+        scale: Scale,
+        limbs: &LimbSet,
+    ) -> Result<()> {
+        for (giant, values) in terms {
+            let plaintext = self.plaintext("linear_transform", values, scale, limbs)?;
+            let sum = match sums.get(giant).copied() {
+                None => [self.builder.multiply(rotated[0], plaintext)?, self.builder.multiply(rotated[1], plaintext)?],
+                Some([body, mask]) => [
+                    self.builder.multiply_add(rotated[0], plaintext, body)?,
+                    self.builder.multiply_add(rotated[1], plaintext, mask)?,
+                ],
+            };
+            sums.insert(*giant, sum);
+        }
+        Ok(())
+    }
+
+    /// `whole` over Q and P plus `part` over Q, which has nothing modulo P.
+    fn add_to_some(&mut self, whole: ValueId, part: ValueId, q: &LimbSet) -> Result<ValueId> {
+        let special = self.special_limbs().clone();
+        let kept = self.select(whole, q)?;
+        let kept = self.builder.add(kept, part)?;
+        let rest = self.select(whole, &special)?;
+        Ok(self.builder.concat(&[kept, rest])?)
+    }
+
+    fn joined(&mut self, whole: Option<Pair>, part: Option<Pair>, q: &LimbSet) -> Result<Option<Pair>> {
+        match (whole, part) {
+            (Some(whole), Some(part)) => {
+                Ok(Some([self.add_to_some(whole[0], part[0], q)?, self.add_to_some(whole[1], part[1], q)?]))
+            }
+            (one, other) => Ok(one.or(other)),
+        }
+    }
+
+    fn add_pairs(&mut self, a: Option<Pair>, b: Option<Pair>) -> Result<Option<Pair>> {
+        match (a, b) {
+            (Some(a), Some(b)) => Ok(Some([self.builder.add(a[0], b[0])?, self.builder.add(a[1], b[1])?])),
+            (one, other) => Ok(one.or(other)),
+        }
+    }
+
+    /// P·x to x, modulo limbs of Q.
+    fn divided_by_special(&mut self, value: ValueId) -> Result<ValueId> {
+        let factors: Vec<u64> = self
+            .builder
+            .limbs(value)
+            .iter()
+            .map(|limb| {
+                let modulus = self.chain.modulus(limb);
+                let primes = self.special.iter().map(|special| modulus.reduce(self.chain.modulus(special).value()));
+                let product = primes.fold(1, |product, prime| modulus.multiply(product, prime));
+                // Distinct primes have inverses.
+                modulus.inverse(product).unwrap_or(0)
+            })
+            .collect();
+        Ok(self.builder.scale(value, &factors)?)
+    }
+}

@@ -1,0 +1,257 @@
+//! Polynomials of a ciphertext, in the Chebyshev basis, by baby steps and giant steps.
+//!
+//! A polynomial of degree d takes ceil(log2(d + 1)) levels, the fewest possible (J.-P. Bossuat et al., EUROCRYPT 2021, section 4): it is
+//! divided by the largest T_(2^k) that it has until what is left is a sum of multiples of T_i's that are there early
+//! enough. Scales are exact: a sum is asked for at a level and at a scale, and every constant in it gets the scale that brings its
+//! term there. So nothing is lost to primes that differ from the scale, and a sum is rescaled once.
+
+mod plan;
+
+use super::{CiphertextValue, Lowering, LoweringError, Result};
+use crate::rns::homomorphic::{Basis, Complex, Polynomial, Values};
+use crate::rns::levels::Scale;
+use plan::{Node, Plan};
+use std::collections::BTreeMap;
+
+/// Levels that a polynomial with these Chebyshev coefficients takes, on its interval.
+pub fn polynomial_depth(coefficients: &[Complex]) -> usize {
+    Plan::new(coefficients).depth
+}
+
+/// The Chebyshev coefficients on [−1, 1] of a polynomial with coefficients of 1, x, x², …: x·T_k = (T_(k+1) + T_|k−1|)/2.
+pub fn monomial_to_chebyshev(coefficients: &[Complex]) -> Vec<Complex> {
+    let mut result: Vec<Complex> = Vec::new();
+    // Horner's scheme.
+    for &coefficient in coefficients.iter().rev() {
+        let mut shifted = vec![Complex::default(); result.len() + 1];
+        for (k, &value) in result.iter().enumerate() {
+            let half = value * 0.5.into();
+            if k == 0 {
+                shifted[1] = shifted[1] + value;
+            } else {
+                shifted[k + 1] = shifted[k + 1] + half;
+                shifted[k - 1] = shifted[k - 1] + half;
+            }
+        }
+        shifted[0] = shifted[0] + coefficient;
+        result = shifted;
+    }
+    result
+}
+
+/// A sum that is not rescaled yet.
+struct Raw {
+    /// What is encrypted; none if it is a constant.
+    encrypted: Option<CiphertextValue>,
+    /// What is to be added.
+    constant: Complex,
+}
+
+impl Lowering<'_> {
+    /// `polynomial` of `a`, rescaled, with the scale of its level; CKKS.
+    ///
+    /// Of a Chebyshev basis on another interval than [−1, 1] the variable is first brought to [−1, 1], which takes a level.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] if a has too few levels, [`LoweringError::Encoding`] for integer coefficients.
+    pub fn polynomial(&mut self, a: &CiphertextValue, polynomial: &Polynomial) -> Result<CiphertextValue> {
+        let Values::Complex(coefficients) = &polynomial.coefficients else {
+            return Err(LoweringError::Encoding {
+                op: "polynomial",
+                magnitude: polynomial.coefficients.magnitude(),
+                scale: a.scale.to_string(),
+                problem: "coefficients of CKKS are real or complex; write them as such".to_owned(),
+            });
+        };
+        let a = if a.parts.len() > 2 { self.relinearise(a)? } else { a.clone() };
+        let a = if a.rescale_due { self.rescale(&a)? } else { a };
+        let (variable, coefficients) = match polynomial.basis {
+            Basis::Monomial => (a, monomial_to_chebyshev(coefficients)),
+            Basis::Chebyshev { lo, hi } => (self.mapped_to_unit_interval(&a, lo, hi)?, coefficients.to_vec()),
+        };
+        if coefficients.len() <= 1 {
+            let zero = self.multiply_integer(&variable, 0)?;
+            return self.add_plain(&zero, &Values::Complex(coefficients.into()), false);
+        }
+        let depth = polynomial_depth(&coefficients);
+        let level = variable
+            .level
+            .checked_sub(depth)
+            .ok_or(LoweringError::LevelExhausted { op: "polynomial", top: self.chain().top() })?;
+        let scale = self.chain().scale(level).real();
+        self.chebyshev(&variable, &coefficients, scale)
+    }
+
+    /// (2a − lo − hi)/(hi − lo).
+    fn mapped_to_unit_interval(&mut self, a: &CiphertextValue, lo: f64, hi: f64) -> Result<CiphertextValue> {
+        let factor = 2.0 / (hi - lo);
+        let mut variable = a.clone();
+        if lo != -1.0 || hi != 1.0 {
+            if a.level == 0 {
+                return Err(LoweringError::LevelExhausted { op: "polynomial", top: self.chain().top() });
+            }
+            let target = self.chain().scale(a.level - 1).real();
+            let scale = target * self.chain().dropped_product(a.level) / a.scale.real();
+            let product = self.multiply_real(a, factor, scale)?;
+            variable = self.rescale(&product)?;
+            variable.scale = Scale::Real(target);
+        }
+        let shift = -(lo + hi) / (hi - lo);
+        if shift != 0.0 {
+            variable = self.add_plain(&variable, &Values::real(&[shift]), false)?;
+        }
+        variable.noise.magnitude = 1.0;
+        Ok(variable)
+    }
+
+    /// Σ c_k·T_k(a), |a| ≤ 1, at the level that is ceil(log2(degree + 1)) below a's, with `scale` exactly.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] if a has too few levels.
+    pub fn chebyshev(&mut self, a: &CiphertextValue, coefficients: &[Complex], scale: f64) -> Result<CiphertextValue> {
+        let plan = Plan::new(coefficients);
+        let level = a
+            .level
+            .checked_sub(plan.depth)
+            .ok_or(LoweringError::LevelExhausted { op: "polynomial", top: self.chain().top() })?;
+        let powers = self.chebyshev_powers(a, &plan)?;
+        let above = scale * self.chain().dropped_product(level + 1);
+        let raw = self.sum_of(&plan.root, &powers, level + 1, above)?;
+        let raw = self.completed(raw, &powers, level + 1, above)?;
+        let mut result = self.relinearise_and_rescale(&raw)?;
+        result.scale = Scale::Real(scale);
+        // |Σ c_k·T_k| is not more than the sum of |c_k|.
+        result.noise.magnitude = coefficients.iter().map(|c| c.abs()).sum();
+        Ok(result)
+    }
+
+    /// 2a² − 1, rescaled: T_2, and the cosine of the doubled angle.
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`].
+    pub fn double_angle(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
+        let square = self.square(a)?;
+        let twice = self.add(&square, &square)?;
+        let shifted = self.add_plain(&twice, &Values::real(&[-1.0]), false)?;
+        let mut result = self.relinearise_and_rescale(&shifted)?;
+        result.noise.magnitude = 1.0;
+        Ok(result)
+    }
+
+    /// T_1 and the T_i of the plan, each as high as its depth lets it be.
+    fn chebyshev_powers(&mut self, a: &CiphertextValue, plan: &Plan) -> Result<BTreeMap<usize, CiphertextValue>> {
+        let mut powers = BTreeMap::from([(1, a.clone())]);
+        for &index in &plan.powers {
+            let (left, right) = plan::factors(index);
+            // Ascending order makes both factors and their difference before.
+            let power = if left == right {
+                let root = powers[&left].clone();
+                self.double_angle(&root)?
+            } else {
+                let (a, b) = (powers[&left].clone(), powers[&right].clone());
+                let level = a.level.min(b.level);
+                let (a, b) = (self.drop_to(&a, level)?, self.drop_to(&b, level)?);
+                let product = self.multiply(&a, &b)?;
+                let twice = self.add(&product, &product)?;
+                let difference = self.drop_to(&powers[&(left - right)].clone(), level)?;
+                let scale = product.scale.real() / difference.scale.real();
+                let mut difference = self.multiply_real(&difference, 1.0, scale)?;
+                difference.scale = product.scale;
+                let power = self.sub(&twice, &difference)?;
+                let mut power = self.relinearise_and_rescale(&power)?;
+                power.noise.magnitude = 1.0;
+                power
+            };
+            powers.insert(index, power);
+        }
+        Ok(powers)
+    }
+
+    /// The sum of a node at `level` with `scale`, not rescaled, perhaps of three parts.
+    fn sum_of(
+        &mut self,
+        node: &Node,
+        powers: &BTreeMap<usize, CiphertextValue>,
+        level: usize,
+        scale: f64,
+    ) -> Result<Raw> {
+        match node {
+            Node::Sum(terms) => {
+                let mut raw = Raw { encrypted: None, constant: Complex::default() };
+                for (&index, &coefficient) in terms {
+                    if index == 0 {
+                        raw.constant = coefficient;
+                    } else {
+                        let term = self.constant_multiple(&powers[&index], coefficient, level, scale)?;
+                        raw.encrypted = Some(match raw.encrypted {
+                            None => term,
+                            Some(sum) => self.add(&sum, &term)?,
+                        });
+                    }
+                }
+                Ok(raw)
+            }
+            Node::Split { giant, quotient, remainder } => {
+                let power = powers[giant].clone();
+                let below = scale / power.scale.real();
+                let above = below * self.chain().dropped_product(level + 1);
+                let raw = self.sum_of(quotient, powers, level + 1, above)?;
+                let quotient = if raw.encrypted.is_some() {
+                    let raw = self.completed(raw, powers, level + 1, above)?;
+                    let mut quotient = self.relinearise_and_rescale(&raw)?;
+                    quotient.scale = Scale::Real(below);
+                    let power = self.drop_to(&power, level)?;
+                    let mut product = self.multiply(&quotient, &power)?;
+                    product.scale = Scale::Real(scale);
+                    product
+                } else {
+                    self.constant_multiple(&power, raw.constant, level, scale)?
+                };
+                let mut raw = self.sum_of(remainder, powers, level, scale)?;
+                raw.encrypted = Some(match raw.encrypted {
+                    None => quotient,
+                    Some(rest) => self.add(&quotient, &rest)?,
+                });
+                Ok(raw)
+            }
+        }
+    }
+
+    /// c·T_i at `level` with `scale`.
+    fn constant_multiple(
+        &mut self,
+        power: &CiphertextValue,
+        coefficient: Complex,
+        level: usize,
+        scale: f64,
+    ) -> Result<CiphertextValue> {
+        let power = self.drop_to(power, level)?;
+        let factor = scale / power.scale.real();
+        let mut term = if coefficient.im == 0.0 {
+            self.multiply_real(&power, coefficient.re, factor)?
+        } else {
+            self.multiply_plain_at(&power, &Values::Complex([coefficient].into()), Scale::Real(factor))?
+        };
+        term.scale = Scale::Real(scale);
+        term.rescale_due = true;
+        Ok(term)
+    }
+
+    /// A sum with its constant. One that is nothing but a constant is made from 0·T_1.
+    fn completed(
+        &mut self,
+        raw: Raw,
+        powers: &BTreeMap<usize, CiphertextValue>,
+        level: usize,
+        scale: f64,
+    ) -> Result<CiphertextValue> {
+        let encrypted = match raw.encrypted {
+            Some(encrypted) => encrypted,
+            None => self.constant_multiple(&powers[&1].clone(), Complex::default(), level, scale)?,
+        };
+        if raw.constant == Complex::default() {
+            return Ok(encrypted);
+        }
+        self.add_plain(&encrypted, &Values::Complex([raw.constant].into()), false)
+    }
+}
