@@ -1,8 +1,16 @@
 //! BGV, client side: parameters, packed slots, encryption, decryption, noise.
+//!
+//! A ciphertext of the message m in R_t has the phase \[f·m\]_t + t·e: errors are multiples of t, and f, its correction factor,
+//! is 1 when it is fresh. What a program's output has for f, its lowering says.
 
+pub mod client_key;
 pub mod encoding;
 pub mod noise;
+pub mod parameters;
 pub mod phase;
+pub mod sets;
 
+pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted};
 pub use encoding::{Encoder, EncodingError, PlaintextModulus, PlaintextModulusLiteral};
 pub use noise::{Noise, NoiseModel};
+pub use parameters::{BootstrapLiteral, ParameterError, Parameters, ParametersLiteral, PrimeKind};

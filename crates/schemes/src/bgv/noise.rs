@@ -50,9 +50,9 @@ impl Noise {
     /// No noise: a phase of 0.
     pub const NONE: Self = Self { deviation: f64::NEG_INFINITY, bound: f64::NEG_INFINITY };
 
-    /// Of the sum.
+    /// Of the sum of this and `other`.
     #[must_use]
-    pub fn add(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         let deviation = log2_sum(2.0 * self.deviation, 2.0 * other.deviation) / 2.0;
         Self { deviation, bound: log2_sum(self.bound, other.bound) }
     }
@@ -102,7 +102,7 @@ impl NoiseModel {
 
     /// Encrypted under the secret key.
     pub fn fresh(&self, log2_t: f64) -> Noise {
-        self.fresh_polynomial(log2_t + self.error_deviation.log2(), 1).add(self.message(log2_t))
+        self.fresh_polynomial(log2_t + self.error_deviation.log2(), 1).plus(self.message(log2_t))
     }
 
     /// Encrypted under the public key, with a ternary u.
@@ -110,7 +110,7 @@ impl NoiseModel {
         let error = log2_t + self.error_deviation.log2();
         let (ternary, secret) = (self.log2_degree() + (2.0 / 3.0f64).log2(), self.secret_weight.log2());
         let products = log2_sum(ternary, secret) / 2.0;
-        self.fresh(log2_t).add(self.fresh_polynomial(error + products, 2))
+        self.fresh(log2_t).plus(self.fresh_polynomial(error + products, 2))
     }
 
     /// Of the product; `square` if both operands are one ciphertext.
@@ -128,12 +128,12 @@ impl NoiseModel {
     pub fn rounding(&self, log2_t: f64, limbs: usize) -> Noise {
         let each = log2_t + (limbs as f64 / 12.0).log2() / 2.0;
         let by_secret = self.fresh_polynomial(each + self.secret_weight.log2() / 2.0, 2);
-        self.fresh_polynomial(each, 1).add(by_secret)
+        self.fresh_polynomial(each, 1).plus(by_secret)
     }
 
     /// After a division by `limbs` limbs of Q with product 2^`log2_divisor`.
     pub fn divide(&self, a: Noise, log2_t: f64, log2_divisor: f64, limbs: usize) -> Noise {
-        a.scale(-log2_divisor).add(self.rounding(log2_t, limbs))
+        a.scale(-log2_divisor).plus(self.rounding(log2_t, limbs))
     }
 
     /// What the inner product of a key switch adds before any division: Σ digit·t·error, for keys whose errors are multiples
@@ -242,9 +242,9 @@ mod tests {
     fn sums_of_powers() {
         assert!((log2_sum(3.0, 3.0) - 4.0).abs() < 1e-12);
         assert!((log2_sum(f64::NEG_INFINITY, 3.0) - 3.0).abs() < 1e-12);
-        assert_eq!(Noise::NONE.add(Noise::NONE), Noise::NONE);
+        assert_eq!(Noise::NONE.plus(Noise::NONE), Noise::NONE);
         let noise = Noise { deviation: 10.0, bound: 20.0 };
-        let double = noise.add(noise);
+        let double = noise.plus(noise);
         assert!((double.deviation - 10.5).abs() < 1e-12 && (double.bound - 21.0).abs() < 1e-12);
         assert_eq!(noise.scale(-3.0), Noise { deviation: 7.0, bound: 17.0 });
     }

@@ -74,8 +74,8 @@ impl PhaseReader {
         for i in 0..count {
             let modulus = self.moduli[i];
             let mut digit = limbs[i][column];
-            for j in 0..i {
-                digit = modulus.multiply(modulus.sub(digit, modulus.reduce(digits[j])), self.inverses[i][j]);
+            for (&lower, &inverse) in digits.iter().zip(&self.inverses[i]) {
+                digit = modulus.multiply(modulus.sub(digit, modulus.reduce(lower)), inverse);
             }
             digits[i] = digit;
         }

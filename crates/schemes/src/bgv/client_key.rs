@@ -1,0 +1,397 @@
+//! Keys, encryption, decryption, measured noise.
+
+use std::sync::Arc;
+
+use polyfabric_kernels::RingDegree;
+use thiserror::Error;
+
+use super::encoding::{Encoder, EncodingError};
+use super::parameters::Parameters;
+use super::phase::{Phase, PhaseReader};
+use crate::progress::OnProgress;
+use crate::random::{Purpose, RandomnessError, Seeds};
+use crate::rns::encryption::{encrypt_zero, phase};
+use crate::rns::sample::signed_polynomial;
+use crate::rns::{
+    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyId, KeyMaker, KeyMakerError, KeySet, KeyStorage, LimbId,
+    NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
+};
+
+/// The key that encrypts the secret for bootstrapping, as [`KeyId::Other`].
+pub const BOOTSTRAP_SECRET: u32 = 0;
+
+/// Why something cannot be encrypted, decrypted or keyed.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ClientError {
+    /// The values do not suit.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessError),
+    /// A key cannot be made.
+    #[error(transparent)]
+    Key(#[from] KeyMakerError),
+    /// A gadget cannot be made.
+    #[error(transparent)]
+    Gadget(#[from] GadgetError),
+    /// Limbs that the parameters do not have.
+    #[error("{limbs} limbs, but parameter set {name} has {count} limbs of Q; take 1 to {count}")]
+    Limbs {
+        /// The set.
+        name: String,
+        /// Limbs asked for.
+        limbs: usize,
+        /// Limbs of Q.
+        count: usize,
+    },
+    /// A ciphertext of another ring.
+    #[error(
+        "the ciphertext is of degree {found} over {limbs} limbs, the parameters of degree {degree} with {count} limbs of Q; use the parameters it was made with"
+    )]
+    Ciphertext {
+        /// Its degree.
+        found: RingDegreeOf,
+        /// Its limbs.
+        limbs: usize,
+        /// N.
+        degree: RingDegreeOf,
+        /// Limbs of Q.
+        count: usize,
+    },
+    /// A correction factor without an inverse.
+    #[error("correction factor {factor} has no inverse modulo {t}; the program's output states its factor")]
+    Factor {
+        /// The factor.
+        factor: u64,
+        /// t.
+        t: u64,
+    },
+}
+
+/// N, to be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingDegreeOf(pub RingDegree);
+
+impl std::fmt::Display for RingDegreeOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.get().fmt(f)
+    }
+}
+
+/// The secret key of BGV, with what it takes to use it.
+#[derive(Clone, Debug)]
+pub struct ClientKey {
+    parameters: Parameters,
+    encoder: Arc<Encoder>,
+    secret: SecretKey,
+}
+
+/// A decrypted polynomial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decrypted {
+    /// Its coefficients in [0, t).
+    pub coefficients: Vec<u64>,
+    /// log2 of the largest coefficient of the phase.
+    pub log2_noise: f64,
+    /// log2 of the root of the phase's mean square.
+    pub log2_deviation: f64,
+    /// Bits between the phase and Q/2.
+    pub budget: f64,
+}
+
+impl ClientKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// [`ClientError::Randomness`], [`ClientError::Encoding`].
+    pub fn generate(parameters: &Parameters) -> Result<Self, ClientError> {
+        Self::from_seeds(parameters, &Seeds::from_os()?)
+    }
+
+    /// A key that a test can repeat.
+    ///
+    /// # Errors
+    /// [`ClientError::Encoding`].
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(parameters: &Parameters, seed: u64) -> Result<Self, ClientError> {
+        Self::from_seeds(parameters, &Seeds::for_tests(seed))
+    }
+
+    fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, ClientError> {
+        let degree = parameters.ring().degree();
+        let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
+        let secret = SecretKey::generate(degree, parameters.literal().secret, &mut stream);
+        let encoder = Arc::new(Encoder::new(degree, parameters.literal().plaintext_modulus)?);
+        Ok(Self { parameters: parameters.clone(), encoder, secret })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The encoder.
+    pub fn encoder(&self) -> &Arc<Encoder> {
+        &self.encoder
+    }
+
+    /// s.
+    pub fn secret(&self) -> &SecretKey {
+        &self.secret
+    }
+
+    fn noise(&self, factor: u64) -> NoiseDistribution {
+        NoiseDistribution::new(self.parameters.literal().noise_std, factor)
+    }
+
+    /// A public encryption key over all limbs of Q.
+    ///
+    /// # Errors
+    /// [`ClientError::Randomness`].
+    pub fn public_key(&self) -> Result<BgvPublicKey, ClientError> {
+        let parameters = &self.parameters;
+        let noise = self.noise(parameters.plaintext_modulus().value());
+        let key =
+            PublicKey::generate(parameters.ring(), parameters.gadget().q(), &self.secret, &noise, &Seeds::from_os()?);
+        Ok(BgvPublicKey { parameters: parameters.clone(), encoder: Arc::clone(&self.encoder), key })
+    }
+
+    /// The switching keys `wanted`, with the parameters' gadget and errors that are multiples of
+    /// [`Parameters::key_noise_factor`].
+    ///
+    /// # Errors
+    /// [`ClientError::Randomness`], [`ClientError::Key`].
+    pub fn switching_keys(
+        &self,
+        wanted: impl IntoIterator<Item = KeyId>,
+        progress: OnProgress<'_>,
+    ) -> Result<KeySet, ClientError> {
+        let gadget = self.parameters.gadget();
+        let (mut requests, mut bootstrap) = (Vec::new(), false);
+        for id in wanted {
+            match id {
+                KeyId::Other(BOOTSTRAP_SECRET) => bootstrap = true,
+                id => requests.push((id, Arc::clone(gadget))),
+            }
+        }
+        let noise = self.noise(self.parameters.key_noise_factor());
+        let ring = self.parameters.ring();
+        let maker = KeyMaker { ring, secret: &self.secret, sparse: None, noise: &noise };
+        let mut keys = maker.key_set(&requests, KeyStorage::WORDS, progress)?;
+        if bootstrap {
+            // One digit of all limbs and no special primes: an encryption of s itself.
+            let whole = Arc::new(Gadget::new(ring, GadgetLiteral::one_digit(self.parameters.q_limbs(), 0))?);
+            let secret = self.secret.values(ring, whole.qp());
+            keys.insert(maker.other(BOOTSTRAP_SECRET, &whole, &secret)?.stored(KeyStorage::WORDS));
+        }
+        Ok(keys)
+    }
+
+    fn limbs(&self, count: usize) -> Result<Vec<LimbId>, ClientError> {
+        limbs(&self.parameters, count)
+    }
+
+    /// Encrypts a vector of slots over the first `limbs` limbs, with correction factor 1.
+    ///
+    /// # Errors
+    /// [`ClientError::Encoding`], [`ClientError::Limbs`], [`ClientError::Randomness`].
+    pub fn encrypt(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, ClientError> {
+        self.encrypt_polynomial(&self.encoder.encode(values)?, limbs)
+    }
+
+    /// Encrypts a polynomial of N coefficients modulo t, over the first `limbs` limbs.
+    ///
+    /// # Errors
+    /// As [`Self::encrypt`].
+    pub fn encrypt_coefficients(&self, coefficients: &[u64], limbs: usize) -> Result<Ciphertext, ClientError> {
+        self.encrypt_polynomial(&self.encoder.encode_coefficients(coefficients)?, limbs)
+    }
+
+    fn encrypt_polynomial(&self, message: &[i64], limbs: usize) -> Result<Ciphertext, ClientError> {
+        let (limbs, ring) = (self.limbs(limbs)?, self.parameters.ring());
+        let noise = self.noise(self.parameters.plaintext_modulus().value());
+        let seeds = Seeds::from_os()?;
+        let mut ciphertext = encrypt_zero(ring, &limbs, &self.secret, &noise, &seeds, Purpose::Encryption);
+        let message = signed_polynomial(ring, &limbs, Domain::Evaluation, message);
+        ciphertext.parts[0].add_assign(ring, &message);
+        Ok(ciphertext)
+    }
+
+    /// The phase, modulo t and measured.
+    ///
+    /// # Errors
+    /// [`ClientError::Ciphertext`].
+    pub fn phase(&self, ciphertext: &Ciphertext) -> Result<Phase, ClientError> {
+        let ring = self.parameters.ring();
+        let foreign = ciphertext.parts[0].degree() != ring.degree()
+            || !ciphertext.limbs().iter().all(|limb| self.parameters.gadget().q().contains(limb));
+        if foreign {
+            return Err(ClientError::Ciphertext {
+                found: RingDegreeOf(ciphertext.parts[0].degree()),
+                limbs: ciphertext.limbs().len(),
+                degree: RingDegreeOf(ring.degree()),
+                count: self.parameters.q_limbs(),
+            });
+        }
+        let phase = phase(ring, ciphertext, &self.secret);
+        let moduli: Vec<_> = phase.limbs().iter().map(|&limb| ring.modulus(limb)).collect();
+        let limbs: Vec<&[u64]> = phase.iter().map(|(_, words)| words).collect();
+        Ok(PhaseReader::new(&moduli, self.parameters.plaintext_modulus().modulus()).read(&limbs))
+    }
+
+    /// The message as a polynomial, of a ciphertext with correction factor `factor`, and its noise.
+    ///
+    /// # Errors
+    /// [`ClientError::Ciphertext`], [`ClientError::Factor`].
+    pub fn decrypt_coefficients(&self, ciphertext: &Ciphertext, factor: u64) -> Result<Decrypted, ClientError> {
+        let t = self.parameters.plaintext_modulus().modulus();
+        let inverse = t.inverse(factor).ok_or(ClientError::Factor { factor, t: t.value() })?;
+        let phase = self.phase(ciphertext)?;
+        let log2_q = self.parameters.ring().log2_product(ciphertext.limbs());
+        Ok(Decrypted {
+            coefficients: phase.residues.iter().map(|&residue| t.multiply(residue, inverse)).collect(),
+            log2_noise: phase.log2_largest,
+            log2_deviation: phase.log2_deviation,
+            budget: log2_q - 1.0 - phase.log2_largest,
+        })
+    }
+
+    /// The first `slots` slots of a ciphertext with correction factor `factor`.
+    ///
+    /// # Errors
+    /// As [`Self::decrypt_coefficients`], and [`ClientError::Encoding`].
+    pub fn decrypt(&self, ciphertext: &Ciphertext, factor: u64, slots: usize) -> Result<Vec<u64>, ClientError> {
+        let decrypted = self.decrypt_coefficients(ciphertext, factor)?;
+        Ok(self.encoder.decode(&decrypted.coefficients, slots)?)
+    }
+}
+
+fn limbs(parameters: &Parameters, count: usize) -> Result<Vec<LimbId>, ClientError> {
+    if !(1..=parameters.q_limbs()).contains(&count) {
+        let (name, q) = (parameters.name().to_owned(), parameters.q_limbs());
+        return Err(ClientError::Limbs { name, limbs: count, count: q });
+    }
+    Ok(parameters.limbs(count))
+}
+
+/// A public encryption key of BGV.
+#[derive(Clone, Debug)]
+pub struct BgvPublicKey {
+    parameters: Parameters,
+    encoder: Arc<Encoder>,
+    key: PublicKey,
+}
+
+impl BgvPublicKey {
+    /// Encrypts a vector of slots over the first `limbs` limbs, with correction factor 1.
+    ///
+    /// # Errors
+    /// [`ClientError::Encoding`], [`ClientError::Limbs`], [`ClientError::Randomness`].
+    pub fn encrypt(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, ClientError> {
+        let message = self.encoder.encode(values)?;
+        let (limbs, ring) = (self::limbs(&self.parameters, limbs)?, self.parameters.ring());
+        let noise =
+            NoiseDistribution::new(self.parameters.literal().noise_std, self.parameters.plaintext_modulus().value());
+        let missing = || ClientError::Limbs {
+            name: self.parameters.name().to_owned(),
+            limbs: limbs.len(),
+            count: self.key.limbs().len(),
+        };
+        let mut ciphertext = self.key.encrypt_zero(&limbs, &noise, &Seeds::from_os()?).ok_or_else(missing)?;
+        let message: RnsPolynomial = signed_polynomial(ring, &limbs, Domain::Evaluation, &message);
+        ciphertext.parts[0].add_assign(ring, &message);
+        Ok(ciphertext)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do messages come back, does fresh noise have the predicted size, and are keys' errors multiples of what they should be?
+
+    use super::*;
+    use crate::bgv::sets;
+    use crate::rns::Part;
+
+    fn values(t: u64, count: u64, seed: u64) -> Vec<u64> {
+        (0..count)
+            .map(|i| (i * i).wrapping_mul(seed) ^ i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % t)
+            .map(|x| x % t)
+            .collect()
+    }
+
+    #[test]
+    fn messages_come_back_and_fresh_noise_is_as_predicted() {
+        for name in ["bgv-toy-1024", "bgv-toy-1024-t40"] {
+            let parameters = sets::named(name).unwrap();
+            let key = ClientKey::for_tests(&parameters, 1).unwrap();
+            let public = key.public_key().unwrap();
+            let t = parameters.plaintext_modulus().value();
+            let (model, log2_t) = (parameters.noise_model(), (t as f64).log2());
+            for (limbs, seed) in [(6, 3), (2, 5)] {
+                let message = values(t, 1024, seed);
+                let cases = [
+                    (key.encrypt(&message, limbs).unwrap(), model.fresh(log2_t)),
+                    (public.encrypt(&message, limbs).unwrap(), model.fresh_public(log2_t)),
+                ];
+                for (ciphertext, noise) in cases {
+                    assert_eq!(key.decrypt(&ciphertext, 1, 1024).unwrap(), message);
+                    let decrypted = key.decrypt_coefficients(&ciphertext, 1).unwrap();
+                    let measured = decrypted.log2_deviation;
+                    assert!((measured - noise.deviation).abs() < 0.15, "{name}: {measured} for {}", noise.deviation);
+                    assert!(decrypted.log2_noise < noise.bound);
+                    assert!(
+                        (decrypted.budget + decrypted.log2_noise + 1.0
+                            - parameters.ring().log2_product(&parameters.limbs(limbs)))
+                        .abs()
+                            < 1e-6
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn coefficients_and_factors() {
+        let parameters = sets::named("bgv-toy-1024").unwrap();
+        let key = ClientKey::for_tests(&parameters, 2).unwrap();
+        let t = parameters.plaintext_modulus().modulus();
+        let message = values(t.value(), 1024, 9);
+        let ciphertext = key.encrypt_coefficients(&message, 1).unwrap();
+        assert_eq!(key.decrypt_coefficients(&ciphertext, 1).unwrap().coefficients, message);
+        // A ciphertext of 5·m read with factor 5 gives m.
+        let times: Vec<u64> = message.iter().map(|&m| t.multiply(m, 5)).collect();
+        let ciphertext = key.encrypt_coefficients(&times, 3).unwrap();
+        assert_eq!(key.decrypt_coefficients(&ciphertext, 5).unwrap().coefficients, message);
+        assert_eq!(key.decrypt(&ciphertext, 0, 1024), Err(ClientError::Factor { factor: 0, t: 65537 }));
+        assert!(matches!(key.encrypt(&[0; 1024], 7), Err(ClientError::Limbs { limbs: 7, count: 6, .. })));
+    }
+
+    #[test]
+    fn the_bootstrapping_key_encrypts_the_secret() {
+        let parameters = sets::named("bgv-toy-256-bootstrap").unwrap();
+        let key = ClientKey::for_tests(&parameters, 3).unwrap();
+        let keys = key.switching_keys([KeyId::Other(BOOTSTRAP_SECRET)], &crate::progress::no_progress).unwrap();
+        let key_of_secret = keys.get(KeyId::Other(BOOTSTRAP_SECRET)).unwrap();
+        let (ring, limbs) = (parameters.ring(), parameters.gadget().q());
+        let mut scratch = vec![0; ring.degree().get()];
+        let part = |part: Part, scratch: &mut Vec<u64>| {
+            let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, Domain::Evaluation);
+            for position in 0..limbs.len() {
+                polynomial.limb_mut(position).copy_from_slice(key_of_secret.limb(part, 0, position, scratch));
+            }
+            polynomial
+        };
+        let ciphertext = Ciphertext::new(vec![part(Part::Body, &mut scratch), part(Part::Mask, &mut scratch)]);
+        let phase = phase(ring, &ciphertext, key.secret());
+        let moduli: Vec<_> = limbs.iter().map(|&limb| ring.modulus(limb)).collect();
+        // Modulo 2^7·256 the phase is the secret, errors being multiples of that.
+        let factor = polyfabric_kernels::modular::Modulus::new(parameters.key_noise_factor()).unwrap();
+        assert_eq!(factor.value(), 1 << 15);
+        let read = PhaseReader::new(&moduli, factor).read(&phase.iter().map(|(_, words)| words).collect::<Vec<_>>());
+        for (residue, &coefficient) in read.residues.iter().zip(key.secret().coefficients()) {
+            assert_eq!(*residue, factor.reduce_signed(i64::from(coefficient)));
+        }
+        assert!(read.log2_largest < 15.0 + 6.0);
+    }
+}

@@ -1,0 +1,366 @@
+//! Parameters as written, and parameters as checked. Only checking makes the second from the first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use polyfabric_kernels::modular::{Modulus, ModulusError};
+use polyfabric_kernels::primes::{PrimeClass, PrimeShortage};
+use polyfabric_kernels::{RingDegree, RingDegreeError};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::encoding::{EncodingError, PlaintextModulus, PlaintextModulusLiteral};
+use super::noise::NoiseModel;
+use crate::rns::{Gadget, GadgetError, GadgetLiteral, LimbId, Ring, RingError, RoundedGaussian, SecretDistribution};
+
+/// Which primes moduli are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrimeKind {
+    /// q ≡ 1 mod 2N: all that have a transform.
+    #[default]
+    OfDegree,
+    /// q ≡ 1 mod 2^16 too: what F1's multiplier takes (section 5.3).
+    F1,
+}
+
+/// Bootstrapping as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BootstrapLiteral {
+    /// e: ciphertexts are switched to the modulus 2^e before they are decrypted under encryption.
+    pub exponent: u32,
+}
+
+/// A BGV parameter set as a person or a file writes it. Nothing about it has been checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParametersLiteral {
+    /// Name of the set: letters, digits, `-` and `.`.
+    pub name: String,
+    /// N.
+    pub ring_degree: usize,
+    /// t.
+    pub plaintext_modulus: PlaintextModulusLiteral,
+    /// Bits of q_0, q_1, …: each is the largest prime of so many bits that is not taken yet.
+    pub q_bits: Vec<u32>,
+    /// Bits of the special primes, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub special_bits: Vec<u32>,
+    /// Which primes.
+    #[serde(default)]
+    pub primes: PrimeKind,
+    /// α: limbs of a digit of the key switch.
+    pub digit_limbs: usize,
+    /// Bits of digits smaller than a limb.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_digit_bits: Option<u32>,
+    /// What the secret is drawn from.
+    pub secret: SecretDistribution,
+    /// σ.
+    pub noise_std: f64,
+    /// For sets that bootstrap, with t = 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BootstrapLiteral>,
+    /// Where each figure comes from: field name to paper, library, derivation or assumption.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+}
+
+/// A checked BGV parameter set; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Parameters(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    literal: ParametersLiteral,
+    plaintext: PlaintextModulus,
+    gadget: Arc<Gadget>,
+    ring: Arc<Ring>,
+}
+
+/// Why a written parameter set is not usable: the cause, the offending values, the remedy.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ParameterError {
+    /// The name is empty, too long, or has other characters.
+    #[error(
+        "parameter set name {0:?} is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
+    )]
+    Name(String),
+    /// N is not a supported power of two.
+    #[error("parameter set {name}: {source}")]
+    RingDegree {
+        /// The set.
+        name: String,
+        /// The offending value.
+        source: RingDegreeError,
+    },
+    /// t does not suit.
+    #[error("parameter set {name}: {source}")]
+    PlaintextModulus {
+        /// The set.
+        name: String,
+        /// Why.
+        source: EncodingError,
+    },
+    /// No modulus, or too many.
+    #[error(
+        "parameter set {name}: {count} moduli; give 1 to {max} in q_bits and special_bits together, at least one in q_bits"
+    )]
+    Moduli {
+        /// The set.
+        name: String,
+        /// How many there are.
+        count: usize,
+        /// [`crate::rns::ring::MAX_LIMBS`].
+        max: usize,
+    },
+    /// Not enough primes.
+    #[error("parameter set {name}: {source}")]
+    Primes {
+        /// The set.
+        name: String,
+        /// What is short.
+        source: PrimeShortage,
+    },
+    /// A modulus out of range.
+    #[error("parameter set {name}: {source}")]
+    Modulus {
+        /// The set.
+        name: String,
+        /// Why.
+        source: ModulusError,
+    },
+    /// The moduli make no ring.
+    #[error("parameter set {name}: {source}")]
+    Ring {
+        /// The set.
+        name: String,
+        /// Why.
+        source: RingError,
+    },
+    /// The key switch's digits do not suit.
+    #[error("parameter set {name}: {source}")]
+    Gadget {
+        /// The set.
+        name: String,
+        /// Why.
+        source: GadgetError,
+    },
+    /// A sparse secret heavier than the ring.
+    #[error(
+        "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; take a weight from 1 to {degree}"
+    )]
+    Secret {
+        /// The set.
+        name: String,
+        /// The weight.
+        weight: usize,
+        /// N.
+        degree: usize,
+    },
+    /// Noise that is no noise, or too much.
+    #[error("parameter set {name}: noise_std is {given}; it must be from 0.5 to {max:e}; 3.2 is usual")]
+    Noise {
+        /// The set.
+        name: String,
+        /// The offending value.
+        given: f64,
+        /// Largest taken.
+        max: f64,
+    },
+    /// Bootstrapping that cannot be.
+    #[error("parameter set {name}: bootstrapping: {problem}")]
+    Bootstrap {
+        /// The set.
+        name: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// No set has this name.
+    #[error("no BGV parameter set is called {given:?}; there are {known}")]
+    UnknownSet {
+        /// What was asked for.
+        given: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+impl Parameters {
+    /// Checks `literal`, and makes its ring.
+    ///
+    /// # Errors
+    /// The first [`ParameterError`] met, in the order of the fields.
+    pub fn check(literal: &ParametersLiteral) -> Result<Self, ParameterError> {
+        let name = || literal.name.clone();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+        if literal.name.is_empty() || literal.name.len() > 64 || !literal.name.chars().all(fits) {
+            return Err(ParameterError::Name(name()));
+        }
+        let degree = RingDegree::new(literal.ring_degree)
+            .map_err(|source| ParameterError::RingDegree { name: name(), source })?;
+        let plaintext = PlaintextModulus::new(degree, literal.plaintext_modulus)
+            .map_err(|source| ParameterError::PlaintextModulus { name: name(), source })?;
+        let moduli = moduli(literal, degree, plaintext.value())?;
+        if let SecretDistribution::SparseTernary(weight) = literal.secret
+            && !(1..=degree.get()).contains(&weight)
+        {
+            return Err(ParameterError::Secret { name: name(), weight, degree: degree.get() });
+        }
+        if !(0.5..=RoundedGaussian::MAX_SIGMA).contains(&literal.noise_std) {
+            let (given, max) = (literal.noise_std, RoundedGaussian::MAX_SIGMA);
+            return Err(ParameterError::Noise { name: name(), given, max });
+        }
+        let ring = Ring::new(degree, &moduli).map_err(|source| ParameterError::Ring { name: name(), source })?;
+        let hybrid = GadgetLiteral::hybrid(literal.q_bits.len(), literal.digit_limbs, literal.special_bits.len());
+        let gadget = Gadget::new(&ring, GadgetLiteral { sub_digit_bits: literal.sub_digit_bits, ..hybrid });
+        let gadget = gadget.map_err(|source| ParameterError::Gadget { name: name(), source })?;
+        let parameters = Self(Arc::new(Inner { literal: literal.clone(), plaintext, gadget: Arc::new(gadget), ring }));
+        parameters.check_bootstrap()?;
+        Ok(parameters)
+    }
+
+    fn check_bootstrap(&self) -> Result<(), ParameterError> {
+        let Some(BootstrapLiteral { exponent }) = self.literal().bootstrap else { return Ok(()) };
+        let refuse = |problem: String| Err(ParameterError::Bootstrap { name: self.name().to_owned(), problem });
+        if self.plaintext_modulus().value() != 2 {
+            return refuse(
+                "it refreshes bits, so the plaintext modulus must be 2: write { power-of-two = 1 }".to_owned(),
+            );
+        }
+        let degree_bits = self.ring().degree().log2();
+        if !(3..=PlaintextModulus::MAX_BITS - degree_bits).contains(&exponent) {
+            let most = PlaintextModulus::MAX_BITS - degree_bits;
+            return refuse(format!(
+                "exponent {exponent} is not from 3 to {most}; about 8 to 10 serve a ternary secret"
+            ));
+        }
+        let deviations = self.bootstrap_margin();
+        if deviations < MIN_MARGIN {
+            return refuse(format!(
+                "modulus 2^{exponent} leaves {deviations:.1} deviations of the rounding error; raise the exponent until it leaves {MIN_MARGIN}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// How many standard deviations of its rounding error a bit has on either side when a ciphertext of little noise is switched to
+    /// 2^e: a quarter of 2^e against √((1 + h)/12).
+    pub fn bootstrap_margin(&self) -> f64 {
+        let exponent = self.literal().bootstrap.map_or(0, |bootstrap| bootstrap.exponent);
+        let weight = self.literal().secret.expected_weight(self.ring().degree());
+        (f64::from(exponent) - 2.0).exp2() / ((1.0 + weight) / 12.0).sqrt()
+    }
+
+    /// The literal that was checked.
+    pub fn literal(&self) -> &ParametersLiteral {
+        &self.0.literal
+    }
+
+    /// Name of the set.
+    pub fn name(&self) -> &str {
+        &self.0.literal.name
+    }
+
+    /// The ring, with q_0, …, then the special primes as its table.
+    pub fn ring(&self) -> &Arc<Ring> {
+        &self.0.ring
+    }
+
+    /// t.
+    pub fn plaintext_modulus(&self) -> PlaintextModulus {
+        self.0.plaintext
+    }
+
+    /// How polynomials are cut for a key switch.
+    pub fn gadget(&self) -> &Arc<Gadget> {
+        &self.0.gadget
+    }
+
+    /// The first `count` limbs of Q.
+    pub fn limbs(&self, count: usize) -> Vec<LimbId> {
+        LimbId::range(0, count.min(self.q_limbs()))
+    }
+
+    /// Limbs of Q.
+    pub fn q_limbs(&self) -> usize {
+        self.0.literal.q_bits.len()
+    }
+
+    /// log2 Q.
+    pub fn log2_q(&self) -> f64 {
+        self.ring().log2_product(self.gadget().q())
+    }
+
+    /// log2 of Q and P together: what security depends on.
+    pub fn log2_qp(&self) -> f64 {
+        self.ring().log2_product(self.gadget().qp())
+    }
+
+    /// What the errors of keys are multiples of: t; for sets that bootstrap 2^e·N, the largest modulus on the way.
+    pub fn key_noise_factor(&self) -> u64 {
+        match self.literal().bootstrap {
+            None => self.plaintext_modulus().value(),
+            Some(BootstrapLiteral { exponent }) => 1 << (exponent + self.ring().degree().log2()),
+        }
+    }
+
+    /// What noise formulas depend on.
+    pub fn noise_model(&self) -> NoiseModel {
+        let degree = self.ring().degree();
+        // Rounding a Gaussian to integers adds 1/12 to its variance.
+        let error_deviation = RoundedGaussian::new(self.literal().noise_std).variance().sqrt();
+        NoiseModel { degree, secret_weight: self.literal().secret.expected_weight(degree), error_deviation }
+    }
+}
+
+/// Deviations that bootstrapping leaves a bit at least: 2^-49 for one that fails.
+pub const MIN_MARGIN: f64 = 8.0;
+
+impl PartialEq for Parameters {
+    /// All figures and the name, whatever their sources.
+    fn eq(&self, other: &Self) -> bool {
+        let figures =
+            |parameters: &Self| ParametersLiteral { sources: BTreeMap::new(), ..parameters.literal().clone() };
+        Arc::ptr_eq(&self.0, &other.0) || figures(self) == figures(other)
+    }
+}
+
+fn moduli(literal: &ParametersLiteral, degree: RingDegree, t: u64) -> Result<Vec<Modulus>, ParameterError> {
+    let count = literal.q_bits.len() + literal.special_bits.len();
+    let max = crate::rns::ring::MAX_LIMBS;
+    if literal.q_bits.is_empty() || count > max {
+        return Err(ParameterError::Moduli { name: literal.name.clone(), count, max });
+    }
+    let class = match literal.primes {
+        PrimeKind::OfDegree => PrimeClass::of_degree(degree),
+        PrimeKind::F1 => PrimeClass::of_degree(degree).and(PrimeClass::F1),
+    };
+    let mut primes: BTreeMap<u32, std::vec::IntoIter<u64>> = BTreeMap::new();
+    let mut wanted: BTreeMap<u32, usize> = BTreeMap::new();
+    literal.q_bits.iter().chain(&literal.special_bits).for_each(|&bits| *wanted.entry(bits).or_default() += 1);
+    for (&bits, &count) in &wanted {
+        // One more, should t be among them.
+        let found = class.of_bits(bits, count + 1).or_else(|_| class.of_bits(bits, count));
+        let found = found.map_err(|source| ParameterError::Primes { name: literal.name.clone(), source })?;
+        let kept: Vec<u64> = found.into_iter().filter(|&prime| prime != t).collect();
+        if kept.len() < count {
+            let source = class.of_bits(bits, count + 1).err();
+            let source = source.unwrap_or(PrimeShortage {
+                wanted: count,
+                found: kept.len(),
+                step: class.step(),
+                low: 0,
+                high: 0,
+            });
+            return Err(ParameterError::Primes { name: literal.name.clone(), source });
+        }
+        primes.insert(bits, kept.into_iter());
+    }
+    let next = |bits: &u32| {
+        let prime = primes.get_mut(bits).and_then(Iterator::next).unwrap_or(0);
+        Modulus::new(prime).map_err(|source| ParameterError::Modulus { name: literal.name.clone(), source })
+    };
+    literal.q_bits.iter().chain(&literal.special_bits).map(next).collect()
+}

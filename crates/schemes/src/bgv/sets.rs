@@ -1,0 +1,99 @@
+//! The named parameter sets (`sets.toml`).
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::parameters::{ParameterError, Parameters, ParametersLiteral};
+
+/// Where a set comes from, hence what it may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// At least 128 bits.
+    Default,
+    /// Named by a paper.
+    Paper,
+    /// Small and insecure, for tests.
+    Toy,
+}
+
+/// One entry of the table of sets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Where it comes from.
+    pub family: Family,
+    /// What to know of it.
+    #[serde(default)]
+    pub note: String,
+    /// The figures.
+    pub parameters: ParametersLiteral,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    set: Vec<Entry>,
+}
+
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    toml::from_str::<Table>(include_str!("sets.toml")).expect("the committed table parses; a test holds it").set
+});
+
+/// All sets, in the order of the table.
+pub fn all() -> &'static [Entry] {
+    &ENTRIES
+}
+
+/// All names, in the order of the table.
+pub fn names() -> Vec<&'static str> {
+    all().iter().map(|entry| entry.parameters.name.as_str()).collect()
+}
+
+/// The entry called `name`.
+///
+/// # Errors
+/// [`ParameterError::UnknownSet`].
+pub fn entry(name: &str) -> Result<&'static Entry, ParameterError> {
+    all()
+        .iter()
+        .find(|entry| entry.parameters.name == name)
+        .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), known: names().join(", ") })
+}
+
+/// The set called `name`, checked, with its ring.
+///
+/// # Errors
+/// [`ParameterError::UnknownSet`].
+pub fn named(name: &str) -> Result<Parameters, ParameterError> {
+    Parameters::check(&entry(name)?.parameters)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does every committed set pass the check, and has it the moduli that it says?
+
+    use super::*;
+
+    #[test]
+    fn every_set_is_usable() {
+        for entry in all() {
+            let parameters = Parameters::check(&entry.parameters).unwrap();
+            for field in ["ring_degree", "plaintext_modulus", "q_bits", "secret", "noise_std"] {
+                assert!(entry.parameters.sources.contains_key(field), "{}: no source of {field}", parameters.name());
+            }
+        }
+        let unknown = named("f1-db").unwrap_err().to_string();
+        assert!(unknown.contains("f1-db-lookup"), "{unknown}");
+    }
+
+    #[test]
+    fn benchmarked_sets_have_their_size() {
+        for (name, bits, digits) in [("bgv-2p12-109", 109.0, 2), ("bgv-2p13-218", 218.0, 4), ("bgv-2p14-438", 438.0, 3)]
+        {
+            let parameters = named(name).unwrap();
+            assert!((parameters.log2_qp() - bits).abs() < 0.1, "{name}: {}", parameters.log2_qp());
+            assert_eq!(parameters.gadget().digits().len(), digits, "{name}");
+        }
+    }
+}
