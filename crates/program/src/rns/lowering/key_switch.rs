@@ -28,7 +28,9 @@ pub struct Digits {
 pub(super) struct KeySwitchMemo {
     digits: HashMap<ValueId, Digits>,
     inner_products: HashMap<(Vec<ValueId>, KeyId), (ValueId, ValueId)>,
-    divisions: HashMap<(ValueId, LimbSet), ValueId>,
+    divisions: HashMap<(ValueId, LimbSet, Option<u64>), ValueId>,
+    /// t that divisions keep the message modulo; the chain's if there is none.
+    division_modulus: Option<u64>,
 }
 
 impl Lowering<'_> {
@@ -111,14 +113,19 @@ impl Lowering<'_> {
         if drop.is_empty() {
             return Ok(value);
         }
-        let memo = (value, drop.clone());
+        let t = self.key_switches.division_modulus.or(self.chain.plaintext_modulus());
+        let memo = (value, drop.clone(), t);
         if let Some(&known) = self.key_switches.divisions.get(&memo) {
             return Ok(known);
         }
-        let t = self.chain.plaintext_modulus();
         let quotient = self.builder.mod_down(value, drop.clone(), self.choice.conversion, t)?;
         self.key_switches.divisions.insert(memo, quotient);
         Ok(quotient)
+    }
+
+    /// From now on divisions keep messages modulo `t`, a divisor of the chain's plaintext modulus, and round to multiples of it.
+    pub fn set_division_modulus(&mut self, t: u64) {
+        self.key_switches.division_modulus = Some(t);
     }
 
     /// `value`, over limbs of Q, times P and with P's limbs, which are 0: what may be added to an inner product. The value

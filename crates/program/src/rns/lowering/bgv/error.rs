@@ -1,0 +1,101 @@
+//! Why a BGV program cannot be lowered.
+
+use crate::Location;
+use crate::rns::homomorphic::NodeId;
+use crate::rns::levels::ChainError;
+use crate::rns::lowering::LoweringError;
+use polyfabric_schemes::bgv::EncodingError;
+use thiserror::Error;
+
+/// Why a BGV program, or an operation of one, cannot be lowered.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BgvError {
+    /// The program, or the chain of moduli, is of another scheme.
+    #[error("the program or the chain of moduli is of another scheme; write and lower it for BGV")]
+    NotBgv,
+    /// Program and parameters have different t.
+    #[error(
+        "the program computes modulo {program}, the parameters modulo {parameters}; take one plaintext modulus for both"
+    )]
+    PlaintextModulus {
+        /// t of the program.
+        program: u64,
+        /// t of the parameters.
+        parameters: u64,
+    },
+    /// More slots than the ring has.
+    #[error("{slots} slots, but ring degree {degree} has as many as its degree; take fewer slots or a larger ring")]
+    Slots {
+        /// Slots of the program.
+        slots: usize,
+        /// N.
+        degree: usize,
+    },
+    /// Decryption would not be sure.
+    #[error(
+        "{op}: noise up to 2^{bound:.1} under a modulus of 2^{modulus:.1} ({limbs} limbs): the result might not decrypt; take parameters with more or larger limbs, a smaller plaintext modulus, or fewer products in a row"
+    )]
+    Noise {
+        /// The operation.
+        op: &'static str,
+        /// log2 of the bound.
+        bound: f64,
+        /// log2 of the modulus.
+        modulus: f64,
+        /// Limbs.
+        limbs: usize,
+    },
+    /// Correction factors that have no common multiple: t has a factor with a modulus in common.
+    #[error(
+        "{op}: correction factors that do not come together modulo {t}; take moduli that are prime to the plaintext modulus"
+    )]
+    Factor {
+        /// The operation.
+        op: &'static str,
+        /// t.
+        t: u64,
+    },
+    /// An operation that BGV programs do not have.
+    #[error("{op} is not an operation of packed BGV programs; {remedy}")]
+    Unsupported {
+        /// The operation.
+        op: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A level that the operand does not have.
+    #[error("{op}: level {wanted} is not below the operand's level {level}; levels only fall")]
+    Level {
+        /// The operation.
+        op: &'static str,
+        /// The level asked for.
+        wanted: usize,
+        /// The operand's.
+        level: usize,
+    },
+    /// The plaintext modulus does not suit.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// The moduli make no chain.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// Another cause.
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
+    /// A cause with its place.
+    #[error("{}node {node}: {source}", location.as_ref().map_or(String::new(), |location| format!("{location}: ")))]
+    At {
+        /// The node.
+        node: NodeId,
+        /// Where it was written.
+        location: Option<Location>,
+        /// The cause.
+        source: Box<BgvError>,
+    },
+}
+
+impl From<crate::rns::kernel::KernelError> for BgvError {
+    fn from(error: crate::rns::kernel::KernelError) -> Self {
+        Self::Lowering(error.into())
+    }
+}

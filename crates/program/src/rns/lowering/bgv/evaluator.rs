@@ -1,0 +1,419 @@
+//! Operations on BGV ciphertexts, with the moduli switched by noise.
+
+use super::factor::{common_multiples, log2};
+use super::rules::{Rules, State};
+use super::{BgvError, Result};
+use crate::rns::homomorphic::Values;
+use crate::rns::kernel::{LimbSet, ValueId};
+use crate::rns::levels::{Chain, Scale};
+use crate::rns::lowering::{CiphertextValue, Lowering, Noise as SlotNoise};
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_schemes::bgv::noise::Noise;
+use polyfabric_schemes::rns::KeyId;
+use std::collections::BTreeMap;
+
+/// A BGV ciphertext in a program in the making: what is known of it, and its polynomials unless the run is dry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BgvValue {
+    /// Limbs, factor, noise.
+    pub state: State,
+    parts: Vec<ValueId>,
+}
+
+impl BgvValue {
+    /// Of given polynomials.
+    pub fn new(state: State, parts: Vec<ValueId>) -> Self {
+        Self { state, parts }
+    }
+
+    /// Its polynomials; none in a dry run.
+    pub fn parts(&self) -> &[ValueId] {
+        &self.parts
+    }
+}
+
+/// Evaluates on states, and on polynomials too if it has a [`Lowering`].
+///
+/// Moduli are switched where an operation is better off: a product is taken over so many limbs that most room is left
+/// between its noise and its modulus, and the fewest of those. Relinearisation waits until an operation needs two parts,
+/// and shares its division with the modulus switch that comes then.
+#[derive(Debug)]
+pub struct Evaluator<'l, 'a> {
+    lowering: Option<&'l mut Lowering<'a>>,
+    chain: &'a Chain,
+    rules: &'l Rules,
+    t: Modulus,
+    at: &'static str,
+    steps: Steps,
+}
+
+/// How often each homomorphic operation was done over how many limbs.
+pub type Steps = BTreeMap<(&'static str, usize), usize>;
+
+impl<'l, 'a> Evaluator<'l, 'a> {
+    /// That computes states alone.
+    ///
+    /// # Errors
+    /// [`BgvError::NotBgv`] if the chain has no plaintext modulus.
+    pub fn dry(chain: &'a Chain, rules: &'l Rules) -> Result<Self> {
+        let t = chain.plaintext_modulus().and_then(|t| Modulus::new(t).ok()).ok_or(BgvError::NotBgv)?;
+        Ok(Self { lowering: None, chain, rules, t, at: "input", steps: Steps::new() })
+    }
+
+    /// That adds operations to `lowering`, over the same chain.
+    ///
+    /// # Errors
+    /// [`BgvError::NotBgv`] if the chain has no plaintext modulus.
+    pub fn emitting(lowering: &'l mut Lowering<'a>, rules: &'l Rules) -> Result<Self> {
+        let chain = lowering.chain();
+        Ok(Self { lowering: Some(lowering), ..Self::dry(chain, rules)? })
+    }
+
+    /// The kernel program in the making, unless the run is dry.
+    pub fn lowering(&mut self) -> Option<&mut Lowering<'a>> {
+        self.lowering.as_deref_mut()
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &'l Rules {
+        self.rules
+    }
+
+    /// Names the operation that errors speak of.
+    pub fn name(&mut self, op: &'static str) {
+        self.at = op;
+    }
+
+    /// What has been done so far.
+    pub fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// Counts an operation.
+    pub fn count(&mut self, op: &'static str, limbs: usize) {
+        *self.steps.entry((op, limbs)).or_default() += 1;
+    }
+
+    /// Refuses a ciphertext that might not decrypt.
+    fn checked(&self, value: BgvValue) -> Result<BgvValue> {
+        let state = &value.state;
+        if self.rules.budget(state) < 0.0 {
+            return Err(BgvError::Noise {
+                op: self.at,
+                bound: state.noise.bound,
+                modulus: self.rules.log2_modulus(state.limbs),
+                limbs: state.limbs,
+            });
+        }
+        Ok(value)
+    }
+
+    fn ciphertext(value: &BgvValue) -> CiphertextValue {
+        CiphertextValue {
+            parts: value.parts.clone(),
+            level: value.state.limbs - 1,
+            scale: Scale::Factor(value.state.factor),
+            rescale_due: value.state.quadratic,
+            noise: SlotNoise::none(0.0),
+        }
+    }
+
+    /// Emits `parts` from those of `value`, or none in a dry run.
+    fn emit(
+        &mut self,
+        values: &[&BgvValue],
+        f: impl FnOnce(&mut Lowering<'a>, &[CiphertextValue]) -> crate::rns::lowering::Result<Vec<ValueId>>,
+    ) -> Result<Vec<ValueId>> {
+        match &mut self.lowering {
+            None => Ok(Vec::new()),
+            Some(lowering) => {
+                let ciphertexts: Vec<_> = values.iter().map(|value| Self::ciphertext(value)).collect();
+                // t = 2^log2_t exactly, or the chain's own t.
+                let log2_t = values.first().map_or(0.0, |value| value.state.log2_t);
+                let own = (self.t.value() as f64).log2();
+                lowering.set_division_modulus(if log2_t < own { log2_t.exp2() as u64 } else { self.t.value() });
+                Ok(f(lowering, &ciphertexts)?)
+            }
+        }
+    }
+
+    /// A fresh ciphertext that the caller gives, over the first `limbs` limbs, with factor 1.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`] if so few limbs do not hold it.
+    pub fn input(&mut self, name: &str, limbs: usize, noise: Noise) -> Result<BgvValue> {
+        self.name("input");
+        let state = State { limbs, factor: 1, noise, log2_t: (self.t.value() as f64).log2(), quadratic: false };
+        let parts = match &mut self.lowering {
+            None => Vec::new(),
+            Some(lowering) => lowering.input(name, limbs - 1, 0.0)?.parts,
+        };
+        self.checked(BgvValue { state, parts })
+    }
+
+    /// Gives `value` back to the caller with two parts; the state says with how many limbs and which factor.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn output(&mut self, name: &str, value: &BgvValue) -> Result<BgvValue> {
+        let value = self.linear(value)?;
+        let value = self.checked(value)?;
+        if let Some(lowering) = &mut self.lowering {
+            lowering.output(name, &Self::ciphertext(&value));
+        }
+        Ok(value)
+    }
+
+    /// `value` with two parts.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn linear(&mut self, value: &BgvValue) -> Result<BgvValue> {
+        if !value.state.quadratic {
+            return Ok(value.clone());
+        }
+        self.count("relinearise", value.state.limbs);
+        let state = self.rules.linear(value.state);
+        let parts = self.emit(&[value], |lowering, of| Ok(lowering.relinearise(&of[0])?.parts))?;
+        self.checked(BgvValue { state, parts })
+    }
+
+    /// `value` switched to the first `limbs` limbs, with two parts: one division for P and the dropped limbs.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn switch(&mut self, value: &BgvValue, limbs: usize) -> Result<BgvValue> {
+        self.switch_scaled(value, limbs, 1)
+    }
+
+    /// `value`·`scale`, switched.
+    fn switch_scaled(&mut self, value: &BgvValue, limbs: usize, scale: i64) -> Result<BgvValue> {
+        if limbs >= value.state.limbs {
+            let linear = self.linear(value)?;
+            return self.multiply_integer(&linear, scale);
+        }
+        let scaled = State { noise: value.state.noise.scale(log2(scale)), ..value.state };
+        let state = self.rules.switched(scaled, limbs);
+        let dropped = LimbSet::range(limbs as u16..value.state.limbs as u16);
+        let factor = self.t.multiply(value.state.factor, self.t.reduce_signed(scale));
+        let Scale::Factor(factor) = self.chain.divided(Scale::Factor(factor), &dropped) else {
+            return Err(BgvError::NotBgv);
+        };
+        self.count(if value.state.quadratic { "relinearise_and_switch" } else { "switch" }, value.state.limbs);
+        let scaled = self.scaled(value, scale)?;
+        let parts = self.emit(&[&scaled], |lowering, of| {
+            let (pairs, drop) = match *of[0].parts {
+                [body, mask, square] if !lowering.special_limbs().is_empty() => {
+                    let digits = lowering.digits(square)?;
+                    let (more_body, more_mask) = lowering.inner_product(&digits, KeyId::Relinearisation)?;
+                    let drop = dropped.union(lowering.special_limbs());
+                    let body = lowering.add_times_special(more_body, body)?;
+                    (vec![body, lowering.add_times_special(more_mask, mask)?], drop)
+                }
+                _ => (lowering.relinearise(&of[0])?.parts, dropped.clone()),
+            };
+            pairs.into_iter().map(|part| lowering.divide(part, &drop)).collect()
+        })?;
+        self.checked(BgvValue { state: State { factor, ..state }, parts })
+    }
+
+    /// The parts of `value` times an integer.
+    fn scaled(&mut self, value: &BgvValue, scale: i64) -> Result<BgvValue> {
+        if scale == 1 {
+            return Ok(value.clone());
+        }
+        let parts =
+            self.emit(&[value], |lowering, of| Ok(lowering.multiply_integer(&of[0], i128::from(scale))?.parts))?;
+        Ok(BgvValue { parts, ..value.clone() })
+    }
+
+    /// `value` times a small integer, which its factor takes up: the message stays.
+    fn multiply_integer(&mut self, value: &BgvValue, scale: i64) -> Result<BgvValue> {
+        let scaled = self.scaled(value, scale)?;
+        let factor = self.t.multiply(value.state.factor, self.t.reduce_signed(scale));
+        let state = State { factor, noise: value.state.noise.scale(log2(scale)), ..value.state };
+        self.checked(BgvValue { state, ..scaled })
+    }
+
+    /// `value` with its message multiplied by `scale`.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn times_integer(&mut self, value: &BgvValue, scale: i64) -> Result<BgvValue> {
+        let scaled = self.scaled(value, scale)?;
+        let state = State { noise: value.state.noise.scale(log2(scale)), ..value.state };
+        self.checked(BgvValue { state, ..scaled })
+    }
+
+    /// A message that is a multiple of 2^`bits`, divided by it; t, a power of two, is divided too.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn halve(&mut self, value: &BgvValue, bits: u32) -> Result<BgvValue> {
+        let parts = self.emit(&[value], |lowering, of| {
+            let limbs = lowering.builder().limbs(of[0].parts[0]).clone();
+            // The inverse of 2^bits modulo each odd prime.
+            let factors: Vec<u64> = limbs
+                .iter()
+                .map(|limb| {
+                    let modulus = lowering.chain().modulus(limb);
+                    modulus.power(modulus.value().div_ceil(2), u64::from(bits))
+                })
+                .collect();
+            of[0].parts.iter().map(|&part| Ok(lowering.builder().scale(part, &factors)?)).collect()
+        })?;
+        self.count("scale", value.state.limbs);
+        let state = State {
+            noise: value.state.noise.scale(-f64::from(bits)),
+            log2_t: value.state.log2_t - f64::from(bits),
+            ..value.state
+        };
+        Ok(BgvValue { state, parts })
+    }
+
+    /// The same ciphertext, read modulo 2^`log2_t`, a divisor of its t.
+    pub fn reduced(&self, value: &BgvValue, log2_t: f64) -> BgvValue {
+        BgvValue { state: State { log2_t: value.state.log2_t.min(log2_t), ..value.state }, ..value.clone() }
+    }
+
+    /// −`value`.
+    ///
+    /// # Errors
+    /// [`BgvError::Lowering`].
+    pub fn negate(&mut self, value: &BgvValue) -> Result<BgvValue> {
+        let parts = self.emit(&[value], |lowering, of| Ok(lowering.negate(&of[0])?.parts))?;
+        Ok(BgvValue { parts, ..value.clone() })
+    }
+
+    /// Both over the same limbs and with one factor, by the way that leaves less noise:
+    ///
+    /// - the one with more limbs is multiplied by whatever gives it the other's factor and switched, or
+    /// - its limbs are left out, and both are multiplied by small integers.
+    fn aligned(&mut self, a: &BgvValue, b: &BgvValue) -> Result<(BgvValue, BgvValue)> {
+        if a.state.limbs < b.state.limbs {
+            let (b, a) = self.aligned(b, a)?;
+            return Ok((a, b));
+        }
+        let limbs = b.state.limbs;
+        let missing = || BgvError::Factor { op: self.at, t: self.t.value() };
+        let (r, s) = common_multiples(a.state.factor, b.state.factor, self.t).ok_or_else(missing)?;
+        let small = State { noise: a.state.noise.scale(log2(r)), limbs, ..a.state };
+        let left = small.noise.plus(b.state.noise.scale(log2(s)));
+        if limbs < a.state.limbs {
+            let dropped = LimbSet::range(limbs as u16..a.state.limbs as u16);
+            let Scale::Factor(factor) = self.chain.divided(Scale::Factor(a.state.factor), &dropped) else {
+                return Err(BgvError::NotBgv);
+            };
+            let inverse = self.t.inverse(factor).ok_or_else(missing)?;
+            let scale = self.t.centre(self.t.multiply(b.state.factor, inverse));
+            let scaled = State { noise: a.state.noise.scale(log2(scale)), ..a.state };
+            let switched = self.rules.switched(scaled, limbs).noise.plus(b.state.noise);
+            let fits = scaled.noise.bound < self.rules.log2_modulus(a.state.limbs) - 1.0;
+            if fits && switched.bound < left.bound {
+                return Ok((self.switch_scaled(a, limbs, scale)?, b.clone()));
+            }
+        }
+        let a = self.select(a, limbs)?;
+        Ok((self.multiply_integer(&a, r)?, self.multiply_integer(b, s)?))
+    }
+
+    /// `value` over its first `limbs` limbs, undivided.
+    fn select(&mut self, value: &BgvValue, limbs: usize) -> Result<BgvValue> {
+        if limbs >= value.state.limbs {
+            return Ok(value.clone());
+        }
+        let parts = self.emit(&[value], |lowering, of| Ok(lowering.drop_to(&of[0], limbs - 1)?.parts))?;
+        self.checked(BgvValue { state: State { limbs, ..value.state }, parts })
+    }
+
+    /// a + b, or a − b.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn add(&mut self, a: &BgvValue, b: &BgvValue, subtract: bool) -> Result<BgvValue> {
+        let (a, b) = self.aligned(a, b)?;
+        self.count("add", a.state.limbs);
+        let state = State {
+            noise: a.state.noise.plus(b.state.noise),
+            quadratic: a.state.quadratic || b.state.quadratic,
+            log2_t: a.state.log2_t.min(b.state.log2_t),
+            ..a.state
+        };
+        let parts = self.emit(&[&a, &b], |lowering, of| {
+            let sum = if subtract { lowering.sub(&of[0], &of[1])? } else { lowering.add(&of[0], &of[1])? };
+            Ok(sum.parts)
+        })?;
+        self.checked(BgvValue { state, parts })
+    }
+
+    /// a·b, with three parts, of two different ciphertexts.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn multiply(&mut self, a: &BgvValue, b: &BgvValue) -> Result<BgvValue> {
+        self.product(a, b, false)
+    }
+
+    /// a², with three parts.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn square(&mut self, a: &BgvValue) -> Result<BgvValue> {
+        self.product(a, a, true)
+    }
+
+    fn product(&mut self, a: &BgvValue, b: &BgvValue, square: bool) -> Result<BgvValue> {
+        let target = self.rules.product(a.state, b.state, square);
+        let a = self.switch(a, target.limbs)?;
+        let b = if square { a.clone() } else { self.switch(b, target.limbs)? };
+        self.count(if square { "square" } else { "multiply" }, target.limbs);
+        let factor = self.t.multiply(a.state.factor, b.state.factor);
+        let log2_t = a.state.log2_t.min(b.state.log2_t);
+        let parts = self.emit(&[&a, &b], |lowering, of| Ok(lowering.multiply(&of[0], &of[1])?.parts))?;
+        self.checked(BgvValue { state: State { factor, log2_t, ..target }, parts })
+    }
+
+    /// The message's X → X^g.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn automorphism(&mut self, value: &BgvValue, element: GaloisElement) -> Result<BgvValue> {
+        if element.value() == 1 {
+            return Ok(value.clone());
+        }
+        let value = self.linear(value)?;
+        self.count("automorphism", value.state.limbs);
+        let noise = value.state.noise.plus(self.rules.key_switch(value.state.limbs, value.state.log2_t));
+        let parts = self.emit(&[&value], |lowering, of| Ok(lowering.automorphism(&of[0], element)?.parts))?;
+        self.checked(BgvValue { state: State { noise, ..value.state }, parts })
+    }
+
+    /// `value` plus (or minus) a public vector.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
+    pub fn add_public(&mut self, value: &BgvValue, public: &Values, subtract: bool) -> Result<BgvValue> {
+        self.count("add_public", value.state.limbs);
+        let noise = value.state.noise.plus(self.rules.model().message(value.state.log2_t));
+        let parts = self.emit(&[value], |lowering, of| Ok(lowering.add_plain(&of[0], public, subtract)?.parts))?;
+        self.checked(BgvValue { state: State { noise, ..value.state }, parts })
+    }
+
+    /// `value` times a public vector.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
+    pub fn multiply_public(&mut self, value: &BgvValue, public: &Values) -> Result<BgvValue> {
+        let integer = match public {
+            // One value for all slots is an integer.
+            Values::Integer(values) if values.len() == 1 => Some(self.t.centre(self.t.reduce_signed(values[0]))),
+            _ => None,
+        };
+        let target = self.rules.public_product(value.state, integer.map(log2));
+        let value = if target.limbs < value.state.limbs { self.switch(value, target.limbs)? } else { value.clone() };
+        let parts = self
+            .emit(&[&value], |lowering, of| Ok(lowering.multiply_plain_at(&of[0], public, Scale::Factor(1))?.parts))?;
+        self.checked(BgvValue { state: State { noise: target.noise, ..value.state }, parts })
+    }
+}

@@ -1,0 +1,131 @@
+//! Polynomials and linear transforms of a BGV program in terms of sums, products and rotations.
+
+use super::{BgvValue, Evaluator, Result};
+use crate::rns::homomorphic::{Diagonals, Values};
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use std::collections::BTreeMap;
+
+/// Σ_d diagonal_d·rotate(a, d): rotations of one ciphertext, which share its digits.
+pub fn linear_transform(
+    evaluator: &mut Evaluator<'_, '_>,
+    a: &BgvValue,
+    diagonals: &Diagonals,
+    rotation: impl Fn(i64) -> GaloisElement,
+) -> Result<BgvValue> {
+    let a = evaluator.linear(a)?;
+    let mut sum: Option<BgvValue> = None;
+    for (&offset, diagonal) in &diagonals.by_offset {
+        let rotated = evaluator.automorphism(&a, rotation(offset))?;
+        let term = evaluator.multiply_public(&rotated, diagonal)?;
+        sum = Some(match sum {
+            Some(sum) => evaluator.add(&sum, &term, false)?,
+            None => term,
+        });
+    }
+    Ok(sum.unwrap_or(a))
+}
+
+/// Powers of one ciphertext, each of the least depth: x^i = x^(2^k)·x^(i − 2^k) with 2^k the largest power of two below i.
+struct Powers {
+    known: BTreeMap<usize, BgvValue>,
+}
+
+impl Powers {
+    fn get(&mut self, evaluator: &mut Evaluator<'_, '_>, exponent: usize) -> Result<BgvValue> {
+        if let Some(known) = self.known.get(&exponent) {
+            return Ok(known.clone());
+        }
+        let power = if exponent.is_power_of_two() {
+            let half = self.get(evaluator, exponent / 2)?;
+            evaluator.square(&half)?
+        } else {
+            let high = 1 << exponent.ilog2();
+            let (high, low) = (self.get(evaluator, high)?, self.get(evaluator, exponent - high)?);
+            evaluator.multiply(&high, &low)?
+        };
+        self.known.insert(exponent, power.clone());
+        Ok(power)
+    }
+}
+
+/// Σ_i c_i·a^i, coefficients modulo t.
+///
+/// Baby steps a, …, a^(k−1), giant steps a^k, a^2k, a^4k, …: a block of k coefficients is a sum of integer multiples, and
+/// halves of the polynomial are joined by a giant step (M. Paterson, L. Stockmeyer, SIAM J. Comput. 2, 1973).
+pub fn polynomial(
+    evaluator: &mut Evaluator<'_, '_>,
+    a: &BgvValue,
+    coefficients: &[i64],
+    t: Modulus,
+) -> Result<BgvValue> {
+    let mut coefficients: Vec<i64> = coefficients.iter().map(|&c| t.centre(t.reduce_signed(c))).collect();
+    while coefficients.len() > 1 && coefficients.last() == Some(&0) {
+        coefficients.pop();
+    }
+    let mut powers = Powers { known: BTreeMap::from([(1, a.clone())]) };
+    let degree = coefficients.len() - 1;
+    // √(d/2) baby steps, a power of two so that giant steps are squares.
+    let baby = ((degree as f64 / 2.0).sqrt().ceil() as usize).max(1).next_power_of_two();
+    match block(evaluator, &mut powers, &coefficients, baby)? {
+        (Some(value), 0) => Ok(value),
+        (Some(value), constant) => evaluator.add_public(&value, &Values::integer(&[constant]), false),
+        // A constant polynomial: 0·a + c.
+        (None, constant) => {
+            let zero = evaluator.times_integer(a, 0)?;
+            evaluator.add_public(&zero, &Values::integer(&[constant]), false)
+        }
+    }
+}
+
+/// The value of the polynomial without its constant coefficient, if there is more, and that coefficient.
+fn block(
+    evaluator: &mut Evaluator<'_, '_>,
+    powers: &mut Powers,
+    coefficients: &[i64],
+    baby: usize,
+) -> Result<(Option<BgvValue>, i64)> {
+    if coefficients.len() <= baby.max(2) {
+        let mut sum: Option<BgvValue> = None;
+        for (exponent, &coefficient) in coefficients.iter().enumerate().skip(1) {
+            if coefficient == 0 {
+                continue;
+            }
+            let power = powers.get(evaluator, exponent)?;
+            let term = evaluator.times_integer(&power, coefficient)?;
+            sum = Some(match sum {
+                Some(sum) => evaluator.add(&sum, &term, false)?,
+                None => term,
+            });
+        }
+        return Ok((sum, coefficients.first().copied().unwrap_or(0)));
+    }
+    // The largest giant step below the length splits the polynomial.
+    let mut giant = baby.max(2);
+    while 2 * giant < coefficients.len() {
+        giant *= 2;
+    }
+    let (low, high) = coefficients.split_at(giant);
+    let (low, constant) = block(evaluator, powers, low, baby)?;
+    let (high, lead) = block(evaluator, powers, high, baby)?;
+    let product = match (high, lead) {
+        (None, 0) => None,
+        (None, lead) => {
+            let power = powers.get(evaluator, giant)?;
+            Some(evaluator.times_integer(&power, lead)?)
+        }
+        (Some(high), lead) => {
+            let high = match lead {
+                0 => high,
+                lead => evaluator.add_public(&high, &Values::integer(&[lead]), false)?,
+            };
+            let power = powers.get(evaluator, giant)?;
+            Some(evaluator.multiply(&power, &high)?)
+        }
+    };
+    let sum = match (product, low) {
+        (Some(product), Some(low)) => Some(evaluator.add(&product, &low, false)?),
+        (one, other) => one.or(other),
+    };
+    Ok((sum, constant))
+}

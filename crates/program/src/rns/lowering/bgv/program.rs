@@ -1,0 +1,265 @@
+//! Whole programs.
+
+use super::expand;
+use super::{BgvError, BgvValue, Evaluator, Result, Rules, State, Steps};
+use crate::rns::homomorphic::{Node, NodeId, Op, Program, Scheme, Values, op_name};
+use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, PublicPolynomial};
+use crate::rns::levels::{Chain, Scale};
+use crate::rns::lowering::{Lowering, PlaintextEncoder, RnsLowering};
+use crate::rns::noise::NoiseModel as SlotModel;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_schemes::bgv::{Encoder, Parameters};
+use polyfabric_schemes::rns::KeyId;
+use std::collections::BTreeMap;
+
+/// How an input must be encrypted, or an output decrypted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BgvPort {
+    /// Its name.
+    pub name: String,
+    /// Its limbs, factor and noise.
+    pub state: State,
+}
+
+/// Limbs, factors and noise of a whole program.
+#[derive(Clone, Debug)]
+pub struct BgvPlan {
+    /// How inputs are encrypted: all over the fewest limbs that the program comes out with.
+    pub inputs: Vec<BgvPort>,
+    /// How outputs are decrypted.
+    pub outputs: Vec<BgvPort>,
+    /// State of every node that is not public.
+    pub nodes: BTreeMap<NodeId, State>,
+    /// The homomorphic operations, by name and limbs.
+    pub steps: Steps,
+}
+
+/// A lowered program.
+#[derive(Clone, Debug)]
+pub struct BgvLowered {
+    /// What a machine executes.
+    pub kernel: KernelProgram,
+    /// What is known of its values.
+    pub plan: BgvPlan,
+    /// The switching keys needed, and how much of each.
+    pub keys: BTreeMap<KeyId, KeyUse>,
+}
+
+/// Encodes public vectors of slots for the lowering.
+#[derive(Debug)]
+pub struct SlotEncoder<'a>(pub &'a Encoder);
+
+impl PlaintextEncoder for SlotEncoder<'_> {
+    fn encode(&self, values: &Values, scale: Scale) -> std::result::Result<PublicPolynomial, String> {
+        let (Values::Integer(values), Scale::Factor(factor)) = (values, scale) else {
+            return Err("BGV takes integers; give integer values".to_owned());
+        };
+        let t = self.0.modulus().modulus();
+        let residues: Vec<u64> = values.iter().map(|&value| t.multiply(t.reduce_signed(value), factor)).collect();
+        let coefficients = match residues[..] {
+            [value] => {
+                let mut constant = vec![0; self.0.degree().get()];
+                constant[0] = t.centre(value);
+                constant
+            }
+            _ => self.0.encode(&residues).map_err(|error| error.to_string())?,
+        };
+        Ok(PublicPolynomial::Narrow(coefficients.into()))
+    }
+}
+
+fn t_of(program: &Program, chain: &Chain) -> Result<Modulus> {
+    let Scheme::Bgv { plaintext_modulus: program_t } = program.scheme() else {
+        return Err(BgvError::NotBgv);
+    };
+    let t = chain.plaintext_modulus().ok_or(BgvError::NotBgv)?;
+    if t != program_t {
+        return Err(BgvError::PlaintextModulus { program: program_t, parameters: t });
+    }
+    if program.slots() > chain.degree().get() {
+        return Err(BgvError::Slots { slots: program.slots(), degree: chain.degree().get() });
+    }
+    Modulus::new(t).map_err(|_| BgvError::NotBgv)
+}
+
+/// The chain of `parameters`, a level for each limb, for messages modulo `t`.
+///
+/// # Errors
+/// [`BgvError::Chain`] if t has a factor in common with a modulus.
+pub fn chain(parameters: &Parameters, t: u64) -> Result<Chain> {
+    let modulus = Modulus::new(t).map_err(|_| BgvError::NotBgv)?;
+    let limbs_at: Vec<usize> = (1..=parameters.q_limbs()).collect();
+    Ok(Chain::bgv(parameters.ring().degree(), parameters.ring().moduli(), &limbs_at, modulus)?)
+}
+
+/// The rules of noise of `parameters` with `choice`.
+///
+/// # Errors
+/// As [`chain`].
+pub fn rules(parameters: &Parameters, choice: &RnsLowering) -> Result<Rules> {
+    let chain = chain(parameters, parameters.plaintext_modulus().value())?;
+    let log2_key_t = (parameters.key_noise_factor() as f64).log2();
+    Ok(Rules::new(&chain, &choice.gadget, choice.conversion, parameters.noise_model(), log2_key_t))
+}
+
+/// Limbs, factors and noise of `program`, inputs being fresh under the public key and over as few limbs as do.
+///
+/// # Errors
+/// [`BgvError`]: what the program lacks even over all limbs of the parameters, with the node and its place.
+pub fn plan(program: &Program, parameters: &Parameters, choice: &RnsLowering) -> Result<BgvPlan> {
+    let chain = chain(parameters, parameters.plaintext_modulus().value())?;
+    let (t, rules) = (t_of(program, &chain)?, rules(parameters, choice)?);
+    let run = |limbs: usize| {
+        let mut evaluator = Evaluator::dry(&chain, &rules)?;
+        walk(program, &mut evaluator, limbs, t)
+    };
+    // The more limbs the more room, so the fewest that do are found by halving.
+    let most = run(rules.limbs())?;
+    let (mut fails, mut works, mut plan) = (0, rules.limbs(), most);
+    while works - fails > 1 {
+        let limbs = usize::midpoint(works, fails);
+        match run(limbs) {
+            Ok(found) => (works, plan) = (limbs, found),
+            Err(_) => fails = limbs,
+        }
+    }
+    Ok(plan)
+}
+
+/// Lowers `program` for `parameters` with `choice`, moduli being switched by noise.
+///
+/// # Errors
+/// As [`plan`], and if a public vector cannot be encoded.
+pub fn lower(
+    program: &Program,
+    parameters: &Parameters,
+    choice: &RnsLowering,
+    encoder: &Encoder,
+) -> Result<BgvLowered> {
+    let plan = plan(program, parameters, choice)?;
+    let chain = chain(parameters, parameters.plaintext_modulus().value())?;
+    let (t, rules) = (t_of(program, &chain)?, rules(parameters, choice)?);
+    let limbs = plan.inputs.iter().map(|port| port.state.limbs).max().unwrap_or(1);
+    let encoder = SlotEncoder(encoder);
+    let model = rules.model();
+    let slots = SlotModel {
+        degree: model.degree,
+        error_deviation: model.error_deviation,
+        secret_weight: model.secret_weight,
+        unit: t.value() as f64,
+    };
+    let mut lowering = Lowering::new(program.name(), &chain, choice.clone(), slots, &encoder)?;
+    let mut evaluator = Evaluator::emitting(&mut lowering, &rules)?;
+    let plan = walk(program, &mut evaluator, limbs, t)?;
+    let kernel = lowering.finish()?;
+    let keys = kernel.keys();
+    Ok(BgvLowered { kernel, plan, keys })
+}
+
+fn walk(program: &Program, evaluator: &mut Evaluator<'_, '_>, limbs: usize, t: Modulus) -> Result<BgvPlan> {
+    let mut walk = Walk {
+        program,
+        limbs,
+        t,
+        values: vec![None; program.nodes().len()],
+        plan: BgvPlan { inputs: Vec::new(), outputs: Vec::new(), nodes: BTreeMap::new(), steps: Steps::new() },
+    };
+    for (id, node) in program.iter() {
+        if node.is_public() {
+            continue;
+        }
+        if let Some(lowering) = evaluator.lowering() {
+            lowering.set_origin(Some(id));
+        }
+        evaluator.name(op_name(&node.op));
+        let value = walk.node(evaluator, node).map_err(|source| BgvError::At {
+            node: id,
+            location: node.location.clone(),
+            source: Box::new(source),
+        })?;
+        walk.plan.nodes.insert(id, value.state);
+        walk.values[id.index()] = Some(value);
+    }
+    walk.plan.steps = evaluator.steps().clone();
+    Ok(walk.plan)
+}
+
+struct Walk<'p> {
+    program: &'p Program,
+    limbs: usize,
+    t: Modulus,
+    values: Vec<Option<BgvValue>>,
+    plan: BgvPlan,
+}
+
+impl Walk<'_> {
+    fn node(&mut self, evaluator: &mut Evaluator<'_, '_>, node: &Node) -> Result<BgvValue> {
+        let degree = evaluator.rules().model().degree;
+        let operand = |index: usize| {
+            // The builder lets encrypted operands alone in their places, and all of them stand before.
+            self.values[node.operands[index].index()].as_ref().ok_or(BgvError::NotBgv)
+        };
+        let public = |index: usize| match &self.program.node(node.operands[index]).op {
+            Op::Constant { values } => Ok(values),
+            _ => Err(BgvError::NotBgv),
+        };
+        let rotation = |steps: i64| GaloisElement::rotation(degree, steps.rem_euclid(self.program.row() as i64));
+        match &node.op {
+            Op::Input { name, level, .. } => {
+                let limbs = level.map_or(self.limbs, |level| (level + 1).min(evaluator.rules().limbs()));
+                let noise = evaluator.rules().model().fresh_public((self.t.value() as f64).log2());
+                let value = evaluator.input(name, limbs, noise)?;
+                self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state });
+                Ok(value)
+            }
+            Op::Constant { .. } => Err(BgvError::NotBgv),
+            Op::Add => evaluator.add(operand(0)?, operand(1)?, false),
+            Op::Sub => evaluator.add(operand(0)?, operand(1)?, true),
+            Op::Neg => evaluator.negate(operand(0)?),
+            Op::Mul if node.operands[0] == node.operands[1] => evaluator.square(operand(0)?),
+            Op::Mul => evaluator.multiply(operand(0)?, operand(1)?),
+            Op::AddPlain => evaluator.add_public(operand(0)?, public(1)?, false),
+            Op::SubPlain => evaluator.add_public(operand(0)?, public(1)?, true),
+            Op::MulPlain => evaluator.multiply_public(operand(0)?, public(1)?),
+            Op::Rotate { steps } => evaluator.automorphism(operand(0)?, rotation(*steps)),
+            Op::Conjugate => evaluator.automorphism(operand(0)?, GaloisElement::conjugation(degree)),
+            Op::Rescale => {
+                let value = operand(0)?;
+                match value.state.limbs {
+                    1 => Err(BgvError::Level { op: "rescale", wanted: 0, level: 0 }),
+                    limbs => evaluator.switch(value, limbs - 1),
+                }
+            }
+            Op::ModSwitch { level } => {
+                let value = operand(0)?;
+                if *level + 1 > value.state.limbs {
+                    return Err(BgvError::Level { op: "mod_switch", wanted: *level, level: value.state.limbs - 1 });
+                }
+                evaluator.switch(value, level + 1)
+            }
+            Op::Relinearise => evaluator.linear(operand(0)?),
+            Op::LinearTransform { diagonals } => expand::linear_transform(evaluator, operand(0)?, diagonals, rotation),
+            Op::Polynomial { polynomial } => match &polynomial.coefficients {
+                Values::Integer(coefficients) => expand::polynomial(evaluator, operand(0)?, coefficients, self.t),
+                Values::Complex(_) => Err(BgvError::NotBgv),
+            },
+            Op::Bootstrap => Err(BgvError::Unsupported {
+                op: "bootstrap",
+                remedy: "bootstrapping refreshes single bits modulo 2; take parameters with limbs enough for the whole program",
+            }),
+            Op::Output { name } => {
+                let value = evaluator.output(name, operand(0)?)?;
+                self.plan.outputs.push(BgvPort { name: name.to_string(), state: value.state });
+                Ok(value)
+            }
+        }
+    }
+}
+
+impl BgvPlan {
+    /// The limbs of a value in a state.
+    pub fn limbs(state: &State) -> LimbSet {
+        LimbSet::range(0..state.limbs as u16)
+    }
+}

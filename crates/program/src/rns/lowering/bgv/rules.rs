@@ -1,0 +1,170 @@
+//! What is known of a ciphertext without its words, and how every operation changes it.
+
+use crate::rns::kernel::Conversion;
+use crate::rns::levels::Chain;
+use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel};
+use polyfabric_schemes::rns::GadgetLiteral;
+
+/// A ciphertext as the planner sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// It has the first so many limbs of Q.
+    pub limbs: usize,
+    /// f: its message is multiplied by it, modulo the chain's t.
+    pub factor: u64,
+    /// Its phase.
+    pub noise: Noise,
+    /// log2 of t, of which its errors are multiples.
+    pub log2_t: f64,
+    /// Whether it has three parts.
+    pub quadratic: bool,
+}
+
+/// Everything that noise depends on, for one parameter set.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    model: NoiseModel,
+    /// log2 of the modulus of the first limbs: entry ℓ of ℓ limbs.
+    log2_q: Vec<f64>,
+    log2_special: f64,
+    special: usize,
+    gadget: GadgetLiteral,
+    bits: Vec<u32>,
+    conversion: Conversion,
+    log2_key_t: f64,
+}
+
+impl Rules {
+    /// For the limbs of `chain`, keys cut by `gadget` whose errors are multiples of 2^`log2_key_t`.
+    pub fn new(
+        chain: &Chain,
+        gadget: &GadgetLiteral,
+        conversion: Conversion,
+        model: NoiseModel,
+        log2_key_t: f64,
+    ) -> Self {
+        let q = chain.limbs(chain.top());
+        let mut log2_q = vec![0.0];
+        for limb in q.iter() {
+            log2_q.push(log2_q[log2_q.len() - 1] + (chain.modulus(limb).value() as f64).log2());
+        }
+        let special = gadget.special.iter().map(|&limb| (chain.modulus(limb).value() as f64).log2());
+        Self {
+            model,
+            log2_q,
+            log2_special: special.sum(),
+            special: gadget.special.len(),
+            gadget: gadget.clone(),
+            bits: q.iter().map(|limb| chain.modulus(limb).bits()).collect(),
+            conversion,
+            log2_key_t,
+        }
+    }
+
+    /// The formulas.
+    pub fn model(&self) -> &NoiseModel {
+        &self.model
+    }
+
+    /// Limbs of Q.
+    pub fn limbs(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// log2 of the modulus of the first `limbs` limbs.
+    pub fn log2_modulus(&self, limbs: usize) -> f64 {
+        self.log2_q[limbs]
+    }
+
+    /// Bits that are left between the noise's bound and Q/2: below 0, decryption is not sure.
+    pub fn budget(&self, state: &State) -> f64 {
+        self.log2_q[state.limbs] - 1.0 - state.noise.bound
+    }
+
+    /// How often larger than an exact representative a conversion's is, as limbs that are added up.
+    fn summands(&self, limbs: usize) -> usize {
+        match self.conversion {
+            // Not centred: E|x|² of α uniform numbers in [0, 1) is α/12 + α²/4, less than α(3α + 1) twelfths.
+            Conversion::Approximate => limbs * (3 * limbs + 1),
+            Conversion::Balanced => limbs,
+            Conversion::Centred => 1,
+        }
+    }
+
+    fn digits(&self, limbs: usize) -> Vec<DigitSize> {
+        let mut digits = Vec::new();
+        for digit in &self.gadget.digits {
+            let present: Vec<_> = digit.iter().filter(|limb| limb.index() < limbs).collect();
+            let Some(bits) = self.gadget.sub_digit_bits else {
+                let log2 = present.iter().map(|limb| self.log2_q[limb.index() + 1] - self.log2_q[limb.index()]).sum();
+                if !present.is_empty() {
+                    digits.push(DigitSize { log2, limbs: self.summands(present.len()) });
+                }
+                continue;
+            };
+            for limb in present {
+                let count = self.bits[limb.index()].div_ceil(bits);
+                let digit = |k: u32| DigitSize { log2: f64::from(bits), limbs: if k + 1 == count { 4 } else { 1 } };
+                digits.extend((0..count).map(digit));
+            }
+        }
+        digits
+    }
+
+    /// What a key switch over the first `limbs` limbs adds to a ciphertext with errors of t = 2^`log2_t`.
+    pub fn key_switch(&self, limbs: usize, log2_t: f64) -> Noise {
+        let rounded = self.summands(self.special);
+        let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs)).scale(-self.log2_special);
+        if self.special == 0 { inner } else { inner.plus(self.model.rounding(log2_t, rounded)) }
+    }
+
+    /// With two parts.
+    #[must_use]
+    pub fn linear(&self, state: State) -> State {
+        if !state.quadratic {
+            return state;
+        }
+        let noise = state.noise.plus(self.key_switch(state.limbs, state.log2_t));
+        State { noise, quadratic: false, ..state }
+    }
+
+    /// Switched to the first `limbs` limbs, and with two parts; the factor is the caller's to change.
+    #[must_use]
+    pub fn switched(&self, state: State, limbs: usize) -> State {
+        let state = self.linear(state);
+        if limbs >= state.limbs {
+            return state;
+        }
+        let divisor = self.log2_q[state.limbs] - self.log2_q[limbs];
+        let rounded = self.summands(state.limbs - limbs + self.special);
+        let noise = state.noise.scale(-divisor).plus(self.model.rounding(state.log2_t, rounded));
+        State { noise, limbs, ..state }
+    }
+
+    /// The product of `a` and `b`, over as many limbs as leave most room, the fewest of those.
+    pub fn product(&self, a: State, b: State, square: bool) -> State {
+        self.roomiest(a.limbs.min(b.limbs), |limbs| {
+            let (a, b) = (self.switched(a, limbs), self.switched(b, limbs));
+            State { noise: self.model.multiply(a.noise, b.noise, square), limbs, quadratic: true, ..a }
+        })
+    }
+
+    /// The product of `a` with a public vector, or with an integer of 2^`log2_integer`.
+    pub fn public_product(&self, a: State, log2_integer: Option<f64>) -> State {
+        self.roomiest(a.limbs, |limbs| {
+            let a = if limbs == a.limbs { a } else { self.switched(a, limbs) };
+            let noise = match log2_integer {
+                Some(log2) => a.noise.scale(log2),
+                None => self.model.multiply_public(a.noise, a.log2_t),
+            };
+            State { noise, ..a }
+        })
+    }
+
+    fn roomiest(&self, most: usize, at: impl Fn(usize) -> State) -> State {
+        let room = |limbs: usize| self.budget(&self.linear(at(limbs)));
+        let best = (1..=most).map(room).fold(f64::NEG_INFINITY, f64::max);
+        // A quarter of a bit is worth a limb.
+        at((1..=most).find(|&limbs| room(limbs) >= best - 0.25).unwrap_or(most))
+    }
+}
