@@ -4,6 +4,7 @@
 //! schedule on real ciphertexts.
 
 pub mod engine;
+pub mod f1;
 mod findings;
 mod machine;
 pub mod morphling;

@@ -1,0 +1,85 @@
+//! What the components of F1 do, and when: the result of compilation.
+
+/// A vector's place in the scratchpad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot {
+    /// Bank.
+    pub bank: u16,
+    /// Vector within the bank.
+    pub index: u16,
+}
+
+/// A vector's place in a cluster's register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register {
+    /// Cluster.
+    pub cluster: u16,
+    /// Vector within its register file.
+    pub index: u16,
+}
+
+/// One operation of one component, or one transfer between two. Each moves one vector, a chunk a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Action {
+    /// From a memory stack to the scratchpad. `value`: what off-chip memory is asked for.
+    Load {
+        /// Stack.
+        stack: u16,
+        /// Where to.
+        slot: Slot,
+        /// Number of the value.
+        value: u32,
+    },
+    /// From the scratchpad to a memory stack.
+    Store {
+        /// Stack.
+        stack: u16,
+        /// Where from.
+        slot: Slot,
+        /// Number of the value.
+        value: u32,
+    },
+    /// From the scratchpad to a register file, through the first crossbar.
+    Fetch {
+        /// Where from.
+        slot: Slot,
+        /// Where to.
+        register: Register,
+    },
+    /// From a register file to the scratchpad, through the second crossbar.
+    WriteBack {
+        /// Where from.
+        register: Register,
+        /// Where to.
+        slot: Slot,
+    },
+    /// From a register file to another one, through the third crossbar.
+    Forward {
+        /// Where from.
+        from: Register,
+        /// Where to.
+        to: Register,
+    },
+    /// An instruction on a functional unit.
+    Execute {
+        /// Instruction of the graph.
+        instruction: u32,
+        /// Cluster.
+        cluster: u16,
+        /// Unit among those of its kind in the cluster.
+        unit: u8,
+        /// Registers of the operands; the second repeats the first where there is one.
+        operands: [u16; 2],
+        /// Register of the result.
+        result: u16,
+    },
+}
+
+/// An action and the cycle in which it takes its first chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timed {
+    /// Cycle.
+    pub cycle: u64,
+    /// Action.
+    pub action: Action,
+}

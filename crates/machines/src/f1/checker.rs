@@ -1,0 +1,406 @@
+//! An independent forward simulation of the compiled streams (section 7: the simulator "acts more as a checker").
+//!
+//! It knows the machine and the graph, and nothing of the compiler: it moves names of values through memories in the order
+//! of time and finds every place that does not hold what is read, every value overwritten while it is still being read, every
+//! unit, port or channel that is used twice, and every result that never reaches off-chip memory.
+
+use super::action::{Action, Register, Slot, Timed};
+use super::graph::{Graph, UnitKind};
+use super::machine::{F1, Geometry};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Something that can be used once at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Unit of a kind in a cluster.
+    Unit(UnitKind, u16, u8),
+    /// Register file of a cluster, in the bank that a stream starts in.
+    RegisterPort(u16, u16),
+    /// Scratchpad bank.
+    Bank(u16),
+    /// Port of a cluster at a crossbar.
+    Crossbar(Way, u16),
+    /// Channel of a memory stack.
+    Stack(u16),
+}
+
+/// A cluster's four ports at the crossbars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Way {
+    /// In, from the scratchpad.
+    FromScratchpad,
+    /// Out, to the scratchpad.
+    ToScratchpad,
+    /// In, from another cluster.
+    FromClusters,
+    /// Out, to another cluster.
+    ToClusters,
+}
+
+/// A place of a vector on chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A register.
+    Register(Register),
+    /// A scratchpad slot.
+    Slot(Slot),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit(kind, cluster, unit) => write!(f, "{} unit {unit} of cluster {cluster}", kind.name()),
+            Self::RegisterPort(cluster, bank) => write!(f, "bank {bank} of cluster {cluster}'s register file"),
+            Self::Bank(bank) => write!(f, "scratchpad bank {bank}"),
+            Self::Crossbar(way, cluster) => write!(f, "cluster {cluster}'s crossbar port {way:?}"),
+            Self::Stack(stack) => write!(f, "memory stack {stack}"),
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Register(Register { cluster, index }) => write!(f, "register {index} of cluster {cluster}"),
+            Self::Slot(Slot { bank, index }) => write!(f, "slot {index} of bank {bank}"),
+        }
+    }
+}
+
+/// What is wrong with a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Used by more at a time than it serves.
+    #[error("cycle {cycle}: {part} is in use")]
+    Hazard {
+        /// Cycle.
+        cycle: u64,
+        /// What is used twice.
+        part: Part,
+    },
+    /// A place does not hold what is read from it, or not yet.
+    #[error("cycle {cycle}: {location} is read for value {wanted} and holds {}", found.map_or("nothing yet".to_owned(), |value| format!("value {value}")))]
+    Missing {
+        /// Cycle.
+        cycle: u64,
+        /// Place.
+        location: Location,
+        /// Value that is meant.
+        wanted: u32,
+        /// Value that is there.
+        found: Option<u32>,
+    },
+    /// A place is overwritten in the cycle in which it is last read, or before.
+    #[error("cycle {cycle}: {location} is overwritten while it is read")]
+    Clobber {
+        /// Cycle.
+        cycle: u64,
+        /// Place.
+        location: Location,
+    },
+    /// A place, unit or value that does not exist.
+    #[error("cycle {cycle}: there is no {what}")]
+    Nothing {
+        /// Cycle.
+        cycle: u64,
+        /// What.
+        what: &'static str,
+    },
+    /// A value is loaded that off-chip memory does not hold.
+    #[error("cycle {cycle}: value {value} is loaded, and off-chip memory does not hold it yet")]
+    NotStored {
+        /// Cycle.
+        cycle: u64,
+        /// Value.
+        value: u32,
+    },
+    /// An instruction is executed another number of times than once.
+    #[error("instruction {instruction} is executed {times} times")]
+    Times {
+        /// Instruction.
+        instruction: u32,
+        /// How often.
+        times: u32,
+    },
+    /// A result of the program is not in off-chip memory at the end.
+    #[error("value {value} is a result of the program and never stored")]
+    Lost {
+        /// Value.
+        value: u32,
+    },
+}
+
+/// What a schedule that holds was found to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Cycles until the last chunk of the last action.
+    pub cycles: u64,
+    /// Cycles in which units of each kind take chunks, summed over the units.
+    pub busy: [u64; 4],
+    /// Vectors through the crossbars: fetched, written back, forwarded.
+    pub transfers: [u64; 3],
+    /// Vectors loaded and stored.
+    pub off_chip: [u64; 2],
+}
+
+/// A vector's place and what happens to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    value: Option<u32>,
+    /// Cycle in which its first chunk is written.
+    at: u64,
+    /// First cycle in which it may be overwritten.
+    free_from: u64,
+}
+
+struct Simulation<'a> {
+    graph: &'a Graph,
+    machine: &'a F1,
+    geometry: &'a Geometry,
+    registers: Vec<Vec<Cell>>,
+    slots: Vec<Vec<Cell>>,
+    /// End of the last use of units, crossbar ports and stacks.
+    exclusive: HashMap<(u8, u16, u8), u64>,
+    /// Ends of the uses of register ports and banks.
+    shared: HashMap<(bool, u16, u16), Vec<u64>>,
+    /// From when off-chip memory holds a computed value.
+    stored: HashMap<u32, u64>,
+    executed: Vec<u32>,
+    checked: Checked,
+}
+
+/// Simulates `actions` forward.
+///
+/// # Errors
+/// The first [`Violation`] in time.
+pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Result<Checked, Violation> {
+    let mut simulation = Simulation {
+        graph,
+        machine,
+        geometry,
+        registers: vec![vec![Cell::default(); geometry.registers]; machine.clusters],
+        slots: vec![vec![Cell::default(); geometry.slots]; machine.banks],
+        exclusive: HashMap::new(),
+        shared: HashMap::new(),
+        stored: HashMap::new(),
+        executed: vec![0; graph.len()],
+        checked: Checked::default(),
+    };
+    // Each action reads in one cycle and writes in another; in the same cycle, reads come first.
+    let mut order = Vec::with_capacity(2 * actions.len());
+    for (index, timed) in actions.iter().enumerate() {
+        order.push((timed.cycle, false, index));
+        order.push((timed.cycle + simulation.delay(timed)?, true, index));
+    }
+    order.sort_unstable();
+    // What an action has read, until it writes.
+    let mut carried: HashMap<usize, u32> = HashMap::new();
+    for (cycle, writes, index) in order {
+        let action = actions[index].action;
+        if writes {
+            if let Some(value) = carried.remove(&index) {
+                simulation.write(cycle, action, value)?;
+            }
+        } else {
+            carried.insert(index, simulation.read(cycle, action)?);
+        }
+    }
+    simulation.finish()
+}
+
+impl Simulation<'_> {
+    /// Cycles from the first chunk that an action takes to the first that it gives.
+    fn delay(&self, timed: &Timed) -> Result<u64, Violation> {
+        Ok(match timed.action {
+            Action::Load { .. } => self.machine.memory_latency,
+            Action::Store { .. } => self.geometry.transfer.max(self.geometry.occupancy),
+            Action::Fetch { .. } | Action::WriteBack { .. } | Action::Forward { .. } => self.machine.depth.network,
+            Action::Execute { instruction, .. } => {
+                if instruction as usize >= self.graph.len() {
+                    return Err(Violation::Nothing { cycle: timed.cycle, what: "such instruction" });
+                }
+                self.geometry.latency(self.graph.function(instruction as usize))
+            }
+        })
+    }
+
+    fn occupy(&mut self, cycle: u64, part: Part, duration: u64) -> Result<(), Violation> {
+        self.checked.cycles = self.checked.cycles.max(cycle + duration);
+        let hazard = Violation::Hazard { cycle, part };
+        let key = match part {
+            Part::RegisterPort(cluster, bank) => {
+                return self.occupy_shared(cycle, (false, cluster, bank), hazard, duration);
+            }
+            Part::Bank(bank) => return self.occupy_shared(cycle, (true, bank, 0), hazard, duration),
+            Part::Unit(kind, cluster, unit) => (kind as u8, cluster, unit),
+            Part::Crossbar(way, cluster) => (10, cluster, way as u8),
+            Part::Stack(stack) => (11, stack, 0),
+        };
+        let end = self.exclusive.entry(key).or_default();
+        if *end > cycle {
+            return Err(hazard);
+        }
+        *end = cycle + duration;
+        Ok(())
+    }
+
+    fn occupy_shared(
+        &mut self,
+        cycle: u64,
+        key: (bool, u16, u16),
+        hazard: Violation,
+        duration: u64,
+    ) -> Result<(), Violation> {
+        let ends = self.shared.entry(key).or_default();
+        ends.retain(|&end| end > cycle);
+        if ends.len() >= self.machine.accesses_per_cycle {
+            return Err(hazard);
+        }
+        ends.push(cycle + duration);
+        Ok(())
+    }
+
+    fn cell(&mut self, cycle: u64, location: Location) -> Result<&mut Cell, Violation> {
+        let found = match location {
+            Location::Register(Register { cluster, index }) => {
+                self.registers.get_mut(cluster as usize).and_then(|cells| cells.get_mut(index as usize))
+            }
+            Location::Slot(Slot { bank, index }) => {
+                self.slots.get_mut(bank as usize).and_then(|cells| cells.get_mut(index as usize))
+            }
+        };
+        found.ok_or(Violation::Nothing { cycle, what: "such place" })
+    }
+
+    /// Reads a place, for a certain value if one is meant.
+    fn take(&mut self, cycle: u64, location: Location, wanted: Option<u32>) -> Result<u32, Violation> {
+        let cell = self.cell(cycle, location)?;
+        let there = cell.value.filter(|_| cell.at < cycle);
+        let found = there.filter(|&value| wanted.is_none_or(|wanted| wanted == value));
+        let Some(value) = found else {
+            return Err(Violation::Missing { cycle, location, wanted: wanted.unwrap_or(u32::MAX), found: there });
+        };
+        cell.free_from = cell.free_from.max(cycle + 1);
+        Ok(value)
+    }
+
+    fn put(&mut self, cycle: u64, location: Location, value: u32) -> Result<(), Violation> {
+        let cell = self.cell(cycle, location)?;
+        if cell.free_from > cycle {
+            return Err(Violation::Clobber { cycle, location });
+        }
+        *cell = Cell { value: Some(value), at: cycle, free_from: cycle + 1 };
+        Ok(())
+    }
+
+    fn register_port(&self, cluster: u16, cycle: u64) -> Part {
+        Part::RegisterPort(cluster, (cycle % self.machine.register_banks as u64) as u16)
+    }
+
+    fn read(&mut self, cycle: u64, action: Action) -> Result<u32, Violation> {
+        let (vector, transfer) = (self.geometry.occupancy, self.geometry.transfer);
+        match action {
+            Action::Load { stack, value, .. } => {
+                if stack as usize >= self.machine.stacks || value as usize >= self.graph.values() {
+                    return Err(Violation::Nothing { cycle, what: "such stack or value" });
+                }
+                let leaf = value as usize >= self.graph.len();
+                if !leaf && self.stored.get(&value).is_none_or(|&from| from > cycle) {
+                    return Err(Violation::NotStored { cycle, value });
+                }
+                self.occupy(cycle, Part::Stack(stack), transfer)?;
+                Ok(value)
+            }
+            Action::Store { stack, slot, value } => {
+                self.occupy(cycle, Part::Stack(stack), transfer)?;
+                self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                self.take(cycle, Location::Slot(slot), Some(value))
+            }
+            Action::Fetch { slot, .. } => {
+                self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                self.take(cycle, Location::Slot(slot), None)
+            }
+            Action::WriteBack { register, .. } => {
+                self.occupy(cycle, Part::Crossbar(Way::ToScratchpad, register.cluster), vector)?;
+                self.occupy(cycle, self.register_port(register.cluster, cycle), vector)?;
+                self.take(cycle, Location::Register(register), None)
+            }
+            Action::Forward { from, .. } => {
+                self.occupy(cycle, Part::Crossbar(Way::ToClusters, from.cluster), vector)?;
+                self.occupy(cycle, self.register_port(from.cluster, cycle), vector)?;
+                self.take(cycle, Location::Register(from), None)
+            }
+            Action::Execute { instruction, cluster, unit, operands, .. } => {
+                let function = self.graph.function(instruction as usize);
+                let kind = function.unit();
+                if unit as usize >= self.machine.units[kind as usize] {
+                    return Err(Violation::Nothing { cycle, what: "such unit" });
+                }
+                self.executed[instruction as usize] += 1;
+                self.occupy(cycle, Part::Unit(kind, cluster, unit), vector)?;
+                self.checked.busy[kind as usize] += vector;
+                for (position, &vector_read) in self.graph.operands(instruction as usize).iter().enumerate() {
+                    let register = Register { cluster, index: operands[position] };
+                    let value = self.graph.number(vector_read) as u32;
+                    if position == 0 || operands[0] != operands[1] {
+                        self.occupy(cycle, self.register_port(cluster, cycle), vector)?;
+                    }
+                    self.take(cycle, Location::Register(register), Some(value))?;
+                }
+                Ok(instruction)
+            }
+        }
+    }
+
+    fn write(&mut self, cycle: u64, action: Action, value: u32) -> Result<(), Violation> {
+        let vector = self.geometry.occupancy;
+        match action {
+            Action::Load { slot, .. } => {
+                self.checked.off_chip[0] += 1;
+                self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                self.put(cycle, Location::Slot(slot), value)
+            }
+            Action::Store { .. } => {
+                self.checked.off_chip[1] += 1;
+                self.stored.insert(value, cycle);
+                Ok(())
+            }
+            Action::Fetch { register, .. } => {
+                self.checked.transfers[0] += 1;
+                self.occupy(cycle, Part::Crossbar(Way::FromScratchpad, register.cluster), vector)?;
+                self.occupy(cycle, self.register_port(register.cluster, cycle), vector)?;
+                self.put(cycle, Location::Register(register), value)
+            }
+            Action::WriteBack { slot, .. } => {
+                self.checked.transfers[1] += 1;
+                self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                self.put(cycle, Location::Slot(slot), value)
+            }
+            Action::Forward { to, .. } => {
+                self.checked.transfers[2] += 1;
+                self.occupy(cycle, Part::Crossbar(Way::FromClusters, to.cluster), vector)?;
+                self.occupy(cycle, self.register_port(to.cluster, cycle), vector)?;
+                self.put(cycle, Location::Register(to), value)
+            }
+            Action::Execute { cluster, result, .. } => {
+                self.occupy(cycle, self.register_port(cluster, cycle), vector)?;
+                self.put(cycle, Location::Register(Register { cluster, index: result }), value)
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Checked, Violation> {
+        if let Some(instruction) = self.executed.iter().position(|&times| times != 1) {
+            return Err(Violation::Times { instruction: instruction as u32, times: self.executed[instruction] });
+        }
+        for &output in self.graph.outputs() {
+            let value = self.graph.number(output) as u32;
+            if output.as_leaf().is_none() && !self.stored.contains_key(&value) {
+                return Err(Violation::Lost { value });
+            }
+        }
+        Ok(self.checked)
+    }
+}

@@ -1,0 +1,95 @@
+//! A cluster as the cycle-level scheduler sees it: units, register file, ports.
+
+use super::graph::UnitKind;
+use super::machine::{F1, Geometry};
+use super::timeline::Timeline;
+
+/// No value.
+pub const NONE: u32 = u32::MAX;
+
+/// A vector register.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// The value that it holds, or [`NONE`].
+    pub value: u32,
+    /// The cycle in which its first chunk is written.
+    pub at: u64,
+    /// The first cycle in which another value may start to be written: a cycle behind the last read.
+    pub free_from: u64,
+}
+
+/// One cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Units by kind.
+    pub units: [Vec<Timeline>; 4],
+    /// Accesses of the register file by the bank that they start in: a stream that starts in cycle t visits bank
+    /// (c − t) mod `register_banks` in cycle c, so streams of another t mod `register_banks` never meet it.
+    ports: Vec<Vec<Timeline>>,
+    /// Registers.
+    pub cells: Vec<Cell>,
+    /// Port from the scratchpad's crossbar.
+    pub from_scratchpad: Timeline,
+    /// Port to the scratchpad's crossbar.
+    pub to_scratchpad: Timeline,
+    /// Port from the other clusters' crossbar.
+    pub from_clusters: Timeline,
+    /// Port to the other clusters' crossbar.
+    pub to_clusters: Timeline,
+}
+
+impl Cluster {
+    /// An idle cluster.
+    pub fn new(machine: &F1, geometry: &Geometry) -> Self {
+        Self {
+            units: machine.units.map(|count| vec![Timeline::default(); count]),
+            ports: vec![vec![Timeline::default(); machine.accesses_per_cycle]; machine.register_banks],
+            cells: vec![Cell { value: NONE, at: 0, free_from: 0 }; geometry.registers],
+            from_scratchpad: Timeline::default(),
+            to_scratchpad: Timeline::default(),
+            from_clusters: Timeline::default(),
+            to_clusters: Timeline::default(),
+        }
+    }
+
+    /// Register of a value, if it is here.
+    pub fn find(&self, value: u32) -> Option<usize> {
+        self.cells.iter().position(|cell| cell.value == value)
+    }
+
+    /// Ports free for streams that start in `at`.
+    pub fn free_ports(&self, at: u64, duration: u64) -> usize {
+        let ports = &self.ports[at as usize % self.ports.len()];
+        ports.iter().filter(|port| port.is_free(at, duration)).count()
+    }
+
+    /// Reserves one port for a stream that starts in `at`.
+    pub fn take_port(&mut self, at: u64, duration: u64) {
+        let banks = self.ports.len();
+        if let Some(port) = self.ports[at as usize % banks].iter_mut().find(|port| port.is_free(at, duration)) {
+            port.reserve(at, duration);
+        }
+    }
+
+    /// The unit of `kind` that is free first from `from` on, and when.
+    pub fn unit(&self, kind: UnitKind, from: u64, duration: u64) -> Option<(usize, u64)> {
+        let starts = self.units[kind as usize].iter().enumerate();
+        starts.map(|(index, unit)| (index, unit.earliest(from, duration))).min_by_key(|&(_, at)| at)
+    }
+
+    /// The first cycle from `from` on in which an instruction may start that reads `reads` registers and writes one after
+    /// `latency`, and its unit.
+    pub fn issue(&self, kind: UnitKind, from: u64, reads: usize, latency: u64, duration: u64) -> Option<(usize, u64)> {
+        let mut at = from;
+        loop {
+            let (unit, free) = self.unit(kind, at, duration)?;
+            let write = free + latency;
+            let same = (write - free).is_multiple_of(self.ports.len() as u64) && latency < duration;
+            let needed = if same { reads + 1 } else { reads };
+            if self.free_ports(free, duration) >= needed && self.free_ports(write, duration) >= 1 {
+                return Some((unit, free));
+            }
+            at = free + 1;
+        }
+    }
+}

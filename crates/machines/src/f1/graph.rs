@@ -1,0 +1,302 @@
+//! The instruction-level dataflow graph: one instruction a residue vector, in order of priority (section 4.2).
+//!
+//! Instruction i defines one value and has priority i: the smaller, the sooner. What it reads are results of earlier
+//! instructions and leaves, which lie in off-chip memory from the start. Built once, read by every phase: 20 bytes an
+//! instruction and 4 an operand.
+
+use std::collections::HashMap;
+
+/// What a functional unit does to residue vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// Coefficients modulo any limb to values modulo `limb`: the unit reduces what it takes in (listing 1, line 7).
+    ForwardNtt {
+        /// Modulus of the result.
+        limb: u16,
+    },
+    /// Values to coefficients.
+    InverseNtt {
+        /// Modulus.
+        limb: u16,
+    },
+    /// σ of X → X^element.
+    Automorphism {
+        /// Modulus.
+        limb: u16,
+        /// Galois element.
+        element: u32,
+        /// Whether the vector holds values instead of coefficients.
+        values: bool,
+    },
+    /// Element-wise product of two vectors.
+    Multiply {
+        /// Modulus.
+        limb: u16,
+    },
+    /// Every element times a constant of the instruction.
+    MultiplyConstant {
+        /// Modulus of the result; the operand may be modulo another limb.
+        limb: u16,
+        /// The constant, canonical.
+        constant: u32,
+    },
+    /// Element-wise sum of two vectors.
+    Add {
+        /// Modulus.
+        limb: u16,
+    },
+    /// First vector minus second.
+    Subtract {
+        /// Modulus.
+        limb: u16,
+    },
+    /// Every element plus a constant of the instruction.
+    AddConstant {
+        /// Modulus.
+        limb: u16,
+        /// The constant, canonical.
+        constant: u32,
+    },
+}
+
+/// The kinds of functional unit in a cluster (section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum UnitKind {
+    /// Four-step NTT, both directions.
+    Ntt,
+    /// Automorphism.
+    Automorphism,
+    /// Modular multiplier.
+    Multiply,
+    /// Modular adder.
+    Add,
+}
+
+impl UnitKind {
+    /// All, in report order.
+    pub const ALL: [Self; 4] = [Self::Ntt, Self::Automorphism, Self::Multiply, Self::Add];
+
+    /// Name in reports and machine files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ntt => "ntt",
+            Self::Automorphism => "automorphism",
+            Self::Multiply => "multiply",
+            Self::Add => "add",
+        }
+    }
+}
+
+impl Function {
+    /// The unit that does it.
+    pub fn unit(self) -> UnitKind {
+        match self {
+            Self::ForwardNtt { .. } | Self::InverseNtt { .. } => UnitKind::Ntt,
+            Self::Automorphism { .. } => UnitKind::Automorphism,
+            Self::Multiply { .. } | Self::MultiplyConstant { .. } => UnitKind::Multiply,
+            Self::Add { .. } | Self::Subtract { .. } | Self::AddConstant { .. } => UnitKind::Add,
+        }
+    }
+
+    /// Number of operands.
+    pub fn operands(self) -> usize {
+        match self {
+            Self::Multiply { .. } | Self::Add { .. } | Self::Subtract { .. } => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// What a leaf is, for traffic by class (figure 9a).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum LeafClass {
+    /// A vector of a key-switch hint.
+    Hint,
+    /// A vector of an input ciphertext or of a plaintext.
+    Input,
+}
+
+/// A value: a leaf, or the result of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Vector(u32);
+
+/// Marks a [`Vector`] that is a leaf.
+const LEAF: u32 = 1 << 31;
+
+impl Vector {
+    fn leaf(index: usize) -> Self {
+        Self(LEAF | index as u32)
+    }
+
+    fn result(instruction: usize) -> Self {
+        Self(instruction as u32)
+    }
+
+    /// Index of the leaf, if it is one.
+    pub fn as_leaf(self) -> Option<usize> {
+        (self.0 & LEAF != 0).then_some((self.0 & !LEAF) as usize)
+    }
+
+    /// Index of the instruction that defines it, if there is one.
+    pub fn as_result(self) -> Option<usize> {
+        (self.0 & LEAF == 0).then_some(self.0 as usize)
+    }
+}
+
+/// The graph.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    functions: Vec<Function>,
+    /// For each instruction its function, as an index.
+    function: Vec<u32>,
+    operands: Vec<[Vector; 2]>,
+    leaves: Vec<LeafClass>,
+    outputs: Vec<Vector>,
+    /// Users of each value (results first, then leaves), in order, and where they start.
+    users: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl Graph {
+    /// Number of instructions.
+    pub fn len(&self) -> usize {
+        self.function.len()
+    }
+
+    /// Whether there is no instruction.
+    pub fn is_empty(&self) -> bool {
+        self.function.is_empty()
+    }
+
+    /// Number of values: results and leaves.
+    pub fn values(&self) -> usize {
+        self.len() + self.leaves.len()
+    }
+
+    /// Number of a value among all: results first.
+    pub fn number(&self, vector: Vector) -> usize {
+        match vector.as_leaf() {
+            Some(leaf) => self.len() + leaf,
+            None => vector.0 as usize,
+        }
+    }
+
+    /// The value with a number.
+    pub fn vector(&self, number: usize) -> Vector {
+        if number < self.len() { Vector::result(number) } else { Vector::leaf(number - self.len()) }
+    }
+
+    /// What instruction `index` does.
+    pub fn function(&self, index: usize) -> Function {
+        self.functions[self.function[index] as usize]
+    }
+
+    /// What instruction `index` reads.
+    pub fn operands(&self, index: usize) -> &[Vector] {
+        &self.operands[index][..self.function(index).operands()]
+    }
+
+    /// Classes of the leaves.
+    pub fn leaves(&self) -> &[LeafClass] {
+        &self.leaves
+    }
+
+    /// The values that must end up in off-chip memory.
+    pub fn outputs(&self) -> &[Vector] {
+        &self.outputs
+    }
+
+    /// The instructions that read a value, in order; one that reads it twice stands once.
+    pub fn users(&self, number: usize) -> &[u32] {
+        &self.users[self.starts[number] as usize..self.starts[number + 1] as usize]
+    }
+
+    /// Instructions of each kind of unit, in the order of [`UnitKind::ALL`].
+    pub fn counts(&self) -> [u64; 4] {
+        let mut counts = [0; 4];
+        for &function in &self.function {
+            counts[self.functions[function as usize].unit() as usize] += 1;
+        }
+        counts
+    }
+}
+
+/// Builds a [`Graph`], instruction by instruction in order of priority.
+#[derive(Debug, Default)]
+pub struct GraphBuilder {
+    graph: Graph,
+    known: HashMap<Function, u32>,
+}
+
+impl GraphBuilder {
+    /// A vector in off-chip memory.
+    pub fn leaf(&mut self, class: LeafClass) -> Vector {
+        self.graph.leaves.push(class);
+        Vector::leaf(self.graph.leaves.len() - 1)
+    }
+
+    /// The next instruction; its result.
+    ///
+    /// # Panics
+    /// If the number of operands is not the function's, or one is not defined before.
+    pub fn push(&mut self, function: Function, operands: &[Vector]) -> Vector {
+        assert_eq!(operands.len(), function.operands());
+        let graph = &mut self.graph;
+        for operand in operands {
+            let defined = match operand.as_leaf() {
+                Some(leaf) => leaf < graph.leaves.len(),
+                None => (operand.0 as usize) < graph.function.len(),
+            };
+            assert!(defined, "an operand is not defined before its user");
+        }
+        let next = graph.functions.len() as u32;
+        let index = *self.known.entry(function).or_insert_with(|| {
+            graph.functions.push(function);
+            next
+        });
+        graph.function.push(index);
+        graph.operands.push([operands[0], operands.get(1).copied().unwrap_or(operands[0])]);
+        Vector::result(graph.function.len() - 1)
+    }
+
+    /// Marks a value as a result of the program.
+    pub fn output(&mut self, vector: Vector) {
+        self.graph.outputs.push(vector);
+    }
+
+    /// The graph, with the users of every value.
+    pub fn finish(self) -> Graph {
+        let mut graph = self.graph;
+        let mut starts = vec![0u32; graph.values() + 1];
+        let reads = |graph: &Graph, index: usize| {
+            let operands = graph.operands(index);
+            let distinct = if operands.len() == 2 && operands[0] == operands[1] { 1 } else { operands.len() };
+            (operands[0], operands.get(1).copied(), distinct)
+        };
+        for index in 0..graph.len() {
+            let (first, second, distinct) = reads(&graph, index);
+            starts[graph.number(first) + 1] += 1;
+            if let (Some(second), 2) = (second, distinct) {
+                starts[graph.number(second) + 1] += 1;
+            }
+        }
+        for number in 0..graph.values() {
+            starts[number + 1] += starts[number];
+        }
+        let mut next = starts.clone();
+        let mut users = vec![0; starts[graph.values()] as usize];
+        for index in 0..graph.len() {
+            let (first, second, distinct) = reads(&graph, index);
+            for operand in [Some(first), second].into_iter().flatten().take(distinct) {
+                let slot = &mut next[graph.number(operand)];
+                users[*slot as usize] = index as u32;
+                *slot += 1;
+            }
+        }
+        graph.users = users;
+        graph.starts = starts;
+        graph
+    }
+}

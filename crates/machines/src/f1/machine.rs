@@ -1,0 +1,139 @@
+//! F1's figures, checked, and the latencies that follow from its structure.
+
+use super::graph::{Function, UnitKind};
+use super::units::{AutomorphismUnit, Shape, ShapeError, Transpose};
+use polyfabric_kernels::RingDegree;
+
+/// Bytes of a residue (section 3: 32-bit words).
+pub const WORD_BYTES: u64 = 4;
+
+/// Registers in the arithmetic units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipelineDepth {
+    /// Cycles of a modular multiplier.
+    pub multiplier: u64,
+    /// Cycles of a modular adder.
+    pub adder: u64,
+    /// Cycles through a crossbar.
+    pub network: u64,
+}
+
+/// One F1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct F1 {
+    /// Clock in Hz.
+    pub clock_hz: f64,
+    /// Compute clusters.
+    pub clusters: usize,
+    /// Lanes E of a functional unit, also words a cycle of every port.
+    pub lanes: usize,
+    /// Units of each kind in a cluster, in the order of [`UnitKind::ALL`].
+    pub units: [usize; 4],
+    /// Bytes of a cluster's register file.
+    pub register_file: u64,
+    /// Banks of a register file, over which each vector is striped.
+    pub register_banks: usize,
+    /// Accesses of a register or scratchpad bank a cycle (memories are double-pumped).
+    pub accesses_per_cycle: usize,
+    /// Scratchpad banks.
+    pub banks: usize,
+    /// Bytes of a scratchpad bank.
+    pub bank_bytes: u64,
+    /// HBM2 stacks, each with its own channel.
+    pub stacks: usize,
+    /// Bytes a cycle of a stack.
+    pub stack_bytes: f64,
+    /// Cycles from a request to its first byte, at worst.
+    pub memory_latency: u64,
+    /// Registers in the arithmetic units.
+    pub depth: PipelineDepth,
+}
+
+/// A machine on rings of one degree: everything in cycles and vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Geometry {
+    /// Lanes and chunks.
+    pub shape: Shape,
+    /// Cycles that a vector occupies a unit, a port, a crossbar: G.
+    pub occupancy: u64,
+    /// Cycles that a vector occupies the channel of a stack.
+    pub transfer: u64,
+    /// Vectors in a cluster's register file.
+    pub registers: usize,
+    /// Vectors in a scratchpad bank.
+    pub slots: usize,
+    /// Cycles from the first chunk in to the first chunk out: forward and inverse NTT, automorphism, multiply, add.
+    latency: [u64; 4],
+}
+
+/// Why a ring does not run on a machine.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GeometryError {
+    /// The ring does not fit the units.
+    #[error("the ring does not fit the units: {0}")]
+    Shape(#[from] ShapeError),
+    /// Too few vectors fit a memory.
+    #[error(
+        "{memory} of {bytes} bytes holds {vectors} vectors of {degree} residues, and at least {needed} are needed: take a \
+         smaller ring, or enlarge it in the machine file"
+    )]
+    Capacity {
+        /// Memory.
+        memory: &'static str,
+        /// Its size.
+        bytes: u64,
+        /// Vectors that fit.
+        vectors: u64,
+        /// N.
+        degree: usize,
+        /// Vectors that are needed.
+        needed: u64,
+    },
+}
+
+impl F1 {
+    /// The machine on rings of `degree`.
+    ///
+    /// # Errors
+    /// [`GeometryError`] if vectors of that length do not fit the units, the register files or the scratchpad.
+    pub fn geometry(&self, degree: RingDegree) -> Result<Geometry, GeometryError> {
+        let shape = Shape::new(degree, self.lanes)?;
+        let bytes = degree.get() as u64 * WORD_BYTES;
+        let fits = |memory, capacity: u64, needed| {
+            let vectors = capacity / bytes;
+            if vectors < needed {
+                return Err(GeometryError::Capacity { memory, bytes: capacity, vectors, degree: degree.get(), needed });
+            }
+            Ok(vectors as usize)
+        };
+        // Two operands and a result of one instruction, and room for one vector on its way.
+        let registers = fits("a register file", self.register_file, 4)?;
+        let slots = fits("a scratchpad bank", self.bank_bytes, 1)?;
+        fits("the scratchpad", self.bank_bytes * self.banks as u64, 4)?;
+        let PipelineDepth { multiplier, adder, .. } = self.depth;
+        // log2 layers of butterflies, the multiplication, the transpose, log2 G layers (figure 8).
+        let butterfly = multiplier + adder;
+        let layers = u64::from(shape.lanes().ilog2() + shape.chunks().ilog2());
+        let ntt = layers * butterfly + multiplier + Transpose::<u32>::latency(shape);
+        Ok(Geometry {
+            shape,
+            occupancy: shape.chunks() as u64,
+            transfer: (bytes as f64 / self.stack_bytes).ceil() as u64,
+            registers,
+            slots,
+            latency: [ntt, AutomorphismUnit::latency(shape), multiplier, adder],
+        })
+    }
+
+    /// Units of a kind on the chip.
+    pub fn unit_count(&self, kind: UnitKind) -> usize {
+        self.units[kind as usize] * self.clusters
+    }
+}
+
+impl Geometry {
+    /// Cycles from the first chunk in to the first chunk out.
+    pub fn latency(&self, function: Function) -> u64 {
+        self.latency[function.unit() as usize]
+    }
+}

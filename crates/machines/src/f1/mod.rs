@@ -1,0 +1,18 @@
+//! F1: wide-vector units in clusters, a banked scratchpad, and a compiler that decides every cycle (Feldmann et al., MICRO 2021).
+//!
+//! [`graph`] holds one instruction a residue vector; [`movement`] decides what is on chip (phase 2), [`cycle`] when and where
+//! everything happens (phase 3), and [`checker`] simulates the result without asking either. [`units`] is what the units do.
+
+pub mod action;
+pub mod checker;
+mod cluster;
+pub mod cycle;
+pub mod graph;
+pub mod machine;
+pub mod movement;
+mod tasks;
+mod timeline;
+pub mod units;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! Phase 2: when a vector comes on chip and which one makes room (section 4.3).
+//!
+//! The machine is seen as a scratchpad with all units attached. One instruction at a time is scheduled, the one of highest
+//! priority among those whose operands are on chip. A load has the priority of its most urgent user and is issued as soon as
+//! bandwidth and space allow. Room is made by dropping dead vectors first, then the vector whose next use lies furthest
+//! ahead, if it lies further ahead than that of the one that comes; a vector that off-chip memory does not hold is
+//! stored first.
+
+use super::graph::{Graph, UnitKind};
+use super::machine::{F1, Geometry};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// One step of the schedule, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Bring a value on chip.
+    Load(u32),
+    /// Drop a value that off-chip memory holds too.
+    Drop(u32),
+    /// Store a value that off-chip memory does not hold, then drop it.
+    Spill(u32),
+    /// Execute an instruction.
+    Execute(u32),
+    /// Store a result of the program.
+    Store(u32),
+}
+
+/// Order of the instructions with all loads, spills and stores.
+#[derive(Clone, Debug, Default)]
+pub struct Movement {
+    /// Steps in order.
+    pub steps: Vec<Step>,
+    /// The most values on chip at a time.
+    pub peak: usize,
+    /// End of the schedule on the simplified machine, cycles.
+    pub cycles: u64,
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not computed yet.
+    Undefined,
+    /// Off chip only.
+    Away,
+    /// On chip from this cycle on.
+    Present(u64),
+    /// Without further use.
+    Dead,
+}
+
+/// Instructions a unit of the machine by which one may run ahead of the most urgent open one. Without a limit units that have
+/// little to do work through the whole program, and their results fill the scratchpad.
+const AHEAD: usize = 8;
+
+/// Next use of a value that no instruction reads any more.
+const NEVER: u32 = u32::MAX;
+
+struct Scheduler<'a> {
+    graph: &'a Graph,
+    capacity: usize,
+    transfer: u64,
+    occupancy: u64,
+    latency: [u64; 4],
+    memory_latency: u64,
+    state: Vec<State>,
+    /// Whether off-chip memory holds the value.
+    saved: Vec<bool>,
+    output: Vec<bool>,
+    issued: Vec<bool>,
+    /// First user not known to be issued, as an index into the value's users.
+    cursor: Vec<u32>,
+    /// Users not issued yet.
+    remaining: Vec<u32>,
+    missing: Vec<u8>,
+    /// Present values by next use, furthest first; entries may be out of date.
+    victims: BinaryHeap<(u32, u32)>,
+    /// Values off chip by next use, soonest first.
+    loads: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Instructions whose operands are on chip from a cycle on.
+    arriving: BinaryHeap<Reverse<(u64, u32)>>,
+    ready: [BinaryHeap<Reverse<u32>>; 4],
+    /// Instructions of which a unit was free and room for the result was not.
+    waiting: Vec<u32>,
+    units: [BinaryHeap<Reverse<u64>>; 4],
+    channel_free: u64,
+    /// How far instructions may run ahead of the most urgent open one.
+    window: u32,
+    present: usize,
+    first_open: u32,
+    movement: Movement,
+}
+
+/// Schedules all data movement of `graph` on `machine`.
+pub fn schedule(graph: &Graph, machine: &F1, geometry: &Geometry) -> Movement {
+    let mut scheduler = Scheduler::new(graph, machine, geometry);
+    scheduler.run();
+    scheduler.movement
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(graph: &'a Graph, machine: &F1, geometry: &Geometry) -> Self {
+        let values = graph.values();
+        let mut output = vec![false; values];
+        graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
+        let mut latency = [0; 4];
+        let mut missing = vec![0; graph.len()];
+        for (index, missing) in missing.iter_mut().enumerate() {
+            latency[graph.function(index).unit() as usize] = geometry.latency(graph.function(index));
+            let operands = graph.operands(index);
+            *missing = if operands.len() == 2 && operands[0] != operands[1] { 2 } else { 1 };
+        }
+        let mut scheduler = Self {
+            graph,
+            capacity: geometry.slots * machine.banks,
+            transfer: geometry.transfer.div_ceil(machine.stacks as u64),
+            occupancy: geometry.occupancy,
+            latency,
+            memory_latency: machine.memory_latency,
+            state: vec![State::Undefined; values],
+            saved: vec![false; values],
+            output,
+            issued: vec![false; graph.len()],
+            cursor: vec![0; values],
+            remaining: (0..values).map(|number| graph.users(number).len() as u32).collect(),
+            missing,
+            victims: BinaryHeap::new(),
+            loads: BinaryHeap::new(),
+            arriving: BinaryHeap::new(),
+            ready: Default::default(),
+            waiting: Vec::new(),
+            units: UnitKind::ALL.map(|kind| (0..machine.unit_count(kind)).map(|_| Reverse(0)).collect()),
+            channel_free: 0,
+            window: (AHEAD * UnitKind::ALL.map(|kind| machine.unit_count(kind)).iter().sum::<usize>()) as u32,
+            present: 0,
+            first_open: 0,
+            movement: Movement::default(),
+        };
+        for number in graph.len()..values {
+            scheduler.state[number] = State::Away;
+            scheduler.saved[number] = true;
+            if let Some(&user) = graph.users(number).first() {
+                scheduler.loads.push(Reverse((user, number as u32)));
+            }
+        }
+        scheduler
+    }
+
+    fn run(&mut self) {
+        let mut now = 0;
+        while (self.first_open as usize) < self.graph.len() {
+            let mut progress = false;
+            while self.channel_free <= now && self.load(now) {
+                progress = true;
+            }
+            while let Some(&Reverse((at, instruction))) = self.arriving.peek() {
+                if at > now {
+                    break;
+                }
+                self.arriving.pop();
+                self.ready[self.graph.function(instruction as usize).unit() as usize].push(Reverse(instruction));
+            }
+            for kind in 0..4 {
+                while self.units[kind].peek().is_some_and(|&Reverse(free)| free <= now) {
+                    let Some(&Reverse(instruction)) = self.ready[kind].peek() else { break };
+                    if instruction > self.first_open.saturating_add(self.window) {
+                        break;
+                    }
+                    self.ready[kind].pop();
+                    if self.execute(instruction, now) {
+                        progress = true;
+                    } else {
+                        self.waiting.push(instruction);
+                    }
+                }
+            }
+            if progress {
+                // Room may have come up for those that found none.
+                for instruction in std::mem::take(&mut self.waiting) {
+                    self.ready[self.graph.function(instruction as usize).unit() as usize].push(Reverse(instruction));
+                }
+                continue;
+            }
+            now = self.next_event(now);
+        }
+        self.movement.cycles = now;
+    }
+
+    /// The next cycle in which something changes.
+    fn next_event(&self, now: u64) -> u64 {
+        let channel = (self.channel_free > now && !self.loads.is_empty()).then_some(self.channel_free);
+        let arrival = self.arriving.peek().map(|&Reverse((at, _))| at);
+        let unit = self
+            .units
+            .iter()
+            .zip(&self.ready)
+            .filter(|(_, ready)| !ready.is_empty())
+            .filter_map(|(units, _)| units.peek().map(|&Reverse(free)| free));
+        channel.into_iter().chain(arrival).chain(unit).filter(|&at| at > now).min().unwrap_or(now + 1)
+    }
+
+    /// The instruction that reads the value next; [`NEVER`] if none does.
+    fn next_use(&mut self, number: u32) -> u32 {
+        let users = self.graph.users(number as usize);
+        let cursor = &mut self.cursor[number as usize];
+        while users.get(*cursor as usize).is_some_and(|&user| self.issued[user as usize]) {
+            *cursor += 1;
+        }
+        users.get(*cursor as usize).copied().unwrap_or(NEVER)
+    }
+
+    /// Makes room for a value next used by `user`, if the furthest value present is used later than that.
+    /// `urgent`: the most urgent instruction of all needs the room.
+    fn make_room(&mut self, user: u32, urgent: bool) -> bool {
+        while self.present >= self.capacity {
+            let Some(&(claimed, number)) = self.victims.peek() else { return false };
+            if !matches!(self.state[number as usize], State::Present(_)) {
+                self.victims.pop();
+                continue;
+            }
+            let next = self.next_use(number);
+            if next != claimed {
+                // A newer entry says so.
+                self.victims.pop();
+                continue;
+            }
+            if next <= user && !(urgent && next > self.first_open) {
+                return false;
+            }
+            self.victims.pop();
+            let saved = std::mem::replace(&mut self.saved[number as usize], true);
+            self.movement.steps.push(if saved { Step::Drop(number) } else { Step::Spill(number) });
+            self.remove(number, State::Away);
+            self.loads.push(Reverse((next, number)));
+            // Its users lose an operand.
+            for &user in self.graph.users(number as usize) {
+                if !self.issued[user as usize] {
+                    self.missing[user as usize] += 1;
+                }
+            }
+        }
+        true
+    }
+
+    fn remove(&mut self, number: u32, state: State) {
+        self.state[number as usize] = state;
+        self.present -= 1;
+    }
+
+    fn insert(&mut self, number: u32, at: u64) {
+        self.state[number as usize] = State::Present(at);
+        self.present += 1;
+        self.movement.peak = self.movement.peak.max(self.present);
+        let next = self.next_use(number);
+        self.victims.push((next, number));
+        for &user in self.graph.users(number as usize) {
+            if self.issued[user as usize] {
+                continue;
+            }
+            self.missing[user as usize] -= 1;
+            if self.missing[user as usize] == 0 {
+                let ready = self.operands_ready(user);
+                self.arriving.push(Reverse((ready, user)));
+            }
+        }
+    }
+
+    /// The cycle from which all operands of an instruction are on chip; `u64::MAX` if one is not.
+    fn operands_ready(&self, instruction: u32) -> u64 {
+        let arrival = |&vector: &_| match self.state[self.graph.number(vector)] {
+            State::Present(at) => at,
+            _ => u64::MAX,
+        };
+        self.graph.operands(instruction as usize).iter().map(arrival).max().unwrap_or(0)
+    }
+
+    /// Issues the most urgent load, if there is room for it.
+    fn load(&mut self, now: u64) -> bool {
+        let Some(&Reverse((user, number))) = self.loads.peek() else { return false };
+        if !self.make_room(user, user == self.first_open) {
+            return false;
+        }
+        self.loads.pop();
+        self.movement.steps.push(Step::Load(number));
+        self.channel_free = now + self.transfer;
+        self.insert(number, now + self.memory_latency);
+        true
+    }
+
+    /// Executes an instruction at `now`; false if its result has no room.
+    fn execute(&mut self, instruction: u32, now: u64) -> bool {
+        if self.issued[instruction as usize] || self.missing[instruction as usize] > 0 {
+            // An operand was dropped since; the instruction comes back with it.
+            return true;
+        }
+        let arrival = self.operands_ready(instruction);
+        if arrival > now {
+            self.arriving.push(Reverse((arrival, instruction)));
+            return true;
+        }
+        let operands = self.graph.operands(instruction as usize);
+        let operands = if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands };
+        // What dies with this instruction gives its place to the result.
+        let dying = operands.iter().any(|&vector| self.remaining[self.graph.number(vector)] == 1);
+        // A result that nobody reads leaves as soon as it is stored.
+        let next = self.graph.users(instruction as usize).first().copied().unwrap_or(instruction);
+        if !dying && !self.make_room(next, instruction == self.first_open) {
+            return false;
+        }
+        self.issued[instruction as usize] = true;
+        self.movement.steps.push(Step::Execute(instruction));
+        for &vector in operands {
+            let number = self.graph.number(vector);
+            self.remaining[number] -= 1;
+            if self.remaining[number] == 0 {
+                self.remove(number as u32, State::Dead);
+            } else {
+                let next = self.next_use(number as u32);
+                self.victims.push((next, number as u32));
+            }
+        }
+        let kind = self.graph.function(instruction as usize).unit() as usize;
+        self.units[kind].pop();
+        self.units[kind].push(Reverse(now + self.occupancy));
+        self.insert(instruction, now + self.latency[kind] + 1);
+        if self.output[instruction as usize] {
+            self.movement.steps.push(Step::Store(instruction));
+            self.saved[instruction as usize] = true;
+        }
+        if self.remaining[instruction as usize] == 0 {
+            self.remove(instruction, State::Dead);
+        }
+        while self.issued.get(self.first_open as usize).copied().unwrap_or(false) {
+            self.first_open += 1;
+        }
+        true
+    }
+}

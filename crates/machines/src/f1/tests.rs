@@ -1,0 +1,158 @@
+//! Do phases 2 and 3 give schedules that an independent simulation accepts, and does it refuse wrong ones?
+
+use super::action::{Action, Timed};
+use super::checker::check;
+use super::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
+use super::machine::{F1, Geometry, PipelineDepth};
+use super::{cycle, movement};
+use polyfabric_kernels::RingDegree;
+
+fn paper() -> F1 {
+    F1 {
+        clock_hz: 1e9,
+        clusters: 16,
+        lanes: 128,
+        units: [1, 1, 2, 2],
+        register_file: 512 << 10,
+        register_banks: 8,
+        accesses_per_cycle: 2,
+        banks: 16,
+        bank_bytes: 4 << 20,
+        stacks: 2,
+        stack_bytes: 512.0,
+        memory_latency: 200,
+        depth: PipelineDepth { multiplier: 4, adder: 1, network: 3 },
+    }
+}
+
+/// Listing 1: x of `limbs` values to two sums, with hints `first` and `second`.
+fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {
+    let limbs = x.len();
+    let y: Vec<Vector> = (0..limbs).map(|i| builder.push(Function::InverseNtt { limb: i as u16 }, &[x[i]])).collect();
+    let mut sums = [vec![None; limbs], vec![None; limbs]];
+    for j in 0..limbs {
+        for i in 0..limbs {
+            let limb = j as u16;
+            let lifted = if i == j { x[i] } else { builder.push(Function::ForwardNtt { limb }, &[y[i]]) };
+            for (half, sums) in sums.iter_mut().enumerate() {
+                let product = builder.push(Function::Multiply { limb }, &[lifted, hints[i][j][half]]);
+                sums[j] = Some(match sums[j] {
+                    Some(sum) => builder.push(Function::Add { limb }, &[sum, product]),
+                    None => product,
+                });
+            }
+        }
+    }
+    sums.map(|sums| sums.into_iter().flatten().collect())
+}
+
+/// `count` homomorphic permutations that share a hint.
+fn permutations(count: usize, limbs: usize) -> Graph {
+    let mut builder = GraphBuilder::default();
+    let hints: Vec<Vec<[Vector; 2]>> =
+        (0..limbs).map(|_| (0..limbs).map(|_| [0, 1].map(|_| builder.leaf(LeafClass::Hint))).collect()).collect();
+    for _ in 0..count {
+        let parts: Vec<Vec<Vector>> =
+            (0..2).map(|_| (0..limbs).map(|_| builder.leaf(LeafClass::Input)).collect()).collect();
+        let moved: Vec<Vec<Vector>> = parts
+            .iter()
+            .map(|part| {
+                let function = |limb| Function::Automorphism { limb, element: 3, values: true };
+                part.iter().enumerate().map(|(limb, &v)| builder.push(function(limb as u16), &[v])).collect()
+            })
+            .collect();
+        let [a, b] = key_switch(&mut builder, &moved[0], &hints);
+        for limb in 0..limbs {
+            let sum = builder.push(Function::Add { limb: limb as u16 }, &[moved[1][limb], b[limb]]);
+            builder.output(a[limb]);
+            builder.output(sum);
+        }
+    }
+    builder.finish()
+}
+
+fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
+    let movement = movement::schedule(graph, machine, geometry);
+    cycle::schedule(graph, &movement, machine, geometry).expect("registers suffice")
+}
+
+fn geometry(machine: &F1, degree: usize) -> Geometry {
+    machine.geometry(RingDegree::new(degree).expect("a degree")).expect("it fits")
+}
+
+#[test]
+fn permutations_of_the_papers_sizes_are_scheduled_and_no_faster_than_their_units() {
+    let machine = paper();
+    for (degree, limbs, count) in [(4096, 4, 16), (8192, 7, 8), (16384, 14, 2)] {
+        let geometry = geometry(&machine, degree);
+        let graph = permutations(count, limbs);
+        let checked = check(&graph, &compile(&graph, &machine, &geometry), &machine, &geometry).expect("it holds");
+        for kind in UnitKind::ALL {
+            let busy = graph.counts()[kind as usize] * geometry.occupancy;
+            assert_eq!(checked.busy[kind as usize], busy);
+            assert!(checked.cycles * machine.unit_count(kind) as u64 >= busy);
+        }
+        // Everything fits: each leaf comes once, each result goes once.
+        assert_eq!(checked.off_chip, [graph.leaves().len() as u64, graph.outputs().len() as u64]);
+    }
+}
+
+#[test]
+fn a_small_scratchpad_spills_and_holds() {
+    let machine = F1 { banks: 4, bank_bytes: 512 << 10, clusters: 3, ..paper() };
+    let geometry = geometry(&machine, 16384);
+    let graph = permutations(3, 5);
+    let checked = check(&graph, &compile(&graph, &machine, &geometry), &machine, &geometry).expect("it holds");
+    assert!(checked.off_chip[0] > graph.leaves().len() as u64, "nothing was loaded twice");
+}
+
+#[test]
+fn a_schedule_that_is_wrong_in_one_place_is_refused() {
+    let machine = F1 { clusters: 4, ..paper() };
+    let geometry = geometry(&machine, 4096);
+    let graph = permutations(2, 3);
+    let good = compile(&graph, &machine, &geometry);
+    check(&graph, &good, &machine, &geometry).expect("it holds");
+    for index in 0..good.len() {
+        // Without the action, something is missing, lost, or never executed.
+        let mut missing = good.clone();
+        missing.remove(index);
+        check(&graph, &missing, &machine, &geometry).expect_err("an action less");
+        // Twice at the same time, its part is in use.
+        let mut twice = good.clone();
+        twice.push(good[index]);
+        check(&graph, &twice, &machine, &geometry).expect_err("an action twice");
+        // In cycle 0 nothing but a load can run.
+        let mut early = good.clone();
+        if !matches!(early[index].action, Action::Load { .. }) {
+            early[index].cycle = 0;
+            check(&graph, &early, &machine, &geometry).expect_err("an action too early");
+        }
+    }
+}
+
+#[test]
+fn a_result_is_tight_against_its_operands() {
+    // One addition: load, fetch, add, write back, store, each as soon as the one before allows.
+    let machine = paper();
+    let geometry = geometry(&machine, 1024);
+    let mut builder = GraphBuilder::default();
+    let [a, b] = [0, 1].map(|_| builder.leaf(LeafClass::Input));
+    let sum = builder.push(Function::Add { limb: 0 }, &[a, b]);
+    builder.output(sum);
+    let graph = builder.finish();
+    let actions = compile(&graph, &machine, &geometry);
+    let checked = check(&graph, &actions, &machine, &geometry).expect("it holds");
+    // Both loads at once, on two stacks; then the second fetch waits for the cluster's port to take the first.
+    let depth = machine.depth;
+    let fetched = machine.memory_latency + 1 + geometry.occupancy + depth.network;
+    let stored = fetched + 1 + depth.adder + 1 + depth.network + 1;
+    assert_eq!(checked.cycles, stored + geometry.occupancy);
+    for (position, timed) in actions.iter().enumerate() {
+        if timed.cycle > 0 {
+            let mut sooner = actions.clone();
+            sooner[position].cycle -= 1;
+            check(&graph, &sooner, &machine, &geometry).expect_err("a cycle too early");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! When a port, a unit or a channel is free.
+
+use std::collections::VecDeque;
+
+/// Busy intervals that are remembered; what lies before them counts as busy.
+const REMEMBERED: usize = 48;
+
+/// The reservations of one resource: sorted, disjoint, touching ones merged.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    busy: VecDeque<(u64, u64)>,
+    /// Nothing can be reserved before this cycle.
+    floor: u64,
+}
+
+impl Timeline {
+    /// The first cycle from `from` on at which `duration` cycles are free.
+    pub fn earliest(&self, from: u64, duration: u64) -> u64 {
+        let mut at = from.max(self.floor);
+        let first = self.busy.partition_point(|&(_, end)| end <= at);
+        for &(start, end) in self.busy.iter().skip(first) {
+            if at + duration <= start {
+                break;
+            }
+            at = at.max(end);
+        }
+        at
+    }
+
+    /// Whether `duration` cycles from `at` on are free.
+    pub fn is_free(&self, at: u64, duration: u64) -> bool {
+        self.earliest(at, duration) == at
+    }
+
+    /// Reserves `duration` cycles from `at` on, which are free.
+    pub fn reserve(&mut self, at: u64, duration: u64) {
+        let end = at + duration;
+        let position = self.busy.partition_point(|&(start, _)| start < at);
+        let joins_previous = position > 0 && self.busy[position - 1].1 == at;
+        let joins_next = self.busy.get(position).is_some_and(|&(start, _)| start == end);
+        match (joins_previous, joins_next) {
+            (true, true) => {
+                self.busy[position - 1].1 = self.busy[position].1;
+                self.busy.remove(position);
+            }
+            (true, false) => self.busy[position - 1].1 = end,
+            (false, true) => self.busy[position].0 = at,
+            (false, false) => self.busy.insert(position, (at, end)),
+        }
+        if self.busy.len() > REMEMBERED
+            && let Some((_, end)) = self.busy.pop_front()
+        {
+            self.floor = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a timeline never give a cycle twice, and always the first free one?
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn reservations_are_disjoint_and_earliest(requests in prop::collection::vec((0_u64..400, 1_u64..20), 1..60)) {
+            let mut timeline = Timeline::default();
+            let mut taken = vec![false; 4000];
+            for (from, duration) in requests {
+                let at = timeline.earliest(from, duration);
+                let free = |at: u64| !taken[at as usize..(at + duration) as usize].contains(&true);
+                prop_assert!(at >= from && free(at));
+                // Before the floor earlier gaps may be forgotten.
+                prop_assert!((from.max(timeline.floor)..at).all(|earlier| !free(earlier)));
+                timeline.reserve(at, duration);
+                taken[at as usize..(at + duration) as usize].fill(true);
+            }
+        }
+    }
+}

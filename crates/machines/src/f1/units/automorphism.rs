@@ -1,0 +1,190 @@
+//! The vector automorphism unit (section 5.1, figures 5 and 6): a permutation within each chunk, a transpose, a permutation
+//! within each chunk, the transpose back.
+//!
+//! σ_k moves element i to k·i, and the value at ψ^(2j+1) to place j' with k(2j'+1) = 2j + 1: both are affine maps of indices
+//! modulo N. With i = r·E + c, an affine map i → m·i + o moves column c to (m·c + o) mod E, the same in every row, and row r
+//! to m·r + ⌊(m·c + o) / E⌋ modulo G, which is affine in r with an offset for each column. So each of the two
+//! permutations stays within what a chunk holds before or after the transpose. An affine map modulo 2^b is, in turn, a
+//! series of fixed permutations, each applied or bypassed: −1, the squarings of 5, and the rotations by powers of two.
+
+use super::{Shape, Transpose};
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+
+/// In what order a vector's elements lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Coefficients in natural order.
+    Coefficients,
+    /// Values in the order in which the four-step unit gives them: place p holds value p / G + E·(p mod G).
+    FourStepValues,
+}
+
+/// An affine map of indices modulo a power of two: where element i goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Affine {
+    factor: usize,
+    offset: usize,
+}
+
+/// The unit set up for one shape and one automorphism.
+#[derive(Clone, Debug)]
+pub struct AutomorphismUnit {
+    shape: Shape,
+    element: GaloisElement,
+}
+
+impl AutomorphismUnit {
+    /// σ of `element` on vectors of `shape`.
+    ///
+    /// # Panics
+    /// If the element belongs to another ring degree.
+    pub fn new(shape: Shape, element: GaloisElement) -> Self {
+        assert_eq!(shape.degree(), element.degree().get());
+        Self { shape, element }
+    }
+
+    /// Fixed permutations in series for chunks of `size` elements: −1 and 5^(2^i) for the factor, 2^i for the offset.
+    fn sub_permutations(size: usize) -> u64 {
+        let bits = u64::from(size.ilog2());
+        let factors = if bits < 3 { bits.saturating_sub(1) } else { bits - 1 };
+        factors + bits
+    }
+
+    /// Cycles from the first chunk in to the first chunk out: a register behind each fixed permutation, and two transposes.
+    pub fn latency(shape: Shape) -> u64 {
+        Self::sub_permutations(shape.lanes())
+            + Self::sub_permutations(shape.chunks())
+            + 2 * Transpose::<u32>::latency(shape)
+    }
+
+    /// The affine map of indices, modulo N.
+    fn map(&self, layout: Layout) -> Affine {
+        match layout {
+            Layout::Coefficients => Affine { factor: self.element.value(), offset: 0 },
+            Layout::FourStepValues => {
+                // Value j becomes value j' with k(2j' + 1) ≡ 2j + 1 mod 2N: 2j' + 1 = k^-1 (2j + 1).
+                let inverse = self.element.inverse().value();
+                Affine { factor: inverse, offset: (inverse - 1) / 2 }
+            }
+        }
+    }
+
+    /// Where index `index` goes, through row and column: the two permutations that the unit applies.
+    fn destination(&self, map: Affine, row: usize, column: usize) -> (usize, usize) {
+        let (lanes, chunks) = (self.shape.lanes(), self.shape.chunks());
+        let spread = map.factor * column + map.offset;
+        ((map.factor * row + spread / lanes) % chunks, spread % lanes)
+    }
+
+    /// σ_k of `vector`, step by step as the unit does it: `modulus` for the signs of coefficients.
+    ///
+    /// # Panics
+    /// Unless the vector has N canonical residues.
+    pub fn apply(&self, modulus: Modulus, layout: Layout, vector: &[u64]) -> Vec<u64> {
+        let (lanes, chunks) = (self.shape.lanes(), self.shape.chunks());
+        assert_eq!(vector.len(), lanes * chunks);
+        let map = self.map(layout);
+        match layout {
+            Layout::Coefficients => {
+                let signed = self.signs(modulus, vector);
+                // Chunk r holds row r: first the column permutation, the same for all.
+                let columns = permute_chunks(&signed, lanes, |_, lane| self.destination(map, 0, lane).1);
+                let turned = Transpose::apply(self.shape, &columns);
+                // Lane block b, chunk c: column b·G + c, whose rows lie in the block's G lanes.
+                let rows = permute_chunks(&turned, lanes, |chunk, lane| {
+                    let (block, row) = (lane / chunks, lane % chunks);
+                    let column = self.origin_of_column(map, block * chunks + chunk);
+                    block * chunks + self.destination(map, row, column).0
+                });
+                Transpose::apply(self.shape, &rows)
+            }
+            Layout::FourStepValues => {
+                // Place p holds column p / G, row p mod G: block b of chunk c is column c·E/G + b.
+                let blocks = lanes / chunks;
+                let rows = permute_chunks(vector, lanes, |chunk, lane| {
+                    let (block, row) = (lane / chunks, lane % chunks);
+                    block * chunks + self.destination(map, row, chunk * blocks + block).0
+                });
+                // Transposed, chunk r holds row r, with column c·E/G + b in lane b·G + c: the column permutation is local.
+                let turned = Transpose::apply(self.shape, &rows);
+                let columns = permute_chunks(&turned, lanes, |_, lane| {
+                    let column = (lane % chunks) * blocks + lane / chunks;
+                    let moved = self.destination(map, 0, column).1;
+                    (moved % blocks) * chunks + moved / blocks
+                });
+                Transpose::apply(self.shape, &columns)
+            }
+        }
+    }
+
+    /// The column that the column permutation moves to `column`.
+    fn origin_of_column(&self, map: Affine, column: usize) -> usize {
+        (0..self.shape.lanes()).find(|&from| self.destination(map, 0, from).1 == column).unwrap_or(column)
+    }
+
+    /// The coefficients that cross X^N = −1 change their sign before they move.
+    fn signs(&self, modulus: Modulus, vector: &[u64]) -> Vec<u64> {
+        let degree = self.shape.degree();
+        let negative = |index: usize| (index * self.element.value()) % (2 * degree) >= degree;
+        let sign = |(index, &word)| if negative(index) { modulus.neg(word) } else { word };
+        vector.iter().enumerate().map(sign).collect()
+    }
+}
+
+/// Moves lane l of chunk c to lane `to`(c, l) of the same chunk.
+fn permute_chunks(vector: &[u64], lanes: usize, to: impl Fn(usize, usize) -> usize) -> Vec<u64> {
+    let mut result = vec![0; vector.len()];
+    for (chunk, (source, target)) in vector.chunks(lanes).zip(result.chunks_mut(lanes)).enumerate() {
+        for (lane, &word) in source.iter().enumerate() {
+            target[to(chunk, lane)] = word;
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is every automorphism of every degree a permutation in chunks, a transpose, and a permutation in chunks?
+    use super::*;
+    use polyfabric_kernels::RingDegree;
+    use polyfabric_kernels::ntt::EvaluationOrder;
+
+    const LANES: usize = 128;
+
+    fn check(degree: usize, lanes: usize, value: usize) {
+        let ring = RingDegree::new(degree).expect("a degree");
+        let shape = Shape::new(ring, lanes).expect("a shape");
+        let element = GaloisElement::new(ring, value).expect("odd");
+        let modulus = Modulus::new(4_293_918_721).expect("a modulus");
+        let vector: Vec<u64> = (0..degree as u64).map(|i| (i * 2_654_435_761) % modulus.value()).collect();
+        let unit = AutomorphismUnit::new(shape, element);
+
+        let mut expected = vec![0; degree];
+        element.apply(modulus, &vector, &mut expected);
+        assert_eq!(unit.apply(modulus, Layout::Coefficients, &vector), expected, "N {degree}, k {value}");
+
+        let places = element.places(EvaluationOrder::FourStep { vector: lanes });
+        let expected: Vec<u64> = places.iter().map(|&from| vector[from]).collect();
+        assert_eq!(unit.apply(modulus, Layout::FourStepValues, &vector), expected, "N {degree}, k {value}");
+    }
+
+    #[test]
+    fn all_automorphisms_of_a_small_ring() {
+        for degree in [16, 32, 64] {
+            for value in (1..2 * degree).step_by(2) {
+                check(degree, 8, value);
+            }
+        }
+    }
+
+    #[test]
+    fn automorphisms_of_f1s_rings() {
+        for log in 10..=14 {
+            let degree = 1 << log;
+            for value in [1, 3, 5, 25, 2 * degree - 1, degree + 1, (7919 % (2 * degree)) | 1] {
+                check(degree, LANES, value);
+            }
+        }
+    }
+}
