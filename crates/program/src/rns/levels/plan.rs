@@ -9,8 +9,8 @@
 
 use super::{Chain, LevelError};
 use crate::location::place;
-use crate::rns::homomorphic::{NodeId, Op, Polynomial, Program, Scheme, Values, op_name};
-use crate::rns::lowering::{LevelPolicy, Rescaling};
+use crate::rns::homomorphic::{Basis, NodeId, Op, Polynomial, Program, Scheme, Values, op_name};
+use crate::rns::lowering::{LevelPolicy, Rescaling, monomial_to_chebyshev, polynomial_depth};
 
 /// The largest integer factor that is multiplied without using a level.
 const MAX_FREE_FACTOR: f64 = 1024.0;
@@ -24,8 +24,8 @@ pub struct PlanRules {
     pub rescaling: Rescaling,
     /// The highest level of an input: the chain's top, or below the levels that bootstrapping keeps for itself.
     pub top: usize,
-    /// The level of a bootstrapping's result, if the parameters have one.
-    pub bootstrapped: Option<usize>,
+    /// The levels of a bootstrapping's operand and result, if the parameters have one.
+    pub bootstrapping: Option<(usize, usize)>,
     /// The level of outputs that nothing else determines.
     pub output: usize,
 }
@@ -81,15 +81,15 @@ fn factor(program: &Program, constant: NodeId) -> Option<&Values> {
     }
 }
 
-/// Levels of a polynomial of degree d: ceil(log2(d + 1)), and one for the map of a Chebyshev interval to \[−1, 1\].
+/// Levels of a polynomial: of its depth, and one for the map of a Chebyshev interval to \[−1, 1\].
 pub fn polynomial_levels(polynomial: &Polynomial) -> usize {
-    use crate::rns::homomorphic::Basis;
-    let depth = (polynomial.degree() + 1).next_power_of_two().ilog2() as usize;
-    let mapped = match polynomial.basis {
-        Basis::Chebyshev { lo, hi } => lo != -1.0 || hi != 1.0,
-        Basis::Monomial => false,
+    let Values::Complex(coefficients) = &polynomial.coefficients else {
+        return (polynomial.degree() + 1).next_power_of_two().ilog2() as usize;
     };
-    depth + usize::from(mapped)
+    match polynomial.basis {
+        Basis::Monomial => polynomial_depth(&monomial_to_chebyshev(coefficients)),
+        Basis::Chebyshev { lo, hi } => polynomial_depth(coefficients) + usize::from(lo != -1.0 || hi != 1.0),
+    }
 }
 
 impl Plan {
@@ -119,7 +119,7 @@ impl Plan {
             };
             let rescale_due = rules.rescaling == Rescaling::Waterline
                 && match &node.op {
-                    Op::Mul | Op::LinearTransform { .. } => true,
+                    Op::Mul => true,
                     Op::MulPlain => levels_used(program, id) > 0 || stays(&node.operands[0]),
                     Op::Add | Op::Sub => node.operands.iter().all(stays),
                     Op::Neg | Op::Relinearise => stays(&node.operands[0]),
@@ -196,8 +196,9 @@ fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec<usize>, Le
             Op::Constant { .. } => 0,
             Op::ModSwitch { level } if *level > available => return Err(raised(*level, available)),
             Op::ModSwitch { level } => *level,
-            Op::Bootstrap => match rules.bootstrapped {
-                Some(level) => level,
+            Op::Bootstrap => match rules.bootstrapping {
+                Some((operand, _)) if available < operand => return Err(raised(operand, available)),
+                Some((_, level)) => level,
                 None => return Err(LevelError::NoBootstrapping { place: place(), node: id }),
             },
             _ => {
@@ -231,7 +232,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
         let fixed = match &node.op {
             Op::Input { level, .. } => *level,
             Op::ModSwitch { level } => Some(*level),
-            Op::Bootstrap => rules.bootstrapped,
+            Op::Bootstrap => rules.bootstrapping.map(|(_, level)| level),
             Op::Output { .. } => Some(rules.output.min(highest[index])),
             _ => None,
         };
@@ -242,7 +243,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
             continue;
         }
         let needed = match &node.op {
-            Op::Bootstrap => 0,
+            Op::Bootstrap => rules.bootstrapping.map_or(0, |(operand, _)| operand),
             _ => levels[index] + levels_used(program, NodeId(index as u32)),
         };
         for operand in &node.operands {

@@ -3,13 +3,14 @@
 //! Every node has its value as its operation gives it, perhaps a product of three parts that is still to be rescaled. What an
 //! operation needs (two parts, the level's scale, a lower level) is made of it where it is first needed, and kept.
 
+use super::bootstrap::Bootstrapping;
 use super::{
     CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
 };
 use crate::location::place;
-use crate::rns::homomorphic::{NodeId, Op, Program, Values, op_name};
+use crate::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet};
-use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor};
+use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
 use crate::rns::noise::NoiseModel;
 use polyfabric_schemes::rns::KeyId;
 use std::collections::{BTreeMap, HashMap};
@@ -57,31 +58,51 @@ pub struct Lowered {
     pub nodes: BTreeMap<NodeId, NodeState>,
 }
 
-impl PlanRules {
-    /// The rules of `choice` on `chain`, without bootstrapping: inputs may be at the top, outputs are at level 0.
-    pub fn new(chain: &Chain, choice: &RnsLowering) -> Self {
-        Self { levels: choice.levels, rescaling: choice.rescaling, top: chain.top(), bootstrapped: None, output: 0 }
+/// What a CKKS program is lowered for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The levels.
+    pub chain: &'a Chain,
+    /// The choice.
+    pub choice: &'a RnsLowering,
+    /// How much error each operation adds.
+    pub model: NoiseModel,
+    /// Encodes public vectors.
+    pub encoder: &'a dyn PlaintextEncoder,
+    /// The bootstrapping, if the parameters have one.
+    pub bootstrapping: Option<&'a Bootstrapping>,
+}
+
+impl Target<'_> {
+    /// What the plan of levels goes by: inputs are at the top, or where a bootstrapping ends, at most; outputs are at level 0.
+    pub fn rules(&self) -> PlanRules {
+        PlanRules {
+            levels: self.choice.levels,
+            rescaling: self.choice.rescaling,
+            top: self.bootstrapping.map_or(self.chain.top(), Bootstrapping::output_level),
+            bootstrapping: self.bootstrapping.map(|plan| (plan.input_level(), plan.output_level())),
+            output: 0,
+        }
     }
 }
 
-/// Lowers `program` for `chain` with `choice`; the errors are followed by `model`.
+/// Lowers the CKKS program `program` for `target`.
 ///
 /// # Errors
-/// [`LoweringError::Levels`] if it does not fit the chain, [`LoweringError::Node`] if one of its nodes cannot be lowered.
-pub fn lower(
-    program: &Program,
-    chain: &Chain,
-    choice: &RnsLowering,
-    model: NoiseModel,
-    encoder: &dyn PlaintextEncoder,
-) -> Result<Lowered> {
-    let rules = PlanRules::new(chain, choice);
-    let plan = Plan::new(program, chain, &rules)?;
-    let lowering = Lowering::new(program.name(), chain, choice.clone(), model, encoder)?;
+/// [`LoweringError::Levels`] if it does not fit the chain, [`LoweringError::Node`] if one of its nodes cannot be lowered,
+/// [`LoweringError::NotLowered`] if it is of BGV, which [`super::bgv::lower`] lowers.
+pub fn lower(program: &Program, target: &Target<'_>) -> Result<Lowered> {
+    if program.scheme() != Scheme::Ckks {
+        let problem = "this lowering is of CKKS; lower programs of BGV by their own, which goes by noise";
+        return Err(LoweringError::NotLowered { op: "program", problem });
+    }
+    let plan = Plan::new(program, target.chain, &target.rules())?;
+    let lowering = Lowering::new(program.name(), target.chain, target.choice.clone(), target.model, target.encoder)?;
     let mut pass = Pass {
         program,
         plan,
         lowering,
+        bootstrapping: target.bootstrapping,
         values: vec![None; program.nodes().len()],
         plain: HashMap::new(),
         inputs: Vec::new(),
@@ -109,6 +130,7 @@ struct Pass<'a> {
     program: &'a Program,
     plan: Plan,
     lowering: Lowering<'a>,
+    bootstrapping: Option<&'a Bootstrapping>,
     /// Values as the operations give them.
     values: Vec<Option<CiphertextValue>>,
     /// Values with two parts and their level's scale, by level.
@@ -186,9 +208,22 @@ impl Pass<'_> {
                 self.lowering.conjugate(&a)?
             }
             Op::Rescale | Op::ModSwitch { .. } => self.at(operand(0), level)?,
-            Op::LinearTransform { .. } | Op::Polynomial { .. } | Op::Bootstrap => {
-                let problem = "not available with this choice; write it with other operations";
-                return Err(LoweringError::NotLowered { op: op_name(&node.op), problem });
+            Op::LinearTransform { diagonals } => {
+                let a = self.at(operand(0), level + 1)?;
+                self.lowering.linear_transform(&a, diagonals, program.row())?
+            }
+            Op::Polynomial { polynomial } => {
+                let a = self.at(operand(0), level + levels_used(program, id))?;
+                let value = self.lowering.polynomial(&a, polynomial)?;
+                self.lowering.lower_to(&value, level)?
+            }
+            Op::Bootstrap => {
+                let Some(plan) = self.bootstrapping else {
+                    let problem = "the parameters have no bootstrapping; choose a set that has";
+                    return Err(LoweringError::NotLowered { op: op_name(&node.op), problem });
+                };
+                let a = self.at(operand(0), plan.input_level())?;
+                self.lowering.bootstrap(&a, plan)?
             }
             Op::Output { name } => {
                 let value = self.at(operand(0), level)?;

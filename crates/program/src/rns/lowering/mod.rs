@@ -23,7 +23,7 @@ pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering,
 pub use error::LoweringError;
 pub use key_switch::Digits;
 pub use linear_transform::{BabyStepCosts, PreparedTransform, Steps};
-pub use lower::{Lowered, NodeState, Port, lower};
+pub use lower::{Lowered, NodeState, Port, Target, lower};
 pub use plaintext::PlaintextEncoder;
 pub use polynomial::{monomial_to_chebyshev, polynomial_depth};
 pub use value::{CiphertextValue, Noise};

@@ -1,0 +1,268 @@
+//! A client with slow, obvious encoding, and a run from clear inputs to decrypted outputs.
+
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_program::rns::homomorphic::{Complex, Evaluation, Program, Values, evaluate};
+use polyfabric_program::rns::kernel::PublicPolynomial;
+use polyfabric_program::rns::levels::{Chain, Scale};
+use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, Port, RnsLowering, Target, lower};
+use polyfabric_program::rns::noise::NoiseModel;
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::rns::interpreter;
+use polyfabric_schemes::random::{Purpose, Seeds};
+use polyfabric_schemes::rns::encryption::phase;
+use polyfabric_schemes::rns::key_maker::{KeyMaker, NoiseDistribution};
+use polyfabric_schemes::rns::secret::{SecretDistribution, SecretKey};
+use polyfabric_schemes::rns::{Ciphertext, Domain, Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::collections::HashMap;
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+/// Encodes by the definition: the polynomial whose value at ζ^(5^k) is slot k times the scale.
+#[derive(Debug)]
+pub struct Embedding {
+    degree: usize,
+    /// cos and sin of π·e/N, ζ = exp(iπ/N).
+    roots: Vec<Complex>,
+    /// 5^k modulo 2N.
+    powers: Vec<usize>,
+}
+
+impl Embedding {
+    pub fn new(degree: RingDegree) -> Self {
+        let degree = degree.get();
+        let angle = |exponent: usize| PI * exponent as f64 / degree as f64;
+        let roots = (0..2 * degree).map(|e| Complex::new(angle(e).cos(), angle(e).sin())).collect();
+        let powers = std::iter::successors(Some(1), |power| Some(power * 5 % (2 * degree))).take(degree / 2).collect();
+        Self { degree, roots, powers }
+    }
+
+    fn root(&self, slot: usize, coefficient: usize) -> Complex {
+        self.roots[self.powers[slot] * coefficient % (2 * self.degree)]
+    }
+
+    /// m_j = 2/N · Re Σ_k slot_k · ζ^(−j·5^k), times the scale, rounded.
+    pub fn coefficients(&self, slots: &[Complex], scale: f64) -> Vec<i128> {
+        let slot = |k: usize| slots[k % slots.len()];
+        let coefficient = |j: usize| {
+            let sum = (0..self.degree / 2).map(|k| (slot(k) * self.root(k, j).conjugate()).re).sum::<f64>();
+            (2.0 / self.degree as f64 * sum * scale).round() as i128
+        };
+        (0..self.degree).map(coefficient).collect()
+    }
+
+    pub fn slots(&self, coefficients: &[f64], count: usize) -> Vec<Complex> {
+        let slot = |k: usize| {
+            let terms = coefficients.iter().enumerate().map(|(j, &c)| self.root(k, j) * Complex::from(c));
+            terms.fold(Complex::default(), |sum, term| sum + term)
+        };
+        (0..count).map(slot).collect()
+    }
+}
+
+impl PlaintextEncoder for Embedding {
+    fn encode(&self, values: &Values, scale: Scale) -> Result<PublicPolynomial, String> {
+        let (Values::Complex(slots), Scale::Real(scale)) = (values, scale) else {
+            return Err("this encoder is of CKKS".to_owned());
+        };
+        Ok(PublicPolynomial::Wide(self.coefficients(slots, scale).into()))
+    }
+}
+
+/// Parameters, and what they need.
+pub struct World {
+    pub ring: Arc<Ring>,
+    pub chain: Chain,
+    pub gadget: GadgetLiteral,
+    pub embedding: Embedding,
+}
+
+/// `count` distinct primes of `bits` bits that are not in `taken`.
+fn primes(degree: RingDegree, bits: u32, count: usize, taken: &[Modulus]) -> Vec<Modulus> {
+    let found = PrimeClass::of_degree(degree).of_bits(bits, count + taken.len()).expect("primes");
+    let moduli = found.into_iter().map(|prime| Modulus::new(prime).expect("a modulus"));
+    moduli.filter(|modulus| !taken.contains(modulus)).take(count).collect()
+}
+
+impl World {
+    /// N = 2^`log2_degree`; level 0 of `base` bits in limbs of `base_limbs`, `levels` more of `limbs` primes of `bits` bits each,
+    /// `special` primes of `special_bits`; `gadget` from the numbers of limbs of Q and P.
+    pub fn new(
+        log2_degree: u32,
+        (base_bits, base_limbs): (u32, usize),
+        (bits, limbs, levels): (u32, usize, usize),
+        (special_bits, special): (u32, usize),
+        log2_scale: f64,
+        gadget: impl Fn(usize, usize) -> GadgetLiteral,
+    ) -> Self {
+        let degree = RingDegree::new(1 << log2_degree).expect("a degree");
+        let mut moduli = primes(degree, base_bits, base_limbs, &[]);
+        moduli.extend(primes(degree, bits, levels * limbs, &moduli));
+        let q = moduli.len();
+        moduli.extend(primes(degree, special_bits, special, &moduli));
+        let limbs_at: Vec<usize> = (0..=levels).map(|level| base_limbs + level * limbs).collect();
+        let chain = Chain::ckks(degree, &moduli, &limbs_at, log2_scale.exp2()).expect("a chain");
+        let ring = Ring::new(degree, &moduli).expect("a ring");
+        Self { ring, chain, gadget: gadget(q, special), embedding: Embedding::new(degree) }
+    }
+
+    /// One-limb scales of 40 bits, digits of two limbs.
+    pub fn hybrid(levels: usize) -> Self {
+        Self::new(10, (50, 1), (40, 1, levels), (50, 2), 40.0, |q, p| GadgetLiteral::hybrid(q, 2, p))
+    }
+
+    pub fn model(&self) -> NoiseModel {
+        NoiseModel::ternary(self.chain.degree())
+    }
+
+    pub fn choice(&self) -> RnsLowering {
+        RnsLowering::new(self.gadget.clone())
+    }
+
+    pub fn lower(&self, program: &Program, choice: &RnsLowering) -> Lowered {
+        let target =
+            Target { chain: &self.chain, choice, model: self.model(), encoder: &self.embedding, bootstrapping: None };
+        lower(program, &target).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// What came out, and what should have.
+pub struct Outcome {
+    pub lowered: Lowered,
+    pub clear: Evaluation,
+    pub outputs: HashMap<String, Vec<Complex>>,
+}
+
+/// The values of one slot each, repeated or as they are.
+pub fn complex(values: &Values) -> &[Complex] {
+    match values {
+        Values::Complex(values) => values,
+        Values::Integer(_) => panic!("values of CKKS"),
+    }
+}
+
+/// Random slots of absolute value up to 1.
+pub fn random_slots(count: usize, generator: &mut StdRng) -> Values {
+    let slot = |_| {
+        let (radius, angle) = (generator.random_range(0.0..1.0f64), generator.random_range(0.0..2.0 * PI));
+        Complex::new(radius * angle.cos(), radius * angle.sin())
+    };
+    Values::Complex((0..count).map(slot).collect())
+}
+
+/// Random values for all inputs of `program`.
+pub fn random_inputs(program: &Program, seed: u64) -> HashMap<String, Values> {
+    let mut generator = StdRng::seed_from_u64(seed);
+    program.inputs().map(|(_, name)| (name.to_owned(), random_slots(program.slots(), &mut generator))).collect()
+}
+
+fn encrypt(world: &World, port: &Port, values: &Values, secret: &SecretKey, seed: u64) -> Ciphertext {
+    let noise = NoiseDistribution::new(3.2, 1);
+    let limbs = port.limbs.as_slice();
+    let key = polyfabric_schemes::rns::encryption::PublicKey::generate(
+        &world.ring,
+        limbs,
+        secret,
+        &noise,
+        &Seeds::for_tests(seed + 1),
+    );
+    let mut ciphertext = key.encrypt_zero(limbs, &noise, &Seeds::for_tests(seed)).expect("limbs of the key");
+    let plaintext = PublicPolynomial::Wide(world.embedding.coefficients(complex(values), port.scale.real()).into());
+    let mut message = RnsPolynomial::zero(world.ring.degree(), limbs, Domain::Coefficient);
+    for (limb, words) in message.iter_mut() {
+        plaintext.residues(world.ring.modulus(limb), words);
+    }
+    message.forward(&world.ring);
+    ciphertext.parts[0].add_assign(&world.ring, &message);
+    ciphertext
+}
+
+/// The phase as integers, of ciphertexts whose phase is below half the product of their first two limbs.
+fn centred(world: &World, phase: &RnsPolynomial) -> Vec<f64> {
+    let limbs = &phase.limbs()[..phase.limbs().len().min(2)];
+    let moduli: Vec<Modulus> = limbs.iter().map(|&limb| world.ring.modulus(limb)).collect();
+    let one = |j: usize| {
+        let first = phase.limb(0)[j];
+        let (value, product) = match moduli.as_slice() {
+            [q] => (i128::from(first), i128::from(q.value())),
+            [q, r] => {
+                let difference = r.sub(phase.limb(1)[j], first % r.value());
+                let inverse = r.inverse(q.value() % r.value()).expect("distinct primes");
+                let (q, k) = (i128::from(q.value()), i128::from(r.multiply(difference, inverse)));
+                (i128::from(first) + q * k, q * i128::from(r.value()))
+            }
+            _ => unreachable!("one limb or two"),
+        };
+        (if value > product / 2 { value - product } else { value }) as f64
+    };
+    (0..world.ring.degree().get()).map(one).collect()
+}
+
+/// Encrypts `inputs`, runs the lowered program by the interpreter, decrypts, and evaluates in the clear.
+pub fn run(
+    world: &World,
+    program: &Program,
+    choice: &RnsLowering,
+    inputs: &HashMap<String, Values>,
+    seed: u64,
+) -> Outcome {
+    let lowered = world.lower(program, choice);
+    let secret = {
+        let seeds = Seeds::for_tests(seed);
+        let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
+        SecretKey::generate(world.ring.degree(), SecretDistribution::UniformTernary, &mut stream)
+    };
+    let noise = NoiseDistribution::new(3.2, 1);
+    let maker = KeyMaker { ring: &world.ring, secret: &secret, sparse: None, noise: &noise };
+    let gadget = Arc::new(Gadget::new(&world.ring, choice.gadget.clone()).expect("a gadget"));
+    let mut keys = KeySet::new(Arc::clone(&world.ring));
+    for (index, &id) in lowered.keys.keys().enumerate() {
+        keys.insert(maker.for_tests(id, &gadget, seed + 100 + index as u64).expect("a key"));
+    }
+    let ciphertexts: Vec<Ciphertext> = (1u64..)
+        .zip(&lowered.inputs)
+        .map(|(index, port)| encrypt(world, port, &inputs[&port.name], &secret, seed + 1000 * index))
+        .collect();
+    let parts: Vec<&RnsPolynomial> = ciphertexts.iter().flat_map(|ciphertext| &ciphertext.parts).collect();
+    let results =
+        interpreter::run(&lowered.kernel, &keys, &parts, &NoProgress).unwrap_or_else(|error| panic!("{error}"));
+    let mut results = results.into_iter();
+    let mut outputs = HashMap::new();
+    for port in &lowered.outputs {
+        let ciphertext = Ciphertext::new(results.by_ref().take(port.parts).collect());
+        assert_eq!(ciphertext.limbs(), port.limbs.as_slice(), "limbs of output {}", port.name);
+        let coefficients = centred(world, &phase(&world.ring, &ciphertext, &secret));
+        let scaled: Vec<f64> = coefficients.iter().map(|c| c / port.scale.real()).collect();
+        outputs.insert(port.name.clone(), world.embedding.slots(&scaled, program.slots()));
+    }
+    let clear = evaluate(program, inputs).unwrap_or_else(|error| panic!("{error}"));
+    Outcome { lowered, clear, outputs }
+}
+
+impl Outcome {
+    /// The largest error of output `name`, and its bound.
+    pub fn error(&self, world: &World, program: &Program, name: &str) -> (f64, f64) {
+        let (node, _) = program.outputs().find(|(_, output)| *output == name).expect("an output");
+        let expected = complex(self.clear.values(node));
+        let found = &self.outputs[name];
+        let error = expected.iter().zip(found).map(|(&a, &b)| (a - b).abs()).fold(0.0, f64::max);
+        (error, self.lowered.nodes[&node].deviation * world.model().tail())
+    }
+
+    /// Every output's error is below its bound, and the bound no more than `slack` bits above it.
+    pub fn check(&self, world: &World, program: &Program, slack: f64) {
+        for (_, name) in program.outputs() {
+            let (error, bound) = self.error(world, program, name);
+            assert!(error <= bound, "output {name}: error 2^{:.1} above the bound 2^{:.1}", error.log2(), bound.log2());
+            assert!(
+                bound.log2() - error.log2() <= slack,
+                "output {name}: the bound 2^{:.1} says little of an error of 2^{:.1}",
+                bound.log2(),
+                error.log2()
+            );
+        }
+    }
+}

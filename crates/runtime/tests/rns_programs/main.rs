@@ -1,0 +1,4 @@
+//! Do CKKS programs, lowered and executed on ciphertexts, give what they give in the clear, within the error that is predicted?
+
+mod common;
+mod operations;
