@@ -26,7 +26,9 @@ from .errors import (
 )
 from .execution import Keys, RunResult
 from .language.program import Program, program
-from .language.types import Bool, Int, Torus, Type
+from .language.slot_program import SlotProgram
+from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
+from .language.types import Bool, Complex, Int, Mod, Real, SlotType, Torus, Type
 from .language.values import (
     Value,
     concat,
@@ -47,6 +49,7 @@ from .reports import Report
 
 __all__ = [
     "Bool",
+    "Complex",
     "Error",
     "FileError",
     "InputError",
@@ -55,16 +58,23 @@ __all__ = [
     "Keys",
     "Machine",
     "MachineError",
+    "Mod",
     "NoiseError",
     "ParameterError",
     "Program",
     "ProgramError",
+    "Real",
     "Report",
     "RunError",
     "RunResult",
+    "SlotProgram",
+    "SlotType",
+    "SlotValue",
     "Torus",
     "Type",
     "Value",
+    "bootstrap",
+    "chebyshev",
     "concat",
     "dot",
     "lookup",
@@ -74,8 +84,11 @@ __all__ = [
     "mux",
     "nand",
     "nor",
+    "polynomial",
     "program",
     "relu",
+    "rotate",
     "sign",
+    "sum_slots",
     "xnor",
 ]

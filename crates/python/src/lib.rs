@@ -10,6 +10,7 @@ mod parameters;
 mod program;
 mod progress;
 mod reproduce;
+mod rns;
 mod run;
 
 use pyo3::prelude::*;
@@ -32,4 +33,6 @@ mod _native {
     use crate::program::{PyElementType, PyProgram, PyProgramBuilder};
     #[pymodule_export]
     use crate::reproduce::reproduce;
+    #[pymodule_export]
+    use crate::rns::{PySlotBuilder, PySlotProgram};
 }

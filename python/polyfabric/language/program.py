@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 
 from .. import _native
 from ..errors import InputError, ProgramError
-from .types import Type
-from .values import Tracer, Value, refuse
+from ..names import suggestion
+from . import slot_program
+from .place import refuse
+from .slot_program import SlotProgram
+from .slots import SlotValue
+from .types import SlotType, Type
+from .values import Tracer, Value
 
 if TYPE_CHECKING:
     from ..execution import Keys, RunResult
@@ -147,38 +152,86 @@ class Program:
         return cost(self, parameters)
 
 
-def program(name: str | None = None, /, **inputs: Type) -> Callable[[Callable[..., Any]], Program]:
-    """Turns a function into a `Program`. Keywords give the type of each parameter, in the function's names.
+SCHEMES = ("tfhe", "ckks", "bgv")
+
+
+def program(
+    name: str | None = None,
+    /,
+    *,
+    scheme: str | Type | SlotType | None = None,
+    slots: int | Type | SlotType | None = None,
+    **inputs: Type | SlotType,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names.
 
     The function is called once, now, with encrypted values. It returns one value (output "result"), a tuple
     ("result0", "result1", ..) or a dictionary of outputs.
-    """
 
-    def decorate(function: Callable[..., Any]) -> Program:
-        return trace(function, inputs, name)
+    `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
+    slots, a power of two; without it, as many as the longest input needs.
+    """
+    # Parameters of the function may bear these names too.
+    if isinstance(scheme, Type | SlotType):
+        inputs["scheme"], scheme = scheme, None
+    if isinstance(slots, Type | SlotType):
+        inputs["slots"], slots = slots, None
+    if scheme is not None and scheme not in SCHEMES:
+        raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
+
+    def decorate(function: Callable[..., Any]) -> Program | SlotProgram:
+        return trace(function, inputs, name, scheme=scheme, slots=slots)
 
     return decorate
 
 
-def trace(function: Callable[..., Any], inputs: Mapping[str, Type], name: str | None = None) -> Program:
+def trace(
+    function: Callable[..., Any],
+    inputs: Mapping[str, Type | SlotType],
+    name: str | None = None,
+    *,
+    scheme: str | None = None,
+    slots: int | None = None,
+) -> Program | SlotProgram:
     """The program of `function` on inputs of the given types."""
     own = function.__name__ if name is None else name
     if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
         own = "program"
     _check_signature(function, inputs)
+    on_slots = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, SlotType)}
+    if scheme is None:
+        scheme = next((kind.scheme for kind in on_slots.values()), "tfhe")
+    if scheme == "tfhe":
+        if on_slots:
+            parameter, kind = next(iter(on_slots.items()))
+            raise refuse(
+                f"{own}: parameter {parameter!r} is {kind}, which TFHE does not hold; use scheme={kind.scheme!r}"
+            )
+        if slots is not None:
+            raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
+        return _trace_elements(function, own, inputs)  # type: ignore[arg-type]
+    for parameter, kind in inputs.items():
+        if parameter not in on_slots:
+            fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
+            raise refuse(f"{own}: parameter {parameter!r} is {kind}, which {scheme} does not hold; use {fitting}")
+    made = slot_program.tracer(own, scheme, slots, on_slots)
+    values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
+    named = _named(function(**values), own, made)
+    return slot_program.finish(made, on_slots, named, function.__doc__)
+
+
+def _trace_elements(function: Callable[..., Any], own: str, inputs: Mapping[str, Type]) -> Program:
     tracer = Tracer(own)
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
-    for output, value in _named(function(**values), own).items():
-        if value._tracer is not tracer:
-            raise ProgramError(f"{own}: output {output!r} belongs to another program; return values of this one")
+    for output, value in _named(function(**values), own, tracer).items():
         tracer.builder.output(output, value.node)
         if value.scalar:
             scalars.add(f"->{output}")
     return Program(tracer.builder.finish(), frozenset(scalars), function.__doc__)
 
 
-def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type]) -> None:
+def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:
     parameters = list(inspect.signature(function).parameters)
     for parameter in parameters:
         if parameter not in inputs:
@@ -190,14 +243,15 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type]) -
             raise refuse(
                 f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
             )
-        if not isinstance(kind, Type):
+        if not isinstance(kind, Type | SlotType):
             raise refuse(
-                f"{function.__name__}: parameter {parameter!r} has {kind!r} as its type; give pf.Bool, pf.Int(lo, hi) or a vector of them"
+                f"{function.__name__}: parameter {parameter!r} has {kind!r} as its type; give pf.Bool, pf.Int(lo, hi), "
+                "pf.Real, pf.Complex, pf.Mod(t) or a vector of them"
             )
 
 
-def _named(result: Any, name: str) -> dict[str, Value]:  # noqa: ANN401 - whatever the user's function returned
-    if isinstance(result, Value):
+def _named(result: Any, name: str, tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
+    if isinstance(result, Value | SlotValue):
         named: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         named = {str(key): value for key, value in result.items()}
@@ -206,8 +260,10 @@ def _named(result: Any, name: str) -> dict[str, Value]:  # noqa: ANN401 - whatev
     else:
         raise ProgramError(f"{name} returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
     for output, value in named.items():
-        if not isinstance(value, Value):
+        if not isinstance(value, Value | SlotValue):
             raise ProgramError(
                 f"{name}: output {output!r} is {value!r}, which is not encrypted; return encrypted values"
             )
+        if value._tracer is not tracer:
+            raise ProgramError(f"{name}: output {output!r} belongs to another program; return values of this one")
     return named

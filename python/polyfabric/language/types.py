@@ -1,8 +1,9 @@
-"""What a program's values are: Booleans, integers of a known range, torus values; single ones and vectors."""
+"""What a program's values are: Booleans, integers and torus values with TFHE; numbers in slots with CKKS and BGV."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from .._native import ElementType
 
@@ -35,3 +36,45 @@ def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as
 def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
     """A fixed-point value modulo 1, in multiples of 2^-bits."""
     return Type(ElementType.torus(bits))
+
+
+@dataclass(frozen=True)
+class SlotType:
+    """What CKKS and BGV compute on: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
+
+    kind: Literal["real", "complex", "residue"]
+    modulus: int | None = None
+    """t of residues: slots are integers modulo t."""
+    length: int = 1
+    scalar: bool = field(default=True)
+    bound: float = field(default=1.0)
+    """CKKS: largest absolute value of an input, on which its precision rests."""
+
+    def vector(self, length: int) -> SlotType:
+        """A vector of `length` such numbers; slots beyond it hold zeros."""
+        return replace(self, length=length, scalar=False)
+
+    def bounded(self, bound: float) -> SlotType:
+        """Such numbers of an absolute value up to `bound`; without it, up to 1."""
+        return replace(self, bound=float(bound))
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that computes on it."""
+        return "bgv" if self.kind == "residue" else "ckks"
+
+    def __str__(self) -> str:
+        name = self.kind if self.modulus is None else f"{self.kind} mod {self.modulus}"
+        return name if self.scalar else f"{name} x {self.length}"
+
+
+Real = SlotType("real")
+"""A real number, with CKKS."""
+
+Complex = SlotType("complex")
+"""A complex number, with CKKS."""
+
+
+def Mod(modulus: int) -> SlotType:  # noqa: N802 - it reads as a type
+    """An integer modulo a prime t, with BGV: exact. t ≡ 1 modulo twice the ring's degree, as 65537 up to degree 32768."""
+    return SlotType("residue", modulus, bound=modulus / 2)

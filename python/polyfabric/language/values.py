@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
-from ..errors import ProgramError
+from .place import place, refuse
+from .slots import SlotValue
 from .types import Type
 
 Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
 
-_LANGUAGE = Path(__file__).resolve().parent
-_PACKAGE = _LANGUAGE.parent
 _WIDEST_TABLE = 1 << 17
 
 
 class _Node(Protocol):
     def __call__(self, builder: ProgramBuilder) -> int: ...
-
-
-def _place() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package's language."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(str(_LANGUAGE)):
-        frame = frame.f_back
-    return _short(frame.f_code.co_filename), frame.f_lineno
-
-
-def _short(file: str) -> str:
-    path = Path(file)
-    for root in (_PACKAGE.parent, Path.cwd()) if path.is_relative_to(_PACKAGE) else (Path.cwd(),):
-        if path.is_relative_to(root):
-            return str(path.relative_to(root))
-    return path.name
-
-
-def refuse(message: str) -> ProgramError:
-    """The error `message`, with the user's place in front."""
-    file, line = _place()
-    return ProgramError(f"{file}:{line}: {message}")
 
 
 class Tracer:
@@ -56,7 +31,7 @@ class Tracer:
 
     def node(self, step: _Node, *, scalar: bool) -> Value:
         """Appends one node, at the user's place."""
-        self.builder.at(*_place())
+        self.builder.at(*place())
         return Value(self, step(self.builder), scalar=scalar)
 
     def input(self, name: str, kind: Type) -> Value:
@@ -264,7 +239,7 @@ class Value:
 
     def step(self, denominator: int) -> Value:
         """Demands that this value, and all that linear operations join with it, is carried in steps of 1/denominator."""
-        self._tracer.builder.at(*_place())
+        self._tracer.builder.at(*place())
         self._tracer.builder.pin_step(self.node, denominator)
         return self
 
@@ -332,8 +307,10 @@ def sign(value: Value, *, boolean: bool = False) -> Value:
     return value._new(lambda builder: builder.sign(value.node, boolean))
 
 
-def dot(weights: Clear, value: Value) -> Value:
-    """`weights @ value`."""
+def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotValue:
+    """`weights @ value`; with CKKS and BGV, `weights` may be encrypted too."""
+    if isinstance(weights, SlotValue):
+        return (weights * value).sum_slots()
     return value.__rmatmul__(weights)
 
 

@@ -1,0 +1,228 @@
+//! Homomorphic programs of CKKS and BGV: building, evaluation in the clear.
+
+use crate::failure::{Failure, Kind, detached};
+use polyfabric_program::Location;
+use polyfabric_program::rns::homomorphic::{
+    Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, ProgramError, Scheme, Values, evaluate,
+};
+use pyo3::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+fn refused(error: ProgramError) -> PyErr {
+    Failure::new(Kind::Program, error).into()
+}
+
+/// Slots as Python gives and takes them: real and imaginary parts, or integers. One list for both parts of complex
+/// numbers keeps the boundary free of tuples a slot.
+#[derive(FromPyObject, IntoPyObject)]
+pub enum PyValues {
+    /// Slots of BGV.
+    Integers(Vec<i64>),
+    /// Real parts, then imaginary ones, of the slots of CKKS.
+    Complex((Vec<f64>, Vec<f64>)),
+}
+
+impl PyValues {
+    pub fn read(self) -> Result<Values, Failure> {
+        match self {
+            Self::Integers(values) => Ok(Values::Integer(values.into())),
+            Self::Complex((re, im)) if re.len() == im.len() => {
+                Ok(Values::Complex(re.into_iter().zip(im).map(|(re, im)| Complex::new(re, im)).collect()))
+            }
+            Self::Complex((re, im)) => {
+                let message = format!("{} real parts and {} imaginary ones; give as many of both", re.len(), im.len());
+                Err(Failure::new(Kind::Input, message))
+            }
+        }
+    }
+}
+
+impl From<&Values> for PyValues {
+    fn from(values: &Values) -> Self {
+        match values {
+            Values::Integer(values) => Self::Integers(values.to_vec()),
+            Values::Complex(values) => Self::Complex(values.iter().map(|value| (value.re, value.im)).unzip()),
+        }
+    }
+}
+
+/// Values by name, as the Rust links take them.
+pub fn read_all(values: BTreeMap<String, PyValues>) -> Result<HashMap<String, Values>, Failure> {
+    values.into_iter().map(|(name, values)| Ok((name, values.read()?))).collect()
+}
+
+/// Builds a program node by node. Nodes are named by their index.
+#[pyclass(name = "SlotProgramBuilder")]
+pub struct PySlotBuilder {
+    builder: Option<Builder>,
+}
+
+impl PySlotBuilder {
+    fn open(&mut self) -> PyResult<&mut Builder> {
+        let finished = || Failure::new(Kind::Program, "the program is finished; start a new one").into();
+        self.builder.as_mut().ok_or_else(finished)
+    }
+
+    fn append(&mut self, step: impl FnOnce(&mut Builder) -> Result<NodeId, ProgramError>) -> PyResult<u32> {
+        step(self.open()?).map(|node| node.0).map_err(refused)
+    }
+}
+
+#[pymethods]
+impl PySlotBuilder {
+    /// For vectors of `slots` slots; BGV, modulo `plaintext_modulus`, if there is one, else CKKS.
+    #[new]
+    #[pyo3(signature = (name, slots, plaintext_modulus = None))]
+    fn new(name: &str, slots: usize, plaintext_modulus: Option<u64>) -> PyResult<Self> {
+        let bgv = |plaintext_modulus| Scheme::Bgv { plaintext_modulus };
+        let builder = Builder::new(name, plaintext_modulus.map_or(Scheme::Ckks, bgv), slots).map_err(refused)?;
+        Ok(Self { builder: Some(builder) })
+    }
+
+    /// Source location of the nodes that follow.
+    fn at(&mut self, file: &str, line: u32) -> PyResult<()> {
+        self.open()?.at(Some(Location { file: file.into(), line }));
+        Ok(())
+    }
+
+    /// An encrypted vector whose slots are at most `magnitude` in absolute value.
+    #[pyo3(signature = (name, magnitude, level = None))]
+    fn input(&mut self, name: &str, magnitude: f64, level: Option<usize>) -> PyResult<u32> {
+        self.append(|builder| builder.input_with(name, level, magnitude))
+    }
+
+    /// A public vector; one value stands for all slots.
+    fn constant(&mut self, values: PyValues) -> PyResult<u32> {
+        let values = values.read()?;
+        self.append(|builder| builder.constant(values))
+    }
+
+    fn add(&mut self, a: u32, b: u32) -> PyResult<u32> {
+        self.append(|builder| builder.add(NodeId(a), NodeId(b)))
+    }
+
+    fn sub(&mut self, a: u32, b: u32) -> PyResult<u32> {
+        self.append(|builder| builder.sub(NodeId(a), NodeId(b)))
+    }
+
+    fn mul(&mut self, a: u32, b: u32) -> PyResult<u32> {
+        self.append(|builder| builder.mul(NodeId(a), NodeId(b)))
+    }
+
+    fn neg(&mut self, a: u32) -> PyResult<u32> {
+        self.append(|builder| builder.neg(NodeId(a)))
+    }
+
+    fn rotate(&mut self, a: u32, steps: i64) -> PyResult<u32> {
+        self.append(|builder| builder.rotate(NodeId(a), steps))
+    }
+
+    fn conjugate(&mut self, a: u32) -> PyResult<u32> {
+        self.append(|builder| builder.conjugate(NodeId(a)))
+    }
+
+    fn rescale(&mut self, a: u32) -> PyResult<u32> {
+        self.append(|builder| builder.rescale(NodeId(a)))
+    }
+
+    fn mod_switch(&mut self, a: u32, level: usize) -> PyResult<u32> {
+        self.append(|builder| builder.mod_switch(NodeId(a), level))
+    }
+
+    fn relinearise(&mut self, a: u32) -> PyResult<u32> {
+        self.append(|builder| builder.relinearise(NodeId(a)))
+    }
+
+    fn bootstrap(&mut self, a: u32) -> PyResult<u32> {
+        self.append(|builder| builder.bootstrap(NodeId(a)))
+    }
+
+    /// The matrix whose generalised diagonals are given, times `a`.
+    fn linear_transform(&mut self, a: u32, diagonals: BTreeMap<i64, PyValues>) -> PyResult<u32> {
+        let by_offset = diagonals.into_iter().map(|(offset, values)| Ok((offset, values.read()?)));
+        let by_offset = by_offset.collect::<Result<_, Failure>>()?;
+        self.append(|builder| builder.linear_transform(NodeId(a), Arc::new(Diagonals { by_offset })))
+    }
+
+    /// A polynomial, constant first: of Chebyshev polynomials of `interval`, or without it of powers.
+    #[pyo3(signature = (a, coefficients, interval = None))]
+    fn polynomial(&mut self, a: u32, coefficients: PyValues, interval: Option<(f64, f64)>) -> PyResult<u32> {
+        let basis = interval.map_or(Basis::Monomial, |(lo, hi)| Basis::Chebyshev { lo, hi });
+        let coefficients = coefficients.read()?;
+        self.append(|builder| builder.polynomial(NodeId(a), Arc::new(Polynomial { basis, coefficients })))
+    }
+
+    fn output(&mut self, name: &str, a: u32) -> PyResult<u32> {
+        self.append(|builder| builder.output(name, NodeId(a)))
+    }
+
+    /// The checked program; the builder is spent.
+    fn finish(&mut self) -> PyResult<PySlotProgram> {
+        self.open()?;
+        let finished = self.builder.take().map(Builder::finish).transpose().map_err(refused)?;
+        let spent = || PyErr::from(Failure::new(Kind::Internal, "the builder was spent"));
+        finished.map(|program| PySlotProgram(Arc::new(program))).ok_or_else(spent)
+    }
+}
+
+/// A checked program.
+#[pyclass(name = "SlotProgram", frozen)]
+pub struct PySlotProgram(pub Arc<Program>);
+
+#[pymethods]
+impl PySlotProgram {
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// "ckks" or "bgv".
+    #[getter]
+    fn scheme(&self) -> &'static str {
+        match self.0.scheme() {
+            Scheme::Ckks => "ckks",
+            Scheme::Bgv { .. } => "bgv",
+        }
+    }
+
+    /// t of BGV.
+    #[getter]
+    fn plaintext_modulus(&self) -> Option<u64> {
+        match self.0.scheme() {
+            Scheme::Ckks => None,
+            Scheme::Bgv { plaintext_modulus } => Some(plaintext_modulus),
+        }
+    }
+
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        self.0.inputs().map(|(_, name)| name.to_owned()).collect()
+    }
+
+    #[getter]
+    fn outputs(&self) -> Vec<String> {
+        self.0.outputs().map(|(_, name)| name.to_owned()).collect()
+    }
+
+    /// The program as text.
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// The outputs in the clear, all slots of each.
+    fn evaluate(&self, py: Python<'_>, inputs: BTreeMap<String, PyValues>) -> PyResult<BTreeMap<String, PyValues>> {
+        let program = &*self.0;
+        let inputs = read_all(inputs)?;
+        detached(py, || {
+            let evaluation = evaluate(program, &inputs).map_err(Failure::of(Kind::Input))?;
+            let outputs = evaluation.outputs(program);
+            Ok(outputs.into_iter().map(|(name, values)| (name.to_owned(), values.into())).collect())
+        })
+    }
+}

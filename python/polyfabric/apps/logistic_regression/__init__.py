@@ -1,0 +1,43 @@
+"""Private logistic regression: encrypted measurements of tumours in, encrypted probabilities out, with CKKS."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ... import Real, SlotProgram, SlotValue, chebyshev, program, rotate
+from .model import Model, shipped, sigmoid
+
+DEGREE = 31
+"""Degree of the polynomial sigmoid."""
+
+STRIDE = 32
+"""Slots of a row: its 30 measurements and two zeros. A power of two, so that a row is summed in five rotations."""
+
+
+def build(model: Model, rows: int) -> SlotProgram:
+    """The program of a model on `rows` rows, all in one ciphertext: slot 32·i of the output is row i's probability."""
+    size = STRIDE * rows
+    weights = np.zeros(STRIDE)
+    weights[: model.features] = model.weights
+    first = np.zeros(size)
+    first[::STRIDE] = 1 / model.reach
+
+    @program("logistic-regression", scheme="ckks", rows=Real.vector(size))
+    def infer(rows: SlotValue) -> SlotValue:
+        """Probability that each tumour is benign."""
+        sums = rows * np.tile(weights, size // STRIDE)
+        for steps in (16, 8, 4, 2, 1):
+            sums = sums + rotate(sums, steps)
+        # Sums of two rows' parts lie between the rows'; they are set to zero while the logits are scaled to [-1, 1].
+        logits = (sums[:size] + model.bias) * first
+        return chebyshev(logits, lambda unit: sigmoid(unit * model.reach), DEGREE)
+
+    return infer
+
+
+@cache
+def logistic_regression(rows: int) -> SlotProgram:
+    """The program of the model that comes with the package."""
+    return build(shipped(), rows)

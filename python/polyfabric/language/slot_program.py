@@ -1,0 +1,179 @@
+"""Programs on vectors of slots, with CKKS or BGV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _native
+from ..errors import InputError
+from .place import refuse
+from .slots import Native, SlotTracer, SlotValue, native
+from .types import SlotType
+
+if TYPE_CHECKING:
+    from ..progress import ProgressHook
+    from ..reports import Report
+    from ..slot_execution import SlotKeys, SlotRunResult
+    from .slots import Numbers
+
+SlotOutputs = dict[str, Any]
+"""Numbers by output: one, or a list of them."""
+
+
+class SlotProgram:
+    """A CKKS or BGV program. Made by `@pf.program`."""
+
+    def __init__(
+        self,
+        program: _native.SlotProgram,
+        inputs: Mapping[str, SlotType],
+        outputs: Mapping[str, SlotType],
+        doc: str | None = None,
+    ) -> None:
+        self.native = program
+        self.inputs = dict(inputs)
+        """Type of each input."""
+        self.outputs = dict(outputs)
+        """Type of each output."""
+        self.__name__ = program.name
+        self.__doc__ = doc or f"The program {program.name}."
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.native.name
+
+    @property
+    def scheme(self) -> str:
+        """ "ckks" or "bgv"."""
+        return self.native.scheme
+
+    @property
+    def slots(self) -> int:
+        """Slots of every vector."""
+        return self.native.slots
+
+    def text(self) -> str:
+        """The homomorphic program as text."""
+        return self.native.text()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
+        outputs = ", ".join(f"{name}: {kind}" for name, kind in self.outputs.items())
+        return f"<program {self.name}({inputs}) -> {outputs}>"
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def flatten(self, inputs: Mapping[str, Numbers]) -> dict[str, Native]:
+        """Inputs as the lower links take them: all slots of each, checked against names, lengths and types."""
+        unknown = [name for name in inputs if name not in self.inputs]
+        if unknown:
+            known = ", ".join(self.inputs)
+            raise InputError(f"{self.name}: there is no input {unknown[0]!r}; the inputs are {known}")
+        return {name: self._flat(name, kind, inputs) for name, kind in self.inputs.items()}
+
+    def _flat(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> Native:
+        if name not in inputs:
+            raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
+        array = np.asarray(inputs[name]).reshape(-1)
+        taken = {"residue": np.integer, "real": np.floating, "complex": np.number}[kind.kind]
+        if kind.kind != "residue" and array.dtype.kind in "biu":
+            array = array.astype(float)
+        if array.dtype == object or not np.issubdtype(array.dtype, taken):
+            remedy = "scale and round it first" if kind.kind == "residue" else "give numbers of that type"
+            raise InputError(f"{self.name}: input {name!r} holds {array.dtype}, but {kind} is needed; {remedy}")
+        if len(array) != kind.length:
+            raise InputError(f"{self.name}: input {name!r} has {len(array)} values, but {kind} takes {kind.length}")
+        if not np.all(np.isfinite(array)):
+            raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")
+        largest = np.abs(array).max(initial=0)
+        if kind.kind != "residue" and largest > kind.bound:
+            raise InputError(
+                f"{self.name}: input {name!r} holds {largest:g}, beyond the bound {kind.bound:g} of its type; scale it, "
+                f"or declare it .bounded({float(f'{largest * 1.05:.1g}'):g})"
+            )
+        whole = np.zeros(self.slots, dtype=array.dtype)
+        whole[: self.slots if kind.scalar else kind.length] = array
+        return native(whole, self.native.plaintext_modulus)
+
+    def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
+        """Outputs as the user reads them: single numbers as such, vectors without the slots behind their end."""
+        return {name: self._shaped(kind, outputs[name]) for name, kind in self.outputs.items()}
+
+    def _shaped(self, kind: SlotType, slots: Native) -> Any:  # noqa: ANN401 - a number or a list of them
+        array = numbers(slots)
+        if kind.kind == "real":
+            array = array.real
+        values = array[: kind.length].tolist()
+        return values[0] if kind.scalar else values
+
+    def evaluate(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
+        """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
+        return self.shaped(self.native.evaluate(self.flatten(inputs)))
+
+    def __call__(self, **inputs: Numbers) -> SlotOutputs:
+        """`evaluate`, by keyword."""
+        return self.evaluate(inputs)
+
+    # -- execution --------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        inputs: Mapping[str, Numbers],
+        *,
+        on: str = "cpu",
+        parameters: str | None = None,
+        keys: SlotKeys | None = None,
+        threads: int | None = None,
+        progress: ProgressHook | None = None,
+    ) -> SlotRunResult:
+        """Encrypts, executes, decrypts, and compares with the program in the clear, operation by operation.
+
+        `on` is "cpu" or "interpreter". Without `parameters`, the smallest ring of 128 bits of security is taken whose
+        modulus carries the program's levels.
+        """
+        from ..slot_execution import run
+
+        return run(self, inputs, on=on, parameters=parameters, keys=keys, threads=threads, progress=progress)
+
+    def cost(self, parameters: str | None = None) -> Report:
+        """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds."""
+        from ..slot_execution import cost
+
+        return cost(self, parameters)
+
+
+def numbers(slots: Native) -> NDArray[Any]:
+    """What the Rust links give, as one array."""
+    if isinstance(slots, tuple):
+        return np.asarray(slots[0]) + 1j * np.asarray(slots[1])
+    return np.asarray(slots, dtype=np.int64)
+
+
+def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotType]) -> SlotTracer:
+    """The tracer of a program on `inputs`, with as many slots as they need if none are asked for."""
+    for parameter, kind in inputs.items():
+        if kind.scheme != scheme:
+            remedy = "residues modulo t" if scheme == "bgv" else "real and complex numbers"
+            raise refuse(f"{name}: parameter {parameter!r} is {kind}, but {scheme} computes on {remedy}")
+    moduli = sorted({kind.modulus for kind in inputs.values() if kind.modulus is not None})
+    if len(moduli) > 1:
+        raise refuse(f"{name}: its inputs are modulo {moduli[0]} and {moduli[1]}; a program has one modulus")
+    longest = max((kind.length for kind in inputs.values()), default=1)
+    needed = max(1 << (longest - 1).bit_length(), 2 if scheme == "bgv" else 1)
+    if slots is not None and slots < longest:
+        raise refuse(f"{name}: slots={slots}, but its longest input has {longest} values; give at least {needed} slots")
+    return SlotTracer(name, needed if slots is None else slots, moduli[0] if moduli else None)
+
+
+def finish(
+    made: SlotTracer, inputs: Mapping[str, SlotType], named: Mapping[str, SlotValue], doc: str | None
+) -> SlotProgram:
+    """The program whose outputs are `named`."""
+    for output, value in named.items():
+        made.builder.output(output, value.node)
+    return SlotProgram(made.builder.finish(), inputs, {name: value.type for name, value in named.items()}, doc)

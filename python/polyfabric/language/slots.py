@@ -1,0 +1,479 @@
+"""Encrypted vectors of slots while a CKKS or BGV program is traced: every operator appends nodes to the program.
+
+All vectors of a program lie in the same number of slots. A vector shorter than that is filled with zeros; operations
+that would read what lies behind its end clear it first, and only those do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._native import SlotProgramBuilder
+from .place import place, refuse
+from .types import SlotType
+
+Number: TypeAlias = "float | complex | np.number[Any]"
+Numbers: TypeAlias = "Number | Sequence[Number] | NDArray[Any]"
+Native: TypeAlias = "list[int] | tuple[list[float], list[float]]"
+
+
+class SlotTracer:
+    """One program of CKKS or BGV being traced."""
+
+    def __init__(self, name: str, slots: int, modulus: int | None) -> None:
+        self.slots = slots
+        self.modulus = modulus
+        self.builder = SlotProgramBuilder(name, slots, modulus)
+
+    @property
+    def rows(self) -> int:
+        """Rows of slots that rotate each by itself: two with BGV."""
+        return 1 if self.modulus is None else 2
+
+    @property
+    def row(self) -> int:
+        """Slots of a row."""
+        return self.slots // self.rows
+
+    @property
+    def scheme(self) -> str:
+        """Its name, for messages."""
+        return "CKKS" if self.modulus is None else "BGV"
+
+    def node(self, step: Callable[[SlotProgramBuilder], int]) -> int:
+        """Appends one node, at the user's place."""
+        self.builder.at(*place())
+        return step(self.builder)
+
+    def input(self, name: str, kind: SlotType) -> SlotValue:
+        """An encrypted input."""
+        node = self.node(lambda b: b.input(name, kind.bound))
+        numbers: Literal["real", "complex", "residue"] = kind.kind
+        return SlotValue(self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True)
+
+    def native(self, numbers: NDArray[Any]) -> Native:
+        """Public numbers as the Rust links take them."""
+        return native(numbers, self.modulus)
+
+    def constant(self, numbers: NDArray[Any]) -> int:
+        """A public vector of the program's slots, zeros at its end; or one number for all slots."""
+        if numbers.ndim and len(numbers) < self.slots:
+            numbers = np.concatenate([numbers, np.zeros(self.slots - len(numbers), dtype=numbers.dtype)])
+        values = self.native(np.atleast_1d(numbers))
+        return self.node(lambda b: b.constant(values))
+
+
+def native(numbers: NDArray[Any], modulus: int | None) -> Native:
+    """Numbers as the Rust links take them: integers with BGV, else real and imaginary parts."""
+    if modulus is not None:
+        return [int(x) for x in numbers]
+    return numbers.real.astype(float).tolist(), numbers.imag.astype(float).tolist()
+
+
+class SlotValue:
+    """An encrypted vector of slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
+
+    __array_ufunc__ = None  # numpy arrays on the left leave the operator to this class
+    __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        tracer: SlotTracer,
+        node: int,
+        *,
+        kind: Literal["real", "complex", "residue"],
+        length: int,
+        scalar: bool,
+        clean: bool,
+    ) -> None:
+        self._tracer = tracer
+        self.node = node
+        self.kind = kind
+        self.length = length
+        self.scalar = scalar
+        # Whether the slots behind the vector's end hold zeros. A single number has no end.
+        self._clean = clean or (not scalar and length == tracer.slots)
+
+    @property
+    def type(self) -> SlotType:
+        """What it is in the clear."""
+        return SlotType(self.kind, self._tracer.modulus, self.length, self.scalar)
+
+    def __len__(self) -> int:
+        if self.scalar:
+            raise refuse(f"a single encrypted {self.kind} number has no length; use a vector")
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"<encrypted {self.type}, node %{self.node}>"
+
+    # -- what encrypted numbers do not do ---------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        raise refuse(
+            "an encrypted number decides no branch: its value is not known to the program; compute both sides and "
+            "combine them with a mask"
+        )
+
+    def _as_number(self) -> NoReturn:
+        raise refuse("an encrypted number is no Python number; keep computing on it, and decrypt the output")
+
+    __int__ = __index__ = __float__ = __complex__ = _as_number
+
+    def _compared(self, _other: object) -> NoReturn:
+        raise refuse(
+            f"{self._tracer.scheme} does not compare encrypted numbers; use a polynomial, such as pf.chebyshev of a "
+            "step, or the integers of TFHE"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+
+    def __truediv__(self, other: Numbers | SlotValue) -> SlotValue:
+        if isinstance(other, SlotValue):
+            raise refuse(
+                "encrypted numbers do not divide; use a polynomial for the reciprocal, such as "
+                "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
+            )
+        if self._tracer.modulus is not None:
+            raise refuse("integers modulo t do not divide by /; multiply with the inverse, pow(x, -1, t)")
+        return self * (1 / self._numbers(other))
+
+    # -- building ---------------------------------------------------------------------------------------------------
+
+    def _new(
+        self,
+        step: Callable[[SlotProgramBuilder], int],
+        *,
+        clean: bool,
+        kind: Literal["real", "complex", "residue"] | None = None,
+        length: int | None = None,
+        scalar: bool | None = None,
+    ) -> SlotValue:
+        return SlotValue(
+            self._tracer,
+            self._tracer.node(step),
+            kind=self.kind if kind is None else kind,
+            length=self.length if length is None else length,
+            scalar=self.scalar if scalar is None else scalar,
+            clean=clean,
+        )
+
+    def _cleared(self) -> SlotValue:
+        """This vector with zeros behind its end."""
+        if self._clean or self.scalar:
+            return self
+        mask = self._tracer.constant(np.ones(self.length, dtype=np.int64))
+        return self._new(lambda b: b.mul(self.node, mask), clean=True)
+
+    def _numbers(self, other: Numbers) -> NDArray[Any]:
+        """Public numbers that combine with this vector, of a type that the scheme takes."""
+        array = np.asarray(other)
+        if array.dtype.kind not in "biufc":
+            raise refuse(f"public operands are numbers, not {type(other).__name__}")
+        if self._tracer.modulus is not None and array.dtype.kind not in "biu":
+            raise refuse(f"BGV computes on integers, not on {array.dtype}; scale and round them first")
+        if array.ndim > 1:
+            shape = " x ".join(str(n) for n in array.shape)
+            raise refuse(f"an array of {shape} does not combine with {self.type}; use @ for a matrix")
+        if array.ndim == 1 and len(array) > self._tracer.slots:
+            raise refuse(
+                f"{len(array)} public numbers, but a vector of this program has {self._tracer.slots} slots; give the "
+                f"program more with slots={_power(len(array))}"
+            )
+        if array.ndim == 1 and not self.scalar and len(array) != self.length:
+            raise refuse(f"{len(array)} public numbers do not combine with {self.type}; give {self.length}, or one")
+        return array
+
+    def _joined(self, op: str, other: SlotValue) -> SlotValue:
+        if other._tracer is not self._tracer:
+            raise refuse("the operands belong to two different programs; use values of one program")
+        a, b = self, other
+        if not (a.scalar or b.scalar) and a.length != b.length:
+            a, b = (v if v.length == max(a.length, b.length) else v._cleared() for v in (a, b))
+        length = max(v.length for v in (a, b) if not v.scalar) if not (a.scalar and b.scalar) else 1
+        ends = [v._clean for v in (a, b) if not v.scalar]
+        # A sum's end is zero where both are; a product's where one is.
+        clean = any(ends) if op == "mul" else len(ends) == 2 and all(ends)
+        return a._new(
+            lambda builder: getattr(builder, op)(a.node, b.node),
+            clean=clean,
+            kind="complex" if "complex" in (a.kind, b.kind) else a.kind,
+            length=length,
+            scalar=a.scalar and b.scalar,
+        )
+
+    def _combined(self, op: str, other: Numbers) -> SlotValue:
+        numbers = self._numbers(other)
+        kind = "complex" if np.iscomplexobj(numbers) else self.kind
+        if numbers.ndim == 0 and op != "mul" and self._clean and not self.scalar:
+            # Added to the vector's own slots alone, so that its end stays zero.
+            numbers = np.full(self.length, numbers)
+        constant = self._tracer.constant(numbers)
+        vector = numbers.ndim == 1
+        return self._new(
+            lambda builder: getattr(builder, op)(self.node, constant),
+            clean=(self._clean or vector) if op == "mul" else (self._clean and vector and not self.scalar),
+            kind=kind,
+            length=len(numbers) if vector else self.length,
+            scalar=self.scalar and not vector,
+        )
+
+    def _arithmetic(self, op: str, other: SlotValue | Numbers) -> SlotValue:
+        if isinstance(other, SlotValue):
+            return self._joined(op, other)
+        if type(other).__name__ == "Value":
+            raise refuse("a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
+        return self._combined(op, other)
+
+    # -- arithmetic -------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: SlotValue | Numbers) -> SlotValue:
+        return self._arithmetic("add", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: SlotValue | Numbers) -> SlotValue:
+        return self._arithmetic("sub", other)
+
+    def __rsub__(self, other: Numbers) -> SlotValue:
+        return (-self) + other
+
+    def __neg__(self) -> SlotValue:
+        return self._new(lambda builder: builder.neg(self.node), clean=self._clean)
+
+    def __mul__(self, other: SlotValue | Numbers) -> SlotValue:
+        return self._arithmetic("mul", other)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> SlotValue:
+        if not isinstance(exponent, int) or exponent < 1:
+            raise refuse(f"an encrypted number has powers 1, 2, 3, ..; {exponent!r} is none of them")
+        if exponent == 1:
+            return self
+        half = self ** (exponent // 2)
+        square = half._new(lambda builder: builder.mul(half.node, half.node), clean=half._clean)
+        return square * self if exponent % 2 else square
+
+    def __matmul__(self, other: Numbers) -> SlotValue:
+        return self.__rmatmul__(np.asarray(other).T)
+
+    def __rmatmul__(self, other: Numbers) -> SlotValue:
+        array = np.asarray(other)
+        if array.ndim == 1:
+            return (self * array).sum_slots()
+        if array.ndim != 2:
+            raise refuse(f"@ takes a vector or a matrix of public numbers, not an array of {array.ndim} dimensions")
+        return self._matrix(array)
+
+    def _matrix(self, matrix: NDArray[Any]) -> SlotValue:
+        """A matrix by its generalised diagonals, or by those of its rows repeated where that takes fewer rotations."""
+        rows, columns = matrix.shape
+        row = self._tracer.row
+        if self.scalar or columns != self.length:
+            raise refuse(f"a matrix of {rows} x {columns} does not multiply {self.type}; give it {self.length} columns")
+        if max(rows, columns) > row:
+            raise refuse(
+                f"a matrix of {rows} x {columns} needs {max(rows, columns)} slots in a row, and this program has {row}; "
+                f"give it more with slots={self._tracer.rows * _power(max(rows, columns))}"
+            )
+        # Baby and giant steps take about twice the root of the number of diagonals.
+        folded = _power(rows)
+        direct = {(j - i) % row for i, j in zip(*np.nonzero(matrix), strict=True)} or {0}
+        fold = folded < row and 2 * sqrt(folded) + np.log2(row // folded) < 2 * sqrt(len(direct))
+        period = folded if fold else row
+        wide = np.zeros((period, row), dtype=matrix.dtype)
+        wide[:rows, :columns] = matrix
+        places = np.arange(row)
+        diagonals = {}
+        for offset in range(period) if fold else sorted(direct):
+            diagonal = wide[places % period, (places + offset) % row]
+            padded = np.concatenate([diagonal, np.zeros(self._tracer.slots - row, dtype=diagonal.dtype)])
+            if np.any(diagonal) or not diagonals:
+                diagonals[offset] = self._tracer.native(padded)
+        kind = "complex" if np.iscomplexobj(matrix) else self.kind
+        product = self._new(
+            lambda builder: builder.linear_transform(self.node, diagonals), clean=not fold, kind=kind, length=rows
+        )
+        step = row
+        while step > period:
+            step //= 2
+            product = product._turned_and_added(step)
+        return product
+
+    def _turned_and_added(self, steps: int) -> SlotValue:
+        turned = self._tracer.node(lambda b: b.rotate(self.node, steps))
+        return self._new(lambda b: b.add(self.node, turned), clean=False)
+
+    # -- slots ------------------------------------------------------------------------------------------------------
+
+    def rotate(self, steps: int) -> SlotValue:
+        """Slot i takes slot i + `steps`, cyclically over all slots, with BGV over those of each of the two rows."""
+        if self.scalar:
+            return self
+        whole = self._cleared()
+        return whole._new(lambda b: b.rotate(whole.node, int(steps)), clean=True, length=self._tracer.slots)
+
+    def conjugate(self) -> SlotValue:
+        """The complex conjugate of each slot."""
+        if self._tracer.modulus is not None:
+            raise refuse("integers modulo t have no conjugate; swap_rows() exchanges the two rows of slots")
+        return self._new(lambda builder: builder.conjugate(self.node), clean=self._clean)
+
+    def swap_rows(self) -> SlotValue:
+        """BGV: the two rows of slots exchanged."""
+        if self._tracer.modulus is None:
+            raise refuse("CKKS has one row of slots; rotate(slots // 2) exchanges its halves")
+        if self.scalar:
+            return self
+        whole = self._cleared()
+        return whole._new(lambda b: b.conjugate(whole.node), clean=True, length=self._tracer.slots)
+
+    def sum_slots(self) -> SlotValue:
+        """The sum of the vector's numbers, in every slot."""
+        if self.scalar:
+            raise refuse(f"a single encrypted {self.kind} number has nothing to sum; multiply it by the count instead")
+        total = self._cleared()
+        step = self._tracer.row
+        while step > 1:
+            step //= 2
+            total = total._turned_and_added(step)
+        if self._tracer.rows == 2:
+            swapped = self._tracer.node(lambda b: b.conjugate(total.node))
+            total = total._new(lambda b: b.add(total.node, swapped), clean=False)
+        return SlotValue(self._tracer, total.node, kind=self.kind, length=1, scalar=True, clean=False)
+
+    def __getitem__(self, index: slice) -> SlotValue:
+        if self.scalar:
+            raise refuse(f"a single encrypted {self.kind} number has no elements; use a vector")
+        if not isinstance(index, slice) or index.step not in (None, 1):
+            raise refuse(
+                "slots are taken as ranges, x[i:j]; for one number in every slot, multiply with a vector that is 1 "
+                "there and 0 elsewhere, and sum_slots()"
+            )
+        start, stop, _ = index.indices(self.length)
+        if stop <= start:
+            raise refuse(f"x[{start}:{stop}] holds no slot; give a range within the {self.length} of {self.type}")
+        if start == 0:
+            return SlotValue(
+                self._tracer,
+                self.node,
+                kind=self.kind,
+                length=stop,
+                scalar=False,
+                clean=self._clean and stop == self.length,
+            )
+        turned = self.rotate(start)
+        return SlotValue(self._tracer, turned.node, kind=self.kind, length=stop - start, scalar=False, clean=False)
+
+    # -- polynomials ------------------------------------------------------------------------------------------------
+
+    def _polynomial(
+        self, coefficients: NDArray[Any], interval: tuple[float, float] | None, at_zero: Number
+    ) -> SlotValue:
+        values = self._tracer.native(coefficients)
+        kind = "complex" if np.iscomplexobj(coefficients) else self.kind
+        result = self._new(
+            lambda builder: builder.polynomial(self.node, values, interval),
+            clean=self._clean and at_zero == 0,
+            kind=kind,
+        )
+        if self._clean and not result._clean and not self.scalar:
+            # The end held zeros, so what it holds now is public.
+            end = np.zeros(self._tracer.slots, dtype=np.asarray(at_zero).dtype)
+            end[self.length :] = at_zero
+            constant = self._tracer.constant(end)
+            result = result._new(lambda builder: builder.sub(result.node, constant), clean=True)
+        return result
+
+    # -- overrides of what is placed by itself ----------------------------------------------------------------------
+
+    def rescale(self) -> SlotValue:
+        """This value, rescaled here (with BGV: switched to the next modulus) and not where it would be by itself."""
+        return self._new(lambda builder: builder.rescale(self.node), clean=self._clean)
+
+    def at_level(self, level: int) -> SlotValue:
+        """This value at `level`."""
+        return self._new(lambda builder: builder.mod_switch(self.node, level), clean=self._clean)
+
+    def relinearise(self) -> SlotValue:
+        """This value, relinearised here and not where it would be by itself."""
+        return self._new(lambda builder: builder.relinearise(self.node), clean=self._clean)
+
+    def bootstrap(self) -> SlotValue:
+        """This value with its levels restored."""
+        return self._new(lambda builder: builder.bootstrap(self.node), clean=self._clean)
+
+
+def _power(length: int) -> int:
+    """The least power of two that is at least `length`."""
+    return 1 << max(0, length - 1).bit_length()
+
+
+def _slots(what: str, value: SlotValue) -> SlotValue:
+    if not isinstance(value, SlotValue):
+        raise refuse(f"{what}: the operand is {type(value).__name__}, but an encrypted vector of CKKS or BGV is needed")
+    return value
+
+
+def rotate(value: SlotValue, steps: int) -> SlotValue:
+    """See `SlotValue.rotate`."""
+    return _slots("rotate", value).rotate(steps)
+
+
+def sum_slots(value: SlotValue) -> SlotValue:
+    """See `SlotValue.sum_slots`."""
+    return _slots("sum_slots", value).sum_slots()
+
+
+def polynomial(value: SlotValue, coefficients: Sequence[Number] | NDArray[Any]) -> SlotValue:
+    """c_0 + c_1·x + c_2·x² + .. of each slot x."""
+    value = _slots("polynomial", value)
+    numbers = np.asarray(coefficients)
+    if numbers.ndim != 1 or len(numbers) < 2:
+        raise refuse("polynomial: give at least two coefficients, the constant first")
+    if value._tracer.modulus is not None and not np.issubdtype(numbers.dtype, np.integer):
+        raise refuse(f"polynomial: BGV computes on integers, not on {numbers.dtype}; scale and round them first")
+    return value._polynomial(numbers, None, numbers[0])
+
+
+def chebyshev(
+    value: SlotValue,
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]] | Sequence[float] | NDArray[np.float64],
+    degree: int | None = None,
+    interval: tuple[float, float] = (-1.0, 1.0),
+) -> SlotValue:
+    """A function of each slot, by its Chebyshev interpolation of `degree` on `interval`, outside of which it is useless.
+
+    Instead of a function, the coefficients of T_0, T_1, .. of the interval may be given.
+    """
+    value = _slots("chebyshev", value)
+    if value._tracer.modulus is not None:
+        raise refuse("chebyshev: integers modulo t have no such approximation; use pf.polynomial")
+    lo, hi = (float(end) for end in interval)
+    if not lo < hi:
+        raise refuse(f"chebyshev: the interval {lo:g} to {hi:g} is empty; give its lower end first")
+    series = np.polynomial.chebyshev
+    if callable(function):
+        if degree is None or degree < 1:
+            raise refuse("chebyshev: a function needs a degree of at least 1")
+        coefficients = series.chebinterpolate(
+            lambda unit: np.asarray(function(lo + (unit + 1) * (hi - lo) / 2), dtype=float), degree
+        )
+    else:
+        coefficients = np.asarray(function, dtype=float)
+    if not np.all(np.isfinite(coefficients)):
+        raise refuse(f"chebyshev: the function is not finite on {lo:g} to {hi:g}; choose an interval where it is")
+    at_zero = float(series.chebval(-(hi + lo) / (hi - lo), coefficients))
+    return value._polynomial(coefficients, (lo, hi), at_zero)
+
+
+def bootstrap(value: SlotValue) -> SlotValue:
+    """See `SlotValue.bootstrap`."""
+    return _slots("bootstrap", value).bootstrap()

@@ -1,0 +1,123 @@
+"""Do programs on slots compute in the clear what numpy computes, whatever lies behind the end of a vector?"""
+
+from __future__ import annotations
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric.apps.logistic_regression import STRIDE, logistic_regression
+from polyfabric.apps.logistic_regression.data import split
+from polyfabric.apps.logistic_regression.model import Model, shipped
+from polyfabric.apps.logistic_regression.train import accuracy
+
+T = 65537
+RANDOM = np.random.default_rng(4)
+MATRIX = RANDOM.uniform(-1, 1, (5, 30))
+
+
+@pf.program(scheme="ckks", x=pf.Real.vector(30), y=pf.Real.vector(30))
+def everything(x, y):
+    return {
+        "sum": x * y + 1 - (2 - y),
+        "total": (x + 1).sum_slots(),
+        "dot": pf.dot(x, y),
+        "weighted": MATRIX[0] @ x,
+        "matrix": MATRIX @ x,
+        "matrix_total": (MATRIX @ x).sum_slots(),
+        "exponential": pf.chebyshev(x, np.exp, 13),
+        "exponential_total": pf.chebyshev(x, np.exp, 13).sum_slots(),
+        "polynomial": pf.polynomial(x, [1, 2, 3]) / 2,
+        "power": x**5,
+        "part": x[2:5],
+        "part_total": x[2:5].sum_slots(),
+        "centred": (x - pf.sum_slots(x) / 30) * y,
+        "rotated": pf.rotate(x, 3)[:27],
+    }
+
+
+def test_arithmetic_of_real_slots():
+    x, y = RANDOM.uniform(-1, 1, (2, 30))
+    expected = {
+        "sum": x * y + 1 - (2 - y),
+        "total": (x + 1).sum(),
+        "dot": x @ y,
+        "weighted": MATRIX[0] @ x,
+        "matrix": MATRIX @ x,
+        "matrix_total": (MATRIX @ x).sum(),
+        "exponential": np.exp(x),
+        "exponential_total": np.exp(x).sum(),
+        "polynomial": (1 + 2 * x + 3 * x * x) / 2,
+        "power": x**5,
+        "part": x[2:5],
+        "part_total": x[2:5].sum(),
+        "centred": (x - x.mean()) * y,
+        "rotated": x[3:],
+    }
+    found = everything(x=x, y=y)
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, atol=1e-9, err_msg=name)
+
+
+def test_rotation_is_over_all_slots():
+    @pf.program(x=pf.Complex.vector(5))
+    def rotated(x):
+        return x.rotate(2), x.conjugate()
+
+    x = RANDOM.normal(size=5) * 0.2 + 0.3j
+    found = rotated(x=x)
+    np.testing.assert_allclose(found["result0"], np.roll([*x, 0, 0, 0], -2))
+    np.testing.assert_allclose(found["result1"], x.conj())
+
+
+def test_arithmetic_modulo_a_prime():
+    matrix = np.arange(60).reshape(4, 15)
+
+    @pf.program(scheme="bgv", v=pf.Mod(T).vector(20), key=pf.Mod(T))
+    def lookup(v, key):
+        equal = 1 - (v - key) ** (T - 1)
+        return {
+            "equal": equal,
+            "found": equal.sum_slots(),
+            "matrix": matrix @ v[:15],
+            "dot": pf.dot(v, v),
+            "swapped": v.swap_rows(),
+            "cube": pf.polynomial(v, [0, 0, 0, 1]),
+        }
+
+    v = RANDOM.integers(0, T, 20)
+    v[7] = v[3]
+    found = lookup(v=v, key=v[3])
+    whole = np.zeros(32, dtype=np.int64)
+    whole[:20] = v
+    assert found["equal"] == (v == v[3]).astype(int).tolist()
+    assert found["found"] == 2
+    assert np.array_equal(np.array(found["matrix"]) % T, matrix @ v[:15] % T)
+    assert found["dot"] % T == sum(int(x) ** 2 for x in v) % T
+    assert np.array_equal(np.array(found["swapped"]) % T, np.roll(whole, 16))
+    assert [x % T for x in found["cube"]] == [pow(int(x), 3, T) for x in v]
+
+
+def test_text_says_where_every_operation_was_written():
+    text = everything.text()
+    assert text.startswith('program "everything" ckks slots 32')
+    assert 'mul %0, %1 at "tests/python/test_slots.py"' in text.replace("\\", "/")
+
+
+def test_the_shipped_model_is_good_and_its_program_is_the_model():
+    model, (training, held_out) = shipped(), split()
+    assert (len(training), len(held_out)) == (427, 142)
+    assert accuracy(model, held_out) >= 0.95
+    encoded = model.encode(held_out.measurements)
+    rows = np.zeros((len(held_out), STRIDE))
+    rows[:, : model.features] = encoded
+    found = np.array(logistic_regression(len(held_out))(rows=rows.reshape(-1))["result"])
+    probabilities = model.probabilities(encoded)
+    # The polynomial sigmoid is within 0.003 of the sigmoid; what lies between the rows is the sigmoid of zero.
+    np.testing.assert_allclose(found[::STRIDE], probabilities, atol=0.003)
+    assert ((found[::STRIDE] > 0.5) == (probabilities > 0.5)).all()
+
+
+def test_a_file_that_is_no_model_is_refused():
+    with pytest.raises(ValueError, match="not a file of the format"):
+        Model.from_json('{"format": "something else"}')
