@@ -4,7 +4,11 @@
 //! [`cpu::Executor`] gives the same words: all of it is exact arithmetic.
 
 mod bind;
+pub mod cpu;
 mod error;
 pub mod interpreter;
 
 pub use error::RunError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! The CPU runtime: kernel programs at speed, on one thread or several.
+//!
+//! A program is prepared once ([`Executor::new`]): translated to steps on single limbs (`step`), which are put into an order and into
+//! buffers (`schedule`), then run as often as wanted (`execute`).
+
+mod execute;
+mod schedule;
+mod step;
+
+use super::RunError;
+use super::bind::{check_inputs, check_keys, check_ring};
+use crate::Progress;
+use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
+use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
+use rayon::prelude::*;
+use schedule::Schedule;
+use std::sync::{Arc, Mutex, PoisonError};
+use step::Steps;
+
+/// Bytes of new limbs after which the schedule begins a new window: what the steps that run early may take.
+const WINDOW_BYTES: usize = 256 << 20;
+
+/// Fewest limbs of a window.
+const WINDOW_LIMBS: usize = 64;
+
+/// Choices of the runtime, none of which changes a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutorOptions {
+    /// Threads; 0 is one for each core.
+    pub threads: usize,
+    /// Whether public polynomials are kept as coefficients and transformed at each use, not once as residues: less memory (one
+    /// word a coefficient for all limbs), more time.
+    pub compact_plaintexts: bool,
+}
+
+impl Default for ExecutorOptions {
+    fn default() -> Self {
+        Self { threads: 1, compact_plaintexts: false }
+    }
+}
+
+/// A kernel program, prepared to run with one set of keys.
+#[derive(Debug)]
+pub struct Executor {
+    program: KernelProgram,
+    ring: Arc<Ring>,
+    steps: Steps,
+    schedule: Schedule,
+    /// The keys of [`Steps::keys`], and for each limb of the ring's table its place in the key.
+    keys: Vec<(Arc<SwitchingKey>, Vec<Option<usize>>)>,
+    /// The limbs of [`Steps::plaintexts`]; none if they are made at each use.
+    plaintexts: Vec<AlignedTorus<u64>>,
+    outputs: Vec<ValueType>,
+    pool: Option<rayon::ThreadPool>,
+    /// Buffers of earlier runs: their pages are there already.
+    arenas: Mutex<Vec<Arena>>,
+}
+
+/// The buffers of one run.
+type Arena = Vec<AlignedTorus<u64>>;
+
+impl Executor {
+    /// Prepares `program` for `keys`, on one thread.
+    ///
+    /// # Errors
+    /// [`RunError`] if the program is not consistent or the keys are not those it reads.
+    pub fn new(program: &KernelProgram, keys: &KeySet) -> Result<Self, RunError> {
+        Self::with_options(program, keys, ExecutorOptions::default())
+    }
+
+    /// [`Self::new`] with choices.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`RunError::Threads`] if the system refuses the threads.
+    pub fn with_options(program: &KernelProgram, keys: &KeySet, options: ExecutorOptions) -> Result<Self, RunError> {
+        let limb_bytes = program.degree.get() * size_of::<u64>();
+        Self::with_window(program, keys, options, (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS))
+    }
+
+    /// [`Self::with_options`] with windows of `window` limbs.
+    pub(super) fn with_window(
+        program: &KernelProgram,
+        keys: &KeySet,
+        options: ExecutorOptions,
+        window: usize,
+    ) -> Result<Self, RunError> {
+        program.check()?;
+        let ring = Arc::clone(keys.ring());
+        check_ring(program, &ring)?;
+        check_keys(program, keys)?;
+        let pool = match options.threads {
+            1 => None,
+            threads => {
+                let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                Some(built.map_err(|error| RunError::Threads { threads, cause: error.to_string() })?)
+            }
+        };
+        let steps = Steps::new(program);
+        let schedule = Schedule::new(&steps, window, pool.is_some());
+        let place = |key: &Arc<SwitchingKey>| {
+            let position = |limb| key.limbs().iter().position(|&other| other == limb);
+            (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())
+        };
+        let bound = steps.keys.iter().map(|&id| Ok(place(keys.get(id)?))).collect::<Result<_, RunError>>()?;
+        let prepare = |plaintext: &step::PlaintextLimb| execute::plaintext(program, &ring, *plaintext);
+        let plaintexts =
+            if options.compact_plaintexts { Vec::new() } else { steps.plaintexts.par_iter().map(prepare).collect() };
+        let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
+        let program = program.clone();
+        Ok(Self { program, ring, steps, schedule, keys: bound, plaintexts, outputs, pool, arenas: Mutex::default() })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &KernelProgram {
+        &self.program
+    }
+
+    /// The bytes that one run takes beyond inputs and outputs, keys and plaintexts: those of its buffers. It keeps them for the next.
+    pub fn buffer_bytes(&self) -> usize {
+        self.schedule.slots * self.program.degree.get() * size_of::<u64>()
+    }
+
+    /// The bytes of the prepared public polynomials.
+    pub fn plaintext_bytes(&self) -> usize {
+        self.plaintexts.len() * self.program.degree.get() * size_of::<u64>()
+    }
+
+    /// Zeros of the outputs' types, to be given to [`Self::run_into`].
+    pub fn outputs(&self) -> Vec<RnsPolynomial> {
+        let zero = |value: &ValueType| RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
+        self.outputs.iter().map(zero).collect()
+    }
+
+    /// Runs the program on `inputs`, one polynomial for each of its inputs, in order; the outputs in order.
+    ///
+    /// # Errors
+    /// [`RunError`] if the inputs are not what it takes.
+    pub fn run(&self, inputs: &[&RnsPolynomial], progress: &dyn Progress) -> Result<Vec<RnsPolynomial>, RunError> {
+        let mut outputs = self.outputs();
+        self.run_into(inputs, &mut outputs, progress)?;
+        Ok(outputs)
+    }
+
+    /// [`Self::run`] into polynomials that are there already, from [`Self::outputs`] or an earlier run: saves the system the work of
+    /// providing memory.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    ///
+    /// # Panics
+    /// If `outputs` are of other types than [`Self::outputs`].
+    pub fn run_into(
+        &self,
+        inputs: &[&RnsPolynomial],
+        outputs: &mut [RnsPolynomial],
+        progress: &dyn Progress,
+    ) -> Result<(), RunError> {
+        check_inputs(&self.program, &self.ring, inputs)?;
+        let types = self.outputs.iter().map(|value| (value.limbs.as_slice(), value.domain));
+        let given = outputs.iter().map(|output| (output.limbs(), output.domain()));
+        assert!(types.eq(given), "outputs of the program's types");
+        let words = self.program.degree.get();
+        let mut arena = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        arena.resize_with(self.schedule.slots, || AlignedTorus::zeros(words));
+        match &self.pool {
+            Some(pool) => pool.install(|| self.execute(inputs, outputs, &mut arena, progress)),
+            None => self.execute(inputs, outputs, &mut arena, progress),
+        }
+        self.arenas.lock().unwrap_or_else(PoisonError::into_inner).push(arena);
+        Ok(())
+    }
+}

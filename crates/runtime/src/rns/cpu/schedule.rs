@@ -1,0 +1,249 @@
+//! When each step runs, and in which buffer its results are.
+//!
+//! Steps are put into levels. A level holds tasks that do not depend on one another, so that they may run in parallel: one for
+//! each limb, with all of the level's steps on that limb in order, or one for each base conversion. A limb stays in the
+//! cache from one step to the next: a transform, the inner product with it, the subtraction that ends a key switch. Steps are put into the
+//! earliest level that they can be in, within windows of a bounded number of limbs, which bounds the memory.
+//!
+//! Buffers are shared by liveness, and a result takes the buffer of an operand that dies where the operation allows.
+
+use super::step::{Place, Register, Step, Steps, Work};
+use polyfabric_schemes::rns::LimbId;
+use std::collections::BTreeMap;
+
+/// A buffer of N words. The first ones are the outputs' limbs.
+pub(super) type Slot = u32;
+
+/// A step with its buffers.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// Index into [`Steps::steps`].
+    pub step: u32,
+    /// Buffers of the results.
+    pub results: Vec<Slot>,
+    /// Buffers of the operands; `None` for inputs and plaintexts.
+    pub operands: Vec<Option<Slot>>,
+}
+
+/// Steps to run one after the other.
+pub(super) type Task = Vec<Placed>;
+
+/// Tasks that may run in parallel.
+#[derive(Debug, Default)]
+pub(super) struct Level {
+    pub tasks: Vec<Task>,
+}
+
+/// The whole order.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub levels: Vec<Level>,
+    /// Buffers beyond the outputs'.
+    pub slots: usize,
+}
+
+/// Where a register is used last; where it is defined, if nowhere.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    last_level: usize,
+    /// The step that is its last use.
+    last_step: usize,
+    /// Whether all uses in the last level are in one task.
+    one_task: bool,
+    last_task: LimbId,
+}
+
+fn is_conversion(step: &Step) -> bool {
+    matches!(step.work, Work::Convert { .. })
+}
+
+/// Whether `work` may write its result over operand `operand`.
+fn in_place(work: &Work, operand: usize) -> bool {
+    match work {
+        Work::Add | Work::Sub | Work::Multiply | Work::SubScale(_) => operand < 2,
+        Work::MultiplyAdd => operand == 2,
+        Work::Copy | Work::Negate | Work::Scale(_) | Work::AddConstant(..) | Work::Forward | Work::Inverse => {
+            operand == 0
+        }
+        _ => false,
+    }
+}
+
+/// The level of each step: even ones are of limbs, odd ones of conversions.
+fn levels(steps: &Steps, window: usize) -> Vec<usize> {
+    let mut defined: Vec<(usize, LimbId)> = vec![(0, LimbId(0)); steps.registers as usize];
+    let (mut floor, mut top, mut fresh) = (0, 0, 0);
+    let mut levels = Vec::with_capacity(steps.steps.len());
+    for step in &steps.steps {
+        let conversion = is_conversion(step);
+        let mut level = floor + usize::from(conversion);
+        for operand in &step.operands {
+            let Place::Register(register) = *operand else { continue };
+            let (of, limb) = defined[register as usize];
+            let after = match (conversion, of % 2 == 1) {
+                (true, true) => of + 2,
+                (true, false) | (false, true) => of + 1,
+                (false, false) if limb == step.limb => of,
+                (false, false) => of + 2,
+            };
+            level = level.max(after);
+        }
+        step.results.iter().for_each(|&register| defined[register as usize] = (level, step.limb));
+        levels.push(level);
+        top = top.max(level);
+        fresh += step.results.len();
+        if fresh > window {
+            (floor, fresh) = (top + top % 2, 0);
+        }
+    }
+    levels
+}
+
+fn lives(steps: &Steps, levels: &[usize]) -> Vec<Life> {
+    let none = Life { last_level: 0, last_step: usize::MAX, one_task: true, last_task: LimbId(0) };
+    let mut lives = vec![none; steps.registers as usize];
+    for (index, (step, &level)) in steps.steps.iter().zip(levels).enumerate() {
+        for &register in &step.results {
+            lives[register as usize] = Life { last_level: level, last_task: step.limb, ..none };
+        }
+        for operand in &step.operands {
+            let Place::Register(register) = *operand else { continue };
+            let life = &mut lives[register as usize];
+            let unused = life.last_step == usize::MAX;
+            if unused || level > life.last_level {
+                (life.last_level, life.last_task, life.one_task) = (level, step.limb, true);
+            } else if level == life.last_level && step.limb != life.last_task {
+                life.one_task = false;
+            }
+            if level == life.last_level {
+                life.last_step = index;
+            }
+        }
+    }
+    lives
+}
+
+/// Hands out buffers.
+#[derive(Default)]
+struct Buffers {
+    /// Free for any task.
+    free: Vec<Slot>,
+    /// Free for the task at hand.
+    local: Vec<Slot>,
+    /// Free after this level.
+    later: Vec<Slot>,
+    next: Slot,
+}
+
+impl Buffers {
+    fn take(&mut self) -> Slot {
+        self.local.pop().or_else(|| self.free.pop()).unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+}
+
+impl Schedule {
+    /// Of `steps`, with windows of `window` limbs; `parallel` if the tasks of a level may run at the same time.
+    pub(super) fn new(steps: &Steps, window: usize, parallel: bool) -> Self {
+        let levels_of = levels(steps, window);
+        let lives = lives(steps, &levels_of);
+        let outputs: Vec<Register> = steps.outputs.iter().flatten().copied().collect();
+        let mut slots: Vec<Option<Slot>> = vec![None; steps.registers as usize];
+        let mut is_output = vec![false; steps.registers as usize];
+        for (slot, &register) in outputs.iter().enumerate() {
+            slots[register as usize] = Some(slot as Slot);
+            is_output[register as usize] = true;
+        }
+        let mut order: Vec<BTreeMap<(LimbId, usize), Vec<usize>>> =
+            vec![BTreeMap::new(); levels_of.iter().max().map_or(0, |&top| top + 1)];
+        for (index, (step, &level)) in steps.steps.iter().zip(&levels_of).enumerate() {
+            // Conversions are tasks of their own, in the program's order.
+            let task = (step.limb, if is_conversion(step) { index } else { 0 });
+            order[level].entry(task).or_default().push(index);
+        }
+        let mut buffers = Buffers { next: outputs.len() as Slot, ..Buffers::default() };
+        let mut levels = Vec::new();
+        for tasks in order {
+            let mut level = Level::default();
+            for indices in tasks.into_values() {
+                let task =
+                    indices.into_iter().map(|index| place(steps, &lives, &is_output, &mut slots, &mut buffers, index));
+                level.tasks.push(task.collect());
+                let local = std::mem::take(&mut buffers.local);
+                if parallel { buffers.later.extend(local) } else { buffers.free.extend(local) }
+            }
+            let later = std::mem::take(&mut buffers.later);
+            buffers.free.extend(later);
+            if !level.tasks.is_empty() {
+                levels.push(level);
+            }
+        }
+        Self { levels, slots: buffers.next as usize - outputs.len() }
+    }
+}
+
+/// The buffers of step `index`.
+fn place(
+    steps: &Steps,
+    lives: &[Life],
+    is_output: &[bool],
+    slots: &mut [Option<Slot>],
+    buffers: &mut Buffers,
+    index: usize,
+) -> Placed {
+    let step = &steps.steps[index];
+    let slot_of = |operand: &Place| match *operand {
+        Place::Register(register) => slots[register as usize],
+        _ => None,
+    };
+    let operands: Vec<Option<Slot>> = step.operands.iter().map(slot_of).collect();
+    // Operands that die here, each once.
+    let mut dying: Vec<(usize, Register)> = Vec::new();
+    for (position, operand) in step.operands.iter().enumerate() {
+        if let Place::Register(register) = *operand
+            && lives[register as usize].last_step == index
+            && !is_output[register as usize]
+            && !dying.iter().any(|&(_, other)| other == register)
+        {
+            dying.push((position, register));
+        }
+    }
+    let conversion = is_conversion(step);
+    let mut results = Vec::new();
+    for &register in &step.results {
+        let slot = slots[register as usize].unwrap_or_else(|| {
+            let reusable = dying.iter().position(|&(position, register)| {
+                let once = step.operands.iter().filter(|&&operand| operand == Place::Register(register)).count() == 1;
+                lives[register as usize].one_task && once && in_place(&step.work, position)
+            });
+            match reusable {
+                Some(found) => {
+                    let (position, _) = dying.swap_remove(found);
+                    operands[position].unwrap_or_else(|| buffers.take())
+                }
+                None => buffers.take(),
+            }
+        });
+        slots[register as usize] = Some(slot);
+        results.push(slot);
+    }
+    for (_, register) in dying {
+        if let Some(slot) = slots[register as usize] {
+            // A conversion may run beside others of its level.
+            if lives[register as usize].one_task && !conversion {
+                buffers.local.push(slot);
+            } else {
+                buffers.later.push(slot);
+            }
+        }
+    }
+    for &register in &step.results {
+        let unused = lives[register as usize].last_step == usize::MAX;
+        if let (true, false, Some(slot)) = (unused, is_output[register as usize], slots[register as usize]) {
+            if conversion { buffers.later.push(slot) } else { buffers.local.push(slot) }
+        }
+    }
+    Placed { step: index as u32, results, operands }
+}

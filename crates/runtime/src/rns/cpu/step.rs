@@ -1,0 +1,403 @@
+//! A kernel program as steps on single limbs.
+//!
+//! A step defines one limb of N words, or several; limbs are in SSA form. Selecting and joining limbs costs nothing: a value is a list
+//! of places. Composite operations become steps here, in a form that shares and joins more than their bodies do,
+//! and gives the same words.
+
+use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
+use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram, LimbSet, Op, OpKind, ValueId};
+use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A limb that a step defines.
+pub(super) type Register = u32;
+
+/// Where N words are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// Defined by a step.
+    Register(Register),
+    /// A limb of an input: its number, and the limb.
+    Input(u32, LimbId),
+    /// A limb of a public polynomial, prepared.
+    Plaintext(u32),
+}
+
+/// What a step does. All but [`Self::Convert`] and [`Self::InnerProduct`] define one limb.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    Copy,
+    Add,
+    Sub,
+    Negate,
+    Multiply,
+    /// a·b + c.
+    MultiplyAdd,
+    Scale(u64),
+    /// To all words, or to the first alone.
+    AddConstant(u64, Domain),
+    Forward,
+    Inverse,
+    /// Of values: an index into [`Steps::permutations`].
+    Permute(u32),
+    /// Of coefficients.
+    Substitute(GaloisElement),
+    /// (a − b)·w.
+    SubScale(u64),
+    /// From the limb of another modulus: from [0, q), or from [−q/2, q/2).
+    Reduce {
+        from: Modulus,
+        centred: bool,
+    },
+    /// A digit of a limb of any modulus.
+    SubDigit(DigitWindow),
+    /// One polynomial of a key: an index into [`Steps::keys`].
+    Key {
+        key: u32,
+        row: u16,
+        part: Part,
+    },
+    /// Two limbs: the digits' inner products with both halves of the key's rows.
+    InnerProduct {
+        key: u32,
+        rows: Arc<[u16]>,
+    },
+    /// Several limbs from several: an index into [`Steps::converters`].
+    Convert {
+        converter: u32,
+        conversion: Conversion,
+    },
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub work: Work,
+    /// The limb of its results, which names the task it belongs to. [`Work::Convert`] is a task by itself.
+    pub limb: LimbId,
+    pub operands: Vec<Place>,
+    pub results: Vec<Register>,
+}
+
+/// A public polynomial's limb, to be prepared once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PlaintextLimb {
+    pub plaintext: u32,
+    pub limb: LimbId,
+    pub domain: Domain,
+}
+
+/// The steps of a program, in its order.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    pub steps: Vec<Step>,
+    pub registers: u32,
+    pub permutations: Vec<ValuePermutation>,
+    pub converters: Vec<BaseConverter>,
+    pub keys: Vec<KeyId>,
+    pub plaintexts: Vec<PlaintextLimb>,
+    /// For each output its limbs; all of them registers, each once.
+    pub outputs: Vec<Vec<Register>>,
+}
+
+/// Key of [`Translator::converters`]: source, target, t or 1.
+type ConverterKey = (LimbSet, LimbSet, u64);
+
+struct Translator<'a> {
+    program: &'a KernelProgram,
+    steps: Steps,
+    /// The limbs of each value.
+    values: Vec<Vec<Place>>,
+    permutations: HashMap<usize, u32>,
+    converters: HashMap<ConverterKey, u32>,
+    keys: HashMap<KeyId, u32>,
+    plaintexts: HashMap<PlaintextLimb, u32>,
+    /// Transforms to coefficients that have been made: several digits may be cut from one limb.
+    inverses: HashMap<Place, Place>,
+}
+
+impl Steps {
+    /// Of a checked program.
+    pub(super) fn new(program: &KernelProgram) -> Self {
+        let mut translator = Translator {
+            program,
+            steps: Self::default(),
+            values: Vec::with_capacity(program.values.len()),
+            permutations: HashMap::new(),
+            converters: HashMap::new(),
+            keys: HashMap::new(),
+            plaintexts: HashMap::new(),
+            inverses: HashMap::new(),
+        };
+        let mut inputs = 0;
+        for op in &program.ops {
+            if let OpKind::Input { value, .. } = &op.kind {
+                translator.values.push(value.limbs.iter().map(|limb| Place::Input(inputs, limb)).collect());
+                inputs += 1;
+            } else {
+                translator.op(op);
+            }
+        }
+        translator.outputs();
+        translator.steps
+    }
+}
+
+/// The number of `key` in a list that grows with new ones.
+fn number<K: std::hash::Hash + Eq, V>(
+    known: &mut HashMap<K, u32>,
+    list: &mut Vec<V>,
+    key: K,
+    make: impl FnOnce(&K) -> V,
+) -> u32 {
+    if let Some(&number) = known.get(&key) {
+        return number;
+    }
+    let number = list.len() as u32;
+    list.push(make(&key));
+    known.insert(key, number);
+    number
+}
+
+impl Translator<'_> {
+    fn modulus(&self, limb: LimbId) -> Modulus {
+        self.program.modulus(limb)
+    }
+
+    fn limbs(&self, value: ValueId) -> &LimbSet {
+        &self.program.value(value).limbs
+    }
+
+    /// The place of one limb of a value. The limb is one of the value's.
+    fn place(&self, value: ValueId, limb: LimbId) -> Place {
+        let position = self.limbs(value).position(limb).unwrap_or(0);
+        self.values[value.index()][position]
+    }
+
+    fn registers(&mut self, count: usize) -> Vec<Register> {
+        let first = self.steps.registers;
+        self.steps.registers += count as u32;
+        (first..self.steps.registers).collect()
+    }
+
+    fn step(&mut self, work: Work, limb: LimbId, operands: Vec<Place>) -> Place {
+        let results = self.registers(1);
+        let place = Place::Register(results[0]);
+        self.steps.steps.push(Step { work, limb, operands, results });
+        place
+    }
+
+    /// A value, each limb by one step on the same limbs of the operands.
+    fn each_limb(&mut self, op: &Op, work: impl Fn(usize, LimbId) -> Work) {
+        let limbs = self.limbs(op.results[0]).clone();
+        let step = |(position, limb)| {
+            let operands = op.operands.iter().map(|&operand| self.place(operand, limb)).collect();
+            self.step(work(position, limb), limb, operands)
+        };
+        let places = limbs.iter().enumerate().map(step).collect();
+        self.values.push(places);
+    }
+
+    fn inverse(&mut self, place: Place, limb: LimbId) -> Place {
+        if let Some(&known) = self.inverses.get(&place) {
+            return known;
+        }
+        let result = self.step(Work::Inverse, limb, vec![place]);
+        self.inverses.insert(place, result);
+        result
+    }
+
+    /// Coefficients modulo `to` from coefficients modulo `from`.
+    fn convert(
+        &mut self,
+        from: &LimbSet,
+        sources: Vec<Place>,
+        to: &LimbSet,
+        conversion: Conversion,
+        t: u64,
+    ) -> Vec<Place> {
+        if let (&[limb], &[source], 1) = (from.as_slice(), &sources[..], t) {
+            let work = Work::Reduce { from: self.modulus(limb), centred: conversion != Conversion::Approximate };
+            return to.iter().map(|limb| self.step(work.clone(), limb, vec![source])).collect();
+        }
+        let program = self.program;
+        let make = |(from, to, t): &ConverterKey| {
+            // The table's moduli are distinct primes: the ring has a transform for each.
+            let basis = |limbs: &LimbSet| RnsBasis::new(limbs.iter().map(|limb| program.modulus(limb)).collect());
+            match (basis(from), basis(to)) {
+                (Ok(from), Ok(to)) => BaseConverter::multiples_of(*t, from, to),
+                _ => unreachable!("distinct primes are a basis"),
+            }
+        };
+        let key = (from.clone(), to.clone(), t);
+        let converter = number(&mut self.converters, &mut self.steps.converters, key, make);
+        let results = self.registers(to.len());
+        let places = results.iter().map(|&register| Place::Register(register)).collect();
+        let work = Work::Convert { converter, conversion };
+        self.steps.steps.push(Step { work, limb: LimbId(u16::MAX), operands: sources, results });
+        places
+    }
+
+    fn op(&mut self, op: &Op) {
+        match &op.kind {
+            OpKind::Input { .. } => {}
+            OpKind::Plaintext { plaintext, value } => {
+                let places = value.limbs.iter().map(|limb| {
+                    let key = PlaintextLimb { plaintext: *plaintext, limb, domain: value.domain };
+                    Place::Plaintext(number(&mut self.plaintexts, &mut self.steps.plaintexts, key, |&key| key))
+                });
+                let places = places.collect();
+                self.values.push(places);
+            }
+            OpKind::Key { key, row, part, .. } => {
+                let key = number(&mut self.keys, &mut self.steps.keys, *key, |&key| key);
+                self.each_limb(op, |_, _| Work::Key { key, row: *row, part: *part });
+            }
+            OpKind::Add => self.each_limb(op, |_, _| Work::Add),
+            OpKind::Sub => self.each_limb(op, |_, _| Work::Sub),
+            OpKind::Negate => self.each_limb(op, |_, _| Work::Negate),
+            OpKind::Multiply => self.each_limb(op, |_, _| Work::Multiply),
+            OpKind::MultiplyAdd => self.each_limb(op, |_, _| Work::MultiplyAdd),
+            OpKind::Scale { factors } => self.each_limb(op, |position, _| Work::Scale(factors[position])),
+            OpKind::AddConstant { addends } => {
+                let domain = self.program.value(op.results[0]).domain;
+                self.each_limb(op, |position, _| Work::AddConstant(addends[position], domain));
+            }
+            OpKind::ForwardNtt => self.each_limb(op, |_, _| Work::Forward),
+            OpKind::InverseNtt => {
+                let limbs = self.limbs(op.results[0]).clone();
+                let places = limbs.iter().map(|limb| self.inverse(self.place(op.operands[0], limb), limb)).collect();
+                self.values.push(places);
+            }
+            OpKind::Automorphism { element } => match self.program.value(op.results[0]).domain {
+                Domain::Coefficient => self.each_limb(op, |_, _| Work::Substitute(*element)),
+                Domain::Evaluation => {
+                    let make = |_: &usize| ValuePermutation::new(*element);
+                    let permutation =
+                        number(&mut self.permutations, &mut self.steps.permutations, element.value(), make);
+                    self.each_limb(op, |_, _| Work::Permute(permutation));
+                }
+            },
+            OpKind::SelectLimbs { limbs } => {
+                let places = limbs.iter().map(|limb| self.place(op.operands[0], limb)).collect();
+                self.values.push(places);
+            }
+            OpKind::Concat => {
+                let limbs = self.limbs(op.results[0]).clone();
+                let find = |limb| {
+                    let holds = |&&operand: &&ValueId| self.limbs(operand).contains(limb);
+                    op.operands.iter().find(holds).map(|&operand| self.place(operand, limb))
+                };
+                let places = limbs.iter().filter_map(find).collect();
+                self.values.push(places);
+            }
+            OpKind::BaseConversion { to, conversion } => {
+                let from = self.limbs(op.operands[0]).clone();
+                let places = self.convert(&from, self.values[op.operands[0].index()].clone(), to, *conversion, 1);
+                self.values.push(places);
+            }
+            OpKind::SubDigit { window, to } => {
+                let source = self.values[op.operands[0].index()][0];
+                let places = to.iter().map(|limb| self.step(Work::SubDigit(*window), limb, vec![source])).collect();
+                self.values.push(places);
+            }
+            OpKind::ModUp { digit, window, to, conversion } => {
+                let places = self.mod_up(op.operands[0], digit, *window, to, *conversion);
+                self.values.push(places);
+            }
+            OpKind::InnerProduct { key, rows } => self.inner_product(op, *key, rows),
+            OpKind::ModDown { drop, conversion, plaintext_modulus } => {
+                let places = self.mod_down(op.operands[0], drop, *conversion, *plaintext_modulus);
+                self.values.push(places);
+            }
+        }
+    }
+
+    fn mod_up(
+        &mut self,
+        a: ValueId,
+        digit: &LimbSet,
+        window: Option<DigitWindow>,
+        to: &LimbSet,
+        conversion: Conversion,
+    ) -> Vec<Place> {
+        let given = self.program.value(a).domain;
+        let own: Vec<Place> = digit.iter().map(|limb| self.place(a, limb)).collect();
+        let coefficients: Vec<Place> = match given {
+            Domain::Coefficient => own.clone(),
+            Domain::Evaluation => digit.iter().zip(&own).map(|(limb, &place)| self.inverse(place, limb)).collect(),
+        };
+        let rest = if window.is_some() { to.clone() } else { to.difference(digit) };
+        let raised = match window {
+            Some(window) => {
+                let cut = |limb| self.step(Work::SubDigit(window), limb, vec![coefficients[0]]);
+                rest.iter().map(cut).collect()
+            }
+            None if rest.is_empty() => Vec::new(),
+            None => self.convert(digit, coefficients, &rest, conversion, 1),
+        };
+        let raised: Vec<Place> =
+            rest.iter().zip(raised).map(|(limb, place)| self.step(Work::Forward, limb, vec![place])).collect();
+        let place = |limb: LimbId| match (rest.position(limb), digit.position(limb)) {
+            (Some(position), _) => raised[position],
+            (None, position) => match given {
+                Domain::Evaluation => own[position.unwrap_or(0)],
+                Domain::Coefficient => self.step(Work::Forward, limb, vec![own[position.unwrap_or(0)]]),
+            },
+        };
+        to.iter().map(place).collect()
+    }
+
+    fn inner_product(&mut self, op: &Op, key: KeyId, rows: &Arc<[u16]>) {
+        let key = number(&mut self.keys, &mut self.steps.keys, key, |&key| key);
+        let limbs = self.limbs(op.results[0]).clone();
+        let (mut bodies, mut masks) = (Vec::new(), Vec::new());
+        for limb in limbs.iter() {
+            let operands = op.operands.iter().map(|&operand| self.place(operand, limb)).collect();
+            let results = self.registers(2);
+            bodies.push(Place::Register(results[0]));
+            masks.push(Place::Register(results[1]));
+            let work = Work::InnerProduct { key, rows: Arc::clone(rows) };
+            self.steps.steps.push(Step { work, limb, operands, results });
+        }
+        self.values.extend([bodies, masks]);
+    }
+
+    fn mod_down(&mut self, a: ValueId, drop: &LimbSet, conversion: Conversion, t: Option<u64>) -> Vec<Place> {
+        let rest = self.limbs(a).difference(drop);
+        let dropped = drop.iter().map(|limb| self.inverse(self.place(a, limb), limb)).collect();
+        let remainder = self.convert(drop, dropped, &rest, conversion, t.unwrap_or(1));
+        let divide = |(limb, remainder)| {
+            let modulus = self.modulus(limb);
+            let values = drop.iter().map(|limb| self.modulus(limb).value());
+            let product = values.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)));
+            // Another prime has no factor in common with this one.
+            let inverse = modulus.inverse(product).unwrap_or(0);
+            let remainder = self.step(Work::Forward, limb, vec![remainder]);
+            self.step(Work::SubScale(inverse), limb, vec![self.place(a, limb), remainder])
+        };
+        rest.iter().zip(remainder).map(divide).collect()
+    }
+
+    fn outputs(&mut self) {
+        let mut taken = std::collections::HashSet::new();
+        for output in &self.program.outputs {
+            let mut registers = Vec::new();
+            let limbs = self.limbs(output.value).clone();
+            for (limb, place) in limbs.iter().zip(self.values[output.value.index()].clone()) {
+                let place = match place {
+                    Place::Register(register) if !taken.contains(&register) => place,
+                    _ => self.step(Work::Copy, limb, vec![place]),
+                };
+                if let Place::Register(register) = place {
+                    taken.insert(register);
+                    registers.push(register);
+                }
+            }
+            self.steps.outputs.push(registers);
+        }
+    }
+}

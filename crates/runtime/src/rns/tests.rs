@@ -1,0 +1,350 @@
+//! Does the CPU runtime give the interpreter's words, whatever the program, the ring, the keys and the choices?
+
+use super::cpu::{Executor, ExecutorOptions};
+use super::{RunError, interpreter};
+use crate::NoProgress;
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_program::rns::kernel::{
+    Conversion, DigitWindow, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
+};
+use polyfabric_schemes::rns::{
+    Domain, Gadget, GadgetLiteral, KeyId, KeySet, LimbId, Part, Ring, RnsPolynomial, SwitchingKey,
+};
+use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+
+const CONVERSIONS: [Conversion; 3] = [Conversion::Approximate, Conversion::Balanced, Conversion::Centred];
+
+/// A ring of `q` limbs and `p` special ones, of mixed sizes.
+fn ring(log2_degree: u32, q: usize, p: usize, generator: &mut StdRng) -> Arc<Ring> {
+    let degree = RingDegree::new(1 << log2_degree).unwrap();
+    let mut moduli: Vec<Modulus> = Vec::new();
+    while moduli.len() < q + p {
+        let bits = [30, 40, 46, 50, 60][generator.random_range(0..5)];
+        let primes = PrimeClass::of_degree(degree).of_bits(bits, q + p).unwrap();
+        let modulus = Modulus::new(primes[generator.random_range(0..primes.len())]).unwrap();
+        if !moduli.contains(&modulus) {
+            moduli.push(modulus);
+        }
+    }
+    Ring::new(degree, &moduli).unwrap()
+}
+
+fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &mut StdRng) -> RnsPolynomial {
+    let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, domain);
+    for (limb, words) in polynomial.iter_mut() {
+        let q = ring.modulus(limb).value();
+        // Corners now and then.
+        words.iter_mut().for_each(|word| {
+            *word = match generator.random_range(0..20) {
+                0 => 0,
+                1 => q - 1,
+                2 => q / 2,
+                _ => generator.random_range(0..q),
+            }
+        });
+    }
+    polynomial
+}
+
+/// Random words in the place of keys: that they are no keys does not matter to arithmetic.
+fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut StdRng) -> KeySet {
+    let gadget = Arc::new(Gadget::new(ring, literal).unwrap());
+    let mut keys = KeySet::new(Arc::clone(ring));
+    for &id in ids {
+        let mut half = || {
+            gadget.terms().iter().map(|_| random(ring, gadget.qp(), Domain::Evaluation, generator)).collect::<Vec<_>>()
+        };
+        let (bodies, masks) = (half(), half());
+        keys.insert(SwitchingKey::new(Arc::clone(ring), id, Arc::clone(&gadget), bodies, masks));
+    }
+    keys
+}
+
+const IDS: [KeyId; 2] = [KeyId::Relinearisation, KeyId::Galois(5)];
+
+/// A random program over a ring, whose keys have `rows` rows.
+struct Random<'a> {
+    builder: KernelBuilder,
+    values: Vec<ValueId>,
+    all: LimbSet,
+    rows: usize,
+    generator: &'a mut StdRng,
+}
+
+impl Random<'_> {
+    fn limbs(&mut self, of: &LimbSet) -> LimbSet {
+        let chosen: Vec<LimbId> = of.iter().filter(|_| self.generator.random_bool(0.6)).collect();
+        if chosen.is_empty() { of.first(1) } else { LimbSet::new(chosen) }
+    }
+
+    fn some(&mut self) -> LimbSet {
+        let all = self.all.clone();
+        self.limbs(&all)
+    }
+
+    fn any(&mut self) -> ValueId {
+        // Late values more often, so that programs are deep.
+        let count = self.values.len();
+        let at = self.generator.random_range(0..count).max(self.generator.random_range(0..count));
+        self.values[at]
+    }
+
+    /// A value of exactly the type of `like`.
+    fn like(&mut self, like: ValueId) -> ValueId {
+        let value = self.builder.value(like).clone();
+        let found: Vec<ValueId> = self.values.iter().copied().filter(|&v| *self.builder.value(v) == value).collect();
+        found[self.generator.random_range(0..found.len())]
+    }
+
+    fn in_domain(&mut self, domain: Domain) -> ValueId {
+        let a = self.any();
+        let a = match (self.builder.value(a).domain, domain) {
+            (Domain::Coefficient, Domain::Evaluation) => self.builder.forward_ntt(a).unwrap(),
+            (Domain::Evaluation, Domain::Coefficient) => self.builder.inverse_ntt(a).unwrap(),
+            _ => a,
+        };
+        self.values.push(a);
+        a
+    }
+
+    fn constants(&mut self, a: ValueId) -> Vec<u64> {
+        let limbs = self.builder.limbs(a).clone();
+        let integer: i64 = self.generator.random();
+        self.builder.residues(i128::from(integer), &limbs)
+    }
+
+    fn op(&mut self) {
+        let conversion = CONVERSIONS[self.generator.random_range(0..3)];
+        let window = DigitWindow { bits: 9, index: self.generator.random_range(0..3), count: 3 };
+        let new = match self.generator.random_range(0..20) {
+            0 | 1 => {
+                let a = self.any();
+                let b = self.like(a);
+                if self.generator.random() { self.builder.add(a, b) } else { self.builder.sub(a, b) }
+            }
+            2 => {
+                let a = self.any();
+                self.builder.negate(a)
+            }
+            3 => {
+                let a = self.in_domain(Domain::Evaluation);
+                let b = self.like(a);
+                self.builder.multiply(a, b)
+            }
+            4 => {
+                let a = self.in_domain(Domain::Evaluation);
+                let (b, c) = (self.like(a), self.like(a));
+                self.builder.multiply_add(a, b, c)
+            }
+            5 => {
+                let a = self.any();
+                let factors = self.constants(a);
+                self.builder.scale(a, &factors)
+            }
+            6 => {
+                let a = self.any();
+                let addends = self.constants(a);
+                self.builder.add_constant(a, &addends)
+            }
+            7 => {
+                let a = self.in_domain(Domain::Coefficient);
+                self.builder.forward_ntt(a)
+            }
+            8 => {
+                let a = self.in_domain(Domain::Evaluation);
+                self.builder.inverse_ntt(a)
+            }
+            9 => {
+                let (a, degree) = (self.any(), self.builder.degree());
+                let element = GaloisElement::new(degree, self.generator.random_range(0..degree.get()) * 2 + 1);
+                self.builder.automorphism(a, element.unwrap())
+            }
+            10 => {
+                let a = self.any();
+                let limbs = self.builder.limbs(a).clone();
+                let limbs = self.limbs(&limbs);
+                self.builder.select_limbs(a, limbs)
+            }
+            11 => {
+                let a = self.any();
+                let limbs = self.builder.limbs(a).clone();
+                let some = self.limbs(&limbs);
+                let rest = limbs.difference(&some);
+                let upper = self.builder.select_limbs(a, some).unwrap();
+                if rest.is_empty() {
+                    Ok(upper)
+                } else {
+                    let lower = self.builder.select_limbs(a, rest).unwrap();
+                    self.builder.concat(&[lower, upper])
+                }
+            }
+            12 => {
+                let a = self.in_domain(Domain::Coefficient);
+                let others = self.all.difference(self.builder.limbs(a));
+                let to = self.limbs(&others);
+                if to.is_empty() { Ok(a) } else { self.builder.base_conversion(a, to, conversion) }
+            }
+            13 => {
+                let a = self.in_domain(Domain::Coefficient);
+                let one = self.builder.limbs(a).first(1);
+                let a = self.builder.select_limbs(a, one).unwrap();
+                let to = self.some();
+                self.builder.sub_digit(a, window, to)
+            }
+            14 | 15 => {
+                let a = self.any();
+                let limbs = self.builder.limbs(a).clone();
+                let digit = self.limbs(&limbs);
+                let to = self.some().union(&digit);
+                self.builder.mod_up(a, digit, to, conversion)
+            }
+            16 => {
+                let a = self.any();
+                let limb = self.builder.limbs(a).as_slice()[0];
+                let to = self.some().union(&LimbSet::one(limb));
+                self.builder.mod_up_window(a, limb, window, to)
+            }
+            17 => {
+                let a = self.in_domain(Domain::Evaluation);
+                let count = self.generator.random_range(1..=self.rows);
+                let digits: Vec<ValueId> = (0..count).map(|_| self.like(a)).collect();
+                let rows: Vec<u16> = digits.iter().map(|_| self.generator.random_range(0..self.rows as u16)).collect();
+                let key = IDS[self.generator.random_range(0..2)];
+                let (b, a) = self.builder.inner_product_of_rows(key, &rows, &digits).unwrap();
+                self.values.push(b);
+                Ok(a)
+            }
+            18 => {
+                let a = self.in_domain(Domain::Evaluation);
+                let limbs = self.builder.limbs(a).clone();
+                let drop = self.limbs(&limbs);
+                let t = [None, Some(65_537), Some(2)][self.generator.random_range(0..3)];
+                if drop == limbs { Ok(a) } else { self.builder.mod_down(a, drop, conversion, t) }
+            }
+            _ => {
+                let limbs = self.some();
+                if self.generator.random_bool(0.5) {
+                    let row = self.generator.random_range(0..self.rows as u16);
+                    self.builder.key(IDS[0], row, Part::Mask, limbs)
+                } else {
+                    let count = self.builder.degree().get();
+                    let polynomial = PublicPolynomial::Narrow((0..count).map(|_| self.generator.random()).collect());
+                    let domain = [Domain::Coefficient, Domain::Evaluation][self.generator.random_range(0..2)];
+                    self.builder.plaintext(&Arc::new(polynomial), ValueType { limbs, domain })
+                }
+            }
+        };
+        self.values.push(new.unwrap());
+    }
+}
+
+fn program(ring: &Ring, rows: usize, ops: usize, generator: &mut StdRng) -> KernelProgram {
+    let builder = KernelBuilder::new("random", ring.degree(), ring.moduli()).unwrap();
+    let all = LimbSet::new(ring.limb_ids());
+    let mut random = Random { builder, values: Vec::new(), all: all.clone(), rows, generator };
+    for (part, domain) in [Domain::Evaluation, Domain::Coefficient, Domain::Evaluation].into_iter().enumerate() {
+        let input = random.builder.input("x", part as u16, ValueType { limbs: all.clone(), domain }).unwrap();
+        random.values.push(input);
+    }
+    (0..ops).for_each(|_| random.op());
+    for part in 0..3 {
+        let value = random.any();
+        random.builder.output("y", part, value);
+        random.builder.output("z", part, value);
+    }
+    random.builder.finish().unwrap()
+}
+
+/// Random inputs of a program.
+fn inputs(program: &KernelProgram, ring: &Ring, generator: &mut StdRng) -> Vec<RnsPolynomial> {
+    let types = program.inputs().map(|(_, _, _, value)| value);
+    types.map(|value| random(ring, value.limbs.as_slice(), value.domain, generator)).collect()
+}
+
+fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<(), TestCaseError> {
+    let generator = &mut StdRng::seed_from_u64(seed);
+    let ring = ring(log2_degree, q, p, generator);
+    let literal = GadgetLiteral::hybrid(q + p, 2, 0);
+    let rows = literal.digits.len();
+    let keys = keys(&ring, literal, &IDS, generator);
+    let program = program(&ring, rows, ops, generator);
+    let inputs = inputs(&program, &ring, generator);
+    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+    let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
+    let options = ExecutorOptions { threads: generator.random_range(1..=3), compact_plaintexts: generator.random() };
+    let window = [2, 20, 1000][generator.random_range(0..3)];
+    let executor = Executor::with_window(&program, &keys, options, window).unwrap();
+    // Twice: the second run meets what the first left in its buffers.
+    for run in 0..2 {
+        let found = executor.run(&inputs, &NoProgress).unwrap();
+        for (output, (found, expected)) in program.outputs.iter().zip(found.iter().zip(&expected)) {
+            prop_assert!(found == expected, "output {output:?} of run {run}, {options:?}, windows of {window}");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_programs(seed: u64, log2_degree in 4u32..=9, q in 1usize..6, p in 1usize..4, ops in 1usize..60) {
+        agree(seed, log2_degree, q, p, ops)?;
+    }
+}
+
+#[test]
+fn expanded_programs_are_the_same() {
+    for seed in 0..6 {
+        let generator = &mut StdRng::seed_from_u64(seed);
+        let ring = ring(5, 3, 2, generator);
+        let keys = keys(&ring, GadgetLiteral::hybrid(5, 2, 0), &IDS, generator);
+        let program = program(&ring, 3, 30, generator);
+        let expanded = program.expanded().unwrap();
+        assert!(expanded.ops.iter().all(|op| !op.kind.is_composite()));
+        let inputs = inputs(&program, &ring, generator);
+        let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let of = |program| Executor::new(program, &keys).unwrap().run(&inputs, &NoProgress).unwrap();
+        assert_eq!(of(&program), of(&expanded), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let generator = &mut StdRng::seed_from_u64(1);
+    let ring = ring(4, 2, 1, generator);
+    let keys = keys(&ring, GadgetLiteral::hybrid(3, 1, 0), &IDS[..1], generator);
+    let mut builder = KernelBuilder::new("p", ring.degree(), ring.moduli()).unwrap();
+    let q = LimbSet::range(0..2);
+    let x = builder.input("x", 0, ValueType::evaluation(q.clone())).unwrap();
+    builder.output("x", 0, x);
+    let program = builder.finish().unwrap();
+    let executor = Executor::new(&program, &keys).unwrap();
+    let error = executor.run(&[], &NoProgress).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "0 polynomials are given, the program takes 1; give one for each of its inputs, in order"
+    );
+    let wrong = random(&ring, &[LimbId(0)], Domain::Evaluation, generator);
+    assert!(matches!(executor.run(&[&wrong], &NoProgress), Err(RunError::InputType { .. })));
+    let mut wild = random(&ring, q.as_slice(), Domain::Evaluation, generator);
+    wild.limb_mut(1)[3] = u64::MAX;
+    assert!(matches!(executor.run(&[&wild], &NoProgress), Err(RunError::NotCanonical { limb: LimbId(1), .. })));
+    // Another order of the limbs is the same polynomial.
+    let fine = random(&ring, q.as_slice(), Domain::Evaluation, generator);
+    let turned = fine.select(&[LimbId(1), LimbId(0)]).unwrap();
+    assert_eq!(executor.run(&[&turned], &NoProgress).unwrap(), [fine]);
+
+    let mut builder = KernelBuilder::new("p", ring.degree(), ring.moduli()).unwrap();
+    let x = builder.input("x", 0, ValueType::evaluation(q)).unwrap();
+    let (b, _) = builder.inner_product_of_rows(KeyId::Galois(5), &[7], &[x]).unwrap();
+    builder.output("y", 0, b);
+    let program = builder.finish().unwrap();
+    assert!(matches!(Executor::new(&program, &keys).unwrap_err(), RunError::Key(_)));
+}
