@@ -3,7 +3,9 @@
 pub mod bgv;
 pub mod ckks;
 pub mod gsw;
+mod names;
 pub mod progress;
 pub mod random;
 pub mod rns;
+pub mod serial;
 pub mod tfhe;

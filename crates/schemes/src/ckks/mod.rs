@@ -1,1 +1,21 @@
 //! CKKS, client side: parameters, security, encoding, keys, encryption, decryption, noise, files.
+//!
+//! A vector of up to N/2 complex numbers is encoded as a polynomial at a *scale*; a ciphertext of *level* ℓ is over the limbs of the levels
+//! 0 to ℓ, and rescaling drops those of level ℓ and divides the scale by their product. Level and scale are kept beside the ciphertext
+//! ([`CkksCiphertext`]).
+
+pub mod ciphertext;
+pub mod client_key;
+pub mod encoding;
+pub mod noise;
+pub mod parameters;
+pub mod precision;
+pub mod sets;
+#[cfg(test)]
+mod tests;
+
+pub use ciphertext::{CiphertextError, CkksCiphertext};
+pub use client_key::{ClientError, ClientKey, MeasuredNoise, PublicEncryptionKey, SharedDecryption};
+pub use encoding::{Complex, Encoder, EncodingError};
+pub use parameters::{GadgetChoice, ParameterError, Parameters, ParametersLiteral, PrimeKind};
+pub use precision::Precision;

@@ -19,6 +19,7 @@
 //! Digits of b bits: \[x\]_{q_i} = Σ_k 2^(bk)·x_{i,k}, and the gadget of (i, k) is 2^(bk)·P·E_i. Key terms are ordered by limb,
 //! then by k from the lowest bits on. A digit may be read in [0, 2^b) or, with carries, in [−2^(b−1), 2^(b−1)]: the key is the same.
 
+use polyfabric_kernels::modular::Modulus;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -132,6 +133,14 @@ impl Gadget {
     /// # Errors
     /// [`GadgetError`].
     pub fn new(ring: &Ring, literal: GadgetLiteral) -> Result<Self, GadgetError> {
+        Self::of_moduli(ring.moduli(), literal)
+    }
+
+    /// Checks `literal` for a ring with this table of moduli.
+    ///
+    /// # Errors
+    /// [`GadgetError`].
+    pub fn of_moduli(moduli: &[Modulus], literal: GadgetLiteral) -> Result<Self, GadgetError> {
         if literal.digits.is_empty() {
             return Err(GadgetError::Empty(0));
         }
@@ -141,20 +150,22 @@ impl Gadget {
         let q: Vec<LimbId> = literal.digits.iter().flatten().copied().collect();
         let qp: Vec<LimbId> = q.iter().chain(&literal.special).copied().collect();
         for (index, &limb) in qp.iter().enumerate() {
-            if !ring.holds(limb) {
-                return Err(GadgetError::Unknown { limb, count: ring.moduli().len() });
+            if limb.index() >= moduli.len() {
+                return Err(GadgetError::Unknown { limb, count: moduli.len() });
             }
             if qp[..index].contains(&limb) {
                 return Err(GadgetError::Repeated(limb));
             }
         }
-        let special_bits = ring.log2_product(&literal.special);
+        let log2_product =
+            |limbs: &[LimbId]| -> f64 { limbs.iter().map(|limb| (moduli[limb.index()].value() as f64).log2()).sum() };
+        let special_bits = log2_product(&literal.special);
         let mut terms = Vec::new();
         for (digit, limbs) in literal.digits.iter().enumerate() {
             if limbs.is_empty() {
                 return Err(GadgetError::Empty(digit));
             }
-            let digit_bits = ring.log2_product(limbs);
+            let digit_bits = log2_product(limbs);
             let Some(bits) = literal.sub_digit_bits else {
                 if !literal.special.is_empty() && special_bits + Self::SLACK_BITS < digit_bits {
                     let (digit_bits, special_bits) = (digit_bits.ceil() as u32, special_bits as u32);
@@ -166,7 +177,7 @@ impl Gadget {
             if limbs.len() != 1 {
                 return Err(GadgetError::SubDigit { digit, limbs: limbs.len(), bits });
             }
-            let count = ring.modulus(limbs[0]).bits().div_ceil(bits);
+            let count = moduli[limbs[0].index()].bits().div_ceil(bits);
             terms.extend((0..count).map(|k| GadgetTerm { digit, shift: k * bits }));
         }
         Ok(Self { literal, q, qp, terms })

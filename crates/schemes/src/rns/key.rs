@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::modular::Modulus;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -75,17 +77,20 @@ impl KeyStorage {
 
     /// Bytes of a key of `gadget`.
     pub fn key_bytes(self, ring: &Ring, gadget: &Gadget) -> usize {
+        self.key_bytes_of(ring.degree(), ring.moduli(), gadget)
+    }
+
+    /// Bytes of a key of `gadget` over a ring of `degree` with this table of moduli, which must have the gadget's limbs.
+    pub fn key_bytes_of(self, degree: RingDegree, moduli: &[Modulus], gadget: &Gadget) -> usize {
         let halves = if self.seeded { 1 } else { 2 };
-        let bytes = |&limb: &LimbId| self.limb_bits(ring, limb).bytes(ring.degree().get());
-        gadget.terms().len() * halves * gadget.qp().iter().map(bytes).sum::<usize>()
+        let bits = |limb: &LimbId| {
+            if self.packed { PackedBits::of(moduli[limb.index()]) } else { PackedBits::B64 }
+        };
+        gadget.terms().len() * halves * gadget.qp().iter().map(|limb| bits(limb).bytes(degree.get())).sum::<usize>()
     }
 
     fn half_term_bytes(self, ring: &Ring, gadget: &Gadget) -> usize {
         Self { seeded: true, ..self }.key_bytes(ring, gadget) / gadget.terms().len()
-    }
-
-    fn limb_bits(self, ring: &Ring, limb: LimbId) -> PackedBits {
-        if self.packed { PackedBits::of(ring.modulus(limb)) } else { PackedBits::B64 }
     }
 }
 

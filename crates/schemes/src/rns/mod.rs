@@ -11,6 +11,7 @@
 //! - A switching key from s' to s has for each digit d a pair (b_d, a_d) with b_d + a_d·s = e_d + g_d·s'
 //!   ([`gadget`] says what g_d is).
 
+pub mod chain;
 pub mod ciphertext;
 pub mod encryption;
 pub mod gadget;
@@ -19,12 +20,15 @@ pub mod key_maker;
 pub mod limb;
 pub mod packed;
 pub mod polynomial;
+pub mod reconstruct;
 pub mod ring;
 pub mod sample;
 pub mod secret;
+pub mod security;
 #[cfg(test)]
 mod tests;
 
+pub use chain::{ChainError, ChainLink};
 pub use ciphertext::Ciphertext;
 pub use encryption::PublicKey;
 pub use gadget::{Gadget, GadgetError, GadgetLiteral};

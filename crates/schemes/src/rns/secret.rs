@@ -113,6 +113,21 @@ impl SecretKey {
 pub struct SecretPolynomial(RnsPolynomial);
 
 impl SecretPolynomial {
+    /// Of small signed coefficients, as values over `limbs`.
+    pub fn from_coefficients(ring: &Ring, limbs: &[LimbId], coefficients: &[i64]) -> Self {
+        Self(sample::signed_polynomial(ring, limbs, Domain::Evaluation, coefficients))
+    }
+
+    /// The product of two, of values over the same limbs.
+    ///
+    /// # Panics
+    /// If their limbs differ.
+    pub fn product(&self, ring: &Ring, other: &Self) -> Self {
+        let mut product = self.clone();
+        product.0.multiply_assign(ring, &other.0);
+        product
+    }
+
     /// The polynomial.
     pub fn get(&self) -> &RnsPolynomial {
         &self.0

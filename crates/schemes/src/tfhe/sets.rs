@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
+use crate::names::nearest_names;
 
 /// Where a set comes from, hence what it may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +69,7 @@ pub fn names() -> Vec<&'static str> {
 pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
     all()
         .find(|(entry, _)| entry.parameters.name == name)
-        .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), hint: nearest_names(name) })
+        .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), hint: nearest_names(name, &names()) })
 }
 
 /// The set called `name`, as written.
@@ -90,33 +91,6 @@ pub fn parameters(name: &str) -> Result<Parameters, ParameterError> {
 /// The sets that may be chosen without being named: at least 128 bits.
 pub fn secure() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
     all().filter(|(_, parameters)| parameters.security_warning().is_none())
-}
-
-fn nearest_names(given: &str) -> String {
-    let mut by_distance: Vec<_> = names().into_iter().map(|name| (edit_distance(given, name), name)).collect();
-    by_distance.sort();
-    let near: Vec<_> =
-        by_distance.iter().filter(|(distance, _)| *distance <= 3).take(3).map(|&(_, name)| name).collect();
-    if near.is_empty() {
-        format!("known sets: {}", names().join(", "))
-    } else {
-        format!("did you mean {}?", near.join(" or "))
-    }
-}
-
-/// Levenshtein distance, by bytes.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -2,43 +2,15 @@
 
 use polyfabric_kernels::Gadget;
 
-use super::error::FormatError;
+use crate::serial::{Fields, FormatError};
 use crate::tfhe::parameters::{Parameters, ParametersLiteral};
 use crate::tfhe::sets;
 
 /// Greatest length of the block taken: a name of 64 bytes and the figures.
 pub(super) const MAX_LENGTH: u32 = 256;
 
-/// Reads fields one after another out of a slice.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], FormatError> {
-        let (field, rest) =
-            self.0.split_first_chunk::<LENGTH>().ok_or(FormatError::ParameterBlock("it ends within a field"))?;
-        self.0 = rest;
-        Ok(*field)
-    }
-
-    fn u32(&mut self) -> Result<u32, FormatError> {
-        self.bytes().map(u32::from_le_bytes)
-    }
-
-    fn f64(&mut self) -> Result<f64, FormatError> {
-        self.bytes().map(f64::from_le_bytes)
-    }
-
-    fn gadget(&mut self) -> Result<Gadget, FormatError> {
-        Ok(Gadget { log2_base: self.u32()?, levels: self.u32()? })
-    }
-
-    fn name(&mut self) -> Result<String, FormatError> {
-        let length = self.u32()? as usize;
-        let (name, rest) =
-            self.0.split_at_checked(length).ok_or(FormatError::ParameterBlock("the name is longer than the block"))?;
-        self.0 = rest;
-        String::from_utf8(name.to_vec()).map_err(|_| FormatError::ParameterBlock("the name is not UTF-8"))
-    }
+fn gadget(fields: &mut Fields<'_>) -> Result<Gadget, FormatError> {
+    Ok(Gadget { log2_base: fields.u32()?, levels: fields.u32()? })
 }
 
 pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
@@ -72,10 +44,10 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let lwe_dimension = fields.u32()? as usize;
     let glwe_dimension = fields.u32()? as usize;
     let ring_degree = fields.u32()? as usize;
-    let bootstrap_gadget = fields.gadget()?;
+    let bootstrap_gadget = gadget(&mut fields)?;
     let key_switch_gadget = match fields.u32()? {
         0 => None,
-        1 => Some(fields.gadget()?),
+        1 => Some(gadget(&mut fields)?),
         _ => return Err(FormatError::ParameterBlock("the key-switch flag is neither 0 nor 1")),
     };
     let literal = ParametersLiteral {
@@ -90,9 +62,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         glwe_noise_log2: fields.f64()?,
         sources: Default::default(),
     };
-    if !fields.0.is_empty() {
-        return Err(FormatError::ParameterBlock("it is longer than its fields"));
-    }
-    let parameters = Parameters::check(&literal)?;
+    fields.end()?;
+    let parameters = Parameters::check(&literal).map_err(|error| FormatError::Parameters(Box::new(error)))?;
     Ok(sets::parameters(&literal.name).ok().filter(|known| *known == parameters).unwrap_or(parameters))
 }

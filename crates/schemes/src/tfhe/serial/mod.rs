@@ -1,35 +1,17 @@
 //! Versioned files: client keys, server keys in both forms, batches of ciphertexts.
 //!
-//! A file is little-endian throughout:
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 8 | magic `PLYFTFHE` |
-//! | 4 | format version |
-//! | 4 | kind ([`Kind`]) |
-//! | 4 | length of the parameter block |
-//! | – | parameter block: name, torus bits, n, k, N, gadgets, noise (`literal`) |
-//! | 8 | length of the payload |
-//! | – | payload |
-//! | 32 | BLAKE3 of everything before |
-//!
-//! A reader takes a file to be hostile. The header is bounded; parameters are checked; the payload's length must be both what the parameters
-//! call for and what is left of the file, before anything of that size is allocated; the checksum is verified before anything is
-//! handed out. It finds damage, not forgery: who can write a file can also write its checksum.
-//!
-//! Writing goes to a temporary file beside the target, is flushed to the disk, and takes the target's name at the end, so that a reader sees the
-//! old file or the new one. Client keys are readable by their owner alone.
+//! The layout is [`crate::serial`]'s; the parameter block is name, torus bits, n, k, N, gadgets, noise (`literal`).
 
-mod error;
-mod file;
 mod literal;
 mod payload;
 #[cfg(test)]
 mod tests;
 
-pub use error::{FileError, FormatError};
-pub use file::{load, save};
-pub use payload::{AnyCiphertexts, Ciphertexts, Storable};
+use super::Parameters;
+use crate::serial::{Family, FileKind};
+
+pub use crate::serial::{FileError, FormatError, Storable, load, save};
+pub use payload::{AnyCiphertexts, Ciphertexts};
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +27,19 @@ pub enum Kind {
     Ciphertexts = 4,
 }
 
-impl Kind {
-    const ALL: [Self; 4] = [Self::ClientKey, Self::ServerKey, Self::CompressedServerKey, Self::Ciphertexts];
+impl FileKind for Kind {
+    fn code(self) -> u32 {
+        self as u32
+    }
 
     fn from_code(code: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|&kind| kind as u32 == code)
+        [Self::ClientKey, Self::ServerKey, Self::CompressedServerKey, Self::Ciphertexts]
+            .into_iter()
+            .find(|&kind| kind as u32 == code)
+    }
+
+    fn is_private(self) -> bool {
+        self == Self::ClientKey
     }
 }
 
@@ -64,7 +54,22 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// First bytes of every file.
-pub const MAGIC: [u8; 8] = *b"PLYFTFHE";
-/// The format written, and the only one read.
-pub const VERSION: u32 = 2;
+/// TFHE's files.
+#[derive(Clone, Copy, Debug)]
+pub struct Tfhe;
+
+impl Family for Tfhe {
+    type Kind = Kind;
+    type Parameters = Parameters;
+    const MAGIC: [u8; 8] = *b"PLYFTFHE";
+    const VERSION: u32 = 2;
+    const MAX_PARAMETERS: u32 = literal::MAX_LENGTH;
+
+    fn encode(parameters: &Parameters) -> Vec<u8> {
+        literal::encode(parameters)
+    }
+
+    fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
+        literal::decode(block)
+    }
+}

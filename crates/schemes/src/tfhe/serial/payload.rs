@@ -3,9 +3,8 @@
 use polyfabric_kernels::Torus;
 use zeroize::Zeroizing;
 
-use super::Kind;
-use super::error::FormatError;
-use super::file::{Reader, Sink};
+use super::{Kind, Tfhe};
+use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use crate::tfhe::client_key::{AnyClientKey, ClientKey};
 use crate::tfhe::dimension::LweDimension;
 use crate::tfhe::glwe::GlweSecretKey;
@@ -35,32 +34,8 @@ pub enum AnyCiphertexts {
     Torus64(Ciphertexts<u64>),
 }
 
-/// What can be a file.
-pub trait Storable: Sized {
-    /// The kind written in the file.
-    const KIND: Kind;
-
-    /// The parameter set of the content.
-    fn parameters(&self) -> &Parameters;
-
-    /// Bytes of the payload.
-    #[doc(hidden)]
-    fn payload_bytes(&self) -> u64;
-
-    #[doc(hidden)]
-    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()>;
-
-    /// Reads a payload of `length` bytes, which the file is known to have.
-    #[doc(hidden)]
-    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError>;
-}
-
 /// Bytes of the key unrolling in a server key's payload.
 const UNROLLING_BYTES: u64 = 4;
-
-fn expect_length(what: &'static str, found: u64, expected: u64) -> Result<(), FormatError> {
-    if found == expected { Ok(()) } else { Err(FormatError::Length { what, found, expected }) }
-}
 
 fn torus_bytes(parameters: &Parameters) -> u64 {
     u64::from(parameters.torus_bits() / 8)
@@ -77,6 +52,7 @@ fn secret_bits(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u8>, FormatE
 
 /// The payload is n + kN bytes, one key bit each.
 impl Storable for AnyClientKey {
+    type Family = Tfhe;
     const KIND: Kind = Kind::ClientKey;
 
     fn parameters(&self) -> &Parameters {
@@ -115,6 +91,7 @@ fn client_key_bytes(parameters: &Parameters) -> u64 {
 
 /// The payload is the key unrolling (four bytes), the bootstrapping key, then the key-switching key if the set has one.
 impl Storable for AnyServerKey {
+    type Family = Tfhe;
     const KIND: Kind = Kind::ServerKey;
 
     fn parameters(&self) -> &Parameters {
@@ -179,6 +156,7 @@ fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
 
 /// The payload is the key unrolling (four bytes), the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
 impl Storable for AnyCompressedServerKey {
+    type Family = Tfhe;
     const KIND: Kind = Kind::CompressedServerKey;
 
     fn parameters(&self) -> &Parameters {
@@ -246,6 +224,7 @@ fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling)
 
 /// The payload is which key (0 small, 1 large; one byte), then whole ciphertexts.
 impl Storable for AnyCiphertexts {
+    type Family = Tfhe;
     const KIND: Kind = Kind::Ciphertexts;
 
     fn parameters(&self) -> &Parameters {

@@ -3,8 +3,8 @@
 
 use std::io::Cursor;
 
-use super::file::{read_from, write_to};
 use super::*;
+use crate::serial::{read_from, write_to};
 use crate::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyUnrolling, LweBatch,
     LweKind, Parameters, ServerKey, no_progress, sets,

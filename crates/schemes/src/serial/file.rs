@@ -9,8 +9,7 @@ use blake3::Hasher;
 use polyfabric_kernels::Torus;
 
 use super::error::{FileError, FormatError};
-use super::payload::Storable;
-use super::{Kind, MAGIC, VERSION, literal};
+use super::{Family, FileKind, Storable};
 
 /// Bytes converted at a time.
 const CHUNK: usize = 1 << 16;
@@ -26,12 +25,12 @@ pub struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.hasher.update(bytes);
         self.target.write_all(bytes)
     }
 
-    pub(super) fn torus<T: Torus>(&mut self, elements: &[T]) -> std::io::Result<()> {
+    pub(crate) fn torus<T: Torus>(&mut self, elements: &[T]) -> std::io::Result<()> {
         let width = size_of::<T>();
         let mut buffer = Vec::with_capacity(CHUNK);
         for chunk in elements.chunks(CHUNK / width) {
@@ -52,7 +51,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(source: &'a mut dyn Read, length: u64) -> Self {
+    pub(crate) fn new(source: &'a mut dyn Read, length: u64) -> Self {
         Self { source, left: length, hasher: Hasher::new() }
     }
 
@@ -63,7 +62,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    pub(super) fn bytes(&mut self, what: &'static str, bytes: &mut [u8]) -> Result<(), FormatError> {
+    pub(crate) fn bytes(&mut self, what: &'static str, bytes: &mut [u8]) -> Result<(), FormatError> {
         self.require(what, bytes.len() as u64)?;
         self.source.read_exact(bytes).map_err(FormatError::io("read the file"))?;
         self.left -= bytes.len() as u64;
@@ -71,20 +70,20 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn u32(&mut self, what: &'static str) -> Result<u32, FormatError> {
+    pub(crate) fn u32(&mut self, what: &'static str) -> Result<u32, FormatError> {
         let mut bytes = [0; 4];
         self.bytes(what, &mut bytes)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
-    fn u64(&mut self, what: &'static str) -> Result<u64, FormatError> {
+    pub(crate) fn u64(&mut self, what: &'static str) -> Result<u64, FormatError> {
         let mut bytes = [0; 8];
         self.bytes(what, &mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
     /// `count` torus elements; allocates only what the file is known to hold.
-    pub(super) fn torus<T: Torus>(&mut self, what: &'static str, count: usize) -> Result<Vec<T>, FormatError> {
+    pub(crate) fn torus<T: Torus>(&mut self, what: &'static str, count: usize) -> Result<Vec<T>, FormatError> {
         let width = size_of::<T>();
         self.require(what, count as u64 * width as u64)?;
         let mut elements = Vec::with_capacity(count);
@@ -108,7 +107,8 @@ impl<'a> Reader<'a> {
 /// [`FormatError::Io`]; an earlier file of that name is then untouched.
 pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
-    let (temporary, file) = create_beside(path, S::KIND).map_err(FormatError::io("create the file")).map_err(wrap)?;
+    let (temporary, file) =
+        create_beside(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
     let written = write_file(content, file)
         .and_then(|()| fs::rename(&temporary, path).map_err(FormatError::io("move the finished file to its name")));
     if written.is_err() {
@@ -119,12 +119,12 @@ pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
 }
 
 /// A new file beside `path`, which no one else has: never an existing one, whose permissions or link target would be another's.
-fn create_beside(path: &Path, kind: Kind) -> std::io::Result<(PathBuf, File)> {
+fn create_beside(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if kind == Kind::ClientKey {
+    if private {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
@@ -147,12 +147,12 @@ fn write_file<S: Storable>(content: &S, file: File) -> Result<(), FormatError> {
 }
 
 /// The bytes of `content`'s file.
-pub(super) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std::io::Result<()> {
-    let block = literal::encode(content.parameters());
+pub(crate) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std::io::Result<()> {
+    let block = S::Family::encode(content.parameters());
     let mut sink = Sink { target, hasher: Hasher::new() };
-    sink.bytes(&MAGIC)?;
-    sink.bytes(&VERSION.to_le_bytes())?;
-    sink.bytes(&(S::KIND as u32).to_le_bytes())?;
+    sink.bytes(&S::Family::MAGIC)?;
+    sink.bytes(&S::Family::VERSION.to_le_bytes())?;
+    sink.bytes(&S::KIND.code().to_le_bytes())?;
     sink.bytes(&(block.len() as u32).to_le_bytes())?;
     sink.bytes(&block)?;
     sink.bytes(&content.payload_bytes().to_le_bytes())?;
@@ -173,29 +173,29 @@ pub fn load<S: Storable>(path: &Path) -> Result<S, FileError> {
 }
 
 /// Reads the content of a file of `length` bytes.
-pub(super) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Result<S, FormatError> {
+pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Result<S, FormatError> {
     let mut reader = Reader::new(source, length);
     let mut magic = [0; 8];
     reader.bytes("the file's mark", &mut magic)?;
-    if magic != MAGIC {
-        return Err(FormatError::Magic);
+    if magic != S::Family::MAGIC {
+        return Err(FormatError::Magic { expected: String::from_utf8_lossy(&S::Family::MAGIC).into_owned() });
     }
     let version = reader.u32("the format version")?;
-    if version != VERSION {
-        return Err(FormatError::Version { found: version });
+    if version != S::Family::VERSION {
+        return Err(FormatError::Version { found: version, read: S::Family::VERSION });
     }
     let code = reader.u32("the kind of content")?;
-    let kind = Kind::from_code(code).ok_or(FormatError::UnknownKind(code))?;
+    let kind = <S::Family as Family>::Kind::from_code(code).ok_or(FormatError::UnknownKind(code))?;
     if kind != S::KIND {
-        return Err(FormatError::Kind { found: kind, expected: S::KIND });
+        return Err(FormatError::Kind { found: kind.to_string(), expected: S::KIND.to_string() });
     }
     let block_length = reader.u32("the length of the parameter block")?;
-    if block_length > literal::MAX_LENGTH {
+    if block_length > S::Family::MAX_PARAMETERS {
         return Err(FormatError::ParameterBlock("it is longer than any parameter block"));
     }
     let mut block = vec![0; block_length as usize];
     reader.bytes("the parameter block", &mut block)?;
-    let parameters = literal::decode(&block)?;
+    let parameters = S::Family::decode(&block)?;
     let payload = reader.u64("the length of the content")?;
     let needed = payload.saturating_add(CHECKSUM);
     reader.require("the content and its checksum", needed)?;

@@ -4,9 +4,6 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{Kind, VERSION};
-use crate::tfhe::parameters::ParameterError;
-
 /// A failure to read or write one file.
 #[derive(Debug, Error)]
 #[error("{}: {cause}", path.display())]
@@ -31,23 +28,28 @@ pub enum FormatError {
         error: std::io::Error,
     },
     /// Another program's file.
-    #[error("this is no Polyfabric file (it does not start with PLYFTFHE); check the path")]
-    Magic,
+    #[error("this is no Polyfabric file (it does not start with {expected}); check the path")]
+    Magic {
+        /// How files of the wanted family start.
+        expected: String,
+    },
     /// A format that this version does not read.
     #[error(
-        "format version {found}, but this Polyfabric reads version {VERSION} only; write the file again with this version, or read it with the one that wrote it"
+        "format version {found}, but this Polyfabric reads version {read} only; write the file again with this version, or read it with the one that wrote it"
     )]
     Version {
         /// The file's.
         found: u32,
+        /// The one that is read.
+        read: u32,
     },
     /// Another kind of object.
     #[error("this file holds {found}, not {expected}; give the other file")]
     Kind {
         /// What the file holds.
-        found: Kind,
+        found: String,
         /// What was asked for.
-        expected: Kind,
+        expected: String,
     },
     /// A kind that no version wrote.
     #[error("unknown kind of content {0}; the file is damaged, bring a fresh copy")]
@@ -84,7 +86,7 @@ pub enum FormatError {
     Checksum,
     /// The parameter block is not readable, or its set not usable.
     #[error("its parameter set is not usable: {0}")]
-    Parameters(#[from] ParameterError),
+    Parameters(Box<dyn std::error::Error + Send + Sync>),
     /// The parameter block is malformed.
     #[error("its parameter block is malformed ({0}); the file is damaged, bring a fresh copy")]
     ParameterBlock(&'static str),
@@ -94,7 +96,7 @@ pub enum FormatError {
 }
 
 impl FormatError {
-    pub(super) fn io(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn io(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |error| Self::Io { action, error }
     }
 }

@@ -1,0 +1,422 @@
+//! The client's keys: what encrypts and decrypts, and never leaves the client.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::ciphertext::{CiphertextError, CkksCiphertext};
+use super::encoding::{Complex, Encoder, EncodingError};
+use super::parameters::Parameters;
+use super::precision::Precision;
+use crate::progress::OnProgress;
+use crate::random::{Purpose, RandomnessError, Seeds};
+use crate::rns::encryption::{encrypt_zero, phase};
+use crate::rns::{
+    Ciphertext, Domain, KeyId, KeyMaker, KeyMakerError, KeySet, KeyStorage, NoiseDistribution, PublicKey, Ring,
+    RingError, RnsPolynomial, RoundedGaussian, SecretKey,
+};
+
+/// Why a client could not do what was asked.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ClientError {
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessError),
+    /// The ring could not be made.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+    /// The values cannot be encoded.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// The ciphertext is of other parameters.
+    #[error(transparent)]
+    Ciphertext(#[from] CiphertextError),
+    /// A switching key cannot be made.
+    #[error(transparent)]
+    Keys(#[from] KeyMakerError),
+    /// No such level.
+    #[error("level {given}, but parameter set {name} has levels 0 to {max}; encrypt at one of them")]
+    Level {
+        /// The set.
+        name: String,
+        /// The level.
+        given: usize,
+        /// L.
+        max: usize,
+    },
+    /// The keys do not fit the memory that they may take.
+    #[error("{count} switching keys of parameter set {name} take {bytes} bytes ({:.1} GiB) stored as asked, but only {limit} are allowed; pack them, keep their masks as seeds ({smallest} bytes), or ask for fewer", *.bytes as f64 / GIB)]
+    Memory {
+        /// The set.
+        name: String,
+        /// How many keys.
+        count: usize,
+        /// What they take.
+        bytes: usize,
+        /// What they may take.
+        limit: usize,
+        /// What they take at the least.
+        smallest: usize,
+    },
+    /// The flooding noise is no usable deviation.
+    #[error(
+        "flooding noise of deviation 2^{given:.1}; it must be from 1 to 2^{max:.0} in units of the decrypted polynomial"
+    )]
+    Flooding {
+        /// log2 of the deviation.
+        given: f64,
+        /// Largest log2.
+        max: f64,
+    },
+}
+
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// What decryption gives when the result is for others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedDecryption {
+    /// The slots.
+    pub values: Vec<Complex>,
+    /// What to tell the person who shares them.
+    pub warning: String,
+}
+
+/// The secret keys of one parameter set. Wiped from memory when dropped; never printed.
+///
+/// ```
+/// use polyfabric_schemes::ckks::{ClientKey, Complex, sets};
+///
+/// let parameters = sets::parameters("toy-10")?;
+/// let client = ClientKey::generate(&parameters)?;
+/// let values = [0.5, -0.25, 3.0, 0.0].map(Complex::from);
+/// let ciphertext = client.encrypt(&values)?;
+/// let decrypted = client.decrypt(&ciphertext)?;
+/// assert!(decrypted.iter().zip(&values).all(|(found, value)| (*found - *value).abs() < 1e-7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClientKey {
+    parameters: Parameters,
+    ring: Arc<Ring>,
+    encoder: Arc<Encoder>,
+    secret: SecretKey,
+    ephemeral: Option<SecretKey>,
+    noise: NoiseDistribution,
+}
+
+impl PartialEq for ClientKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.parameters == other.parameters && self.secret == other.secret && self.ephemeral == other.ephemeral
+    }
+}
+
+impl ClientKey {
+    /// Secrets from the operating system's generator.
+    ///
+    /// # Errors
+    /// [`ClientError::Randomness`].
+    pub fn generate(parameters: &Parameters) -> Result<Self, ClientError> {
+        Self::from_seeds(parameters, &Seeds::from_os()?)
+    }
+
+    /// Secrets that a test can repeat.
+    ///
+    /// # Errors
+    /// None for checked parameters.
+    #[cfg(any(test, feature = "test-seeds"))]
+    pub fn for_tests(parameters: &Parameters, seed: u64) -> Result<Self, ClientError> {
+        Self::from_seeds(parameters, &Seeds::for_tests(seed))
+    }
+
+    fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, ClientError> {
+        let secret = |row, distribution| {
+            SecretKey::generate(
+                parameters.ring_degree(),
+                distribution,
+                &mut seeds.secret.stream(Purpose::SecretKey, row),
+            )
+        };
+        let ephemeral = parameters.ephemeral_secret().map(|distribution| secret(1, distribution));
+        Self::from_secrets(parameters, secret(0, parameters.secret()), ephemeral)
+    }
+
+    pub(super) fn from_secrets(
+        parameters: &Parameters,
+        secret: SecretKey,
+        ephemeral: Option<SecretKey>,
+    ) -> Result<Self, ClientError> {
+        Ok(Self {
+            ring: parameters.ring()?,
+            encoder: Arc::new(Encoder::new(parameters.ring_degree())),
+            noise: parameters.noise(),
+            parameters: parameters.clone(),
+            secret,
+            ephemeral,
+        })
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The ring.
+    pub fn ring(&self) -> &Arc<Ring> {
+        &self.ring
+    }
+
+    /// The encoder, which is no secret.
+    pub fn encoder(&self) -> &Arc<Encoder> {
+        &self.encoder
+    }
+
+    /// s.
+    pub fn secret(&self) -> &SecretKey {
+        &self.secret
+    }
+
+    /// The sparse ephemeral secret of bootstrapping.
+    pub fn ephemeral(&self) -> Option<&SecretKey> {
+        self.ephemeral.as_ref()
+    }
+
+    /// `values`, a slot each, at the top level and the parameters' scale.
+    ///
+    /// # Errors
+    /// [`ClientError::Encoding`], [`ClientError::Randomness`].
+    pub fn encrypt(&self, values: &[Complex]) -> Result<CkksCiphertext, ClientError> {
+        self.encrypt_at(values, self.parameters.max_level(), self.parameters.scale())
+    }
+
+    /// `values`, a slot each, at `level` and `scale`.
+    ///
+    /// # Errors
+    /// [`ClientError::Level`], [`ClientError::Encoding`], [`ClientError::Randomness`].
+    pub fn encrypt_at(&self, values: &[Complex], level: usize, scale: f64) -> Result<CkksCiphertext, ClientError> {
+        let limbs = limbs_at(&self.parameters, level)?;
+        let message = self.encoder.encode(&self.ring, &limbs, Domain::Evaluation, values, scale)?;
+        let zero = encrypt_zero(&self.ring, &limbs, &self.secret, &self.noise, &Seeds::from_os()?, Purpose::Encryption);
+        with_message(&self.parameters, &self.ring, zero, &message, scale, values.len())
+    }
+
+    /// A key that encrypts and cannot decrypt, from fresh seeds.
+    ///
+    /// # Errors
+    /// [`ClientError::Randomness`].
+    pub fn public_key(&self) -> Result<PublicEncryptionKey, ClientError> {
+        let limbs = limbs_at(&self.parameters, self.parameters.max_level())?;
+        let key = PublicKey::generate(&self.ring, &limbs, &self.secret, &self.noise, &Seeds::from_os()?);
+        Ok(PublicEncryptionKey::new(&self.parameters, key)?)
+    }
+
+    /// The switching keys that a program asks for, with the parameters' gadgets, from fresh seeds, stored as asked. `limit` is the number of
+    /// bytes that they may take: it is held before any key is made.
+    ///
+    /// # Errors
+    /// [`ClientError::Memory`], [`ClientError::Keys`].
+    pub fn evaluation_keys(
+        &self,
+        ids: &[KeyId],
+        storage: KeyStorage,
+        limit: Option<usize>,
+        progress: OnProgress<'_>,
+    ) -> Result<KeySet, ClientError> {
+        let bytes = self.parameters.key_set_bytes(ids, storage);
+        if let Some(limit) = limit.filter(|&limit| bytes > limit) {
+            let (name, count) = (self.parameters.name().to_owned(), ids.len());
+            let smallest = self.parameters.key_set_bytes(ids, KeyStorage::TRANSPORT);
+            return Err(ClientError::Memory { name, count, bytes, limit, smallest });
+        }
+        let requests: Vec<_> = ids.iter().map(|&id| (id, Arc::clone(self.parameters.gadget_of(id)))).collect();
+        Ok(self.key_maker().key_set(&requests, storage, progress)?)
+    }
+
+    /// What makes switching keys with any gadget.
+    pub fn key_maker(&self) -> KeyMaker<'_> {
+        KeyMaker { ring: &self.ring, secret: &self.secret, sparse: self.ephemeral.as_ref(), noise: &self.noise }
+    }
+
+    fn check(&self, ciphertext: &CkksCiphertext) -> Result<(), ClientError> {
+        // A ciphertext of another set of the same degree and limbs cannot be told apart, but none of another shape is taken.
+        let (scale, slots) = (ciphertext.scale(), ciphertext.slots());
+        CkksCiphertext::new(&self.parameters, ciphertext.ciphertext().clone(), scale, slots)?;
+        Ok(())
+    }
+
+    /// Σ parts\[i\]·s^i: the encoded message and its error, in coefficients.
+    ///
+    /// # Errors
+    /// [`ClientError::Ciphertext`].
+    pub fn phase(&self, ciphertext: &CkksCiphertext) -> Result<RnsPolynomial, ClientError> {
+        self.check(ciphertext)?;
+        Ok(phase(&self.ring, ciphertext.ciphertext(), &self.secret))
+    }
+
+    /// The slots. For the client's own eyes: see [`Self::decrypt_to_share`] for a result that others will see.
+    ///
+    /// # Errors
+    /// [`ClientError::Ciphertext`].
+    pub fn decrypt(&self, ciphertext: &CkksCiphertext) -> Result<Vec<Complex>, ClientError> {
+        let phase = self.phase(ciphertext)?;
+        Ok(self.encoder.decode(&self.ring, &phase, ciphertext.scale(), ciphertext.slots())?)
+    }
+
+    /// The slots, for someone else, with a warning and, if `flooding` gives one, noise of deviation 2^`flooding` added to every coefficient
+    /// before decoding.
+    ///
+    /// A CKKS decryption is message plus encryption noise. Who knows the ciphertext and the exact message learns the noise, and from a few of
+    /// these the secret (B. Li, D. Micciancio, EUROCRYPT 2021). Noise much larger than the ciphertext's own hides that: for κ bits of
+    /// statistical security and k shared decryptions, a deviation of about √(12k)·2^(κ/2) times the ciphertext's noise bound (B. Li, D. Micciancio, M. Schultz,
+    /// J. Sorrell, CRYPTO 2022, with the bound of the noise report).
+    ///
+    /// # Errors
+    /// [`ClientError::Flooding`], [`ClientError::Ciphertext`], [`ClientError::Randomness`].
+    pub fn decrypt_to_share(
+        &self,
+        ciphertext: &CkksCiphertext,
+        flooding: Option<f64>,
+    ) -> Result<SharedDecryption, ClientError> {
+        let mut phase = self.phase(ciphertext)?;
+        let max = RoundedGaussian::MAX_SIGMA.log2();
+        let warning = match flooding {
+            Some(given) if !(0.0..=max).contains(&given) => return Err(ClientError::Flooding { given, max }),
+            Some(log2) => {
+                let gaussian = RoundedGaussian::new(log2.exp2());
+                let mut stream = Seeds::from_os()?.secret.stream(Purpose::Flooding, 0);
+                let noise = gaussian.polynomial(&mut stream, self.ring.degree().get());
+                let limbs = phase.limbs().to_vec();
+                let noise = crate::rns::sample::signed_polynomial(&self.ring, &limbs, Domain::Coefficient, &noise);
+                phase.add_assign(&self.ring, &noise);
+                format!(
+                    "this decryption carries flooding noise of 2^{:.1} in every slot's coefficients: share no other decryption of the same ciphertext, and count how many are shared under one key",
+                    log2 - ciphertext.scale().log2()
+                )
+            }
+            None => "a CKKS decryption contains the encryption noise, from which others can learn the secret key; share it only with who may know the key, or ask for flooding".to_owned(),
+        };
+        let values = self.encoder.decode(&self.ring, &phase, ciphertext.scale(), ciphertext.slots())?;
+        Ok(SharedDecryption { values, warning })
+    }
+
+    /// How close the decryption of `ciphertext` is to `clear`; `None` if they differ in length.
+    ///
+    /// # Errors
+    /// [`ClientError::Ciphertext`].
+    pub fn precision(&self, ciphertext: &CkksCiphertext, clear: &[Complex]) -> Result<Option<Precision>, ClientError> {
+        Ok(Precision::of(&self.decrypt(ciphertext)?, clear))
+    }
+
+    /// Mean and variance of the error of every coefficient of `ciphertext`'s phase against `clear` encoded at its scale: what the noise
+    /// formulas bound.
+    ///
+    /// # Errors
+    /// [`ClientError::Ciphertext`], [`ClientError::Encoding`].
+    pub fn measure_noise(&self, ciphertext: &CkksCiphertext, clear: &[Complex]) -> Result<MeasuredNoise, ClientError> {
+        let mut phase = self.phase(ciphertext)?;
+        let limbs = phase.limbs().to_vec();
+        let message = self.encoder.encode(&self.ring, &limbs, Domain::Coefficient, clear, ciphertext.scale())?;
+        phase.sub_assign(&self.ring, &message);
+        Ok(MeasuredNoise::of(&self.encoder.decode_coefficients(&self.ring, &phase, 1.0)))
+    }
+}
+
+/// Mean, variance and largest magnitude of noise coefficients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredNoise {
+    /// Their mean.
+    pub mean: f64,
+    /// The mean of their squares.
+    pub variance: f64,
+    /// The largest in absolute value.
+    pub largest: f64,
+}
+
+impl MeasuredNoise {
+    /// Of `coefficients`.
+    pub fn of(coefficients: &[f64]) -> Self {
+        let count = coefficients.len().max(1) as f64;
+        Self {
+            mean: coefficients.iter().sum::<f64>() / count,
+            variance: coefficients.iter().map(|coefficient| coefficient * coefficient).sum::<f64>() / count,
+            largest: coefficients.iter().map(|coefficient| coefficient.abs()).fold(0.0, f64::max),
+        }
+    }
+}
+
+/// A public key with its parameters: encrypts, cannot decrypt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublicEncryptionKey {
+    parameters: Parameters,
+    encoder: EncoderOf,
+    key: PublicKey,
+}
+
+/// An encoder that compares by its degree.
+#[derive(Clone, Debug)]
+struct EncoderOf(Arc<Encoder>);
+
+impl PartialEq for EncoderOf {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.degree() == other.0.degree()
+    }
+}
+
+impl PublicEncryptionKey {
+    pub(super) fn new(parameters: &Parameters, key: PublicKey) -> Result<Self, RingError> {
+        parameters.ring()?;
+        let encoder = EncoderOf(Arc::new(Encoder::new(parameters.ring_degree())));
+        Ok(Self { parameters: parameters.clone(), encoder, key })
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The key.
+    pub fn key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// `values`, a slot each, at the top level and the parameters' scale.
+    ///
+    /// # Errors
+    /// [`ClientError::Encoding`], [`ClientError::Randomness`].
+    pub fn encrypt(&self, values: &[Complex]) -> Result<CkksCiphertext, ClientError> {
+        self.encrypt_at(values, self.parameters.max_level(), self.parameters.scale())
+    }
+
+    /// `values`, a slot each, at `level` and `scale`.
+    ///
+    /// # Errors
+    /// [`ClientError::Level`], [`ClientError::Encoding`], [`ClientError::Randomness`].
+    pub fn encrypt_at(&self, values: &[Complex], level: usize, scale: f64) -> Result<CkksCiphertext, ClientError> {
+        let (ring, limbs) = (self.parameters.ring()?, limbs_at(&self.parameters, level)?);
+        let message = self.encoder.0.encode(&ring, &limbs, Domain::Evaluation, values, scale)?;
+        let max = self.parameters.max_level();
+        let missing = || ClientError::Level { name: self.parameters.name().to_owned(), given: level, max };
+        let zero = self.key.encrypt_zero(&limbs, &self.parameters.noise(), &Seeds::from_os()?).ok_or_else(missing)?;
+        with_message(&self.parameters, &ring, zero, &message, scale, values.len())
+    }
+}
+
+fn limbs_at(parameters: &Parameters, level: usize) -> Result<Vec<crate::rns::LimbId>, ClientError> {
+    let max = parameters.max_level();
+    parameters.limbs_at(level).ok_or_else(|| ClientError::Level {
+        name: parameters.name().to_owned(),
+        given: level,
+        max,
+    })
+}
+
+fn with_message(
+    parameters: &Parameters,
+    ring: &Ring,
+    mut zero: Ciphertext,
+    message: &RnsPolynomial,
+    scale: f64,
+    slots: usize,
+) -> Result<CkksCiphertext, ClientError> {
+    zero.parts[0].add_assign(ring, message);
+    Ok(CkksCiphertext::new(parameters, zero, scale, slots)?)
+}

@@ -1,0 +1,289 @@
+//! Vectors of numbers as polynomials, and back.
+//!
+//! n slots, a power of two of at most N/2, become the 2n coefficients round(Δ·Re u_i), round(Δ·Im u_i) of X^(i·g) and X^(N/2 + i·g), g = N/2n,
+//! where u is the slots' inverse transform ([`special_fft`]) and Δ the scale. With fewer than N/2 slots the polynomial is one in X^g
+//! (sparse packing): read with N/2 slots, it shows the vector N/2n times.
+//!
+//! # Error
+//! Each coefficient is within 1/2 (the rounding) + Δ·6·log2(n)·2^-53·max|z| (the transform) + 2^-53·|Δu_i| (the product with Δ) of exact.
+//! Rounding is to the nearest integer whatever the size; integers above 2^53 are multiples of a power of two, and go to the limbs exactly.
+//! Decoding reconstructs each coefficient exactly modulo Q and rounds it to an f64 once; the forward transform follows.
+
+mod complex;
+pub mod special_fft;
+
+pub use complex::Complex;
+pub use special_fft::SpecialFft;
+
+use polyfabric_kernels::RingDegree;
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::rns::reconstruct::Reconstruction;
+use crate::rns::{Domain, LimbId, Ring, RnsPolynomial};
+
+/// Why values cannot be encoded.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum EncodingError {
+    /// More values than slots.
+    #[error(
+        "{given} values, but a ring of degree {degree} has {max} slots; use fewer values, several ciphertexts, or a larger degree"
+    )]
+    TooMany {
+        /// Number of values.
+        given: usize,
+        /// N.
+        degree: usize,
+        /// N/2.
+        max: usize,
+    },
+    /// Not a power of two of slots.
+    #[error("{0} slots; slots are a power of two of at least 1: fill the vector up with zeros")]
+    Slots(usize),
+    /// More coefficients than the ring has.
+    #[error("{given} coefficients, but a ring of degree {degree} has {degree}; give at most that many")]
+    TooManyCoefficients {
+        /// Number of values.
+        given: usize,
+        /// N.
+        degree: usize,
+    },
+    /// An infinity, or not a number.
+    #[error("value {index} is {value}; only finite numbers can be encoded")]
+    NotFinite {
+        /// Its place.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The scale is not a positive finite number.
+    #[error("scale {0} is no positive number; take the parameters' scale")]
+    Scale(f64),
+    /// A coefficient does not fit the moduli.
+    #[error(
+        "a coefficient of 2^{coefficient_log2:.1} at scale 2^{scale_log2:.1} does not fit the modulus, 2^{modulus_log2:.1}; use smaller values, a smaller scale, or a higher level"
+    )]
+    TooLarge {
+        /// log2 of the coefficient.
+        coefficient_log2: f64,
+        /// log2 Δ.
+        scale_log2: f64,
+        /// log2 Q.
+        modulus_log2: f64,
+    },
+}
+
+/// Encodes and decodes for one ring degree. Holds the tables; share it.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    degree: RingDegree,
+    fft: SpecialFft,
+}
+
+/// Largest coefficient: integers are handled in 127 bits.
+const MAX_COEFFICIENT: f64 = (1u128 << 126) as f64;
+
+impl Encoder {
+    /// For rings of `degree`.
+    pub fn new(degree: RingDegree) -> Self {
+        Self { degree, fft: SpecialFft::new(degree.get() / 2) }
+    }
+
+    /// N.
+    pub fn degree(&self) -> RingDegree {
+        self.degree
+    }
+
+    /// N/2.
+    pub fn max_slots(&self) -> usize {
+        self.degree.get() / 2
+    }
+
+    /// The transform.
+    pub fn fft(&self) -> &SpecialFft {
+        &self.fft
+    }
+
+    fn check_slots(&self, slots: usize) -> Result<(), EncodingError> {
+        if slots > self.max_slots() {
+            return Err(EncodingError::TooMany { given: slots, degree: self.degree.get(), max: self.max_slots() });
+        }
+        if slots.is_power_of_two() { Ok(()) } else { Err(EncodingError::Slots(slots)) }
+    }
+
+    /// The N integer coefficients of `values`, a slot each, at `scale`. The vector's length is the number of slots.
+    ///
+    /// # Errors
+    /// [`EncodingError`], of any kind.
+    pub fn coefficients(&self, values: &[Complex], scale: f64) -> Result<Vec<i128>, EncodingError> {
+        self.check_slots(values.len())?;
+        if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            let value = if value.re.is_finite() { value.im } else { value.re };
+            return Err(EncodingError::NotFinite { index, value });
+        }
+        let mut u = values.to_vec();
+        self.fft.inverse(&mut u);
+        let count = self.degree.get();
+        let gap = count / 2 / u.len();
+        let mut coefficients = vec![0; count];
+        let (low, high) = coefficients.split_at_mut(count / 2);
+        for (u, (low, high)) in u.iter().zip(low.iter_mut().step_by(gap).zip(high.iter_mut().step_by(gap))) {
+            *low = round(u.re, scale)?;
+            *high = round(u.im, scale)?;
+        }
+        Ok(coefficients)
+    }
+
+    /// The polynomial whose slots are `values` at `scale`, over `limbs`.
+    ///
+    /// # Errors
+    /// [`EncodingError`], of any kind.
+    pub fn encode(
+        &self,
+        ring: &Ring,
+        limbs: &[LimbId],
+        domain: Domain,
+        values: &[Complex],
+        scale: f64,
+    ) -> Result<RnsPolynomial, EncodingError> {
+        residues(ring, limbs, domain, &self.coefficients(values, scale)?, scale)
+    }
+
+    /// [`Self::encode`] of real values.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn encode_real(
+        &self,
+        ring: &Ring,
+        limbs: &[LimbId],
+        domain: Domain,
+        values: &[f64],
+        scale: f64,
+    ) -> Result<RnsPolynomial, EncodingError> {
+        let values: Vec<Complex> = values.iter().copied().map(Complex::from).collect();
+        self.encode(ring, limbs, domain, &values, scale)
+    }
+
+    /// The polynomial whose coefficients are `values` at `scale`, X^0's first.
+    ///
+    /// # Errors
+    /// [`EncodingError`], of any kind.
+    pub fn encode_coefficients(
+        &self,
+        ring: &Ring,
+        limbs: &[LimbId],
+        domain: Domain,
+        values: &[f64],
+        scale: f64,
+    ) -> Result<RnsPolynomial, EncodingError> {
+        if values.len() > self.degree.get() {
+            return Err(EncodingError::TooManyCoefficients { given: values.len(), degree: self.degree.get() });
+        }
+        if let Some((index, &value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            return Err(EncodingError::NotFinite { index, value });
+        }
+        let mut coefficients = values.iter().map(|&value| round(value, scale)).collect::<Result<Vec<_>, _>>()?;
+        coefficients.resize(self.degree.get(), 0);
+        residues(ring, limbs, domain, &coefficients, scale)
+    }
+
+    /// The coefficients of `polynomial` divided by `scale`, centred modulo its limbs' product.
+    pub fn decode_coefficients(&self, ring: &Ring, polynomial: &RnsPolynomial, scale: f64) -> Vec<f64> {
+        let mut polynomial = polynomial.clone();
+        polynomial.inverse(ring);
+        let moduli: Vec<_> = polynomial.limbs().iter().map(|&limb| ring.modulus(limb)).collect();
+        let reconstruction = Reconstruction::new(&moduli);
+        let value = |place: usize| {
+            let residues = (0..moduli.len()).map(|position| polynomial.limb(position)[place]);
+            let (fraction, exponent) = reconstruction.integer(residues).to_scaled();
+            let scaled = fraction / scale;
+            scaled * f64::from(exponent / 2).exp2() * f64::from(exponent - exponent / 2).exp2()
+        };
+        (0..self.degree.get()).into_par_iter().map(value).collect()
+    }
+
+    /// The first `slots` slots of `polynomial`, in which a vector of so many is repeated, divided by `scale`.
+    ///
+    /// # Errors
+    /// [`EncodingError::TooMany`], [`EncodingError::Slots`], [`EncodingError::Scale`].
+    pub fn decode(
+        &self,
+        ring: &Ring,
+        polynomial: &RnsPolynomial,
+        scale: f64,
+        slots: usize,
+    ) -> Result<Vec<Complex>, EncodingError> {
+        self.check_slots(slots)?;
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(EncodingError::Scale(scale));
+        }
+        Ok(self.slots_of(&self.decode_coefficients(ring, polynomial, scale), slots))
+    }
+
+    /// The first `slots` slots of N real coefficients, of which those between the packed ones are left out.
+    ///
+    /// # Panics
+    /// Unless there are N coefficients, and `slots` is a power of two of at most N/2.
+    pub fn slots_of(&self, coefficients: &[f64], slots: usize) -> Vec<Complex> {
+        assert_eq!(coefficients.len(), self.degree.get(), "a polynomial has N coefficients");
+        let half = self.max_slots();
+        let packed = (0..half).step_by(half / slots);
+        let mut values: Vec<Complex> =
+            packed.map(|place| Complex::new(coefficients[place], coefficients[place + half])).collect();
+        self.fft.forward(&mut values);
+        values
+    }
+}
+
+/// The integer nearest to value·scale.
+fn round(value: f64, scale: f64) -> Result<i128, EncodingError> {
+    if !(scale > 0.0 && scale.is_finite()) {
+        return Err(EncodingError::Scale(scale));
+    }
+    let product = (value * scale).round();
+    if product.abs() > MAX_COEFFICIENT {
+        let (coefficient_log2, scale_log2) = (product.abs().log2(), scale.log2());
+        return Err(EncodingError::TooLarge { coefficient_log2, scale_log2, modulus_log2: MAX_COEFFICIENT.log2() });
+    }
+    Ok(product as i128)
+}
+
+/// Integers over `limbs`, in `domain`.
+///
+/// # Errors
+/// [`EncodingError::TooLarge`] if one is not below half of the limbs' product.
+pub fn residues(
+    ring: &Ring,
+    limbs: &[LimbId],
+    domain: Domain,
+    coefficients: &[i128],
+    scale: f64,
+) -> Result<RnsPolynomial, EncodingError> {
+    let largest = coefficients.iter().map(|coefficient| coefficient.unsigned_abs()).max().unwrap_or(0);
+    let modulus_log2 = ring.log2_product(limbs);
+    let coefficient_log2 = (largest as f64).log2();
+    if coefficient_log2 >= modulus_log2 - 1.0 {
+        return Err(EncodingError::TooLarge { coefficient_log2, scale_log2: scale.log2(), modulus_log2 });
+    }
+    let small = largest < 1 << 62;
+    let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, domain);
+    polynomial.for_each_limb(|limb, _, words| {
+        let modulus = ring.modulus(limb);
+        for (word, &coefficient) in words.iter_mut().zip(coefficients) {
+            *word = if small {
+                modulus.reduce_signed(coefficient as i64)
+            } else {
+                let residue = modulus.reduce_wide(coefficient.unsigned_abs());
+                if coefficient < 0 { modulus.neg(residue) } else { residue }
+            };
+        }
+        if domain == Domain::Evaluation {
+            ring.ntt(limb).forward(words);
+        }
+    });
+    Ok(polynomial)
+}
+
+#[cfg(test)]
+mod tests;

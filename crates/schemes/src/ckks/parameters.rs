@@ -1,0 +1,554 @@
+//! Parameters as written, and parameters as checked. Only checking makes the second from the first.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_kernels::{RingDegree, RingDegreeError};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
+use crate::rns::{
+    ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, LimbId, NoiseDistribution, Ring,
+    RingError, SecretDistribution, chain,
+};
+
+/// Which primes the moduli are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrimeKind {
+    /// q ≡ 1 mod 2N: all that have a transform.
+    #[default]
+    OfDegree,
+    /// q ≡ 1 mod 2^16 too: what F1's multiplier takes (section 5.3).
+    F1,
+}
+
+/// How the set's key switch cuts ([`crate::rns::gadget`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum GadgetChoice {
+    /// Digits of so many limbs, and the special primes.
+    Hybrid {
+        /// α.
+        digit_limbs: usize,
+    },
+    /// F1's Listing 1: a digit a limb; the set has no special primes.
+    PerLimb,
+    /// One digit of all limbs: P as large as Q.
+    OneDigit,
+    /// A digit a limb, cut into digits of so many bits.
+    SubLimb {
+        /// b.
+        bits: u32,
+    },
+}
+
+/// A CKKS parameter set as a person or a file writes it. Nothing about it has been checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParametersLiteral {
+    /// Name of the set: letters, digits, `-` and `.`.
+    pub name: String,
+    /// N.
+    pub ring_degree: usize,
+    /// Levels from the bottom up: the moduli of level 0, then what each further level adds and its rescaling drops.
+    pub q: Vec<ChainLink>,
+    /// The special primes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub p: Vec<ChainLink>,
+    /// Which primes.
+    #[serde(default)]
+    pub primes: PrimeKind,
+    /// The key switch.
+    pub gadget: GadgetChoice,
+    /// log2 of the scale of fresh ciphertexts.
+    pub scale_log2: f64,
+    /// What the secret is drawn from.
+    pub secret: SecretDistribution,
+    /// Weight of the sparse ephemeral secret of bootstrapping; none without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_weight: Option<usize>,
+    /// σ of the noise.
+    pub noise_std: f64,
+    /// Where each figure comes from: field name to paper, library, derivation or assumption.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+}
+
+/// A checked CKKS parameter set; cheap to clone. Two are equal if all figures and the name are, whatever their sources.
+#[derive(Clone, Debug)]
+pub struct Parameters(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    literal: ParametersLiteral,
+    degree: RingDegree,
+    /// Q's moduli from the bottom, then P's.
+    moduli: Vec<Modulus>,
+    /// Limbs of a ciphertext of each level.
+    level_limbs: Vec<usize>,
+    gadget: Arc<Gadget>,
+    encapsulation: Option<Arc<Gadget>>,
+    security: Estimate,
+    ring: OnceLock<Arc<Ring>>,
+}
+
+impl PartialEq for Parameters {
+    fn eq(&self, other: &Self) -> bool {
+        let figures = |literal: &ParametersLiteral| ParametersLiteral { sources: BTreeMap::new(), ..literal.clone() };
+        figures(self.literal()) == figures(other.literal()) && self.moduli() == other.moduli()
+    }
+}
+
+/// Why a written parameter set is not usable: the cause, the offending values, the remedy.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ParameterError {
+    /// The name is empty, too long, or has other characters.
+    #[error(
+        "parameter set name {0:?} is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
+    )]
+    Name(String),
+    /// N is not a supported power of two.
+    #[error("parameter set {name}: {source}")]
+    RingDegree {
+        /// The set.
+        name: String,
+        /// The offending value.
+        source: RingDegreeError,
+    },
+    /// No level at all.
+    #[error("parameter set {0}: q is empty; give level 0 at least one modulus")]
+    NoModulus(String),
+    /// The chain has no primes.
+    #[error("parameter set {name}: {source}")]
+    Chain {
+        /// The set.
+        name: String,
+        /// Why.
+        source: ChainError,
+    },
+    /// A modulus is below 2^15: noise alone would fill it.
+    #[error("parameter set {name}: modulus {modulus} is below 2^15; take primes of 28 bits and more")]
+    SmallModulus {
+        /// The set.
+        name: String,
+        /// The modulus.
+        modulus: u64,
+    },
+    /// The moduli cannot be cut as asked.
+    #[error("parameter set {name}: {source}")]
+    Gadget {
+        /// The set.
+        name: String,
+        /// Why.
+        source: GadgetError,
+    },
+    /// A gadget without special primes, in a set that has some.
+    #[error(
+        "parameter set {name}: F1's Listing 1 takes no special primes, but p gives {special}; leave p out, or take a hybrid gadget"
+    )]
+    UnusedSpecial {
+        /// The set.
+        name: String,
+        /// How many.
+        special: usize,
+    },
+    /// A gadget with α = 0.
+    #[error("parameter set {0}: digits of 0 limbs; give digit_limbs of at least 1")]
+    DigitLimbs(String),
+    /// A secret's weight is 0 or above N.
+    #[error(
+        "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; take a weight from 1 to the degree"
+    )]
+    Weight {
+        /// The set.
+        name: String,
+        /// The weight.
+        weight: usize,
+        /// N.
+        degree: usize,
+    },
+    /// The scale is not a number, below 1, or does not fit the moduli.
+    #[error(
+        "parameter set {name}: scale_log2 is {given}; it must be from 1 to {max:.1}, one bit below log2 of Q at the top level and at most 100"
+    )]
+    Scale {
+        /// The set.
+        name: String,
+        /// The offending value.
+        given: f64,
+        /// Largest value taken.
+        max: f64,
+    },
+    /// σ out of range.
+    #[error("parameter set {name}: noise_std is {given}; it must be from 0.5 to 64 (3.2 is the usual value)")]
+    Noise {
+        /// The set.
+        name: String,
+        /// The offending value.
+        given: f64,
+    },
+    /// The set is below 128 bits and was not asked for by name.
+    #[error("parameter set {name} has {bits:.0} bits of security ({source}), less than {STANDARD_SECURITY_BITS}; name it to use it all the same, or take one of: {secure}", source = .basis)]
+    Insecure {
+        /// The set.
+        name: String,
+        /// λ.
+        bits: f64,
+        /// Where λ comes from.
+        basis: String,
+        /// Sets of at least 128 bits.
+        secure: String,
+    },
+    /// No set has this name.
+    #[error("no parameter set is called {given:?}; {hint}")]
+    UnknownSet {
+        /// What was asked for.
+        given: String,
+        /// The nearest names, or where the list is.
+        hint: String,
+    },
+}
+
+/// Largest log2 of a scale.
+const MAX_SCALE_LOG2: f64 = 100.0;
+
+impl Parameters {
+    /// Checks `literal`: finds the primes, the gadget and the security level. Makes no tables and no keys.
+    ///
+    /// # Errors
+    /// The first [`ParameterError`] met, in the order of the fields.
+    pub fn check(literal: &ParametersLiteral) -> Result<Self, ParameterError> {
+        let name = || literal.name.clone();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+        if literal.name.is_empty() || literal.name.len() > 64 || !literal.name.chars().all(fits) {
+            return Err(ParameterError::Name(name()));
+        }
+        let degree = RingDegree::new(literal.ring_degree)
+            .map_err(|source| ParameterError::RingDegree { name: name(), source })?;
+        let of_degree = PrimeClass::of_degree(degree);
+        let class = match literal.primes {
+            PrimeKind::OfDegree => of_degree,
+            PrimeKind::F1 => of_degree.and(PrimeClass::F1),
+        };
+        let (levels, special) = chain::choose(class, &literal.q, &literal.p)
+            .map_err(|source| ParameterError::Chain { name: name(), source })?;
+        if levels.is_empty() {
+            return Err(ParameterError::NoModulus(name()));
+        }
+        let level_limbs = levels
+            .iter()
+            .scan(0, |limbs, level| {
+                *limbs += level.len();
+                Some(*limbs)
+            })
+            .collect::<Vec<_>>();
+        let q_limbs = level_limbs[level_limbs.len() - 1];
+        let special: Vec<Modulus> = special.into_iter().flatten().collect();
+        let moduli: Vec<Modulus> = levels.into_iter().flatten().chain(special.iter().copied()).collect();
+        if let Some(modulus) = moduli.iter().find(|modulus| modulus.bits() < 16) {
+            return Err(ParameterError::SmallModulus { name: name(), modulus: modulus.value() });
+        }
+        let gadget = match literal.gadget {
+            GadgetChoice::PerLimb if !special.is_empty() => {
+                return Err(ParameterError::UnusedSpecial { name: name(), special: special.len() });
+            }
+            GadgetChoice::Hybrid { digit_limbs: 0 } => return Err(ParameterError::DigitLimbs(name())),
+            GadgetChoice::PerLimb => GadgetLiteral::per_limb(q_limbs),
+            GadgetChoice::Hybrid { digit_limbs } => GadgetLiteral::hybrid(q_limbs, digit_limbs, special.len()),
+            GadgetChoice::OneDigit => GadgetLiteral::one_digit(q_limbs, special.len()),
+            GadgetChoice::SubLimb { bits } => GadgetLiteral::sub_limb(q_limbs, bits, special.len()),
+        };
+        let check = |literal| {
+            let gadget = Gadget::of_moduli(&moduli, literal);
+            gadget.map(Arc::new).map_err(|source| ParameterError::Gadget { name: name(), source })
+        };
+        let gadget = check(gadget)?;
+        for weight in secret_weights(literal) {
+            if weight == 0 || weight > degree.get() {
+                return Err(ParameterError::Weight { name: name(), weight, degree: degree.get() });
+            }
+        }
+        let log2 = |moduli: &[Modulus]| moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum::<f64>();
+        let max = (log2(&moduli[..q_limbs]) - 1.0).min(MAX_SCALE_LOG2);
+        if !(1.0..=max).contains(&literal.scale_log2) {
+            return Err(ParameterError::Scale { name: name(), given: literal.scale_log2, max });
+        }
+        if !(0.5..=64.0).contains(&literal.noise_std) {
+            return Err(ParameterError::Noise { name: name(), given: literal.noise_std });
+        }
+        let mut security = security::estimate(degree, log2(&moduli), literal.secret, literal.noise_std);
+        let mut encapsulation = None;
+        if let Some(weight) = literal.ephemeral_weight {
+            let gadget = check(encapsulation_gadget(&moduli, level_limbs[0], q_limbs))?;
+            let modulus: f64 = gadget.qp().iter().map(|limb| (moduli[limb.index()].value() as f64).log2()).sum();
+            let secret = SecretDistribution::SparseTernary(weight);
+            let ephemeral = security::estimate(degree, modulus, secret, literal.noise_std);
+            if ephemeral.bits < security.bits {
+                security = ephemeral;
+            }
+            encapsulation = Some(gadget);
+        }
+        let literal = literal.clone();
+        let ring = OnceLock::new();
+        let inner = Inner { literal, degree, moduli, level_limbs, gadget, encapsulation, security, ring };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// The literal that was checked.
+    pub fn literal(&self) -> &ParametersLiteral {
+        &self.0.literal
+    }
+
+    /// Name of the set.
+    pub fn name(&self) -> &str {
+        &self.0.literal.name
+    }
+
+    /// N.
+    pub fn ring_degree(&self) -> RingDegree {
+        self.0.degree
+    }
+
+    /// Slots of a full ciphertext, N/2.
+    pub fn max_slots(&self) -> usize {
+        self.0.degree.get() / 2
+    }
+
+    /// L: fresh ciphertexts are of this level, and can be rescaled so many times.
+    pub fn max_level(&self) -> usize {
+        self.0.level_limbs.len() - 1
+    }
+
+    /// Limbs of a ciphertext of each level, from level 0 up.
+    pub fn level_limbs(&self) -> &[usize] {
+        &self.0.level_limbs
+    }
+
+    /// The limbs of a ciphertext of `level`, none above [`Self::max_level`].
+    pub fn limbs_at(&self, level: usize) -> Option<Vec<LimbId>> {
+        Some(LimbId::range(0, *self.0.level_limbs.get(level)?))
+    }
+
+    /// The level whose ciphertexts have exactly these limbs.
+    pub fn level_of(&self, limbs: &[LimbId]) -> Option<usize> {
+        let level = self.0.level_limbs.iter().position(|&count| count == limbs.len())?;
+        (limbs == LimbId::range(0, limbs.len())).then_some(level)
+    }
+
+    /// Limbs of Q.
+    pub fn q_limbs(&self) -> usize {
+        self.0.level_limbs[self.max_level()]
+    }
+
+    /// The table of moduli: Q's from the bottom, then P's.
+    pub fn moduli(&self) -> &[Modulus] {
+        &self.0.moduli
+    }
+
+    /// log2 of Q at `level`: the moduli of its limbs.
+    pub fn log2_q(&self, level: usize) -> f64 {
+        self.log2_of(&self.0.moduli[..self.0.level_limbs[level.min(self.max_level())]])
+    }
+
+    /// log2 of P, 0 without special primes.
+    pub fn log2_p(&self) -> f64 {
+        self.log2_of(&self.0.moduli[self.q_limbs()..])
+    }
+
+    fn log2_of(&self, moduli: &[Modulus]) -> f64 {
+        moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum()
+    }
+
+    /// The scale of fresh ciphertexts.
+    pub fn scale(&self) -> f64 {
+        self.0.literal.scale_log2.exp2()
+    }
+
+    /// The factor that rescaling from `level` to the one below divides by: the product of the primes dropped. 1 at level 0.
+    pub fn rescale_factor(&self, level: usize) -> f64 {
+        let limbs = &self.0.level_limbs;
+        if level == 0 || level >= limbs.len() {
+            return 1.0;
+        }
+        self.0.moduli[limbs[level - 1]..limbs[level]].iter().map(|modulus| modulus.value() as f64).product()
+    }
+
+    /// What the secret is drawn from.
+    pub fn secret(&self) -> SecretDistribution {
+        self.0.literal.secret
+    }
+
+    /// What the ephemeral secret of bootstrapping is drawn from.
+    pub fn ephemeral_secret(&self) -> Option<SecretDistribution> {
+        self.0.literal.ephemeral_weight.map(SecretDistribution::SparseTernary)
+    }
+
+    /// The noise of keys and ciphertexts.
+    pub fn noise(&self) -> NoiseDistribution {
+        NoiseDistribution::new(self.0.literal.noise_std, 1)
+    }
+
+    /// How the key switch cuts.
+    pub fn gadget(&self) -> &Arc<Gadget> {
+        &self.0.gadget
+    }
+
+    /// How the key `id` cuts: as [`Self::gadget`], but for the switch to the ephemeral secret, which is over level 0 and as few special
+    /// primes as that takes.
+    pub fn gadget_of(&self, id: KeyId) -> &Arc<Gadget> {
+        match (id, &self.0.encapsulation) {
+            (KeyId::Encapsulate, Some(gadget)) => gadget,
+            _ => &self.0.gadget,
+        }
+    }
+
+    /// The ring, whose transforms' tables are made at the first call.
+    ///
+    /// # Errors
+    /// [`RingError`]; none for checked parameters.
+    pub fn ring(&self) -> Result<Arc<Ring>, RingError> {
+        if let Some(ring) = self.0.ring.get() {
+            return Ok(Arc::clone(ring));
+        }
+        let ring = Ring::new(self.0.degree, &self.0.moduli)?;
+        Ok(Arc::clone(self.0.ring.get_or_init(|| ring)))
+    }
+
+    /// Security, by the weaker of the two secrets.
+    pub fn security(&self) -> &Estimate {
+        &self.0.security
+    }
+
+    /// What to tell a person who uses the set, if it is below 128 bits.
+    pub fn security_warning(&self) -> Option<String> {
+        let security = self.security();
+        (security.bits < STANDARD_SECURITY_BITS).then(|| {
+            format!(
+                "parameter set {} has about {:.0} bits of security ({}), not {STANDARD_SECURITY_BITS}: use it for experiments only",
+                self.name(),
+                security.bits,
+                security.source
+            )
+        })
+    }
+
+    /// Bytes of the key `id`.
+    pub fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {
+        storage.key_bytes_of(self.0.degree, &self.0.moduli, self.gadget_of(id))
+    }
+
+    /// Bytes of all keys of `ids`: what a server's memory must hold beside ciphertexts.
+    pub fn key_set_bytes(&self, ids: &[KeyId], storage: KeyStorage) -> usize {
+        ids.iter().map(|&id| self.key_bytes(id, storage)).sum()
+    }
+
+    /// Bytes of a ciphertext of two parts at `level`, in words.
+    pub fn ciphertext_bytes(&self, level: usize) -> usize {
+        2 * self.0.level_limbs[level.min(self.max_level())] * self.0.degree.get() * size_of::<u64>()
+    }
+}
+
+fn secret_weights(literal: &ParametersLiteral) -> impl Iterator<Item = usize> {
+    let main = match literal.secret {
+        SecretDistribution::SparseTernary(weight) => Some(weight),
+        SecretDistribution::UniformTernary => None,
+    };
+    main.into_iter().chain(literal.ephemeral_weight)
+}
+
+/// A digit for each of level 0's limbs, and the first special primes whose product is at least the largest of them (all, if none suffice):
+/// the smallest modulus for the sparse secret.
+fn encapsulation_gadget(moduli: &[Modulus], level_0: usize, q_limbs: usize) -> GadgetLiteral {
+    let log2 = |modulus: &Modulus| (modulus.value() as f64).log2();
+    let digit = moduli[..level_0].iter().map(log2).fold(0.0, f64::max);
+    let mut special = 0;
+    let mut product = 0.0;
+    while product < digit && q_limbs + special < moduli.len() {
+        product += log2(&moduli[q_limbs + special]);
+        special += 1;
+    }
+    let digits = LimbId::range(0, level_0).into_iter().map(|limb| vec![limb]).collect();
+    GadgetLiteral { digits, sub_digit_bits: None, special: LimbId::range(q_limbs, special) }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does the check take what is sound, and say what is not, with values and remedy?
+
+    use super::*;
+
+    fn literal() -> ParametersLiteral {
+        ParametersLiteral {
+            name: "toy-test".to_owned(),
+            ring_degree: 1024,
+            q: vec![ChainLink::Bits { bits: 45, count: 1 }, ChainLink::Pairs { pair_bits: 60, count: 2 }],
+            p: vec![ChainLink::Bits { bits: 46, count: 2 }],
+            primes: PrimeKind::OfDegree,
+            gadget: GadgetChoice::Hybrid { digit_limbs: 2 },
+            scale_log2: 60.0,
+            secret: SecretDistribution::UniformTernary,
+            ephemeral_weight: Some(16),
+            noise_std: 3.2,
+            sources: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn levels_limbs_and_gadgets() {
+        let parameters = Parameters::check(&literal()).expect("a sound set");
+        assert_eq!(parameters.level_limbs(), [1, 3, 5]);
+        assert_eq!(parameters.level_of(&LimbId::range(0, 3)), Some(1));
+        assert_eq!(parameters.level_of(&LimbId::range(0, 2)), None);
+        assert_eq!(parameters.level_of(&LimbId::range(1, 3)), None);
+        assert!((parameters.rescale_factor(2).log2() - 60.0).abs() < 1e-3);
+        assert_eq!(parameters.gadget().digits().len(), 3);
+        assert_eq!(parameters.gadget_of(KeyId::Encapsulate).qp(), [LimbId(0), LimbId(5)]);
+        assert!((parameters.log2_q(2) - 165.0).abs() < 0.1 && (parameters.log2_p() - 92.0).abs() < 0.1);
+        let ring = parameters.ring().expect("a ring");
+        assert!(Arc::ptr_eq(&ring, &parameters.ring().expect("a ring")));
+        let bytes = parameters.key_bytes(KeyId::Relinearisation, KeyStorage::WORDS);
+        assert_eq!(bytes, 3 * 2 * 7 * 1024 * 8);
+        assert_eq!(bytes, KeyStorage::WORDS.key_bytes(&ring, parameters.gadget()));
+        assert!(parameters.security_warning().is_some());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |change: &dyn Fn(&mut ParametersLiteral)| {
+            let mut literal = literal();
+            change(&mut literal);
+            Parameters::check(&literal).expect_err("an unsound set").to_string()
+        };
+        let texts = [
+            error(&|literal| literal.name = "a b".to_owned()),
+            error(&|literal| literal.ring_degree = 1000),
+            error(&|literal| literal.q.clear()),
+            error(&|literal| literal.q[0] = ChainLink::Bits { bits: 15, count: 1 }),
+            error(&|literal| literal.gadget = GadgetChoice::PerLimb),
+            error(&|literal| literal.gadget = GadgetChoice::Hybrid { digit_limbs: 0 }),
+            error(&|literal| literal.gadget = GadgetChoice::OneDigit),
+            error(&|literal| literal.secret = SecretDistribution::SparseTernary(2000)),
+            error(&|literal| literal.scale_log2 = 190.0),
+            error(&|literal| literal.noise_std = f64::NAN),
+        ];
+        let parts = [
+            "\"a b\" is not 1 to 64 characters",
+            "ring degree 1000 is not a power of two",
+            "q is empty; give level 0 at least one modulus",
+            "below 2^15; take primes of 28 bits and more",
+            "F1's Listing 1 takes no special primes, but p gives 2",
+            "digits of 0 limbs",
+            "the special primes have 91 bits in all, digit 0 has 166",
+            "a secret of weight 2000 in a ring of degree 1024",
+            "scale_log2 is 190; it must be from 1 to 100.0",
+            "noise_std is NaN; it must be from 0.5 to 64",
+        ];
+        for (text, part) in texts.iter().zip(parts) {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

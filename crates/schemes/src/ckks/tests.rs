@@ -1,0 +1,167 @@
+//! Does what was encrypted decrypt, at every level and packing, and is what goes wrong said before work begins?
+
+use super::*;
+use crate::progress::no_progress;
+use crate::rns::{Ciphertext, KeyId, KeyStorage};
+
+fn values(count: usize, seed: u64) -> Vec<Complex> {
+    let mut stream = crate::random::Seeds::for_tests(seed).secret.stream(crate::random::Purpose::SecretKey, 2);
+    (0..count).map(|_| Complex::new(stream.normal(), stream.normal())).collect()
+}
+
+fn client(name: &str) -> ClientKey {
+    ClientKey::for_tests(&sets::parameters(name).expect("a set"), 1).expect("keys")
+}
+
+/// Six deviations of a slot's error: N coefficients of `variance`, at `scale`.
+fn slot_bound(client: &ClientKey, variance: f64, scale: f64) -> f64 {
+    6.0 * (client.parameters().ring_degree().get() as f64 * variance).sqrt() / scale
+}
+
+#[test]
+fn encryptions_decrypt_at_every_level_and_packing() {
+    for name in ["toy-10", "toy-10-pairs", "toy-10-f1", "toy-10-digits", "toy-10-one-digit", "toy-11-boot"] {
+        let client = client(name);
+        let public = client.public_key().expect("a key");
+        let parameters = client.parameters().clone();
+        for level in [0, 1, parameters.max_level()] {
+            let scale = parameters.scale().min((parameters.log2_q(level) - 8.0).exp2());
+            for slots in [1, 4, parameters.max_slots()] {
+                let clear = values(slots, slots as u64);
+                let direct = client.encrypt_at(&clear, level, scale).expect("an encryption");
+                let indirect = public.encrypt_at(&clear, level, scale).expect("an encryption");
+                for (ciphertext, variance) in [
+                    (direct, noise::fresh_secret(&parameters) + noise::ENCODING),
+                    (indirect, noise::fresh_public(&parameters) + noise::ENCODING),
+                ] {
+                    assert_eq!((ciphertext.level(), ciphertext.slots(), ciphertext.scale()), (level, slots, scale));
+                    let found = client.decrypt(&ciphertext).expect("a decryption");
+                    let bound = slot_bound(&client, variance, scale);
+                    let worst = found.iter().zip(&clear).map(|(a, b)| (*a - *b).abs()).fold(0.0, f64::max);
+                    assert!(worst <= bound + 1e-11, "{name}, level {level}, {slots} slots: {worst} > {bound}");
+                    let precision = client.precision(&ciphertext, &clear).expect("a decryption").expect("one length");
+                    assert!((precision.max_error - worst).abs() <= f64::EPSILON);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_encryptions_of_one_vector_differ() {
+    let client = client("toy-10");
+    let public = client.public_key().expect("a key");
+    let clear = values(8, 1);
+    let encrypt = |_| client.encrypt(&clear).expect("an encryption").into_ciphertext();
+    let [a, b] = [0, 1].map(encrypt);
+    assert!(a.parts[1] != b.parts[1] && a.parts[0] != b.parts[0]);
+    let encrypt = |_| public.encrypt(&clear).expect("an encryption").into_ciphertext();
+    let [a, b] = [0, 1].map(encrypt);
+    assert!(a.parts[1] != b.parts[1] && a.parts[0] != b.parts[0]);
+}
+
+/// Sums and products on the parts, by the definition of the phase: three parts decrypt too, and dropping limbs changes nothing.
+#[test]
+fn arithmetic_of_phases() {
+    let client = client("toy-10");
+    let (x, y) = (values(512, 1), values(512, 2));
+    let encrypt = |clear: &[Complex]| client.encrypt(clear).expect("an encryption");
+    let (a, b) = (encrypt(&x), encrypt(&y));
+    let ring = client.ring();
+    let (left, right) = (a.ciphertext(), b.ciphertext());
+    let product = |i: usize, j: usize| {
+        let mut product = left.parts[i].clone();
+        product.multiply_assign(ring, &right.parts[j]);
+        product
+    };
+    let mut middle = product(0, 1);
+    middle.add_assign(ring, &product(1, 0));
+    let square = Ciphertext::new(vec![product(0, 0), middle, product(1, 1)]);
+    let scale = a.scale() * b.scale();
+    let square = CkksCiphertext::new(client.parameters(), square, scale, 512).expect("a ciphertext");
+    let expected: Vec<Complex> = x.iter().zip(&y).map(|(x, y)| *x * *y).collect();
+    let precision = client.precision(&square, &expected).expect("a decryption").expect("one length");
+    assert!(precision.min_bits > 22.0, "{precision}");
+    let lower = a.at_level(client.parameters(), 1).expect("a lower level");
+    assert_eq!((lower.level(), lower.ciphertext().limbs().len()), (1, 2));
+    assert!(client.precision(&lower, &x).expect("a decryption").expect("one length").min_bits > 25.0);
+    assert!(lower.at_level(client.parameters(), 2).is_none());
+}
+
+#[test]
+fn measured_noise_is_that_of_fresh_encryptions() {
+    for name in ["toy-12", "toy-11-boot"] {
+        let client = client(name);
+        let public = client.public_key().expect("a key");
+        let clear = values(client.parameters().max_slots(), 3);
+        let direct = client.measure_noise(&client.encrypt(&clear).expect("an encryption"), &clear).expect("noise");
+        let indirect = client.measure_noise(&public.encrypt(&clear).expect("an encryption"), &clear).expect("noise");
+        let parameters = client.parameters();
+        // The same rounded message is subtracted, so its rounding does not count. A variance of N = 2048 draws is within 20 %.
+        let ratios =
+            [direct.variance / noise::fresh_secret(parameters), indirect.variance / noise::fresh_public(parameters)];
+        assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{name}: {ratios:?}");
+    }
+}
+
+#[test]
+fn shared_decryptions_warn_and_flood() {
+    let client = client("toy-10");
+    let clear = values(4, 1);
+    let ciphertext = client.encrypt(&clear).expect("an encryption");
+    let bare = client.decrypt_to_share(&ciphertext, None).expect("a decryption");
+    assert!(bare.warning.contains("can learn the secret key"), "{}", bare.warning);
+    assert_eq!(bare.values, client.decrypt(&ciphertext).expect("a decryption"));
+    let flooded = client.decrypt_to_share(&ciphertext, Some(25.0)).expect("a decryption");
+    let error = Precision::of(&flooded.values, &clear).expect("one length");
+    // Eight of the N coefficients reach four slots: |error|² = 2n·2^50/Δ² in the mean.
+    let expected = (8.0f64).sqrt() * (25.0f64 - 40.0).exp2();
+    assert!((0.1..8.0).contains(&(error.max_error / expected)), "{}", error.max_error / expected);
+    assert!(flooded.warning.contains("2^-15.0"), "{}", flooded.warning);
+    for wrong in [-1.0, 49.0, f64::NAN] {
+        assert!(matches!(client.decrypt_to_share(&ciphertext, Some(wrong)), Err(ClientError::Flooding { .. })));
+    }
+}
+
+#[test]
+fn memory_is_checked_before_keys_are_made() {
+    let client = client("toy-10");
+    let ids = [KeyId::Relinearisation, KeyId::Galois(5), KeyId::Galois(25)];
+    let bytes = client.parameters().key_set_bytes(&ids, KeyStorage::WORDS);
+    let error = client.evaluation_keys(&ids, KeyStorage::WORDS, Some(bytes - 1), &no_progress).expect_err("too many");
+    let text = error.to_string();
+    assert!(text.starts_with("3 switching keys of parameter set toy-10 take"), "{text}");
+    let keys = client.evaluation_keys(&ids, KeyStorage::WORDS, Some(bytes), &no_progress).expect("keys");
+    assert_eq!(keys.bytes(), bytes);
+    let made = std::sync::atomic::AtomicU64::new(0);
+    let count = |progress: crate::progress::KeyProgress| {
+        assert_eq!(progress.total, 3);
+        made.fetch_max(progress.done, std::sync::atomic::Ordering::Relaxed);
+    };
+    client.evaluation_keys(&ids, KeyStorage::TRANSPORT, None, &count).expect("keys");
+    assert_eq!(made.into_inner(), 3);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let (small, large) = (client("toy-10"), client("toy-11"));
+    let clear = values(4, 1);
+    let ciphertext = small.encrypt(&clear).expect("an encryption");
+    let texts = [
+        small.encrypt_at(&clear, 9, 2.0).expect_err("no level").to_string(),
+        small.encrypt(&values(1024, 1)).expect_err("no slots").to_string(),
+        large.decrypt(&ciphertext).expect_err("other parameters").to_string(),
+        sets::parameters("toy-13").expect_err("no set").to_string(),
+    ];
+    let parts = [
+        "level 9, but parameter set toy-10 has levels 0 to 4",
+        "1024 values, but a ring of degree 1024 has 512 slots",
+        "a ciphertext of degree 1024, but parameter set toy-11 has 2048",
+        "did you mean toy-10 or toy-11 or toy-12?",
+    ];
+    for (text, part) in texts.iter().zip(parts) {
+        assert!(text.contains(part), "{text}");
+    }
+    let bits = |scale| CkksCiphertext::new(small.parameters(), ciphertext.ciphertext().clone(), scale, 4);
+    assert_eq!(bits(-1.0).expect_err("a scale"), CiphertextError::Scale(-1.0));
+}

@@ -1,0 +1,29 @@
+//! The nearest of the names that exist, for a name that does not.
+
+/// A hint: up to three `names` close to `given`, or all of them.
+pub(crate) fn nearest_names(given: &str, names: &[&str]) -> String {
+    let mut by_distance: Vec<_> = names.iter().map(|&name| (edit_distance(given, name), name)).collect();
+    by_distance.sort();
+    let near: Vec<_> =
+        by_distance.iter().filter(|(distance, _)| *distance <= 3).take(3).map(|&(_, name)| name).collect();
+    if near.is_empty() {
+        format!("known sets: {}", names.join(", "))
+    } else {
+        format!("did you mean {}?", near.join(" or "))
+    }
+}
+
+/// Levenshtein distance, by bytes.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

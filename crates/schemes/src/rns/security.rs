@@ -1,0 +1,201 @@
+//! Security level of RLWE with ternary secrets, from published tables (`security.toml`).
+//!
+//! A table gives for a ring degree the largest log2 of the whole modulus Q·P that has a level. The cost of the lattice attacks grows about as
+//! N / log Q, so between two levels of a degree 1/λ is interpolated linearly in log Q: the tables' three levels lie on such a line to two per
+//! cent. Below 128 bits the line is continued, which only says "weak"; above 256 the answer is 256. For degrees that have a row at 128
+//! only, the others are that row times the shares of degree 2^15.
+//!
+//! A secret of few non-zero coefficients gives more to attacks that guess some of them (hybrid attacks). The table has the
+//! largest modulus at 128 bits for some weights; a weight between two of them counts as the lower one; a weight from a quarter of N on
+//! counts as uniform. Other moduli are scaled by how much larger the uniform bound is. Without a row, the level is unknown: 0.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use polyfabric_kernels::RingDegree;
+use serde::Deserialize;
+
+use super::secret::SecretDistribution;
+
+/// Security, in bits, below which a set is used only when it is named, and with a warning.
+pub const STANDARD_SECURITY_BITS: f64 = 128.0;
+
+/// A security level and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// λ in bits against classical attacks; 0 if nothing is known.
+    pub bits: f64,
+    /// The table's row, or the word *assumption* and why.
+    pub source: String,
+    /// Whether the answer lies outside of what the tables cover.
+    pub extrapolated: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Uniform {
+    level: f64,
+    source: String,
+    bounds: BTreeMap<String, f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sparse {
+    ring_degree: usize,
+    weight: usize,
+    bound: f64,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    uniform: Vec<Uniform>,
+    sparse: Vec<Sparse>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    toml::from_str(include_str!("security.toml")).expect("the committed table parses; a test holds it")
+});
+
+/// The degree whose shares of the 128-bit bound stand in where higher levels have no row.
+const MODEL_DEGREE: usize = 1 << 15;
+
+fn row(degree: usize, level: f64) -> Option<(&'static Uniform, f64)> {
+    let rows = TABLE.uniform.iter().filter(|row| row.level == level);
+    rows.filter_map(|row| row.bounds.get(&degree.to_string()).map(|&bound| (row, bound))).next()
+}
+
+/// (level, largest log2 modulus) of a degree, by rising level, and the source of the first; none for a degree without a row.
+fn curve(degree: usize) -> Option<(Vec<(f64, f64)>, &'static str)> {
+    let (first, bound) = row(degree, STANDARD_SECURITY_BITS)?;
+    let mut points = vec![(STANDARD_SECURITY_BITS, bound)];
+    for level in [192.0, 256.0] {
+        let share = || Some(row(MODEL_DEGREE, level)?.1 / row(MODEL_DEGREE, STANDARD_SECURITY_BITS)?.1 * bound);
+        points.push((level, row(degree, level).map(|(_, bound)| bound).or_else(share)?));
+    }
+    Some((points, &first.source))
+}
+
+/// Largest log2 of Q·P at 128 bits, if a table covers degree and secret.
+pub fn largest_log2_modulus(degree: RingDegree, secret: SecretDistribution) -> Option<f64> {
+    match secret {
+        SecretDistribution::SparseTernary(weight) if weight < degree.get() / 4 => {
+            sparse_row(degree.get(), weight).map(|row| row.bound)
+        }
+        _ => row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound),
+    }
+}
+
+fn sparse_row(degree: usize, weight: usize) -> Option<&'static Sparse> {
+    let rows = TABLE.sparse.iter().filter(|row| row.ring_degree == degree && row.weight <= weight);
+    rows.max_by_key(|row| row.weight)
+}
+
+/// Security of RLWE of `degree` modulo 2^`log2_modulus` with secrets of `secret` and noise of deviation `sigma`.
+///
+/// The tables are for deviations of 3.19 and 3.2; less noise than 3.1 is not covered, more counts as that.
+pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistribution, sigma: f64) -> Estimate {
+    let unknown = |why: &str| Estimate { bits: 0.0, source: format!("unknown: {why}"), extrapolated: true };
+    let Some((points, source)) = curve(degree.get()) else {
+        return unknown("no table covers this ring degree");
+    };
+    if sigma < 3.1 {
+        return unknown("the tables are for noise of deviation 3.19 and more");
+    }
+    match secret {
+        SecretDistribution::SparseTernary(weight) if weight < degree.get() / 4 => {
+            let Some(row) = sparse_row(degree.get(), weight) else {
+                return unknown("no table covers secrets of this weight at this degree");
+            };
+            // The uniform modulus that is as far from its bound as this one is from the sparse one.
+            let (bits, extrapolated) = interpolate(&points, log2_modulus * points[0].1 / row.bound);
+            Estimate { bits, source: row.source.clone(), extrapolated }
+        }
+        _ => {
+            let (bits, extrapolated) = interpolate(&points, log2_modulus);
+            Estimate { bits, source: source.to_owned(), extrapolated }
+        }
+    }
+}
+
+/// λ at `log2_modulus` of the curve, and whether it is outside of the curve.
+fn interpolate(points: &[(f64, f64)], log2_modulus: f64) -> (f64, bool) {
+    let (highest, least) = points[points.len() - 1];
+    if log2_modulus <= least {
+        return (highest, log2_modulus < least);
+    }
+    // The last pair serves below its lower end too, the first above its upper end.
+    let pair = points.windows(2).rfind(|pair| log2_modulus <= pair[0].1).unwrap_or(&points[..2]);
+    let ((low, large), (high, small)) = (pair[0], pair[1]);
+    let position = (large - log2_modulus) / (large - small);
+    let inverse = low.recip() + position * (high.recip() - low.recip());
+    (inverse.recip(), log2_modulus > points[0].1)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does the level follow the published tables, and fall with the modulus and with the weight?
+
+    use super::*;
+
+    fn degree(log2: u32) -> RingDegree {
+        RingDegree::new(1 << log2).expect("a degree")
+    }
+
+    fn uniform(log2: u32, log2_modulus: f64) -> f64 {
+        estimate(degree(log2), log2_modulus, SecretDistribution::UniformTernary, 3.2).bits
+    }
+
+    #[test]
+    fn the_tables_values() {
+        for (log2, levels) in [(10, [27.0, 19.0, 14.0]), (12, [109.0, 75.0, 58.0]), (15, [881.0, 611.0, 476.0])] {
+            for (bound, level) in levels.into_iter().zip([128.0, 192.0, 256.0]) {
+                assert!((uniform(log2, bound) - level).abs() < 1e-9, "{log2}, {bound}");
+            }
+        }
+        assert!((uniform(16, 1747.0) - 128.0).abs() < 1e-9 && (uniform(17, 3523.0) - 128.0).abs() < 1e-9);
+        for (log2, weight, bound) in [(16, 192, 1553.0), (15, 192, 768.0), (16, 32, 121.0), (16, 1024, 1630.0)] {
+            let estimate = estimate(degree(log2), bound, SecretDistribution::SparseTernary(weight), 3.2);
+            assert!((estimate.bits - 128.0).abs() < 1e-9 && !estimate.source.contains("assumption"), "{estimate:?}");
+        }
+    }
+
+    /// λ·log Q / N is almost the same for all rows: the interpolation's premise.
+    #[test]
+    fn rows_lie_on_a_hyperbola() {
+        for log2 in 11..=15 {
+            let (points, _) = curve(1 << log2).expect("a row");
+            let constants: Vec<f64> =
+                points.iter().map(|(level, bound)| level * bound / f64::from(1 << log2)).collect();
+            assert!(constants.iter().all(|constant| (3.2..3.8).contains(constant)), "{log2}: {constants:?}");
+        }
+    }
+
+    #[test]
+    fn the_level_is_monotone() {
+        for log2 in 10..=17 {
+            let levels: Vec<f64> = (10..4_000).map(|modulus| uniform(log2, f64::from(modulus))).collect();
+            assert!(levels.is_sorted_by(|a, b| a >= b), "{log2}");
+        }
+        for modulus in 13..=17 {
+            let levels: Vec<f64> = (10..=17).map(|log2| uniform(log2, f64::from(modulus * 20))).collect();
+            assert!(levels.is_sorted(), "{levels:?}");
+        }
+        let at = |weight| estimate(degree(16), 1_400.0, SecretDistribution::SparseTernary(weight), 3.2).bits;
+        let levels: Vec<f64> = [16, 32, 100, 192, 500, 1024, 20_000].map(at).to_vec();
+        assert!(levels.is_sorted(), "{levels:?}");
+        assert_eq!(at(20_000), uniform(16, 1_400.0));
+        assert_eq!(at(16), 0.0);
+    }
+
+    #[test]
+    fn what_is_not_covered_is_said() {
+        assert!(estimate(degree(9), 20.0, SecretDistribution::UniformTernary, 3.2).source.starts_with("unknown"));
+        assert!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).source.starts_with("unknown"));
+        assert!(estimate(degree(14), 800.0, SecretDistribution::UniformTernary, 3.2).extrapolated);
+        let assumed = estimate(degree(14), 300.0, SecretDistribution::SparseTernary(192), 3.2);
+        assert!(assumed.source.starts_with("assumption"));
+    }
+}
