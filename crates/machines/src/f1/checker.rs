@@ -171,6 +171,34 @@ struct Simulation<'a> {
     checked: Checked,
 }
 
+/// Every action twice, as (cycle, whether it writes, its index), in the order of time: in the cycle in which it takes its first
+/// chunk it reads, in that in which it gives its first it writes. In the same cycle, reads come first.
+pub(super) fn in_time_order(
+    graph: &Graph,
+    actions: &[Timed],
+    machine: &F1,
+    geometry: &Geometry,
+) -> Result<Vec<(u64, bool, usize)>, Violation> {
+    let mut order = Vec::with_capacity(2 * actions.len());
+    for (index, timed) in actions.iter().enumerate() {
+        let delay = match timed.action {
+            Action::Load { .. } => machine.memory_latency,
+            Action::Store { .. } => geometry.transfer.max(geometry.occupancy),
+            Action::Fetch { .. } | Action::WriteBack { .. } | Action::Forward { .. } => machine.depth.network,
+            Action::Execute { instruction, .. } => {
+                if instruction as usize >= graph.len() {
+                    return Err(Violation::Nothing { cycle: timed.cycle, what: "such instruction" });
+                }
+                geometry.latency(graph.function(instruction as usize))
+            }
+        };
+        order.push((timed.cycle, false, index));
+        order.push((timed.cycle + delay, true, index));
+    }
+    order.sort_unstable();
+    Ok(order)
+}
+
 /// Simulates `actions` forward.
 ///
 /// # Errors
@@ -188,13 +216,7 @@ pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry
         executed: vec![0; graph.len()],
         checked: Checked::default(),
     };
-    // Each action reads in one cycle and writes in another; in the same cycle, reads come first.
-    let mut order = Vec::with_capacity(2 * actions.len());
-    for (index, timed) in actions.iter().enumerate() {
-        order.push((timed.cycle, false, index));
-        order.push((timed.cycle + simulation.delay(timed)?, true, index));
-    }
-    order.sort_unstable();
+    let order = in_time_order(graph, actions, machine, geometry)?;
     // What an action has read, until it writes.
     let mut carried: HashMap<usize, u32> = HashMap::new();
     for (cycle, writes, index) in order {
@@ -211,21 +233,6 @@ pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry
 }
 
 impl Simulation<'_> {
-    /// Cycles from the first chunk that an action takes to the first that it gives.
-    fn delay(&self, timed: &Timed) -> Result<u64, Violation> {
-        Ok(match timed.action {
-            Action::Load { .. } => self.machine.memory_latency,
-            Action::Store { .. } => self.geometry.transfer.max(self.geometry.occupancy),
-            Action::Fetch { .. } | Action::WriteBack { .. } | Action::Forward { .. } => self.machine.depth.network,
-            Action::Execute { instruction, .. } => {
-                if instruction as usize >= self.graph.len() {
-                    return Err(Violation::Nothing { cycle: timed.cycle, what: "such instruction" });
-                }
-                self.geometry.latency(self.graph.function(instruction as usize))
-            }
-        })
-    }
-
     fn occupy(&mut self, cycle: u64, part: Part, duration: u64) -> Result<(), Violation> {
         self.checked.cycles = self.checked.cycles.max(cycle + duration);
         let hazard = Violation::Hazard { cycle, part };

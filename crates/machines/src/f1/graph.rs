@@ -50,9 +50,14 @@ pub enum Function {
         /// Modulus.
         limb: u16,
     },
+    /// Every element negated.
+    Negate {
+        /// Modulus.
+        limb: u16,
+    },
     /// Every element plus a constant of the instruction.
     AddConstant {
-        /// Modulus.
+        /// Modulus of the result; the operand may be modulo another limb.
         limb: u16,
         /// The constant, canonical.
         constant: u32,
@@ -95,7 +100,7 @@ impl Function {
             Self::ForwardNtt { .. } | Self::InverseNtt { .. } => UnitKind::Ntt,
             Self::Automorphism { .. } => UnitKind::Automorphism,
             Self::Multiply { .. } | Self::MultiplyConstant { .. } => UnitKind::Multiply,
-            Self::Add { .. } | Self::Subtract { .. } | Self::AddConstant { .. } => UnitKind::Add,
+            Self::Add { .. } | Self::Subtract { .. } | Self::Negate { .. } | Self::AddConstant { .. } => UnitKind::Add,
         }
     }
 
@@ -196,6 +201,11 @@ impl Graph {
     /// What instruction `index` reads.
     pub fn operands(&self, index: usize) -> &[Vector] {
         &self.operands[index][..self.function(index).operands()]
+    }
+
+    /// What each instruction does: its functions, each once.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
     }
 
     /// Classes of the leaves.

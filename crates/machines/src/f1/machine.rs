@@ -52,6 +52,8 @@ pub struct F1 {
 /// A machine on rings of one degree: everything in cycles and vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
+    /// N.
+    pub degree: RingDegree,
     /// Lanes and chunks.
     pub shape: Shape,
     /// Cycles that a vector occupies a unit, a port, a crossbar: G.
@@ -116,6 +118,7 @@ impl F1 {
         let layers = u64::from(shape.lanes().ilog2() + shape.chunks().ilog2());
         let ntt = layers * butterfly + multiplier + Transpose::<u32>::latency(shape);
         Ok(Geometry {
+            degree,
             shape,
             occupancy: shape.chunks() as u64,
             transfer: (bytes as f64 / self.stack_bytes).ceil() as u64,

@@ -10,8 +10,10 @@ pub mod cycle;
 pub mod graph;
 pub mod machine;
 pub mod movement;
+pub mod replay;
 mod tasks;
 mod timeline;
+pub mod translate;
 pub mod units;
 
 #[cfg(test)]

@@ -1,29 +1,10 @@
 //! Do phases 2 and 3 give schedules that an independent simulation accepts, and does it refuse wrong ones?
 
-use super::action::{Action, Timed};
-use super::checker::check;
-use super::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
-use super::machine::{F1, Geometry, PipelineDepth};
-use super::{cycle, movement};
-use polyfabric_kernels::RingDegree;
-
-fn paper() -> F1 {
-    F1 {
-        clock_hz: 1e9,
-        clusters: 16,
-        lanes: 128,
-        units: [1, 1, 2, 2],
-        register_file: 512 << 10,
-        register_banks: 8,
-        accesses_per_cycle: 2,
-        banks: 16,
-        bank_bytes: 4 << 20,
-        stacks: 2,
-        stack_bytes: 512.0,
-        memory_latency: 200,
-        depth: PipelineDepth { multiplier: 4, adder: 1, network: 3 },
-    }
-}
+use super::{compile, geometry, paper};
+use crate::f1::action::Action;
+use crate::f1::checker::check;
+use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
+use crate::f1::machine::F1;
 
 /// Listing 1: x of `limbs` values to two sums, with hints `first` and `second`.
 fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {
@@ -69,15 +50,6 @@ fn permutations(count: usize, limbs: usize) -> Graph {
         }
     }
     builder.finish()
-}
-
-fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
-    let movement = movement::schedule(graph, machine, geometry);
-    cycle::schedule(graph, &movement, machine, geometry).expect("registers suffice")
-}
-
-fn geometry(machine: &F1, degree: usize) -> Geometry {
-    machine.geometry(RingDegree::new(degree).expect("a degree")).expect("it fits")
 }
 
 #[test]

@@ -1,0 +1,185 @@
+//! The compiled schedule carried out on real residues, action by action in the order of time.
+//!
+//! Products are the multiplier's own (section 5.3). Vectors keep the order that the project's transforms give; the order
+//! in which a unit streams them is what [`super::units`] shows.
+
+use super::action::{Action, Register, Slot, Timed};
+use super::checker::{Violation, in_time_order};
+use super::graph::{Function, Graph};
+use super::machine::{F1, Geometry};
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError, ValuePermutation};
+use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
+use polyfabric_kernels::ntt::{Ntt, NttError};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Residues of one vector.
+pub type Words = Arc<[u64]>;
+
+/// Why a schedule cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The schedule does not hold.
+    #[error(transparent)]
+    Schedule(#[from] Violation),
+    /// A modulus has no transform of the ring.
+    #[error(transparent)]
+    Ntt(#[from] NttError),
+    /// A modulus is none of the multiplier's.
+    #[error(transparent)]
+    Prime(#[from] PrimeFormError),
+    /// A permutation that is no automorphism.
+    #[error(transparent)]
+    Element(#[from] GaloisElementError),
+    /// A place is read that nothing was written to. The checker refuses such schedules.
+    #[error("cycle {cycle}: a place is read that nothing was written to; check the schedule first")]
+    Empty {
+        /// Cycle.
+        cycle: u64,
+    },
+}
+
+/// A limb's units.
+struct LimbUnits {
+    modulus: Modulus,
+    multiplier: PrimeForm,
+    transform: Ntt<u64>,
+}
+
+struct Replay<'a> {
+    graph: &'a Graph,
+    degree: RingDegree,
+    limbs: Vec<LimbUnits>,
+    registers: HashMap<Register, Words>,
+    slots: HashMap<Slot, Words>,
+    memory: HashMap<u32, Words>,
+}
+
+/// Carries out `actions` on the words of the leaves (`leaf`, by index); the words of [`Graph::outputs`], in order.
+///
+/// # Errors
+/// [`ReplayError`] if the schedule does not hold, or a modulus has no units.
+pub fn replay(
+    graph: &Graph,
+    actions: &[Timed],
+    machine: &F1,
+    geometry: &Geometry,
+    moduli: &[Modulus],
+    leaf: &dyn Fn(usize) -> Words,
+) -> Result<Vec<Words>, ReplayError> {
+    let degree = geometry.degree;
+    let limb = |&modulus: &Modulus| {
+        let (multiplier, transform) = (PrimeForm::new(modulus)?, Ntt::new(degree, modulus)?);
+        Ok::<_, ReplayError>(LimbUnits { modulus, multiplier, transform })
+    };
+    let mut replay = Replay {
+        graph,
+        degree,
+        limbs: moduli.iter().map(limb).collect::<Result<_, _>>()?,
+        registers: HashMap::new(),
+        slots: HashMap::new(),
+        memory: HashMap::new(),
+    };
+    let mut carried: HashMap<usize, Words> = HashMap::new();
+    for (cycle, writes, index) in in_time_order(graph, actions, machine, geometry)? {
+        let action = actions[index].action;
+        if writes {
+            if let Some(words) = carried.remove(&index) {
+                replay.write(action, words);
+            }
+        } else {
+            let words = replay.read(action, leaf)?.ok_or(ReplayError::Empty { cycle })?;
+            carried.insert(index, words);
+        }
+    }
+    let outputs = graph.outputs().iter().map(|&output| match output.as_leaf() {
+        Some(index) => Ok(leaf(index)),
+        None => {
+            let value = graph.number(output) as u32;
+            replay.memory.get(&value).cloned().ok_or(ReplayError::Schedule(Violation::Lost { value }))
+        }
+    });
+    outputs.collect()
+}
+
+impl Replay<'_> {
+    fn read(&self, action: Action, leaf: &dyn Fn(usize) -> Words) -> Result<Option<Words>, ReplayError> {
+        Ok(match action {
+            Action::Load { value, .. } => match self.graph.vector(value as usize).as_leaf() {
+                Some(index) => Some(leaf(index)),
+                None => self.memory.get(&value).cloned(),
+            },
+            Action::Store { slot, .. } | Action::Fetch { slot, .. } => self.slots.get(&slot).cloned(),
+            Action::WriteBack { register, .. } | Action::Forward { from: register, .. } => {
+                self.registers.get(&register).cloned()
+            }
+            Action::Execute { instruction, cluster, operands, .. } => {
+                let operand = |index| self.registers.get(&Register { cluster, index });
+                let (Some(a), Some(b)) = (operand(operands[0]), operand(operands[1])) else { return Ok(None) };
+                Some(self.execute(self.graph.function(instruction as usize), a, b)?)
+            }
+        })
+    }
+
+    fn write(&mut self, action: Action, words: Words) {
+        match action {
+            Action::Load { slot, .. } | Action::WriteBack { slot, .. } => {
+                self.slots.insert(slot, words);
+            }
+            Action::Store { value, .. } => {
+                self.memory.insert(value, words);
+            }
+            Action::Fetch { register, .. } | Action::Forward { to: register, .. } => {
+                self.registers.insert(register, words);
+            }
+            Action::Execute { cluster, result, .. } => {
+                self.registers.insert(Register { cluster, index: result }, words);
+            }
+        }
+    }
+
+    /// What the unit gives. Elements of another limb's modulus are reduced on their way in where the function says so.
+    fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError> {
+        let units = |limb: u16| &self.limbs[usize::from(limb)];
+        let pairs = |f: &dyn Fn(u64, u64) -> u64| a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect();
+        Ok(match function {
+            Function::ForwardNtt { limb } => {
+                let units = units(limb);
+                let mut words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
+                units.transform.forward(&mut words);
+                words.into()
+            }
+            Function::InverseNtt { limb } => {
+                let mut words = a.to_vec();
+                units(limb).transform.inverse(&mut words);
+                words.into()
+            }
+            Function::Automorphism { limb, element, values } => {
+                let element = GaloisElement::new(self.degree, element as usize)?;
+                let mut words = vec![0; a.len()];
+                match values {
+                    true => ValuePermutation::new(element).apply(a, &mut words),
+                    false => element.apply(units(limb).modulus, a, &mut words),
+                }
+                words.into()
+            }
+            Function::Multiply { limb } => {
+                let multiplier = units(limb).multiplier;
+                pairs(&|a, b| multiplier.multiply(multiplier.enter(a), b))
+            }
+            Function::MultiplyConstant { limb, constant } => {
+                let LimbUnits { modulus, multiplier, .. } = units(limb);
+                let entered = multiplier.enter(u64::from(constant));
+                a.iter().map(|&word| multiplier.multiply(entered, modulus.reduce(word))).collect()
+            }
+            Function::Add { limb } => pairs(&|a, b| units(limb).modulus.add(a, b)),
+            Function::Subtract { limb } => pairs(&|a, b| units(limb).modulus.sub(a, b)),
+            Function::Negate { limb } => a.iter().map(|&word| units(limb).modulus.neg(word)).collect(),
+            Function::AddConstant { limb, constant } => {
+                let modulus = units(limb).modulus;
+                a.iter().map(|&word| modulus.add(modulus.reduce(word), u64::from(constant))).collect()
+            }
+        })
+    }
+}

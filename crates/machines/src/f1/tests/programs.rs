@@ -1,0 +1,151 @@
+//! Do compiled kernel programs, carried out action by action, give the interpreter's words?
+
+use super::{compile, geometry, paper};
+use crate::f1::checker::check;
+use crate::f1::machine::F1;
+use crate::f1::replay::{Words, replay};
+use crate::f1::translate::{Leaf, TranslationError, translate};
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::rns::interpreter;
+use polyfabric_schemes::rns::{
+    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
+};
+use std::sync::Arc;
+
+const Q: usize = 4;
+
+/// A permutation with the automorphism first, and a product, both key-switched by `gadget`, added up and rescaled.
+fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelProgram {
+    let mut builder = KernelBuilder::new("permute and multiply", ring.degree(), ring.moduli()).expect("moduli");
+    let q = LimbSet::new(gadget.q().iter().copied());
+    let special = LimbSet::new(gadget.special().iter().copied());
+    let all = q.union(&special);
+    let input = |builder: &mut KernelBuilder, name: &str| {
+        [0, 1].map(|part| builder.input(name, part, ValueType::evaluation(q.clone())).expect("an input"))
+    };
+    let key_switch = |builder: &mut KernelBuilder, a: ValueId, key: KeyId| {
+        let digit = |limbs: &Vec<_>| builder.mod_up(a, LimbSet::new(limbs.iter().copied()), all.clone(), conversion);
+        let digits: Vec<ValueId> = gadget.digits().iter().map(digit).collect::<Result<_, _>>().expect("digits");
+        let (b, a) = builder.inner_product(key, &digits).expect("a key");
+        [b, a].map(|sum| match special.is_empty() {
+            true => sum,
+            false => builder.mod_down(sum, special.clone(), conversion, None).expect("a division"),
+        })
+    };
+    let [x0, x1] = input(&mut builder, "x");
+    let [y0, y1] = input(&mut builder, "y");
+    let element = GaloisElement::rotation(ring.degree(), 3);
+    let [b, a] = [x0, x1].map(|part| builder.automorphism(part, element).expect("an automorphism"));
+    let [u, v] = key_switch(&mut builder, a, KeyId::GaloisAfter(element.value()));
+    let rotated = builder.add(b, u).expect("a sum");
+    let d0 = builder.multiply(x0, y0).expect("a product");
+    let d1 = builder.multiply(x0, y1).expect("a product");
+    let d1 = builder.multiply_add(x1, y0, d1).expect("a product");
+    let d2 = builder.multiply(x1, y1).expect("a product");
+    let [m0, m1] = key_switch(&mut builder, d2, KeyId::Relinearisation);
+    let c0 = builder.add(d0, m0).expect("a sum");
+    let c1 = builder.add(d1, m1).expect("a sum");
+    for (part, (product, rotated)) in [(c0, rotated), (c1, v)].into_iter().enumerate() {
+        let rotated = builder.negate(rotated).expect("a negation");
+        let sum = builder.sub(product, rotated).expect("a difference");
+        let last = LimbSet::one(*gadget.q().last().expect("a limb"));
+        let rescaled = builder.mod_down(sum, last, Conversion::Balanced, None).expect("a rescaling");
+        builder.output("z", part as u16, rescaled);
+    }
+    builder.finish().expect("a program")
+}
+
+fn ring(degree: usize, special: usize) -> Arc<Ring> {
+    let degree = RingDegree::new(degree).expect("a degree");
+    let class = PrimeClass::of_degree(degree).and(PrimeClass::F1);
+    let primes = class.of_bits(32, Q + special).expect("primes");
+    let moduli: Vec<Modulus> = primes.into_iter().map(|prime| Modulus::new(prime).expect("a modulus")).collect();
+    Ring::new(degree, &moduli).expect("a ring")
+}
+
+fn random(ring: &Ring, limbs: &LimbSet, seed: &mut u64) -> RnsPolynomial {
+    let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs.as_slice(), Domain::Evaluation);
+    for (limb, words) in polynomial.iter_mut() {
+        for word in words {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *word = ring.modulus(limb).reduce(*seed >> 8);
+        }
+    }
+    polynomial
+}
+
+#[test]
+fn the_replay_gives_the_interpreters_words() {
+    let variants = [
+        (GadgetLiteral::per_limb(Q), 0, Conversion::Approximate),
+        (GadgetLiteral::per_limb(Q), 0, Conversion::Centred),
+        (GadgetLiteral::hybrid(Q, 2, 2), 2, Conversion::Balanced),
+        (GadgetLiteral::one_digit(Q, Q), Q, Conversion::Approximate),
+    ];
+    let machine = F1 { banks: 4, bank_bytes: 128 << 10, ..paper() };
+    for (variant, (literal, special, conversion)) in variants.into_iter().enumerate() {
+        let ring = ring(1024, special);
+        let gadget = Arc::new(Gadget::new(&ring, literal).expect("a gadget"));
+        let program = program(&ring, &gadget, conversion);
+        let mut seed = variant as u64;
+        let secret = vec![1; ring.degree().get()];
+        let secret = SecretKey::from_coefficients(ring.degree(), secret).expect("a secret");
+        let noise = NoiseDistribution::new(3.2, 1);
+        let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
+        let mut keys = KeySet::new(ring.clone());
+        for key in program.keys().keys() {
+            keys.insert(maker.for_tests(*key, &gadget, variant as u64).expect("a key"));
+        }
+        let inputs: Vec<RnsPolynomial> =
+            program.inputs().map(|(_, _, _, value)| random(&ring, &value.limbs, &mut seed)).collect();
+        let given: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
+
+        let translation = translate(&program).expect("F1's primes");
+        let geometry = geometry(&machine, ring.degree().get());
+        let actions = compile(&translation.graph, &machine, &geometry);
+        check(&translation.graph, &actions, &machine, &geometry).expect("a schedule that holds");
+        let leaf = |index: usize| -> Words {
+            match translation.leaves[index] {
+                Leaf::Input { index, limb } => {
+                    let input = &inputs[index];
+                    input.limb(input.position(limb).expect("a limb")).into()
+                }
+                Leaf::Hint { key, row, part, limb } => {
+                    let key = keys.get(key).expect("a key");
+                    let position = key.limbs().iter().position(|&held| held == limb).expect("a limb");
+                    let mut scratch = vec![0; ring.degree().get()];
+                    key.limb(part, usize::from(row), position, &mut scratch).into()
+                }
+                Leaf::Plaintext { .. } => unreachable!("the program has none"),
+            }
+        };
+        let found =
+            replay(&translation.graph, &actions, &machine, &geometry, &translation.moduli, &leaf).expect("it runs");
+        let mut found = found.into_iter();
+        for (output, expected) in translation.outputs.iter().zip(&expected) {
+            assert_eq!(output.limbs.len(), expected.limbs().len());
+            for (limb, words) in expected.iter() {
+                assert_eq!(found.next().as_deref(), Some(words), "variant {variant}, limb {limb:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn primes_of_another_class_are_refused() {
+    let degree = RingDegree::new(1024).expect("a degree");
+    let prime = PrimeClass::of_degree(degree).of_bits(40, 1).expect("a prime")[0];
+    let moduli = [Modulus::new(prime).expect("a modulus")];
+    let mut builder = KernelBuilder::new("nothing", degree, &moduli).expect("moduli");
+    let limbs = LimbSet::range(0..1);
+    let x = builder.input("x", 0, ValueType::evaluation(limbs)).expect("an input");
+    builder.output("x", 0, x);
+    let refused = translate(&builder.finish().expect("a program")).expect_err("a modulus of 40 bits");
+    assert_eq!(refused, TranslationError::Modulus { limb: 0, modulus: prime });
+}
