@@ -10,6 +10,7 @@ pub mod encoding;
 pub mod noise;
 pub mod parameters;
 pub mod precision;
+pub mod serial;
 pub mod sets;
 #[cfg(test)]
 mod tests;

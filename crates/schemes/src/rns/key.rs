@@ -164,6 +164,22 @@ impl SwitchingKey {
         Self { id, ring, gadget, seed: Some(seed), bodies: Half::Words(bodies), masks: Half::Seeded }
     }
 
+    /// From packed limbs of each term, one limb after the other, which hold canonical residues. `None` without masks and without a seed.
+    pub(crate) fn from_packed(
+        ring: Arc<Ring>,
+        id: KeyId,
+        gadget: Arc<Gadget>,
+        bodies: Vec<Vec<u8>>,
+        masks: Option<Vec<Vec<u8>>>,
+        seed: Option<MaskSeed>,
+    ) -> Option<Self> {
+        let masks = match masks {
+            Some(masks) => Half::Packed(masks),
+            None => seed.map(|_| Half::Seeded)?,
+        };
+        Some(Self { id, ring, gadget, seed, bodies: Half::Packed(bodies), masks })
+    }
+
     /// The same key as `storage` says. A key without a seed keeps its masks.
     #[must_use]
     pub fn stored(mut self, storage: KeyStorage) -> Self {

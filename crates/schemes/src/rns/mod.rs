@@ -25,6 +25,7 @@ pub mod ring;
 pub mod sample;
 pub mod secret;
 pub mod security;
+pub(crate) mod serial;
 #[cfg(test)]
 mod tests;
 

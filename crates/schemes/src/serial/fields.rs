@@ -17,6 +17,10 @@ impl Fields<'_> {
         self.bytes().map(u32::from_le_bytes)
     }
 
+    pub(crate) fn u64(&mut self) -> Result<u64, FormatError> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
     pub(crate) fn f64(&mut self) -> Result<f64, FormatError> {
         self.bytes().map(f64::from_le_bytes)
     }

@@ -55,7 +55,12 @@ impl<'a> Reader<'a> {
         Self { source, left: length, hasher: Hasher::new() }
     }
 
-    fn require(&self, what: &'static str, needed: u64) -> Result<(), FormatError> {
+    /// Bytes of the file that are not read yet.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(crate) fn require(&self, what: &'static str, needed: u64) -> Result<(), FormatError> {
         if needed > self.left {
             return Err(FormatError::Truncated { what, needed, available: self.left });
         }

@@ -1,6 +1,6 @@
 //! Complex numbers.
 
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Mul, Neg, Sub};
 
 /// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,6 +61,14 @@ impl Sub for Complex {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
         Self { re: self.re - other.re, im: self.im - other.im }
+    }
+}
+
+impl Neg for Complex {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self { re: -self.re, im: -self.im }
     }
 }
 

@@ -1,0 +1,218 @@
+//! What each kind of file holds, and how long it must be.
+
+use polyfabric_kernels::RingDegree;
+use zeroize::Zeroizing;
+
+use super::{Ckks, Kind};
+use crate::ckks::ciphertext::CkksCiphertext;
+use crate::ckks::client_key::{ClientKey, PublicEncryptionKey};
+use crate::ckks::parameters::Parameters;
+use crate::random::MaskSeed;
+use crate::rns::serial::{
+    ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial,
+    write_ciphertext, write_key_set, write_polynomial,
+};
+use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError, SecretDistribution, SecretKey};
+use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
+use std::sync::Arc;
+
+/// The switching keys that a server needs for a program, and their parameter set.
+#[derive(Clone, Debug)]
+pub struct EvaluationKeys {
+    /// The parameter set.
+    pub parameters: Parameters,
+    /// The keys. After reading they are packed and their masks seeds; [`KeySet::stored`] changes that.
+    pub keys: KeySet,
+}
+
+/// Ciphertexts and their parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ciphertexts {
+    /// The parameter set.
+    pub parameters: Parameters,
+    /// The ciphertexts.
+    pub ciphertexts: Vec<CkksCiphertext>,
+}
+
+/// Most ciphertexts of a file.
+const MAX_CIPHERTEXTS: u32 = 1 << 24;
+
+fn ring_of(parameters: &Parameters) -> Result<Arc<Ring>, FormatError> {
+    parameters.ring().map_err(|error| FormatError::Parameters(Box::new(error)))
+}
+
+fn ring_for_writing(parameters: &Parameters) -> std::io::Result<Arc<Ring>> {
+    parameters.ring().map_err(|error: RingError| std::io::Error::other(error))
+}
+
+fn top_limbs(parameters: &Parameters) -> Vec<LimbId> {
+    LimbId::range(0, parameters.q_limbs())
+}
+
+/// The payload is the secret's coefficients, a byte each, then the ephemeral secret's if the set has one.
+impl Storable for ClientKey {
+    type Family = Ckks;
+    const KIND: Kind = Kind::ClientKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        client_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        for secret in [Some(self.secret()), self.ephemeral()].into_iter().flatten() {
+            let bytes: Zeroizing<Vec<u8>> =
+                Zeroizing::new(secret.coefficients().iter().map(|&coefficient| coefficient as u8).collect());
+            sink.bytes(&bytes)?;
+        }
+        Ok(())
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        expect_length("the client key", length, client_key_bytes(&parameters))?;
+        let degree = parameters.ring_degree();
+        let secret = read_secret(degree, parameters.secret(), reader)?;
+        let ephemeral = parameters.ephemeral_secret().map(|kind| read_secret(degree, kind, reader)).transpose()?;
+        let key = Self::from_secrets(&parameters, secret, ephemeral);
+        key.map_err(|error| FormatError::Parameters(Box::new(error)))
+    }
+}
+
+fn client_key_bytes(parameters: &Parameters) -> u64 {
+    let secrets = 1 + u64::from(parameters.ephemeral_secret().is_some());
+    secrets * parameters.ring_degree().get() as u64
+}
+
+fn read_secret(
+    degree: RingDegree,
+    distribution: SecretDistribution,
+    reader: &mut Reader<'_>,
+) -> Result<SecretKey, FormatError> {
+    let mut bytes = Zeroizing::new(vec![0; degree.get()]);
+    reader.bytes("a secret", &mut bytes)?;
+    let coefficients = bytes.iter().map(|&byte| byte as i8).collect();
+    let secret = SecretKey::from_coefficients(degree, coefficients)
+        .ok_or(FormatError::Content("a secret's coefficient is not -1, 0 or 1"))?;
+    match distribution {
+        SecretDistribution::SparseTernary(weight) if secret.hamming_weight() != weight => {
+            Err(FormatError::Content("a secret has another weight than the parameters say"))
+        }
+        _ => Ok(secret),
+    }
+}
+
+/// The payload is the mask's seed and the body.
+impl Storable for PublicEncryptionKey {
+    type Family = Ckks;
+    const KIND: Kind = Kind::PublicKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        public_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        sink.bytes(&self.key().seed().0)?;
+        write_polynomial(&*ring_for_writing(self.parameters())?, self.key().body(), sink)
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        expect_length("the public key", length, public_key_bytes(&parameters))?;
+        let ring = ring_of(&parameters)?;
+        let mut seed = [0; 32];
+        reader.bytes("the mask's seed", &mut seed)?;
+        let limbs = top_limbs(&parameters);
+        let body = read_polynomial("the public key", &ring, &limbs, Domain::Evaluation, reader)?;
+        let key = PublicKey::from_seed(&ring, body, MaskSeed(seed));
+        let key = key.ok_or(FormatError::Content("the public key is not in values"))?;
+        Self::new(&parameters, key).map_err(|error| FormatError::Parameters(Box::new(error)))
+    }
+}
+
+fn public_key_bytes(parameters: &Parameters) -> u64 {
+    let degree = parameters.ring_degree().get();
+    32 + polynomial_bytes(degree, parameters.moduli(), &top_limbs(parameters))
+}
+
+/// The payload is [`write_key_set`]'s.
+impl Storable for EvaluationKeys {
+    type Family = Ckks;
+    const KIND: Kind = Kind::EvaluationKeys;
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        key_set_bytes(&self.keys)
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        write_key_set(&self.keys, sink)
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let before = reader.left();
+        let ring = ring_of(&parameters)?;
+        let keys = read_key_set(&ring, reader)?;
+        expect_length("the evaluation keys", length, before - reader.left())?;
+        Ok(Self { parameters, keys })
+    }
+}
+
+/// The payload is the number of ciphertexts, then of each its level, slots, scale and parts.
+impl Storable for Ciphertexts {
+    type Family = Ckks;
+    const KIND: Kind = Kind::Ciphertexts;
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        let each =
+            |ciphertext: &CkksCiphertext| 16 + ciphertext_bytes(self.parameters.moduli(), ciphertext.ciphertext());
+        4 + self.ciphertexts.iter().map(each).sum::<u64>()
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        let ring = ring_for_writing(&self.parameters)?;
+        sink.bytes(&(self.ciphertexts.len() as u32).to_le_bytes())?;
+        for ciphertext in &self.ciphertexts {
+            sink.bytes(&(ciphertext.level() as u32).to_le_bytes())?;
+            sink.bytes(&(ciphertext.slots() as u32).to_le_bytes())?;
+            sink.bytes(&ciphertext.scale().to_le_bytes())?;
+            write_ciphertext(&ring, ciphertext.ciphertext(), sink)?;
+        }
+        Ok(())
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let before = reader.left();
+        let count = reader.u32("the number of ciphertexts")?;
+        if count > MAX_CIPHERTEXTS {
+            return Err(FormatError::Content("there are more than 2^24 ciphertexts"));
+        }
+        let ring = ring_of(&parameters)?;
+        let mut ciphertexts = Vec::new();
+        for _ in 0..count {
+            let (level, slots) = (reader.u32("a level")?, reader.u32("the slots")?);
+            let mut scale = [0; 8];
+            reader.bytes("a scale", &mut scale)?;
+            let limbs = parameters
+                .limbs_at(level as usize)
+                .ok_or(FormatError::Content("a ciphertext's level is above the parameters' highest"))?;
+            let ciphertext = read_ciphertext(&ring, &limbs, reader)?;
+            let ciphertext = CkksCiphertext::new(&parameters, ciphertext, f64::from_le_bytes(scale), slots as usize);
+            ciphertexts.push(ciphertext.map_err(|error| FormatError::Parameters(Box::new(error)))?);
+        }
+        expect_length("the ciphertexts", length, before - reader.left())?;
+        Ok(Self { parameters, ciphertexts })
+    }
+}

@@ -1,0 +1,162 @@
+//! Does a file come back as it was written, and does damage of any kind end in an error that says what to do, without a panic or a large
+//! allocation?
+
+use std::io::Cursor;
+
+use super::*;
+use crate::ckks::{ClientKey, Complex, PublicEncryptionKey, sets};
+use crate::progress::no_progress;
+use crate::rns::{KeyId, KeyStorage};
+use crate::serial::{read_from, write_to};
+
+fn bytes<S: Storable>(content: &S) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_to(content, &mut bytes).expect("a vector takes everything");
+    bytes
+}
+
+fn read<S: Storable>(bytes: &[u8]) -> Result<S, FormatError> {
+    read_from(&mut Cursor::new(bytes), bytes.len() as u64)
+}
+
+fn client(name: &str) -> ClientKey {
+    ClientKey::for_tests(&sets::parameters(name).expect("a set"), 1).expect("keys")
+}
+
+fn ciphertexts(client: &ClientKey) -> Ciphertexts {
+    let values = [0.5, -1.0, 2.0, 0.0].map(Complex::from);
+    let encrypt = |level| client.encrypt_at(&values, level, 2f64.powi(30)).expect("an encryption");
+    Ciphertexts { parameters: client.parameters().clone(), ciphertexts: [1, 2].map(encrypt).to_vec() }
+}
+
+fn evaluation_keys(client: &ClientKey, ids: &[KeyId]) -> EvaluationKeys {
+    let keys = client.evaluation_keys(ids, KeyStorage::WORDS, None, &no_progress).expect("keys");
+    EvaluationKeys { parameters: client.parameters().clone(), keys }
+}
+
+/// With the checksum made right again.
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.len() - 32);
+    let checksum = *blake3::hash(&bytes).as_bytes();
+    bytes.extend(checksum);
+    bytes
+}
+
+#[test]
+fn everything_comes_back() {
+    for name in ["toy-10", "toy-10-pairs", "toy-10-f1", "toy-10-digits", "toy-11-boot"] {
+        let client = client(name);
+        let back = read::<ClientKey>(&bytes(&client)).expect("a client key");
+        assert!(back == client, "{name}");
+        let public = client.public_key().expect("a key");
+        assert!(read::<PublicEncryptionKey>(&bytes(&public)).expect("a public key") == public, "{name}");
+        let mut ids = vec![KeyId::Relinearisation, KeyId::Galois(5), KeyId::GaloisAfter(2047)];
+        if client.ephemeral().is_some() {
+            ids.extend([KeyId::Encapsulate, KeyId::Decapsulate]);
+        }
+        let keys = evaluation_keys(&client, &ids);
+        let written = bytes(&keys);
+        let back = read::<EvaluationKeys>(&written).expect("keys");
+        assert!(back.keys.iter().eq(keys.keys.iter()), "{name}");
+        assert_eq!(back.keys.bytes(), client.parameters().key_set_bytes(&ids, KeyStorage::TRANSPORT), "{name}");
+        // The file has the transport form and little more.
+        assert!(written.len() - back.keys.bytes() < 2_000, "{name}");
+        let ciphertexts = ciphertexts(&client);
+        assert!(read::<Ciphertexts>(&bytes(&ciphertexts)).expect("ciphertexts") == ciphertexts, "{name}");
+    }
+}
+
+/// Keys without a seed carry their masks.
+#[test]
+fn keys_of_given_masks_come_back() {
+    use crate::rns::{Domain, KeySet, RnsPolynomial, SwitchingKey};
+    let client = client("toy-10");
+    let (ring, gadget) = (client.ring(), client.parameters().gadget());
+    let zero = RnsPolynomial::zero(ring.degree(), gadget.qp(), Domain::Evaluation);
+    let half = || vec![zero.clone(); gadget.terms().len()];
+    let mut keys = KeySet::new(ring.clone());
+    keys.insert(SwitchingKey::new(ring.clone(), KeyId::Other(7), gadget.clone(), half(), half()));
+    let content = EvaluationKeys { parameters: client.parameters().clone(), keys };
+    let back = read::<EvaluationKeys>(&bytes(&content)).expect("keys");
+    assert!(back.keys.iter().eq(content.keys.iter()));
+}
+
+#[test]
+fn files_on_disk() {
+    let folder = std::env::temp_dir().join(format!("polyfabric-ckks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let client = client("toy-10");
+    let path = folder.join("client.key");
+    save(&client, &path).expect("saved");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&path).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    assert!(load::<ClientKey>(&path).expect("a client key") == client);
+    let error = load::<Ciphertexts>(&path).expect_err("another kind").to_string();
+    assert!(error.ends_with("this file holds a CKKS client key, not CKKS ciphertexts; give the other file"), "{error}");
+    let error = load::<crate::tfhe::AnyClientKey>(&path).expect_err("another family").to_string();
+    assert!(error.contains("does not start with PLYFTFHE"), "{error}");
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn cut_files_are_told_at_every_length() {
+    let client = client("toy-10");
+    let whole = [bytes(&ciphertexts(&client)), bytes(&evaluation_keys(&client, &[KeyId::Galois(5)]))];
+    for (index, whole) in whole.iter().enumerate() {
+        for length in (0..whole.len()).step_by(997).chain(whole.len() - 40..whole.len()) {
+            let cut = &whole[..length];
+            let error = if index == 0 { read::<Ciphertexts>(cut).err() } else { read::<EvaluationKeys>(cut).err() };
+            assert!(matches!(error, Some(FormatError::Truncated { .. })), "{length}: {error:?}");
+        }
+        let mut longer = whole.clone();
+        longer.push(0);
+        let error = if index == 0 { read::<Ciphertexts>(&longer).err() } else { read::<EvaluationKeys>(&longer).err() };
+        assert!(matches!(error, Some(FormatError::Trailing(1))), "{error:?}");
+    }
+}
+
+/// One byte changed anywhere: never a panic, never accepted.
+#[test]
+fn every_damaged_byte_is_found() {
+    let client = client("toy-10");
+    let whole = bytes(&ciphertexts(&client));
+    for place in (0..600).chain((600..whole.len()).step_by(1_009)) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x41;
+        assert!(read::<Ciphertexts>(&damaged).is_err(), "byte {place}");
+        // A forger makes the checksum right: then it is an error or other content, not a panic.
+        let _ = read::<Ciphertexts>(&with_checksum(damaged));
+    }
+    let whole = bytes(&evaluation_keys(&client, &[KeyId::Galois(5)]));
+    for place in (0..700).chain((700..whole.len()).step_by(4_001)) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x82;
+        assert!(read::<EvaluationKeys>(&damaged).is_err(), "byte {place}");
+        let _ = read::<EvaluationKeys>(&with_checksum(damaged));
+    }
+}
+
+#[test]
+fn what_no_writer_writes_is_refused() {
+    let client = client("toy-11-boot");
+    let mut whole = bytes(&client);
+    let payload = whole.len() - 32 - 2 * 2048;
+    whole[payload] = 2;
+    let error = read::<ClientKey>(&with_checksum(whole.clone())).expect_err("a digit of 2");
+    assert!(matches!(error, FormatError::Content("a secret's coefficient is not -1, 0 or 1")), "{error}");
+    let one = whole[payload..].iter().position(|&byte| byte == 1).expect("a coefficient of 1");
+    whole[payload] = 0;
+    whole[payload + one] = 0;
+    let error = read::<ClientKey>(&with_checksum(whole)).expect_err("another weight");
+    assert!(matches!(error, FormatError::Content(text) if text.contains("another weight")), "{error}");
+
+    let mut whole = bytes(&ciphertexts(&client));
+    let end = whole.len() - 32;
+    whole[end - 5..end].fill(0xff);
+    let error = read::<Ciphertexts>(&with_checksum(whole)).expect_err("a residue of 2^40 - 1");
+    assert!(matches!(error, FormatError::Content("a residue is not below its modulus")), "{error}");
+}

@@ -1,0 +1,259 @@
+//! Polynomials, ciphertexts and switching keys in files, for every scheme over residue numbers.
+//!
+//! Residues are packed as [`PackedBits`] says. A reader computes what an object takes from its header and from the checked
+//! parameters, and finds it in what is left of the file, before it allocates; every residue is checked to be below its prime.
+
+use std::sync::Arc;
+
+use polyfabric_kernels::modular::Modulus;
+
+use super::ciphertext::Ciphertext;
+use super::gadget::{Gadget, GadgetLiteral};
+use super::key::{KeyId, KeySet, KeyStorage, Part, SwitchingKey};
+use super::limb::{Domain, LimbId};
+use super::packed::PackedBits;
+use super::polynomial::RnsPolynomial;
+use super::ring::{MAX_LIMBS, Ring};
+use crate::random::MaskSeed;
+use crate::serial::{FormatError, Reader, Sink};
+
+/// Most parts of a ciphertext in a file.
+const MAX_PARTS: u32 = 16;
+/// Most keys of a set in a file.
+const MAX_KEYS: u32 = 1 << 17;
+
+/// Bytes of a polynomial over `limbs`.
+pub(crate) fn polynomial_bytes(degree: usize, moduli: &[Modulus], limbs: &[LimbId]) -> u64 {
+    limbs.iter().map(|limb| PackedBits::of(moduli[limb.index()]).bytes(degree) as u64).sum()
+}
+
+/// Writes one limb.
+fn write_limb(modulus: Modulus, words: &[u64], sink: &mut Sink<'_>) -> std::io::Result<()> {
+    let bits = PackedBits::of(modulus);
+    let mut bytes = vec![0; bits.bytes(words.len())];
+    bits.pack(words, &mut bytes);
+    sink.bytes(&bytes)
+}
+
+/// Writes the limbs of a polynomial.
+pub(crate) fn write_polynomial(ring: &Ring, polynomial: &RnsPolynomial, sink: &mut Sink<'_>) -> std::io::Result<()> {
+    polynomial.iter().try_for_each(|(limb, words)| write_limb(ring.modulus(limb), words, sink))
+}
+
+/// Reads one limb, packed, and checks its residues in `scratch` (N words).
+fn read_limb(
+    what: &'static str,
+    modulus: Modulus,
+    bytes: &mut [u8],
+    scratch: &mut [u64],
+    reader: &mut Reader<'_>,
+) -> Result<(), FormatError> {
+    reader.bytes(what, bytes)?;
+    PackedBits::of(modulus).unpack(bytes, scratch);
+    if scratch.iter().all(|&word| modulus.holds(word)) {
+        Ok(())
+    } else {
+        Err(FormatError::Content("a residue is not below its modulus"))
+    }
+}
+
+/// Reads a polynomial over `limbs`, which the ring has.
+pub(crate) fn read_polynomial(
+    what: &'static str,
+    ring: &Ring,
+    limbs: &[LimbId],
+    domain: Domain,
+    reader: &mut Reader<'_>,
+) -> Result<RnsPolynomial, FormatError> {
+    let count = ring.degree().get();
+    reader.require(what, polynomial_bytes(count, ring.moduli(), limbs))?;
+    let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, domain);
+    let mut bytes = Vec::new();
+    for (limb, words) in polynomial.iter_mut() {
+        let modulus = ring.modulus(limb);
+        bytes.resize(PackedBits::of(modulus).bytes(count), 0);
+        read_limb(what, modulus, &mut bytes, words, reader)?;
+    }
+    Ok(polynomial)
+}
+
+/// Bytes of a ciphertext: parts, domain, then the parts.
+pub(crate) fn ciphertext_bytes(moduli: &[Modulus], ciphertext: &Ciphertext) -> u64 {
+    let degree = ciphertext.parts[0].degree().get();
+    8 + ciphertext.parts.len() as u64 * polynomial_bytes(degree, moduli, ciphertext.limbs())
+}
+
+/// Writes a ciphertext, all but its limbs' names.
+pub(crate) fn write_ciphertext(ring: &Ring, ciphertext: &Ciphertext, sink: &mut Sink<'_>) -> std::io::Result<()> {
+    let domain = match ciphertext.domain() {
+        Domain::Coefficient => 0u32,
+        Domain::Evaluation => 1,
+    };
+    sink.bytes(&(ciphertext.parts.len() as u32).to_le_bytes())?;
+    sink.bytes(&domain.to_le_bytes())?;
+    ciphertext.parts.iter().try_for_each(|part| write_polynomial(ring, part, sink))
+}
+
+/// Reads a ciphertext over `limbs`, which the ring has.
+pub(crate) fn read_ciphertext(
+    ring: &Ring,
+    limbs: &[LimbId],
+    reader: &mut Reader<'_>,
+) -> Result<Ciphertext, FormatError> {
+    let parts = reader.u32("the number of parts")?;
+    if parts == 0 || parts > MAX_PARTS {
+        return Err(FormatError::Content("a ciphertext has no part, or more than 16"));
+    }
+    let domain = match reader.u32("the domain")? {
+        0 => Domain::Coefficient,
+        1 => Domain::Evaluation,
+        _ => return Err(FormatError::Content("the domain is neither 0 nor 1")),
+    };
+    let part = |_| read_polynomial("a part of a ciphertext", ring, limbs, domain, reader);
+    Ok(Ciphertext::new((0..parts).map(part).collect::<Result<_, _>>()?))
+}
+
+fn id_codes(id: KeyId) -> [u32; 2] {
+    match id {
+        KeyId::Relinearisation => [0, 0],
+        // Below 2^18.
+        KeyId::Galois(element) => [1, element as u32],
+        KeyId::GaloisAfter(element) => [2, element as u32],
+        KeyId::Encapsulate => [3, 0],
+        KeyId::Decapsulate => [4, 0],
+        KeyId::Other(number) => [5, number],
+    }
+}
+
+fn id_of(codes: [u32; 2], degree: usize) -> Result<KeyId, FormatError> {
+    let element = codes[1] as usize;
+    match codes {
+        [0, 0] => Ok(KeyId::Relinearisation),
+        [3, 0] => Ok(KeyId::Encapsulate),
+        [4, 0] => Ok(KeyId::Decapsulate),
+        [5, number] => Ok(KeyId::Other(number)),
+        [kind @ (1 | 2), _] if element % 2 == 1 && element < 2 * degree => {
+            Ok(if kind == 1 { KeyId::Galois(element) } else { KeyId::GaloisAfter(element) })
+        }
+        _ => Err(FormatError::Content("a key is for nothing that is known")),
+    }
+}
+
+/// Words of 32 bits that describe a gadget: sub-digit bits (0 for none), digits, special limbs, limbs of each digit, then all limbs.
+fn gadget_words(gadget: &Gadget) -> Vec<u32> {
+    let mut words =
+        vec![gadget.sub_digit_bits().unwrap_or(0), gadget.digits().len() as u32, gadget.special().len() as u32];
+    words.extend(gadget.digits().iter().map(|digit| digit.len() as u32));
+    words.extend(gadget.qp().iter().map(|limb| u32::from(limb.0)));
+    words
+}
+
+fn read_gadget(ring: &Ring, reader: &mut Reader<'_>) -> Result<Gadget, FormatError> {
+    let mut word = |limit: u32| {
+        let word = reader.u32("a gadget")?;
+        if word > limit { Err(FormatError::Content("a gadget has more limbs than any ring")) } else { Ok(word) }
+    };
+    let limit = MAX_LIMBS as u32;
+    let (bits, digits, special) = (word(limit)?, word(limit)?, word(limit)?);
+    let lengths = (0..digits).map(|_| word(limit)).collect::<Result<Vec<u32>, _>>()?;
+    if lengths.iter().sum::<u32>() > limit {
+        return Err(FormatError::Content("a gadget has more limbs than any ring"));
+    }
+    let mut limbs =
+        |count| (0..count).map(|_| Ok(LimbId(word(limit)? as u16))).collect::<Result<Vec<_>, FormatError>>();
+    let digits = lengths.into_iter().map(&mut limbs).collect::<Result<_, _>>()?;
+    let literal = GadgetLiteral { digits, sub_digit_bits: (bits > 0).then_some(bits), special: limbs(special)? };
+    Gadget::new(ring, literal).map_err(|error| FormatError::Parameters(Box::new(error)))
+}
+
+fn key_bytes(key: &SwitchingKey) -> u64 {
+    let storage = KeyStorage { packed: true, seeded: key.seed().is_some() };
+    let seed = if key.seed().is_some() { 32 } else { 0 };
+    let head = 4 * (2 + gadget_words(key.gadget()).len() as u64 + 1);
+    head + seed + storage.key_bytes(key.ring(), key.gadget()) as u64
+}
+
+/// Bytes of a set of keys.
+pub(crate) fn key_set_bytes(keys: &KeySet) -> u64 {
+    4 + keys.iter().map(|key| key_bytes(key)).sum::<u64>()
+}
+
+/// Writes a set of keys: each key's purpose, gadget, whether it has a seed, the seed, bodies, and masks without one.
+pub(crate) fn write_key_set(keys: &KeySet, sink: &mut Sink<'_>) -> std::io::Result<()> {
+    sink.bytes(&(keys.iter().count() as u32).to_le_bytes())?;
+    let ring = keys.ring();
+    let mut scratch = vec![0; ring.degree().get()];
+    for key in keys.iter() {
+        let words = id_codes(key.id()).into_iter().chain(gadget_words(key.gadget()));
+        for word in words.chain([u32::from(key.seed().is_some())]) {
+            sink.bytes(&word.to_le_bytes())?;
+        }
+        if let Some(seed) = key.seed() {
+            sink.bytes(&seed.0)?;
+        }
+        let parts: &[Part] = if key.seed().is_some() { &[Part::Body] } else { &[Part::Body, Part::Mask] };
+        for &part in parts {
+            for term in 0..key.gadget().terms().len() {
+                for (position, &limb) in key.limbs().iter().enumerate() {
+                    write_limb(ring.modulus(limb), key.limb(part, term, position, &mut scratch), sink)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a set of keys over `ring`: packed, masks as seeds.
+pub(crate) fn read_key_set(ring: &Arc<Ring>, reader: &mut Reader<'_>) -> Result<KeySet, FormatError> {
+    let count = reader.u32("the number of keys")?;
+    if count > MAX_KEYS {
+        return Err(FormatError::Content("there are more keys than automorphisms"));
+    }
+    let mut keys = KeySet::new(Arc::clone(ring));
+    for _ in 0..count {
+        let codes = [reader.u32("a key's purpose")?, reader.u32("a key's purpose")?];
+        let id = id_of(codes, ring.degree().get())?;
+        if keys.get(id).is_ok() {
+            return Err(FormatError::Content("a key stands twice"));
+        }
+        let gadget = Arc::new(read_gadget(ring, reader)?);
+        let seed = match reader.u32("whether a key has a seed")? {
+            0 => None,
+            1 => {
+                let mut seed = [0; 32];
+                reader.bytes("a key's seed", &mut seed)?;
+                Some(MaskSeed(seed))
+            }
+            _ => return Err(FormatError::Content("whether a key has a seed is neither 0 nor 1")),
+        };
+        let bodies = read_terms("a key's bodies", ring, &gadget, reader)?;
+        let masks = if seed.is_none() { Some(read_terms("a key's masks", ring, &gadget, reader)?) } else { None };
+        let key = SwitchingKey::from_packed(Arc::clone(ring), id, gadget, bodies, masks, seed);
+        keys.insert(key.ok_or(FormatError::Content("a key has neither masks nor a seed"))?);
+    }
+    Ok(keys)
+}
+
+fn read_terms(
+    what: &'static str,
+    ring: &Ring,
+    gadget: &Gadget,
+    reader: &mut Reader<'_>,
+) -> Result<Vec<Vec<u8>>, FormatError> {
+    let count = ring.degree().get();
+    let each = polynomial_bytes(count, ring.moduli(), gadget.qp());
+    reader.require(what, each.saturating_mul(gadget.terms().len() as u64))?;
+    let mut scratch = vec![0; count];
+    let mut term = |_| {
+        let mut bytes = vec![0; each as usize];
+        let mut rest = &mut bytes[..];
+        for &limb in gadget.qp() {
+            let modulus = ring.modulus(limb);
+            let (limb, after) = rest.split_at_mut(PackedBits::of(modulus).bytes(count));
+            read_limb(what, modulus, limb, &mut scratch, reader)?;
+            rest = after;
+        }
+        Ok(bytes)
+    };
+    (0..gadget.terms().len()).map(&mut term).collect()
+}
