@@ -1,6 +1,7 @@
 //! CKKS, BGV and ring-GSW programs: arithmetic on vectors of slots, lowered to operations on residue polynomials.
 
 pub mod approximation;
+pub mod builtin;
 pub mod homomorphic;
 pub mod kernel;
 pub mod levels;

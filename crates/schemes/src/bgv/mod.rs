@@ -13,4 +13,4 @@ pub mod sets;
 pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted};
 pub use encoding::{Encoder, EncodingError, PlaintextModulus, PlaintextModulusLiteral};
 pub use noise::{Noise, NoiseModel};
-pub use parameters::{BootstrapLiteral, ParameterError, Parameters, ParametersLiteral, PrimeKind};
+pub use parameters::{BootstrapLiteral, ParameterError, Parameters, ParametersLiteral};

@@ -11,18 +11,11 @@ use thiserror::Error;
 
 use super::encoding::{EncodingError, PlaintextModulus, PlaintextModulusLiteral};
 use super::noise::NoiseModel;
-use crate::rns::{Gadget, GadgetError, GadgetLiteral, LimbId, Ring, RingError, RoundedGaussian, SecretDistribution};
-
-/// Which primes moduli are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrimeKind {
-    /// q ≡ 1 mod 2N: all that have a transform.
-    #[default]
-    OfDegree,
-    /// q ≡ 1 mod 2^16 too: what F1's multiplier takes (section 5.3).
-    F1,
-}
+use crate::ckks::parameters::PrimeKind;
+use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
+use crate::rns::{
+    Gadget, GadgetError, GadgetLiteral, KeyStorage, LimbId, Ring, RingError, RoundedGaussian, SecretDistribution,
+};
 
 /// Bootstrapping as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -298,6 +291,30 @@ impl Parameters {
         self.ring().log2_product(self.gadget().qp())
     }
 
+    /// Security, by the published tables; errors that are multiples of t are as good as others, t being prime to Q.
+    pub fn security(&self) -> Estimate {
+        let literal = self.literal();
+        security::estimate(self.ring().degree(), self.log2_qp(), literal.secret, literal.noise_std)
+    }
+
+    /// What to tell a person who uses the set, if it is below 128 bits. Such a set is used only when it is named.
+    pub fn security_warning(&self) -> Option<String> {
+        let security = self.security();
+        (security.bits < STANDARD_SECURITY_BITS).then(|| {
+            format!(
+                "parameter set {} has about {:.0} bits of security ({}), not {STANDARD_SECURITY_BITS}: use it for experiments only",
+                self.name(),
+                security.bits,
+                security.source
+            )
+        })
+    }
+
+    /// Bytes of one switching key in memory.
+    pub fn key_bytes(&self, storage: KeyStorage) -> usize {
+        storage.key_bytes(self.ring(), self.gadget())
+    }
+
     /// What the errors of keys are multiples of: t; for sets that bootstrap 2^e·N, the largest modulus on the way.
     pub fn key_noise_factor(&self) -> u64 {
         match self.literal().bootstrap {
@@ -363,4 +380,60 @@ fn moduli(literal: &ParametersLiteral, degree: RingDegree, t: u64) -> Result<Vec
         Modulus::new(prime).map_err(|source| ParameterError::Modulus { name: literal.name.clone(), source })
     };
     literal.q_bits.iter().chain(&literal.special_bits).map(next).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is every wrong parameter told, with what to do?
+
+    use super::*;
+    use crate::bgv::sets;
+
+    fn literal(name: &str) -> ParametersLiteral {
+        sets::entry(name).unwrap().parameters.clone()
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let of = |change: &dyn Fn(&mut ParametersLiteral), name: &str| {
+            let mut literal = literal(name);
+            change(&mut literal);
+            Parameters::check(&literal).unwrap_err().to_string()
+        };
+        let toy = "bgv-toy-1024";
+        assert!(of(&|p| p.name.clear(), toy).contains("rename the set"));
+        assert!(of(&|p| p.ring_degree = 1000, toy).contains("not a power of two"));
+        assert!(of(&|p| p.plaintext_modulus = PlaintextModulusLiteral::Packed(65539), toy).contains("has no slots"));
+        assert!(of(&|p| p.q_bits.clear(), toy).contains("at least one in q_bits"));
+        assert!(of(&|p| p.q_bits = vec![10; 3], toy).contains("take another bit size"));
+        assert!(of(&|p| p.q_bits = vec![62; 3], toy).contains("take another bit size"));
+        assert!(of(&|p| p.special_bits = vec![20], toy).contains("take more or larger special primes"));
+        assert!(
+            of(&|p| p.secret = SecretDistribution::SparseTernary(5000), toy).contains("take a weight from 1 to 1024")
+        );
+        assert!(of(&|p| p.noise_std = f64::NAN, toy).contains("3.2 is usual"));
+        let boot = "bgv-toy-1024-bootstrap";
+        assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 7 }), boot).contains("raise the exponent"));
+        assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 55 }), boot).contains("not from 3 to 50"));
+        assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 8 }), toy).contains("must be 2"));
+    }
+
+    #[test]
+    fn security_is_stated_and_weak_sets_warn() {
+        for entry in sets::all() {
+            let parameters = Parameters::check(&entry.parameters).unwrap();
+            let secure = parameters.security().bits >= STANDARD_SECURITY_BITS;
+            assert_eq!(secure, entry.family == sets::Family::Default, "{}", parameters.name());
+            assert_eq!(parameters.security_warning().is_none(), secure, "{}", parameters.name());
+        }
+    }
+
+    #[test]
+    fn t_is_never_a_modulus() {
+        let mut literal = literal("bgv-toy-1024");
+        let first = Parameters::check(&literal).unwrap().ring().moduli()[0].value();
+        literal.plaintext_modulus = PlaintextModulusLiteral::Packed(first);
+        let parameters = Parameters::check(&literal).unwrap();
+        assert!(parameters.ring().moduli().iter().all(|modulus| modulus.value() != first));
+    }
 }

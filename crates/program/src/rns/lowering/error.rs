@@ -92,6 +92,14 @@ pub enum LoweringError {
         /// Why.
         cause: Box<LoweringError>,
     },
+    /// An internal product of ring-GSW ciphertexts modulo Q·P.
+    #[error(
+        "internal product: the gadget has {special} special primes, for which it has no digits; take a gadget without special primes, such as digits of some bits"
+    )]
+    InternalProduct {
+        /// Special primes.
+        special: usize,
+    },
     /// The kernel program is not consistent.
     #[error(transparent)]
     Kernel(#[from] KernelError),

@@ -10,6 +10,7 @@ pub mod bgv;
 pub mod bootstrap;
 mod choice;
 mod error;
+pub mod gsw;
 mod key_switch;
 mod linear_transform;
 mod lower;

@@ -20,7 +20,7 @@ mod rules;
 pub use bootstrap::{BootstrapProgram, lower_bootstrap};
 pub use error::BgvError;
 pub use evaluator::{BgvValue, Evaluator, Steps};
-pub use program::{BgvLowered, BgvPlan, BgvPort, SlotEncoder, chain, lower, plan};
+pub use program::{BgvLowered, BgvPlan, BgvPort, SlotEncoder, chain, lower, plan, rules};
 pub use rules::{Rules, State};
 
 /// What operations on BGV ciphertexts give.

@@ -3,6 +3,7 @@
 use crate::rns::kernel::Conversion;
 use crate::rns::levels::Chain;
 use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel};
+use polyfabric_schemes::gsw::noise::GadgetSize;
 use polyfabric_schemes::rns::GadgetLiteral;
 
 /// A ciphertext as the planner sees it.
@@ -109,6 +110,12 @@ impl Rules {
             }
         }
         digits
+    }
+
+    /// The gadget over the first `limbs` limbs, as ring-GSW's noise formulas take it.
+    pub fn gadget_size(&self, limbs: usize) -> GadgetSize {
+        let special = if self.special == 0 { 0 } else { self.summands(self.special) };
+        GadgetSize { digits: self.digits(limbs), log2_special: self.log2_special, special }
     }
 
     /// What a key switch over the first `limbs` limbs adds to a ciphertext with errors of t = 2^`log2_t`.

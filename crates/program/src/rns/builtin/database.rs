@@ -1,0 +1,249 @@
+//! Look-up in an encrypted key-value store, with BGV.
+//!
+//! The task is that of F1's benchmark (section 7), after the country look-up that the HElib library is demonstrated with: key,
+//! values and query are all encrypted; the server finds the entry whose key equals the query and returns its value.
+//!
+//! # Layout
+//! An entry is a slot; the characters of its key are in as many vectors, `key.0`, `key.1`, …, the characters of its value in
+//! `value.0`, …. The query's characters come repeated in all slots, `query.0`, …. So all entries are compared at once:
+//!
+//! match = Π_i equal(key_i, query_i), result_j = Σ over all slots of match·value_j,
+//!
+//! and each slot of `result.j` is character j of the value, or 0 if no key is equal. Keys are distinct.
+
+use crate::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// How characters are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Equality {
+    /// Any residues modulo a prime t, by Fermat: 1 − (x − y)^(t−1). As many squarings as t has bits.
+    Fermat,
+    /// Bits: 1 − (x − y)².
+    Bits,
+}
+
+/// The shape of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Slots: entries at most.
+    pub slots: usize,
+    /// Characters of a key.
+    pub key: usize,
+    /// Characters of a value.
+    pub value: usize,
+    /// How characters are compared.
+    pub equality: Equality,
+}
+
+/// Why a store and a query do not suit.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum StoreError {
+    /// The program cannot be built.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A key or value of no character.
+    #[error("keys of {key} and values of {value} characters; give both at least one")]
+    Empty {
+        /// Characters of a key.
+        key: usize,
+        /// Characters of a value.
+        value: usize,
+    },
+    /// More entries than slots.
+    #[error("{entries} entries, but the store has {slots} slots; take more slots, or several stores")]
+    Entries {
+        /// Entries given.
+        entries: usize,
+        /// Slots.
+        slots: usize,
+    },
+    /// A key, value or query of another length.
+    #[error("{what} has {found} characters, the store's have {expected}; pad it")]
+    Length {
+        /// Which.
+        what: String,
+        /// Characters given.
+        found: usize,
+        /// Characters of the store.
+        expected: usize,
+    },
+    /// A character that cannot be compared.
+    #[error("{what} has the character {character}, but characters must be below {bound}; split it into several")]
+    Character {
+        /// Which.
+        what: String,
+        /// The character.
+        character: u64,
+        /// 2 for bits, else t.
+        bound: u64,
+    },
+    /// A key that stands twice, or is the padding's.
+    #[error("entry {entry}: its key is 0 in all characters, or an earlier entry's; make keys distinct and not 0")]
+    Key {
+        /// The entry.
+        entry: usize,
+    },
+}
+
+/// One entry: its key's characters and its value's.
+pub type Entry = (Vec<u64>, Vec<u64>);
+
+impl Store {
+    /// The program of one look-up modulo `t`.
+    ///
+    /// # Errors
+    /// [`StoreError::Empty`], [`StoreError::Program`] if slots or t are not usable.
+    pub fn program(&self, t: u64) -> Result<Program, StoreError> {
+        if self.key == 0 || self.value == 0 {
+            return Err(StoreError::Empty { key: self.key, value: self.value });
+        }
+        let mut builder = Builder::new("database_lookup", Scheme::Bgv { plaintext_modulus: t }, self.slots)?;
+        let one = builder.constant(Values::integer(&[1]))?;
+        let mut equal = Vec::new();
+        for index in 0..self.key {
+            let key = builder.input(&format!("key.{index}"))?;
+            let query = builder.input(&format!("query.{index}"))?;
+            let difference = builder.sub(key, query)?;
+            let power = match self.equality {
+                Equality::Fermat => power(&mut builder, difference, t - 1)?,
+                Equality::Bits => builder.square(difference)?,
+            };
+            equal.push(builder.sub(one, power)?);
+        }
+        // In pairs, so that the depth is the logarithm.
+        while equal.len() > 1 {
+            let pairs = equal.chunks(2).map(|pair| match *pair {
+                [a, b] => builder.mul(a, b),
+                ref one => Ok(one[0]),
+            });
+            equal = pairs.collect::<Result<_, _>>()?;
+        }
+        let found = equal[0];
+        for index in 0..self.value {
+            let value = builder.input(&format!("value.{index}"))?;
+            let mut sum = builder.mul(found, value)?;
+            let mut step = 1;
+            while step < self.slots / 2 {
+                let moved = builder.rotate(sum, step as i64)?;
+                sum = builder.add(sum, moved)?;
+                step *= 2;
+            }
+            let swapped = builder.conjugate(sum)?;
+            sum = builder.add(sum, swapped)?;
+            builder.output(&format!("result.{index}"), sum)?;
+        }
+        Ok(builder.finish()?)
+    }
+
+    /// What the program's inputs are for `entries` and `query`, modulo `t`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if they do not suit the store.
+    pub fn inputs(&self, entries: &[Entry], query: &[u64], t: u64) -> Result<HashMap<String, Values>, StoreError> {
+        if entries.len() > self.slots {
+            return Err(StoreError::Entries { entries: entries.len(), slots: self.slots });
+        }
+        let bound = if self.equality == Equality::Bits { 2 } else { t };
+        let check = |what: String, characters: &[u64], expected: usize, bound: u64| {
+            if characters.len() != expected {
+                return Err(StoreError::Length { what, found: characters.len(), expected });
+            }
+            match characters.iter().find(|&&character| character >= bound) {
+                Some(&character) => Err(StoreError::Character { what, character, bound }),
+                None => Ok(()),
+            }
+        };
+        check("the query".to_owned(), query, self.key, bound)?;
+        for (index, (key, value)) in entries.iter().enumerate() {
+            check(format!("the key of entry {index}"), key, self.key, bound)?;
+            check(format!("the value of entry {index}"), value, self.value, t)?;
+            // Unused slots have a key of zeros.
+            if key.iter().all(|&character| character == 0) || entries[..index].iter().any(|(other, _)| other == key) {
+                return Err(StoreError::Key { entry: index });
+            }
+        }
+        let column = |of: &dyn Fn(&Entry) -> u64| {
+            let mut slots = vec![0; self.slots];
+            slots.iter_mut().zip(entries).for_each(|(slot, entry)| *slot = of(entry) as i64);
+            Values::integer(&slots)
+        };
+        let keys = (0..self.key).map(|index| (format!("key.{index}"), column(&|entry| entry.0[index])));
+        let values = (0..self.value).map(|index| (format!("value.{index}"), column(&|entry| entry.1[index])));
+        let query = query.iter().enumerate().map(|(index, &character)| {
+            (format!("query.{index}"), Values::integer(&vec![character as i64; self.slots]))
+        });
+        Ok(keys.chain(values).chain(query).collect())
+    }
+}
+
+/// The look-up in the clear: the value of the entry with key `query`, zeros if there is none.
+pub fn look_up(entries: &[Entry], query: &[u64], characters: usize) -> Vec<u64> {
+    let found = entries.iter().find(|(key, _)| key == query);
+    found.map_or_else(|| vec![0; characters], |(_, value)| value.clone())
+}
+
+/// base^exponent by squaring and multiplying, from the highest bit of the exponent on.
+fn power(builder: &mut Builder, base: NodeId, exponent: u64) -> Result<NodeId, ProgramError> {
+    let mut result = base;
+    for bit in (0..exponent.ilog2()).rev() {
+        result = builder.square(result)?;
+        if exponent >> bit & 1 == 1 {
+            result = builder.mul(result, base)?;
+        }
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does the program, in the clear, find what a search finds?
+
+    use super::*;
+    use crate::rns::homomorphic::evaluate;
+
+    fn entries(count: u64, key: usize, bits: u32) -> Vec<Entry> {
+        let character = |entry: u64, index: usize| (entry + 1) >> (bits as usize * index) & ((1 << bits) - 1);
+        (0..count)
+            .map(|entry| ((0..key).map(|index| character(entry, index)).collect(), vec![entry * 7 % 97, entry]))
+            .collect()
+    }
+
+    #[test]
+    fn finds_what_a_search_finds() {
+        for (t, equality, key, bits) in
+            [(257, Equality::Fermat, 2, 4), (97, Equality::Fermat, 2, 4), (257, Equality::Bits, 7, 1)]
+        {
+            let store = Store { slots: 64, key, value: 2, equality };
+            let program = store.program(t).unwrap();
+            let entries = entries(50, key, bits);
+            for wanted in [0, 13, 49, 60] {
+                let query: Vec<u64> = self::entries(64, key, bits)[wanted].0.clone();
+                let inputs = store.inputs(&entries, &query, t).unwrap();
+                let evaluation = evaluate(&program, &inputs).unwrap();
+                let outputs = evaluation.outputs(&program);
+                let expected = look_up(&entries, &query, 2);
+                for (index, &expected) in expected.iter().enumerate() {
+                    let Values::Integer(slots) = outputs[&*format!("result.{index}")] else { panic!("integers") };
+                    assert!(
+                        slots.iter().all(|&slot| slot.rem_euclid(t as i64) as u64 == expected),
+                        "{wanted} modulo {t}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_suit_is_told() {
+        let store = Store { slots: 4, key: 1, value: 1, equality: Equality::Bits };
+        let of = |entries: &[Entry], query: &[u64]| store.inputs(entries, query, 17).unwrap_err().to_string();
+        let entry = |key: u64| (vec![key], vec![1]);
+        assert!(of(&[entry(1)], &[2]).contains("the query has the character 2"));
+        assert!(of(&[entry(1), entry(1)], &[1]).contains("entry 1: its key"));
+        assert!(of(&vec![entry(1); 5], &[1]).contains("5 entries"));
+        assert!(of(&[(vec![1, 0], vec![1])], &[1]).contains("has 2 characters"));
+        assert!(Store { key: 0, ..store }.program(17).is_err());
+    }
+}

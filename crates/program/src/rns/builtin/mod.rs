@@ -1,0 +1,3 @@
+//! Applications, as programs.
+
+pub mod database;

@@ -1,0 +1,62 @@
+//! Noise of ring-GSW's operations, as [`crate::bgv::noise`] describes noise.
+//!
+//! | operation | variance of a coefficient |
+//! |---|---|
+//! | external product with m | ‖m‖₂²·V + 2·I |
+//! | CMUX of c_0 and c_1 | V of the chosen one + 2·I |
+//! | row of an internal product | as the external product of that row |
+//!
+//! I is an inner product's t²σ²·N·Σ_d Var(digit d)/P², once for the body's digits and once for the mask's; with special
+//! primes the division's rounding comes on top.
+
+use crate::bgv::noise::{DigitSize, Noise, NoiseModel};
+
+/// A message as noise sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MessageSize {
+    /// log2 ‖m‖₂.
+    pub euclidean: f64,
+    /// log2 ‖m‖₁, which bounds |m(ζ)|.
+    pub sum: f64,
+}
+
+impl MessageSize {
+    /// A monomial or the bit 1.
+    pub const MONOMIAL: Self = Self { euclidean: 0.0, sum: 0.0 };
+
+    /// Of a polynomial; a zero counts as a 1.
+    pub fn of(message: &[i64]) -> Self {
+        let square = message.iter().map(|&m| (m as f64).powi(2)).sum::<f64>().max(1.0);
+        let sum = message.iter().map(|&m| (m as f64).abs()).sum::<f64>().max(1.0);
+        Self { euclidean: square.log2() / 2.0, sum: sum.log2() }
+    }
+}
+
+/// The gadget as noise sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GadgetSize {
+    /// The digits of one polynomial.
+    pub digits: Vec<DigitSize>,
+    /// log2 P; 0 without special primes.
+    pub log2_special: f64,
+    /// Special primes.
+    pub special: usize,
+}
+
+/// What the gadget ciphertext's own noise adds in an external product; its errors are multiples of 2^`log2_t`.
+pub fn added(model: &NoiseModel, log2_t: f64, gadget: &GadgetSize) -> Noise {
+    let inner = model.inner_product(log2_t, &gadget.digits).scale(-gadget.log2_special);
+    let both = inner.plus(inner);
+    if gadget.special == 0 { both } else { both.plus(model.rounding(log2_t, gadget.special)) }
+}
+
+/// Of the external product of a ciphertext of noise `a` with a ring-GSW encryption of `message`.
+pub fn external_product(model: &NoiseModel, a: Noise, message: MessageSize, log2_t: f64, gadget: &GadgetSize) -> Noise {
+    let product = Noise { deviation: a.deviation + message.euclidean, bound: a.bound + message.sum };
+    product.plus(added(model, log2_t, gadget))
+}
+
+/// Of a CMUX whose chosen ciphertext has noise `chosen`.
+pub fn cmux(model: &NoiseModel, chosen: Noise, log2_t: f64, gadget: &GadgetSize) -> Noise {
+    chosen.plus(added(model, log2_t, gadget))
+}
