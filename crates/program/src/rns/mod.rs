@@ -7,4 +7,5 @@ pub mod kernel;
 pub mod levels;
 pub mod lowering;
 pub mod noise;
+pub mod parameters;
 pub mod text;
