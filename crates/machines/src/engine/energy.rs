@@ -71,13 +71,22 @@ pub enum EnergyError {
 }
 
 /// Share of the schedule's time that each class of units and channels works at its own rate, and each memory's ports
-/// (`memory:NAME`) are loaded.
+/// (`memory:NAME`) are loaded. Classes `A.x`, `A.y`, .. are a family: `A` is all of their units together.
 pub fn utilisation(schedule: &Schedule, totals: &Totals, cycles: u64) -> BTreeMap<String, f64> {
     let share = |work: f64, capacity: f64| if capacity > 0.0 { work / capacity } else { 0.0 };
     let mut shares = BTreeMap::new();
+    let mut families: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for (class, members) in classes(schedule) {
         let needed: f64 = members.iter().map(|&unit| totals.needed[unit] as f64).sum();
-        shares.insert(class, share(needed, members.len() as f64 * cycles as f64));
+        let capacity = members.len() as f64 * cycles as f64;
+        if let Some((family, _)) = class.split_once('.') {
+            let sums = families.entry(family.to_owned()).or_default();
+            *sums = (sums.0 + needed, sums.1 + capacity);
+        }
+        shares.insert(class, share(needed, capacity));
+    }
+    for (family, (needed, capacity)) in families {
+        shares.entry(family).or_insert(share(needed, capacity));
     }
     for (index, memory) in schedule.resources.memories.iter().enumerate() {
         if let MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } = memory.kind {

@@ -14,6 +14,9 @@
 //! cycle in which it was last read. [`Order::Any`] says that elements move in an order unknown to the other side (a rotated
 //! read, for example): then the whole value must be there before the first read, and stays until after the last.
 //!
+//! Pipelines. Units that hand elements on through registers ([`MemoryKind::Wire`]) start together: none can wait for
+//! another. Such a pipeline is one thing for the stalls: what holds one of its units holds all of them.
+//!
 //! Values are named ([`Value`]), so the checker knows not only that a place was written but that it holds what the event
 //! means to read. Places do not move from round to round: a body that alternates between two buffers is two rounds long.
 
@@ -81,6 +84,15 @@ pub enum MemoryKind {
     /// Off-chip memory, by value: it holds the inputs from cycle 0 on and keeps everything that is written to it. Places are
     /// ignored, there is no capacity and no port; what channels move from and to it counts as traffic.
     OffChip,
+    /// The registers between two units of one pipeline: an element passes to its reader a fixed number of cycles after it
+    /// was written, and cannot wait. Each value is read exactly once. It has no capacity: the registers are part of the
+    /// units.
+    Wire {
+        /// Bytes a cycle.
+        bytes_per_cycle: f64,
+        /// Cycles from a write to its read; at least 1.
+        delay: u32,
+    },
     /// A scoreboard, by value: empty at first, it keeps everything that is written to it. A value of zero bytes in it is a
     /// token that expresses precedence.
     Scoreboard,
@@ -89,7 +101,15 @@ pub enum MemoryKind {
 impl MemoryKind {
     /// Whether the memory is addressed by value instead of by place.
     pub fn by_value(&self) -> bool {
-        !matches!(self, MemoryKind::OnChip { .. })
+        matches!(self, MemoryKind::OffChip | MemoryKind::Scoreboard)
+    }
+
+    /// Cycles from a write to its read on a wire.
+    pub fn wire_delay(&self) -> Option<u32> {
+        match self {
+            MemoryKind::Wire { delay, .. } => Some(*delay),
+            _ => None,
+        }
     }
 }
 
@@ -109,8 +129,10 @@ pub struct OpKind {
     pub name: String,
     /// Class of the units or channels that execute it.
     pub class: String,
-    /// Elements that a unit takes up a cycle. Channels: ignored, their bandwidth counts.
+    /// Elements that a unit takes up a cycle with all its parts. Channels: ignored, their bandwidth counts.
     pub elements_per_cycle: f64,
+    /// Equal parts of the unit that work side by side, for example the columns of an array: an event may use fewer.
+    pub parts: u32,
     /// Cycles from the first element in to the first element out.
     pub latency: u64,
 }
@@ -211,11 +233,19 @@ impl Resources {
         }
     }
 
-    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind.
+    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind, with all its
+    /// parts.
     pub fn cycles(&self, resource: Resource, kind: KindId, work: u64) -> u64 {
+        self.cycles_on(resource, kind, work, u32::MAX)
+    }
+
+    /// The same, with `parts` of the resource's parts.
+    pub fn cycles_on(&self, resource: Resource, kind: KindId, work: u64, parts: u32) -> u64 {
         let rate = match self.as_channel(resource) {
             Some(channel) => channel.bytes_per_cycle,
-            None => self.kinds.get(kind.0 as usize).map_or(f64::INFINITY, |kind| kind.elements_per_cycle),
+            None => self.kinds.get(kind.0 as usize).map_or(f64::INFINITY, |kind| {
+                kind.elements_per_cycle * f64::from(parts.min(kind.parts)) / f64::from(kind.parts)
+            }),
         };
         // A product of bandwidth and time that is an integer up to rounding must not cost a cycle more.
         (work as f64 / rate - 1e-9).ceil().max(0.0) as u64
@@ -349,6 +379,8 @@ pub struct Event {
     pub occupancy: u32,
     /// Elements (units) or bytes (channels).
     pub work: u64,
+    /// Parts of the unit that take part, of [`OpKind::parts`]; the others have nothing to do.
+    pub parts: u32,
     /// What is done.
     pub op: OpRef,
     /// Values read.
@@ -623,7 +655,20 @@ impl ScheduleBuilder {
         elements_per_cycle: f64,
         latency: u64,
     ) -> KindId {
-        self.resources.kinds.push(OpKind { name: name.into(), class: class.into(), elements_per_cycle, latency });
+        self.kind_in_parts(name, class, elements_per_cycle, latency, 1)
+    }
+
+    /// Adds an operation kind of a unit whose `parts` equal parts work side by side.
+    pub fn kind_in_parts(
+        &mut self,
+        name: impl Into<String>,
+        class: impl Into<String>,
+        elements_per_cycle: f64,
+        latency: u64,
+        parts: u32,
+    ) -> KindId {
+        let (name, class) = (name.into(), class.into());
+        self.resources.kinds.push(OpKind { name, class, elements_per_cycle, parts, latency });
         KindId(self.resources.kinds.len() as u16 - 1)
     }
 

@@ -1,10 +1,15 @@
 //! Where the cycles of a unit class went: exclusive categories that sum to the total.
 //!
-//! A unit's time is its events and the gaps before, between and after them. The checker gives a gap the cause of the
-//! constraint that was satisfied last: it recomputes, for the event that ends the gap, the earliest start that each operand
-//! and each destination allowed. The gap up to the latest of these is charged to its cause; the rest of the gap was chosen
-//! by the schedule alone: that is slack. If the last operand streams out of a unit of the same pipeline, that unit's own
-//! cause and slack are inherited, so that a stall is charged where it arose.
+//! A unit's time is its events and the gaps before, between and after them. Of a gap the checker asks two questions.
+//!
+//! Which constraint was satisfied last? It recomputes, for the event that ends the gap, the earliest start that each operand,
+//! each destination and the unit itself allowed. Units of one pipeline (see [`super::schedule::MemoryKind::Wire`]) start
+//! together, so the constraints of all of them count for each: a key that is late at its end holds its beginning too. What
+//! remains after the last constraint was chosen by the schedule alone: slack.
+//!
+//! And what was that constraint waiting for? The gap is read backwards. While the producer of the missing operand was at work,
+//! the wait is for it; before that, for whatever the producer waited for, and so on. If the operand streams, the consumer
+//! follows the producer at a fixed distance, and its gap is the producer's, seen later.
 
 /// Where a cycle of a unit went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,11 +31,11 @@ pub enum Stall {
     Buffer,
     /// Waiting for an earlier result to come out of the pipeline.
     Dependency,
-    /// A unit further up is fully busy, or feeds this one below its rate.
+    /// Another unit of the same pipeline is fully busy, or feeds this one below its rate.
     Upstream,
     /// Nothing forced the wait: the schedule chose it.
     Slack,
-    /// The unit has no event at all.
+    /// The unit, or a part of it, has nothing to do in this program.
     Unused,
 }
 

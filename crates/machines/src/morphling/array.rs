@@ -33,6 +33,8 @@ pub struct StepCycles {
     pub accumulate: i64,
     /// One key iteration on the key's memory channels.
     pub key: i64,
+    /// Cycles after it that the channels leave to other transfers.
+    pub key_gap: i64,
     /// Request to first byte.
     pub key_latency: i64,
 }
@@ -57,8 +59,8 @@ pub struct PathRates {
 }
 
 impl StepCycles {
-    /// Cycles of every step for ring degree N, with the key's transfer time given.
-    pub fn new(ring_degree: u64, rates: &PathRates, depth: PipelineDepth, key: u64, key_latency: u64) -> Self {
+    /// Cycles of every step for ring degree N; `key` is the time of the key's transfer and of the gap after it.
+    pub fn new(ring_degree: u64, rates: &PathRates, depth: PipelineDepth, key: (i64, i64), key_latency: u64) -> Self {
         let polynomial = latency::polynomial_cycles(ring_degree, rates.row_points);
         let split = if rates.merge_split { latency::split(ring_degree, rates.fft_points, depth) } else { 0 };
         let transform = latency::transform(ring_degree, rates.fft_points, depth) + split;
@@ -73,7 +75,8 @@ impl StepCycles {
             multiply: latency::multiply_accumulate(rates.columns, depth) as i64,
             backward: latency::transform(ring_degree, rates.inverse_points, depth) as i64,
             accumulate: latency::accumulate(depth) as i64,
-            key: key as i64,
+            key: key.0,
+            key_gap: key.1,
             key_latency: key_latency as i64,
         }
     }
@@ -153,6 +156,24 @@ pub struct Rotation {
     pub end: i64,
 }
 
+impl Rotation {
+    /// Start of the first key transfer of `length` cycles that is not over in `cycle`.
+    pub fn key_after(&self, cycle: i64, length: i64) -> Option<i64> {
+        let comes = |key: i64| (key + length > cycle).then_some(key);
+        let of = |times: &[IterationTimes]| times.iter().find_map(|times| comes(times.key));
+        of(&self.prologue)
+            .or_else(|| {
+                let Steady { pair: [first, second], period, rounds, .. } = self.steady.as_ref()?;
+                // The first pair whose second transfer is not over.
+                let round = (cycle - length - second.key).div_euclid(*period) + 1;
+                let round = round.max(0);
+                let begin = round * period;
+                (round < *rounds as i64).then(|| comes(first.key + begin).unwrap_or(second.key + begin))
+            })
+            .or_else(|| of(&self.epilogue))
+    }
+}
+
 /// Free-at times of the array's resources, relative to some origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayState {
@@ -208,11 +229,6 @@ impl ArrayState {
         self.channel = self.channel.max(cycle);
     }
 
-    /// First cycle at which the key's channel is free.
-    pub fn channel_free(&self) -> i64 {
-        self.channel
-    }
-
     fn shift(&mut self, cycles: i64) {
         let single = [
             &mut self.decomposition,
@@ -226,6 +242,9 @@ impl ArrayState {
         single.into_iter().chain(registers).chain(&mut self.key_buffers).for_each(|time| *time += cycles);
     }
 }
+
+/// Cycles from a bank of Private-A2 to row 0 of the arrays.
+pub const KEY_HOP: i64 = 1;
 
 struct Run<'a> {
     plan: &'a IterationPlan,
@@ -279,8 +298,9 @@ impl Run<'_> {
         let buffer = self.state.next_key_buffer as usize;
         self.state.next_key_buffer = ((buffer + 1) % self.state.key_buffers.len()) as u8;
         let key = self.state.channel.max(self.state.key_buffers[buffer] - c.key_latency);
-        self.state.channel = key + c.key;
-        let key_ready = key + c.key_latency + c.key;
+        self.state.channel = key + c.key + c.key_gap;
+        // A register between the banks' multicast and the array.
+        let key_ready = key + c.key_latency + c.key + KEY_HOP;
         let mut slots = Vec::with_capacity(self.ready.len());
         for slot in 0..self.ready.len() {
             let mut forwards = Vec::with_capacity(self.plan.forwards.len());
@@ -298,7 +318,8 @@ impl Run<'_> {
             self.ready[slot].copy_from_slice(&self.coming);
             slots.push(SlotTimes { forwards, inverses, registers });
         }
-        self.state.key_buffers[buffer] = self.state.multiply + c.multiply + c.skew;
+        // The cycle of the key's last read.
+        self.state.key_buffers[buffer] = self.state.multiply - KEY_HOP - 1;
         IterationTimes { key, key_buffer: buffer as u8, slots }
     }
 }
@@ -337,7 +358,8 @@ pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: Ar
         times.push(run.iteration());
         done += 1;
         let remaining = plan.iterations - done;
-        if let [.., a, b, c, d] = times.as_slice()
+        // The first iteration stays by itself: it waits for what no other waits for.
+        if let [_, .., a, b, c, d] = times.as_slice()
             && remaining >= 2
             && let (Some(period), Some(second)) = (shift_between(a, c), shift_between(b, d))
             && period == second
@@ -357,7 +379,7 @@ pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: Ar
     }
     let slot_done: Vec<i64> =
         run.ready.iter().map(|ready| ready.iter().copied().max().unwrap_or(0) + cycles.pair_offset).collect();
-    let end = slot_done.iter().copied().max().unwrap_or(0).max(run.state.channel);
+    let end = slot_done.iter().copied().max().unwrap_or(0).max(run.state.channel - cycles.key_gap);
     let rotation = Rotation { prologue: times, steady, epilogue, slot_done, issue_end: run.state.decomposition, end };
     (rotation, run.state)
 }

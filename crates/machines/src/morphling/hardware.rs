@@ -1,12 +1,14 @@
 //! The hardware scheduler (section V-E): dispatches instructions when what they wait for is done and their unit is free.
 //!
-//! A discrete-event simulation. Each unit takes, among the instructions that are ready, those that an XPU waits for first,
-//! and otherwise the earliest in its stream. The XPUs' blind rotations are dispatched event by event in [`super::array`],
+//! A discrete-event simulation. Each unit takes, among the instructions that are ready, those of the highest
+//! [`Priority`], and of these the earliest in its stream. A transfer spreads over the memory channels ([`super::channels`]);
+//! the next one is taken when the first of its channels is free again. The XPUs' blind rotations are dispatched event by event in [`super::array`],
 //! with the state that the previous one left.
 
 use super::array::{ArrayState, Rotation, RotationCache, StepCycles};
+use super::channels::{Channels, Items, Part};
 use super::machine::Morphling;
-use super::software::{Streams, Unit};
+use super::software::{Priority, Streams, Unit};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::rc::Rc;
@@ -17,6 +19,8 @@ pub struct Timeline {
     pub starts: Vec<i64>,
     /// Completion cycle of each node: its last result is in place.
     pub ends: Vec<i64>,
+    /// Parts of each transfer, on the memory channels.
+    pub parts: HashMap<u32, Vec<Part>>,
     /// Events of each blind rotation, relative to its start.
     pub rotations: HashMap<u32, Rc<Rotation>>,
     /// Cycles of every step on the XPUs.
@@ -27,7 +31,7 @@ pub struct Timeline {
 
 struct Queue {
     free: i64,
-    ready: BinaryHeap<Reverse<(bool, u32)>>,
+    ready: BinaryHeap<Reverse<(Priority, u32)>>,
 }
 
 struct Dispatcher<'a> {
@@ -81,7 +85,7 @@ impl Dispatcher<'_> {
     fn make_ready(&mut self, node: u32) {
         let info = &self.streams.nodes[node as usize];
         let queue = self.queues.entry(info.unit).or_insert_with(|| Queue { free: 0, ready: BinaryHeap::new() });
-        queue.ready.push(Reverse((!info.urgent, node)));
+        queue.ready.push(Reverse((info.priority, node)));
     }
 
     fn complete(&mut self, node: u32, slot: u8) {
@@ -101,7 +105,8 @@ impl Dispatcher<'_> {
 /// Runs `streams` on `machine`.
 pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
     let count = streams.nodes.len();
-    let steps = machine.steps(streams.layout.sizes.ring_degree, streams.layout.sizes.key);
+    let sizes = &streams.layout.sizes;
+    let steps = machine.steps(sizes.ring_degree, sizes.key, sizes.large.max(sizes.small));
     let mut dispatcher = Dispatcher {
         streams,
         queues: HashMap::new(),
@@ -115,12 +120,14 @@ pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
             dispatcher.make_ready(index as u32);
         }
     }
-    let mut timeline =
-        Timeline { starts: vec![0; count], ends: vec![0; count], rotations: HashMap::new(), steps, cycles: 0 };
+    let (starts, ends) = (vec![0; count], vec![0; count]);
+    let (parts, rotations) = (HashMap::new(), HashMap::new());
+    let mut timeline = Timeline { starts, ends, parts, rotations, steps, cycles: 0 };
     let mut array = Array {
         state: ArrayState::new(machine.columns as usize, machine.key_buffers as usize),
         origin: 0,
         cache: RotationCache::default(),
+        channels: Channels::new(machine),
     };
     let mut now = 0;
     loop {
@@ -138,6 +145,19 @@ pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
             if unit == Unit::Array {
                 let end = array.dispatch(machine, streams, node, now, &mut dispatcher, &mut timeline);
                 timeline.ends[node as usize] = end;
+                continue;
+            }
+            if unit == Unit::Dma {
+                let items = Items::of(&info.instruction);
+                let (parts, free) = array.channels.take(machine, items, now, timeline.steps.key);
+                let past = |part: &Part| part.start + machine.channel_cycles(part.count * items.bytes);
+                let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
+                timeline.starts[node as usize] = parts.iter().map(|part| part.start).min().unwrap_or(now);
+                timeline.ends[node as usize] = end;
+                timeline.parts.insert(node, parts);
+                queue.free = if free == i64::MAX { now } else { free };
+                dispatcher.events.push(Reverse((queue.free, u32::MAX, 0)));
+                dispatcher.events.push(Reverse((end, node, WHOLE)));
                 continue;
             }
             queue.free = now + info.occupancy;
@@ -166,6 +186,7 @@ struct Array {
     /// Cycle that the state is relative to.
     origin: i64,
     cache: RotationCache,
+    channels: Channels,
 }
 
 impl Array {
@@ -183,15 +204,12 @@ impl Array {
         let slots = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
         let mut state = self.state.rebased(now - self.origin);
         if machine.shares_channels() {
-            let free = dispatcher.queues.get(&Unit::Dma).map_or(0, |queue| queue.free);
-            state.hold_channel((free - now).max(0));
+            // What the channels have begun, they finish.
+            state.hold_channel((self.channels.all_free() - now).max(0));
         }
         let (rotation, after) = self.cache.rotate(instruction.operation as usize, plan, &timeline.steps, slots, state);
-        if machine.shares_channels()
-            && let Some(queue) = dispatcher.queues.get_mut(&Unit::Dma)
-        {
-            queue.free = now + after.channel_free();
-            dispatcher.events.push(Reverse((queue.free, u32::MAX, 0)));
+        if machine.shares_channels() {
+            self.channels.rotate(now, Rc::clone(&rotation));
         }
         self.state = after;
         self.origin = now;

@@ -25,23 +25,39 @@ impl Ring {
     }
 }
 
-/// A parameter set that does not fit the memories.
+/// A parameter set that does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{memory} holds {available} bytes and {needed} are needed for {content} of set `{set}`: choose a smaller parameter \
-     set, or enlarge `{memory}` in the machine file"
-)]
-pub struct LayoutError {
-    /// The memory.
-    pub memory: &'static str,
-    /// Its bytes.
-    pub available: u64,
-    /// Bytes needed at least.
-    pub needed: u64,
-    /// What for.
-    pub content: &'static str,
-    /// Name of the set.
-    pub set: String,
+pub enum LayoutError {
+    /// A memory is too small.
+    #[error(
+        "{memory} holds {available} bytes and {needed} are needed for {content} of set `{set}`: choose a smaller parameter \
+         set, or enlarge `{memory}` in the machine file"
+    )]
+    Memory {
+        /// The memory.
+        memory: &'static str,
+        /// Its bytes.
+        available: u64,
+        /// Bytes needed at least.
+        needed: u64,
+        /// What for.
+        content: &'static str,
+        /// Name of the set.
+        set: String,
+    },
+    /// The transforms have too few stages.
+    #[error(
+        "set `{set}` has ring degree N = {ring_degree} and the FFT and IFFT units hold rings of up to N = {largest}: choose \
+         a set with a smaller ring, or enlarge `units.fft.largest_ring` in the machine file"
+    )]
+    Ring {
+        /// Name of the set.
+        set: String,
+        /// Its ring degree.
+        ring_degree: u64,
+        /// Largest ring degree of the machine.
+        largest: u64,
+    },
 }
 
 /// Bytes of the objects of one parameter set.
@@ -67,8 +83,12 @@ pub struct Sizes {
     pub small: u64,
     /// One ciphertext under the large key.
     pub large: u64,
+    /// Rows of a key matrix: (k + 1) l.
+    pub key_rows: u64,
     /// The key of one iteration, in the transform domain.
     pub key: u64,
+    /// The twiddle factors of the transforms: N/2 for the fold and N/2 for the butterflies.
+    pub twiddles: u64,
     /// Levels of the key-switch gadget, 0 without one.
     pub key_switch_levels: u64,
 }
@@ -93,7 +113,9 @@ impl Sizes {
             rotations: (lwe_dimension + 1) * ROTATION_BYTES,
             small: (lwe_dimension + 1) * COEFFICIENT_BYTES,
             large: (large_dimension + 1) * COEFFICIENT_BYTES,
+            key_rows: polynomials * levels,
             key: polynomials * polynomials * levels * spectrum,
+            twiddles: ring_degree * POINT_BYTES,
             key_switch_levels: parameters.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels)),
         }
     }
@@ -130,6 +152,8 @@ pub struct Layout {
     pub tile_elements: u64,
     /// Private-B: operands and sums of linear layers.
     pub linear: Ring,
+    /// Bytes of a bank of Private-A2.
+    pub key_bank: u64,
 }
 
 /// Bytes of a key-switch-key tile: long enough a burst, small enough to lie twice in Private-B.
@@ -149,7 +173,7 @@ impl Layout {
         linear_layers: bool,
     ) -> Result<Self, LayoutError> {
         let sizes = Sizes::new(parameters);
-        let fail = |memory, available, needed, content| LayoutError {
+        let fail = |memory, available, needed, content| LayoutError::Memory {
             memory,
             available,
             needed,
@@ -157,6 +181,13 @@ impl Layout {
             set: parameters.name().to_owned(),
         };
         let positions = machine.positions();
+        if sizes.ring_degree > machine.largest_ring {
+            let (set, ring_degree, largest) = (parameters.name().to_owned(), sizes.ring_degree, machine.largest_ring);
+            return Err(LayoutError::Ring { set, ring_degree, largest });
+        }
+        if sizes.spectrum > machine.poly_acc {
+            return Err(fail("poly_acc", machine.poly_acc, sizes.spectrum, "one spectrum"));
+        }
 
         let resident_bytes = accumulators * sizes.accumulator + sizes.rotations;
         let capacity = machine.row_bank() / resident_bytes;
@@ -166,9 +197,12 @@ impl Layout {
         }
         let slots = capacity.min(machine.key_streams);
         let halves = if capacity >= 2 * slots { 2 } else { 1 };
-        let keys = machine.key_buffers * sizes.key;
-        if keys > machine.private_a2 {
-            return Err(fail("private_a2", machine.private_a2, keys, "the key's double buffer"));
+        // Each column's keys lie in a bank of their own, beside its share of the twiddle factors.
+        let banks = machine.private_a2_banks;
+        let column = machine.key_buffers * sizes.key_rows * sizes.spectrum + sizes.twiddles.div_ceil(banks);
+        if column * banks > machine.private_a2 {
+            let content = "the key's buffers, one bank a column, and the twiddle factors";
+            return Err(fail("private_a2", machine.private_a2, column * banks, content));
         }
 
         let in_bytes = positions * sizes.rotations + tables * sizes.polynomial;
@@ -229,6 +263,27 @@ impl Layout {
             tiles,
             tile_elements,
             linear,
+            key_bank: machine.private_a2 / machine.private_a2_banks,
         })
+    }
+
+    /// Byte offset in Private-A2 of column `column` of the key in buffer `buffer`: its rows follow one another.
+    pub fn key_column(&self, buffer: u64, column: u64) -> u64 {
+        column * self.key_bank + buffer * self.sizes.key_rows * self.sizes.spectrum
+    }
+
+    /// Stripe `index` of `stripes` of a key, column after column: for each column that it touches, its place in buffer
+    /// `buffer` as offset and bytes.
+    pub fn key_stripe(&self, buffer: u64, index: u64, stripes: u64) -> Vec<(u64, u64)> {
+        let length = self.sizes.key.div_ceil(stripes);
+        let column_bytes = self.sizes.key_rows * self.sizes.spectrum;
+        let (begin, end) = ((index * length).min(self.sizes.key), ((index + 1) * length).min(self.sizes.key));
+        let columns = 0..self.sizes.polynomials;
+        let pieces = columns.map(|column| {
+            let first = column * column_bytes;
+            let (from, to) = (begin.max(first), end.min(first + column_bytes));
+            (self.key_column(buffer, column) + from.saturating_sub(first), to.saturating_sub(from))
+        });
+        pieces.filter(|&(_, bytes)| bytes > 0).collect()
     }
 }

@@ -35,10 +35,18 @@ pub struct Morphling {
     pub depth: PipelineDepth,
     /// Ciphertexts that use a key one after the other in a row, at most.
     pub key_streams: u64,
+    /// Largest ring degree that the transforms have stages and the registers have room for.
+    pub largest_ring: u64,
+    /// Bytes of one POLY-ACC register.
+    pub poly_acc: u64,
     /// Bytes of Private-A1, of one bank for each row.
     pub private_a1: u64,
+    /// Polynomials that a row reads from its bank at a time.
+    pub private_a1_streams: u64,
     /// Bytes of Private-A2.
     pub private_a2: u64,
+    /// Banks of Private-A2: VPE column c has its key in bank c.
+    pub private_a2_banks: u64,
     /// Bytes of Private-B.
     pub private_b: u64,
     /// Bytes of the Shared buffer.
@@ -53,8 +61,10 @@ pub struct Morphling {
     pub lanes: u64,
     /// HBM channels.
     pub channels: u64,
-    /// Channels that serve the bootstrapping key; all of them when equal to `channels`.
+    /// Channels that bring the bootstrapping key: the first ones.
     pub key_channels: u64,
+    /// Channels for everything else: the last ones. Apart from the key's, or the same.
+    pub vector_channels: u64,
     /// Bytes a cycle of one channel.
     pub channel_bytes: f64,
     /// Cycles from a request to its first byte.
@@ -74,7 +84,7 @@ impl Morphling {
 
     /// Whether the key's channels serve the VPU too.
     pub fn shares_channels(&self) -> bool {
-        self.key_channels == self.channels
+        self.key_channels + self.vector_channels > self.channels
     }
 
     /// Bytes a cycle for the bootstrapping key.
@@ -84,8 +94,18 @@ impl Morphling {
 
     /// Bytes a cycle for everything else.
     pub fn vector_rate(&self) -> f64 {
-        let channels = if self.shares_channels() { self.channels } else { self.channels - self.key_channels };
-        self.channel_bytes * channels as f64
+        self.channel_bytes * self.vector_channels as f64
+    }
+
+    /// Cycles of `bytes` on one channel.
+    pub fn channel_cycles(&self, bytes: u64) -> i64 {
+        // As the engine counts: an integer up to rounding costs no cycle more.
+        (bytes as f64 / self.channel_bytes - 1e-9).ceil().max(1.0) as i64
+    }
+
+    /// Cycles of a key iteration of `bytes` on the key's channels, in equal stripes.
+    pub fn key_cycles(&self, bytes: u64) -> i64 {
+        self.channel_cycles(bytes.div_ceil(self.key_channels))
     }
 
     /// Rates on a row's path.
@@ -104,9 +124,12 @@ impl Morphling {
         }
     }
 
-    /// Cycles of every step for ring degree N and a key of `key_bytes` an iteration.
-    pub fn steps(&self, ring_degree: u64, key_bytes: u64) -> StepCycles {
-        let key = (key_bytes as f64 / self.key_rate()).ceil() as u64;
-        StepCycles::new(ring_degree, &self.path(), self.depth, key, self.memory_latency)
+    /// Cycles of every step for ring degree N and a key of `key_bytes` an iteration, where no other transfer's item has more
+    /// than `item_bytes`.
+    pub fn steps(&self, ring_degree: u64, key_bytes: u64, item_bytes: u64) -> StepCycles {
+        let key = self.key_cycles(key_bytes);
+        // Where the key shares its channels, one item of another transfer may pass between two iterations' keys.
+        let gap = if self.shares_channels() { self.channel_cycles(item_bytes) } else { 0 };
+        StepCycles::new(ring_degree, &self.path(), self.depth, (key, gap), self.memory_latency)
     }
 }

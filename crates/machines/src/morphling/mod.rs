@@ -5,6 +5,7 @@
 //! schedule. [`latency`] holds rate and latency of every unit.
 
 pub mod array;
+pub mod channels;
 pub(crate) mod emit;
 pub mod hardware;
 pub mod instruction;

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// A unit that takes one instruction at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// The HBM channels that do not serve the bootstrapping key.
+    /// The HBM channels, but for the bootstrapping key: an instruction spreads over them.
     Dma,
     /// The links between the Shared buffer and the XPUs' Private-A1 banks, in lockstep.
     Link,
@@ -51,12 +51,23 @@ pub struct Node {
     pub unit: Unit,
     /// What it waits for.
     pub waits: Vec<Wait>,
-    /// Cycles that it holds the unit; a blind rotation's come from the XPUs' dispatch.
+    /// Cycles that it holds the unit; those of a blind rotation and of a transfer come from their dispatch.
     pub occupancy: i64,
-    /// Cycles from its first operand to its first result.
+    /// Cycles from reading its first operand to writing its first result.
     pub latency: i64,
-    /// Whether an XPU waits behind it: such instructions go first.
-    pub urgent: bool,
+    /// Which instructions go before it.
+    pub priority: Priority,
+}
+
+/// What goes first when several instructions are ready for a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Priority {
+    /// The key-switch key (section IV-C: channels are prioritised for it whenever a key switch needs it).
+    KeySwitchKey,
+    /// An XPU waits behind it.
+    Xpu,
+    /// Everything else.
+    Rest,
 }
 
 /// A group of ciphertexts that goes through the chip together.
@@ -259,17 +270,15 @@ impl Writer<'_> {
         // The scheduler holds the words of two groups: the next come once the blind rotation of the one before last is done.
         let earlier = self.streams.groups.len().checked_sub(2).map(|index| &self.streams.groups[index]);
         let waits = earlier.map(|group| Wait::all(group.rotation.unwrap_or(group.nodes.end - 1)));
-        self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, true);
+        self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, Priority::Xpu);
         body(self, &mut group);
         let end = self.streams.nodes.len() as u32;
         group.nodes.end = end;
         // A blind rotation is two words: one in the XPUs' stream, one for its key in the DMA stream.
         let words = end - group.nodes.start + u32::from(group.rotation.is_some());
         let bytes = words * WORD_BYTES as u32;
-        let occupancy = self.transfer(u64::from(bytes));
         let fetch = &mut self.streams.nodes[self.fetch as usize];
         fetch.instruction.amount = bytes;
-        fetch.occupancy = occupancy;
         fetch.latency = self.machine.memory_latency as i64;
         self.streams.groups.push(group);
     }
@@ -297,38 +306,33 @@ impl Writer<'_> {
         mut waits: Vec<Wait>,
         occupancy: i64,
         latency: i64,
-        urgent: bool,
+        priority: Priority,
     ) -> u32 {
         waits.sort_unstable();
         waits.dedup();
-        self.streams.nodes.push(Node { instruction, unit, waits, occupancy, latency, urgent });
+        self.streams.nodes.push(Node { instruction, unit, waits, occupancy, latency, priority });
         self.streams.nodes.len() as u32 - 1
     }
 
-    fn transfer(&self, bytes: u64) -> i64 {
-        (bytes as f64 / self.machine.vector_rate()).ceil() as i64
-    }
-
-    fn dma(&mut self, instruction: Instruction, waits: Vec<Wait>, urgent: bool) -> u32 {
-        let bytes = u64::from(instruction.amount);
-        let (occupancy, latency) = (self.transfer(bytes), self.machine.memory_latency as i64);
-        self.push(instruction, Unit::Dma, waits, occupancy, latency, urgent)
+    fn dma(&mut self, instruction: Instruction, waits: Vec<Wait>, priority: Priority) -> u32 {
+        self.push(instruction, Unit::Dma, waits, 0, self.machine.memory_latency as i64, priority)
     }
 
     fn vector(&self, elements: u64) -> i64 {
         elements.div_ceil(self.machine.lanes) as i64
     }
 
-    fn lanes(&mut self, instruction: Instruction, waits: Vec<Wait>, occupancy: i64, urgent: bool) -> u32 {
-        let latency = latency::vector_lane(self.machine.depth) as i64;
+    fn lanes(&mut self, instruction: Instruction, waits: Vec<Wait>, occupancy: i64, priority: Priority) -> u32 {
+        // The last register is read in the cycle after the one in which it is written.
+        let latency = latency::vector_lane(self.machine.depth) as i64 - 1;
         let unit = Unit::Lanes(instruction.unit);
-        self.push(instruction, unit, waits, occupancy, latency, urgent)
+        self.push(instruction, unit, waits, occupancy, latency, priority)
     }
 
-    fn link(&mut self, instruction: Instruction, waits: Vec<Wait>, bytes: u64, urgent: bool) -> u32 {
+    fn link(&mut self, instruction: Instruction, waits: Vec<Wait>, bytes: u64, priority: Priority) -> u32 {
         let occupancy = bytes.div_ceil(self.machine.link_bytes) as i64;
-        let latency = 2 * self.machine.depth.memory as i64;
-        self.push(instruction, Unit::Link, waits, occupancy, latency, urgent)
+        let latency = 2 * self.machine.depth.memory as i64 - 1;
+        self.push(instruction, Unit::Link, waits, occupancy, latency, priority)
     }
 
     fn free(&self, buffer: Buffer) -> Vec<Wait> {
@@ -362,7 +366,7 @@ impl Writer<'_> {
         rotate.length = sizes.ring_degree as u32;
         rotate.amount = sizes.lwe_dimension as u32;
         let waits = loads.into_iter().map(Wait::all).collect();
-        let rotation = self.push(rotate, Unit::Array, waits, 0, 0, true);
+        let rotation = self.push(rotate, Unit::Array, waits, 0, 0, Priority::Xpu);
         group.rotation = Some(rotation);
         let extracted: Vec<Vec<Wait>> =
             (0..slots).map(|slot| self.extract_slot(work, group, slot, half, rotation)).collect();
@@ -393,7 +397,7 @@ impl Writer<'_> {
         let mut waits = self.free(Buffer::SmallIn(small_entry));
         waits.extend(self.producers(&work.sources[range.clone()]));
         waits.push(Wait::all(self.fetch));
-        let loaded = self.dma(load, waits, true);
+        let loaded = self.dma(load, waits, Priority::Xpu);
 
         let tables = distinct(&work.tables[range.clone()]);
         let mut table = Instruction { opcode: Opcode::LoadTables, entry: shared_entry as u8, ..load };
@@ -403,7 +407,7 @@ impl Writer<'_> {
         table.amount = (tables.len() as u64 * sizes.polynomial) as u32;
         let mut waits = self.free(Buffer::SharedIn(shared_entry));
         waits.push(Wait::all(self.fetch));
-        let tabled = self.dma(table, waits, true);
+        let tabled = self.dma(table, waits, Priority::Xpu);
 
         let mut switched = Vec::new();
         for lane in 0..self.machine.lane_groups {
@@ -420,7 +424,7 @@ impl Writer<'_> {
             let mut waits = self.free(Buffer::SharedIn(shared_entry));
             waits.push(Wait::all(loaded));
             let occupancy = served as i64 * self.vector(sizes.lwe_dimension + 1);
-            switched.push(Wait::all(self.lanes(switch, waits, occupancy, true)));
+            switched.push(Wait::all(self.lanes(switch, waits, occupancy, Priority::Xpu)));
         }
         self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
 
@@ -435,7 +439,7 @@ impl Writer<'_> {
         let mut waits = self.free(Buffer::Resident(resident));
         waits.extend(switched);
         waits.push(Wait::all(tabled));
-        let filled = self.link(fill, waits, rows * row_bytes, true);
+        let filled = self.link(fill, waits, rows * row_bytes, Priority::Xpu);
         self.users.insert(Buffer::SharedIn(shared_entry), vec![Wait::all(filled)]);
         filled
     }
@@ -474,7 +478,7 @@ impl Writer<'_> {
                 .unwrap_or(0);
             let mut waits = self.free(Buffer::SharedOut(out_entry));
             waits.push(Wait { node: rotation, slot: Some(slot as u8) });
-            let stored = self.link(store, waits, busiest * sizes.accumulator, false);
+            let stored = self.link(store, waits, busiest * sizes.accumulator, Priority::Rest);
             stores.push(Wait::all(stored));
             let mut readers = Vec::new();
             for lane in 0..self.machine.lane_groups {
@@ -491,7 +495,7 @@ impl Writer<'_> {
                 let mut waits = self.free(Buffer::Large(large_entry));
                 waits.push(Wait::all(stored));
                 let occupancy = mine as i64 * self.vector(sizes.large_dimension + 1);
-                readers.push(Wait::all(self.lanes(extract, waits, occupancy, false)));
+                readers.push(Wait::all(self.lanes(extract, waits, occupancy, Priority::Rest)));
             }
             self.users.insert(Buffer::SharedOut(out_entry), readers.clone());
             extracts.extend(readers);
@@ -526,7 +530,7 @@ impl Writer<'_> {
         store.count = items.len() as u16;
         store.amount = (items.len() as u64 * bytes) as u32;
         store.length = (bytes / super::machine::COEFFICIENT_BYTES) as u32;
-        let node = self.dma(store, waits, false);
+        let node = self.dma(store, waits, Priority::Rest);
         for &item in items {
             self.stored.insert(item, node);
         }
@@ -553,7 +557,7 @@ impl Writer<'_> {
             let mut waits = self.free(Buffer::Large(entry));
             waits.extend(self.producers(&work.sources[range]));
             waits.push(Wait::all(self.fetch));
-            sources.push((slot, vec![Wait::all(self.dma(load, waits, false))]));
+            sources.push((slot, vec![Wait::all(self.dma(load, waits, Priority::Rest))]));
         }
         self.switch(&work.results, group, sources, self.large_count - slots);
     }
@@ -578,7 +582,7 @@ impl Writer<'_> {
             load.amount = (layout.tile_elements * sizes.key_switch_levels * sizes.small) as u32;
             let mut waits = self.free(Buffer::Tile(entry));
             waits.push(Wait::all(self.fetch));
-            let loaded = self.dma(load, waits, false);
+            let loaded = self.dma(load, waits, Priority::KeySwitchKey);
             let mut readers = Vec::new();
             for lane in 0..self.machine.lane_groups {
                 let served = group_lane_count(self.machine, lane, group_positions);
@@ -589,17 +593,16 @@ impl Writer<'_> {
                 work.count = served as u16;
                 work.amount = (layout.tile_elements * sizes.key_switch_levels) as u32;
                 let mut waits = vec![Wait::all(loaded)];
-                match last[lane as usize] {
-                    Some(node) => waits.push(Wait::all(node)),
-                    None => {
-                        waits.extend(ready.iter().copied());
-                        waits.extend(self.free(Buffer::Sums));
-                    }
+                // A lane group takes the tiles in order, and its sums stream from one to the next. A later tile is loaded over
+                // an earlier one: it cannot come before what these wait for.
+                if tile < layout.tiles.entries {
+                    waits.extend(ready.iter().copied());
+                    waits.extend(self.free(Buffer::Sums));
                 }
                 // Digits of the mask elements, a vector at a time; then one vector product for each key ciphertext.
                 let products = layout.tile_elements * sizes.key_switch_levels;
                 let one = self.vector(products) + products as i64 * self.vector(sizes.lwe_dimension + 1);
-                let node = self.lanes(work, waits, served as i64 * one, false);
+                let node = self.lanes(work, waits, served as i64 * one, Priority::Rest);
                 last[lane as usize] = Some(node);
                 readers.push(Wait::all(node));
             }
@@ -643,7 +646,7 @@ impl Writer<'_> {
                     let mut waits = self.free(Buffer::Operands(entry));
                     waits.extend(self.producers(&layer.sources[columns.clone()]));
                     waits.push(Wait::all(self.fetch));
-                    loaded = self.dma(load, waits, false);
+                    loaded = self.dma(load, waits, Priority::Rest);
                 }
                 let mut readers = Vec::new();
                 for lane in 0..self.machine.lane_groups {
@@ -667,7 +670,7 @@ impl Writer<'_> {
                         None => waits.extend(self.free(Buffer::LinearSums)),
                     }
                     let occupancy = products as i64 * self.vector(layer.dimension as u64 + 1);
-                    let node = self.lanes(work, waits, occupancy, false);
+                    let node = self.lanes(work, waits, occupancy, Priority::Rest);
                     last[lane as usize] = Some(node);
                     readers.push(Wait::all(node));
                 }

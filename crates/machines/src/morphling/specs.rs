@@ -37,14 +37,20 @@ pub const SPECS: &[FigureSpec] = &[
     figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers on the way to or from a bank"),
     figure("units.vpu.groups", Dimension::Count, 1.0, 64.0, "the lane groups of the VPU"),
     figure("units.vpu.lanes", Dimension::Count, 1.0, 4096.0, "the lanes of a group"),
+    figure("units.fft.largest_ring", Dimension::Count, 16.0, 65536.0, "the largest ring degree of the transforms"),
+    figure("memories.poly_acc.capacity", Dimension::Bytes, 64.0, 1e9, "the size of one POLY-ACC register"),
+    figure("units.xpu.accumulators", Dimension::Count, 1.0, 32.0, "the accumulator adders of an XPU: one for each row"),
+    figure("memories.private_a1.streams", Dimension::Count, 3.0, 16.0, "the polynomials that a row reads at a time"),
     figure("memories.private_a1.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-A1"),
     figure("memories.private_a2.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-A2"),
+    figure("memories.private_a2.banks", Dimension::Count, 1.0, 64.0, "the banks of Private-A2, one a VPE column"),
     figure("memories.private_a2.buffers", Dimension::Count, 2.0, 64.0, "the key iterations that Private-A2 holds"),
     figure("memories.private_b.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-B"),
     figure("memories.shared.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of the Shared buffer"),
     figure("channels.link.rate", Dimension::PortRate, 1.0, 65536.0, "the width between the Shared buffer and an XPU"),
     figure("channels.hbm.count", Dimension::Count, 1.0, 1024.0, "the memory channels"),
     figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the channels for the bootstrapping key"),
+    figure("channels.hbm.vector_channels", Dimension::Count, 1.0, 1024.0, "the channels for everything else"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of all channels"),
     figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
     figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
@@ -127,8 +133,12 @@ impl Morphling {
                 memory: d.count("units.pipeline.memory")?,
             },
             key_streams: d.count("machine.reuse.key_streams")?,
+            largest_ring: d.count("units.fft.largest_ring")?,
+            poly_acc: d.count("memories.poly_acc.capacity")?,
             private_a1: d.count("memories.private_a1.capacity")?,
+            private_a1_streams: d.count("memories.private_a1.streams")?,
             private_a2: d.count("memories.private_a2.capacity")?,
+            private_a2_banks: d.count("memories.private_a2.banks")?,
             private_b: d.count("memories.private_b.capacity")?,
             shared: d.count("memories.shared.capacity")?,
             key_buffers: d.count("memories.private_a2.buffers")?,
@@ -137,6 +147,7 @@ impl Morphling {
             lanes: d.count("units.vpu.lanes")?,
             channels: d.count("channels.hbm.count")?,
             key_channels: d.count("channels.hbm.key_channels")?,
+            vector_channels: d.count("channels.hbm.vector_channels")?,
             channel_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")? / d.value("channels.hbm.count")?,
             memory_latency: d.count("channels.hbm.latency")?,
         };
@@ -162,10 +173,24 @@ impl Morphling {
             rows == d.count("units.xpu.decomposition_units")?,
         )?;
         together(
+            "units.xpu.rows",
+            "units.xpu.accumulators",
+            "each row has its accumulator adder",
+            rows == d.count("units.xpu.accumulators")?,
+        )?;
+        let (all, key, vector) = (machine.channels, machine.key_channels, machine.vector_channels);
+        together(
             "channels.hbm.key_channels",
-            "channels.hbm.count",
-            "there are no more channels for the key than channels",
-            machine.key_channels <= machine.channels,
+            "channels.hbm.vector_channels",
+            "the key's channels and the others are either apart, and all channels together, or both all of them; see \
+             `channels.hbm.count`",
+            key + vector == all || (key == all && vector == all),
+        )?;
+        together(
+            "units.xpu.columns",
+            "memories.private_a2.banks",
+            "each VPE column has its bank of Private-A2",
+            machine.columns <= machine.private_a2_banks,
         )?;
         together(
             "units.xpu.count",

@@ -34,12 +34,12 @@ impl Replay<'_> {
     fn location(&self, place: Place) -> String {
         let memory = &self.plan.resources.memories[place.memory.0 as usize];
         match memory.kind {
-            MemoryKind::OffChip | MemoryKind::Scoreboard => memory.name.clone(),
+            MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Wire { .. } => memory.name.clone(),
             MemoryKind::OnChip { .. } => format!("{} at byte {}", memory.name, place.offset),
         }
     }
 
-    pub(super) fn unit_busy(&self, who: Who, busy: Busy) -> Violation {
+    pub(super) fn unit_busy(&self, who: Who, busy: &Busy) -> Violation {
         let holder = busy.holder.map(|holder| self.describe(holder)).unwrap_or_default();
         let event = self.describe(who);
         let until = busy.until;
@@ -90,7 +90,7 @@ impl Replay<'_> {
         let (event, new) = (self.describe(who), self.name(value));
         let place = self.plan.cells[cell];
         let memory = &self.plan.resources.memories[place.memory].name;
-        let (other, doing) = match state.reader {
+        let (other, doing) = match state.reads {
             Some(reader) if readers <= writers => (self.describe(reader), "still reads"),
             _ => (state.ready.who.map(|writer| self.describe(writer)).unwrap_or_default(), "still writes"),
         };
@@ -102,6 +102,49 @@ impl Replay<'_> {
                 "{event}: writes {new} over {old} in {memory} at byte {}, which {other} {doing}; start at {legal} or later",
                 place.offset
             ),
+        }
+    }
+
+    /// A reader that does not keep step with a wire.
+    pub(super) fn not_in_step(&self, who: Who, plan: &AccessPlan, value: Value, ready: &Ready) -> Violation {
+        let delay = plan.wire.unwrap_or(1);
+        let legal = ready.first + delay - i64::from(plan.access.first);
+        let (event, value) = (self.describe(who), self.name(value));
+        let wire = self.location(plan.access.place);
+        let (first, last) = (ready.first + delay, ready.last + delay);
+        Violation {
+            hazard: Hazard::Stream,
+            cycle: who.start,
+            legal_start: Some(legal),
+            message: format!(
+                "{event}: takes {value} off {wire} in another cycle than it passes, {first} to {last}; start at {legal}"
+            ),
+        }
+    }
+
+    pub(super) fn taken_twice(&self, who: Who, cell: usize, value: Value) -> Violation {
+        let reader = self.cells[cell].reads.map(|reader| self.describe(reader)).unwrap_or_default();
+        let (event, value) = (self.describe(who), self.name(value));
+        let wire = &self.plan.resources.memories[self.plan.cells[cell].memory].name;
+        Violation {
+            hazard: Hazard::Stream,
+            cycle: who.start,
+            legal_start: None,
+            message: format!("{event}: takes {value} off {wire}, where {reader} has taken it; one wire has one reader"),
+        }
+    }
+
+    /// A value on a wire that nobody takes up.
+    pub(super) fn passed_by(&self, cell: usize) -> Violation {
+        let state = &self.cells[cell];
+        let writer = state.ready.who.map(|writer| self.describe(writer)).unwrap_or_default();
+        let value = state.value.map(|value| self.name(value)).unwrap_or_default();
+        let wire = &self.plan.resources.memories[self.plan.cells[cell].memory].name;
+        Violation {
+            hazard: Hazard::Stream,
+            cycle: state.ready.first,
+            legal_start: None,
+            message: format!("{writer} puts {value} on {wire} and nobody takes it up; add its reader"),
         }
     }
 

@@ -12,13 +12,15 @@
 //! because what it finds there may come from elsewhere. An outer loop looks at its rounds with all its inner loops brought
 //! back, so nested loops fold from the inside out.
 
+use super::blame::{Blame, Cause, Pipeline, View};
 use super::plan::Node;
 use super::replay::{ByValue, Replay};
-use super::state::{Action, Advance, Busy, Cell, Flight, Phase};
+use super::state::{Action, Advance, Cell, Flight, Phase};
 use super::violation::Violation;
 use crate::engine::schedule::{Repeat, Shift};
 use crate::engine::stalls::Tally;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 /// Rounds at the end of a loop that are always replayed.
 const LAST_ROUNDS: u64 = 2;
@@ -26,9 +28,9 @@ const LAST_ROUNDS: u64 = 2;
 /// What a loop's round starts from.
 pub(super) struct Snapshot {
     time: i64,
-    busy: Vec<Busy>,
-    cells: Vec<Cell>,
-    actions: Vec<(Action, Option<Flight>)>,
+    busy: Vec<(i64, Cause)>,
+    cells: Vec<(Cell, [Option<Blame>; 2])>,
+    actions: Vec<(Action, Option<(Flight, View)>)>,
     /// Accesses by value in the round before.
     log: Vec<ByValue>,
 }
@@ -97,28 +99,38 @@ impl Replay<'_> {
             }
         }
         own.sort_unstable();
-        let in_flight = |action: &Action| matches!(action.phase, Phase::Read | Phase::Write);
+        let in_flight = |action: &Action| {
+            let flies = matches!(action.phase, Phase::Read | Phase::Write);
+            let flight = self.flights[action.flight].as_ref().filter(|_| flies)?;
+            Some((flight.clone(), flight.pipeline.view()))
+        };
+        let unit = |&resource: &usize| (self.busy[resource].until, self.busy[resource].cause(action.time));
+        let look = |&cell: &usize| (self.cells[cell].clone(), self.cells[cell].blames(action.time));
         Snapshot {
             time: action.time,
-            busy: footprint.resource_list.iter().map(|&resource| self.busy[resource]).collect(),
-            cells: footprint.cell_list.iter().map(|&cell| self.cells[cell]).collect(),
-            actions: own.into_iter().map(|a| (a, in_flight(&a).then(|| self.flights[a.flight]))).collect(),
+            busy: footprint.resource_list.iter().map(unit).collect(),
+            cells: footprint.cell_list.iter().map(look).collect(),
+            actions: own.into_iter().map(|action| (action, in_flight(&action))).collect(),
             log,
         }
     }
 
     fn settled(&self, node: usize, before: &Snapshot, now: &Snapshot, one: &Advance) -> bool {
         let Node::Repeat { footprint, .. } = &self.plan.nodes[node] else { return false };
-        let units = before.busy.iter().zip(&now.busy).all(|(before, now)| before.until + one.cycles == now.until);
+        let mut units = before.busy.iter().zip(&now.busy);
+        let units = units.all(|(before, now)| before.0 + one.cycles == now.0 && before.1 == now.1);
         let mut cells = footprint.cell_list.iter().zip(before.cells.iter().zip(&now.cells));
         units
             && before.actions.len() == now.actions.len()
             && before.log.len() == now.log.len()
-            && cells.all(|(&cell, (old, new))| old.becomes(new, footprint.written.contains(cell), before.time, one))
+            && before.log.iter().zip(&now.log).all(|(old, new)| old.blame == new.blame)
+            && cells.all(|(&cell, (old, new))| {
+                old.0.becomes(&new.0, footprint.written.contains(cell), before.time, one) && old.1 == new.1
+            })
             && before.actions.iter().zip(&now.actions).all(|((old, old_flight), (new, new_flight))| {
                 old.becomes(new, one)
                     && match (old_flight, new_flight) {
-                        (Some(old), Some(new)) => old.becomes(new, one),
+                        (Some(old), Some(new)) => old.0.becomes(&new.0, one) && old.1.becomes(&new.1, one.cycles),
                         (None, None) => true,
                         _ => false,
                     }
@@ -144,7 +156,7 @@ impl Replay<'_> {
         self.agenda = agenda.into();
         let flight_steps = before.actions.iter().zip(&now.actions).filter_map(|((_, old), (action, new))| {
             let (old, new) = (old.as_ref()?, new.as_ref()?);
-            Some((action.flight, new.path - old.path))
+            Some((action.flight, new.0.path - old.0.path))
         });
         let mut flight_steps: Vec<(usize, i64)> = flight_steps.collect();
         flight_steps.sort_unstable();
@@ -164,13 +176,13 @@ impl Replay<'_> {
                 .log
                 .iter()
                 .zip(&before.log)
-                .map(|(new, old)| (*new, path_step(old.ready.path_last, new.ready.path_last)))
+                .map(|(new, old)| (new.clone(), path_step(old.ready.path_last, new.ready.path_last)))
                 .collect(),
             cell_steps: before
                 .cells
                 .iter()
                 .zip(&now.cells)
-                .map(|(old, new)| path_step(old.ready.path_last, new.ready.path_last))
+                .map(|((old, _), (new, _))| path_step(old.ready.path_last, new.ready.path_last))
                 .collect(),
             flight_steps,
         };
@@ -209,10 +221,17 @@ impl Replay<'_> {
         frozen.round.base += by.cycles;
         frozen.round.round += rounds as u64;
         self.agenda.push(Reverse(frozen.round));
+        // A pipeline has several events, and its values lie in several places: it moves on once.
+        let mut moved = HashSet::new();
+        let mut advance = |pipeline: &Pipeline| {
+            if moved.insert(pipeline.identity()) {
+                pipeline.advance(by.cycles);
+            }
+        };
         for &(flight, step) in &frozen.flight_steps {
-            let flight = &mut self.flights[flight];
+            let Some(flight) = &mut self.flights[flight] else { continue };
+            advance(&flight.pipeline);
             flight.start += by.cycles;
-            flight.forced += by.cycles;
             flight.shift = flight.shift.advanced(by.shift, 1);
             flight.path += rounds * step;
         }
@@ -233,6 +252,10 @@ impl Replay<'_> {
                 }
             }
             for (&cell, &step) in footprint.cell_list.iter().zip(&frozen.cell_steps) {
+                let writer = self.cells[cell].ready.writer.as_ref().filter(|_| footprint.written.contains(cell));
+                if let Some(writer) = writer.filter(|writer| writer.pipeline.is_open()) {
+                    advance(&writer.pipeline);
+                }
                 self.cells[cell].advance(footprint.written.contains(cell), &by, step);
             }
         }
@@ -254,13 +277,13 @@ impl Replay<'_> {
         for round in 1..=rounds {
             let by = Advance::new(round, frozen.period, frozen.step);
             for (access, step) in &frozen.log {
-                let mut access = *access;
+                let mut access = access.clone();
                 access.value = access.value.shifted(by.shift);
                 access.ready.advance(&by, *step);
                 if access.write {
-                    self.by_value.insert((access.memory, access.value), access.ready);
+                    self.by_value.insert((access.memory, access.value), access.ready.clone());
                 } else {
-                    reads.push(access);
+                    reads.push(access.clone());
                 }
                 if let Some(parent) = self.instances[instance].parent {
                     self.record(parent, access);

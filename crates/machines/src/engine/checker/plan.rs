@@ -48,6 +48,8 @@ pub(super) struct AccessPlan {
     pub cells: Range<usize>,
     /// For each cell, the cycles of its first and last element relative to the event's start.
     pub intervals: Vec<(i64, i64)>,
+    /// On a wire, the cycles from a write to its read.
+    pub wire: Option<i64>,
     /// Ports and the load on each.
     pub loads: Vec<(usize, u64)>,
 }
@@ -117,6 +119,9 @@ impl<'a> Plan<'a> {
                 let given = kind.elements_per_cycle;
                 return Err(malformed(format!("operation `{}` has a rate of {given} elements a cycle", kind.name)));
             }
+            if kind.parts == 0 {
+                return Err(malformed(format!("operation `{}` is of a unit without parts", kind.name)));
+            }
         }
         let mut boundaries: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); resources.memories.len()];
         let mut read_by_value = vec![false; resources.value_classes.len()];
@@ -136,6 +141,12 @@ impl<'a> Plan<'a> {
             return Err(malformed("an event starts before cycle 0; shift the whole schedule".into()));
         }
         Ok(plan)
+    }
+
+    /// The cells that are wires.
+    pub fn ends_of_wires(&self) -> impl Iterator<Item = usize> {
+        let wire = |memory: usize| self.resources.memories[memory].kind.wire_delay().is_some();
+        self.cells.iter().enumerate().filter(move |(_, cell)| wire(cell.memory)).map(|(index, _)| index)
     }
 
     /// The access that an entry of the agenda is about.
@@ -229,8 +240,27 @@ impl<'a> Plan<'a> {
     ) -> AccessPlan {
         let memory = access.place.memory.0 as usize;
         let place = access.place;
-        let MemoryKind::OnChip { capacity, banks, .. } = self.resources.memories[memory].kind else {
-            return AccessPlan { access: *access, write, cells: 0..0, intervals: vec![], loads: vec![] };
+        let direction = usize::from(write);
+        let length = u64::from(access.last) - u64::from(access.first) + 1;
+        let load = |cycles: u64| (access.bytes as f64 * LOAD_SCALE / cycles as f64) as u64;
+        let (capacity, banks) = match self.resources.memories[memory].kind {
+            MemoryKind::OnChip { capacity, banks, .. } => (capacity, banks),
+            MemoryKind::Wire { delay, .. } => {
+                // What passes is one value at a time, wherever the event says it lies.
+                let cell = first_cell[&(memory, 0)];
+                return AccessPlan {
+                    access: *access,
+                    write,
+                    cells: cell..cell + 1,
+                    intervals: vec![(i64::from(access.first), i64::from(access.last))],
+                    wire: Some(i64::from(delay)),
+                    loads: vec![(port_base[memory] + direction, load(length))],
+                };
+            }
+            MemoryKind::OffChip | MemoryKind::Scoreboard => {
+                let (cells, intervals, loads) = (0..0, vec![], vec![]);
+                return AccessPlan { access: *access, write, cells, intervals, wire: None, loads };
+            }
         };
         let end = place.offset + place.bytes;
         let first = first_cell[&(memory, place.offset)];
@@ -249,15 +279,14 @@ impl<'a> Plan<'a> {
         let bank_bytes = (capacity / u64::from(banks)).max(1);
         let bank_of = |byte: u64| (byte / bank_bytes).min(u64::from(banks) - 1);
         let (low, high) = (bank_of(place.offset), bank_of(end - 1));
-        let cycles = (u64::from(access.last) - u64::from(access.first) + 1) * (high - low + 1);
-        let load = (access.bytes as f64 * LOAD_SCALE / cycles as f64) as u64;
-        let direction = usize::from(write);
+        let load = load(length * (high - low + 1));
         let loads = (low..=high).map(|bank| (port_base[memory] + 2 * bank as usize + direction, load)).collect();
         AccessPlan {
             access: *access,
             write,
             cells: first..past,
             intervals: (first..past).map(interval).collect(),
+            wire: None,
             loads,
         }
     }
@@ -268,6 +297,18 @@ fn ports_of(resources: &Resources) -> Result<(Vec<Port>, Vec<usize>), Violation>
     let mut base = Vec::new();
     for memory in &resources.memories {
         base.push(ports.len());
+        if let MemoryKind::Wire { bytes_per_cycle, delay } = memory.kind {
+            if delay == 0 || bytes_per_cycle.is_nan() || bytes_per_cycle <= 0.0 {
+                let name = &memory.name;
+                return Err(malformed(format!(
+                    "wire {name} has no width or no delay: an element passes a cycle later"
+                )));
+            }
+            for end in ["far", "near"] {
+                let name = format!("{end} end of wire {}", memory.name);
+                ports.push(Port { name, capacity: (bytes_per_cycle * LOAD_SCALE) as u64 });
+            }
+        }
         if let MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } = memory.kind {
             if banks == 0 || !(read_bytes_per_cycle > 0.0 && write_bytes_per_cycle > 0.0) {
                 return Err(malformed(format!("memory {} has no bank or no port", memory.name)));
@@ -312,7 +353,11 @@ fn check_event(
         let expected = &kind.class;
         return fail(Hazard::Malformed, format!("{what}: the unit is a `{class}`, the operation needs a `{expected}`"));
     }
-    let needed = resources.cycles(event.resource, event.op.kind, event.work);
+    if event.parts == 0 || event.parts > kind.parts {
+        let (given, most) = (event.parts, kind.parts);
+        return fail(Hazard::Malformed, format!("{what}: {given} parts of the unit take part, it has {most}"));
+    }
+    let needed = resources.cycles_on(event.resource, event.op.kind, event.work, event.parts);
     if u64::from(event.occupancy) < needed.max(1) {
         let (work, given) = (event.work, event.occupancy);
         return fail(Hazard::Rate, format!("{what}: {work} of work need {needed} cycles, the event takes {given}"));
@@ -345,6 +390,15 @@ fn check_event(
             MemoryKind::OffChip => {
                 *reader |= !write;
                 moved = moved.saturating_add(access.bytes);
+            }
+            MemoryKind::Wire { .. } => {
+                let late = !write && access.first != 0;
+                if late || access.order != Order::Stream {
+                    let why = if late { "starts to read it only later" } else { "does not stream" };
+                    let name = &target.name;
+                    return fail(Hazard::Malformed, format!("{what}: the event is on wire {name} and {why}"));
+                }
+                boundaries[memory].insert(0);
             }
             MemoryKind::OnChip { capacity, .. } => {
                 let end = access.place.offset.checked_add(access.place.bytes);

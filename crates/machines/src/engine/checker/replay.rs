@@ -1,10 +1,11 @@
 //! The replay: one pass over the schedule in order of time, which holds every start, read and write against the state that
 //! all earlier ones have left.
 
+use super::blame::{Blame, Member, Pipeline};
 use super::plan::{AccessPlan, Node, Plan};
-use super::state::{Action, Busy, Cell, Flight, NEVER, Phase, Ready, Wait, Who};
+use super::state::{Action, Busy, Cell, Flight, Mover, NEVER, Phase, Ready, Who};
 use super::violation::Violation;
-use crate::engine::schedule::{MemoryKind, Order, Schedule, Shift, Traffic, Value, WaitCategory};
+use crate::engine::schedule::{Event, MemoryKind, Order, Schedule, Shift, Traffic, Value, WaitCategory};
 use crate::engine::stalls::{Stall, Tally};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -33,13 +34,15 @@ pub(super) struct Instance {
 }
 
 /// An access to a memory that is addressed by value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ByValue {
     pub write: bool,
     pub memory: usize,
     pub value: Value,
     /// Of a write: when. Of a read: the cycles of its first and last element.
     pub ready: Ready,
+    /// Of a read: what it would have allowed.
+    pub blame: Option<Blame>,
 }
 
 pub(super) struct Replay<'a> {
@@ -51,7 +54,7 @@ pub(super) struct Replay<'a> {
     pub cells: Vec<Cell>,
     pub by_value: HashMap<(usize, Value), Ready>,
     pub loads: Vec<u64>,
-    pub flights: Vec<Flight>,
+    pub flights: Vec<Option<Flight>>,
     pub free_flights: Vec<usize>,
     pub instances: Vec<Instance>,
     pub free_instances: Vec<usize>,
@@ -81,7 +84,7 @@ impl<'a> Replay<'a> {
         let mut replay = Self {
             schedule,
             agenda: BinaryHeap::new(),
-            busy: vec![Busy { until: 0, holder: None }; resources.len()],
+            busy: vec![Busy { until: 0, holder: None, run: None }; resources.len()],
             cells: vec![Cell::EMPTY; cells],
             by_value: HashMap::new(),
             loads: vec![0; ports],
@@ -130,7 +133,12 @@ impl<'a> Replay<'a> {
                 self.agenda.push(Reverse(action));
             }
         }
-        Ok(())
+        // What is on a wire at the end passes nobody.
+        let wires = self.plan.ends_of_wires().find(|&cell| {
+            let state = &self.cells[cell];
+            state.value.is_some() && state.read_first == NEVER
+        });
+        wires.map_or(Ok(()), |cell| Err(self.passed_by(cell)))
     }
 
     pub fn instance(&mut self, node: usize, parent: Option<usize>, base: i64, shift: Shift) -> usize {
@@ -268,71 +276,100 @@ impl<'a> Replay<'a> {
     }
 
     fn start(&mut self, action: &Action) -> Step {
-        let Node::Event { event, accesses } = &self.plan.nodes[action.node] else { return DONE };
-        let (event, accesses) = (*event, accesses.len());
+        let nodes = Rc::clone(&self.plan);
+        let Node::Event { event, accesses } = &nodes.nodes[action.node] else { return DONE };
         let resource = event.resource.0 as usize;
         if !self.disturb(action.instance, action.time, Some(resource), 0..0)? {
             return AGAIN;
         }
+        let from_wires = || accesses.iter().filter(|plan| !plan.write && plan.wire.is_some());
+        for plan in from_wires() {
+            if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
+                return AGAIN;
+            }
+        }
         let who = Who { node: action.node, start: action.time, shift: action.shift() };
-        let busy = self.busy[resource];
+        let busy = self.busy[resource].clone();
         if action.time < busy.until {
-            return Err(self.unit_busy(who, busy));
+            return Err(self.unit_busy(who, &busy));
         }
         self.expanded += 1;
-        self.busy[resource] = Busy { until: action.time + i64::from(event.occupancy), holder: Some(who) };
-        let flight = Flight {
+        let member = Member {
             instance: action.instance,
-            node: action.node,
-            start: action.time,
-            shift: action.shift(),
+            class: self.primary[resource],
+            work: self.work(event),
             gap: action.time - busy.until,
             opens: busy.holder.is_none(),
-            forced: busy.until,
-            cause: Stall::Busy,
-            path: 0,
-            remaining: accesses,
         };
+        self.instances[action.instance].pending += 1;
+        // The start is one step of the event's own: an event without any access is done with it.
+        let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, busy.cause(action.time));
+        let occupancy = i64::from(event.occupancy);
+        let alone = accesses.iter().all(|plan| plan.wire.is_none());
+        let run = if alone { busy.run_on(action.time, occupancy, &pipeline) } else { None };
+        self.busy[resource] = Busy { until: action.time + occupancy, holder: Some(who), run };
+        for plan in from_wires() {
+            let cell = &self.cells[plan.cells.start];
+            // Anything else is an error that the read will find.
+            if let Some(writer) = &cell.ready.writer
+                && cell.read_first == NEVER
+                && cell.value == Some(plan.access.value.shifted(action.shift()))
+            {
+                pipeline.join(&writer.pipeline);
+            }
+        }
+        let (start, shift) = (action.time, action.shift());
+        let flight =
+            Flight { node: action.node, start, shift, path: 0, remaining: accesses.len(), pipeline: pipeline.clone() };
         let index = match self.free_flights.pop() {
             Some(index) => {
-                self.flights[index] = flight;
+                self.flights[index] = Some(flight);
                 index
             }
             None => {
-                self.flights.push(flight);
+                self.flights.push(Some(flight));
                 self.flights.len() - 1
             }
         };
-        for access in 0..accesses {
-            let Node::Event { accesses, .. } = &self.plan.nodes[action.node] else { break };
-            let plan = &accesses[access];
+        for (access, plan) in accesses.iter().enumerate() {
             let phase = if plan.write { Phase::Write } else { Phase::Read };
             let time = action.time + i64::from(plan.access.first);
             self.push(Action { time, phase, access, flight: index, ..*action });
         }
-        if accesses == 0 {
-            self.land(index);
+        self.critical_path = self.critical_path.max(occupancy);
+        if accesses.is_empty() {
+            self.flights[index] = None;
+            self.free_flights.push(index);
         }
+        self.step(&pipeline);
         DONE
     }
 
-    /// An event's last access is done: its gap has its cause.
-    fn land(&mut self, index: usize) {
-        let flight = self.flights[index];
-        self.free_flights.push(index);
-        let Node::Event { event, .. } = &self.plan.nodes[flight.node] else { return };
-        self.critical_path = self.critical_path.max(flight.path + i64::from(event.occupancy));
-        let resource = event.resource.0 as usize;
-        let Some(class) = self.primary[resource] else { return };
-        let needed = self.plan.resources.cycles(event.resource, event.op.kind, event.work).max(1) as i64;
+    /// The cycles of an event itself.
+    fn work(&self, event: &Event) -> Tally {
+        let cycles =
+            |parts| self.plan.resources.cycles_on(event.resource, event.op.kind, event.work, parts).max(1) as i64;
+        let (whole, taken) = (cycles(u32::MAX), cycles(event.parts));
         let mut tally = Tally::default();
-        tally.add(Stall::Busy, needed);
-        tally.add(Stall::Upstream, i64::from(event.occupancy) - needed);
-        if flight.gap > 0 {
-            tally.add(flight.stall(), flight.gap - flight.slack());
-            tally.add(Stall::Slack, flight.slack());
+        tally.add(Stall::Busy, whole);
+        tally.add(Stall::Unused, taken - whole);
+        // A vector that is not full leaves lanes without an element; any other unit is fed too slowly.
+        let unit = self.plan.resources.units.get(event.resource.0 as usize);
+        let vector = unit.is_some_and(|unit| unit.wait == WaitCategory::VectorUnit);
+        let rest = if vector { Stall::Unused } else { Stall::Upstream };
+        tally.add(rest, i64::from(event.occupancy) - taken);
+        tally
+    }
+
+    /// One step of a pipeline is over; after the last, its gaps have their cause.
+    fn step(&mut self, pipeline: &Pipeline) {
+        let Some((members, blame)) = pipeline.done() else { return };
+        for member in members {
+            if let Some(class) = member.class {
+                self.tally(member.instance, class, &member.tally(&blame), 1);
+            }
+            self.settle(member.instance);
         }
-        self.tally(flight.instance, class, &tally, 1);
     }
 
     /// Charges a class, in total and in the round of every enclosing loop.
@@ -401,11 +438,11 @@ impl<'a> Replay<'a> {
         let start = action.time - i64::from(plan.access.first);
         let who = Who { node: action.node, start, shift: action.shift() };
         let memory = plan.access.place.memory.0 as usize;
-        let kind = &self.plan.resources.memories[memory].kind;
+        let kind = &nodes.resources.memories[memory].kind;
         if kind.by_value() {
-            let input = self.plan.resources.value_classes[value.class.0 as usize].input;
+            let input = nodes.resources.value_classes[value.class.0 as usize].input;
             if !(input && *kind == MemoryKind::OffChip) {
-                let Some(&ready) = self.by_value.get(&(memory, value)) else {
+                let Some(ready) = self.by_value.get(&(memory, value)).cloned() else {
                     if let Some(&frozen) = self.running.iter().find(|&&i| self.instances[i].frozen.is_some()) {
                         self.thaw(frozen, action.time)?;
                         return AGAIN;
@@ -413,77 +450,122 @@ impl<'a> Replay<'a> {
                     return Err(self.not_there(who, plan, value, action.time, None));
                 };
                 let interval = (i64::from(plan.access.first), i64::from(plan.access.last));
-                self.use_value(action.flight, who, plan, value, &ready, interval)?;
+                let blame = self.use_value(action, who, plan, value, &ready, interval)?;
                 let (first, last) = (start + interval.0, start + interval.1);
                 let read = Ready { first, last, who: Some(who), ..Ready::INPUT };
-                self.record(action.instance, ByValue { write: false, memory, value, ready: read });
+                self.record(action.instance, ByValue { write: false, memory, value, ready: read, blame });
             }
         } else {
             for (cell, &interval) in plan.cells.clone().zip(&plan.intervals) {
-                let state = self.cells[cell];
+                let state = &self.cells[cell];
                 if state.value != Some(value) {
                     return Err(self.not_there(who, plan, value, action.time, Some(cell)));
                 }
-                self.use_value(action.flight, who, plan, value, &state.ready, interval)?;
+                if plan.wire.is_some() && state.read_first != NEVER {
+                    return Err(self.taken_twice(who, cell, value));
+                }
+                let ready = state.ready.clone();
+                self.use_value(action, who, plan, value, &ready, interval)?;
             }
         }
         if !self.load(action, plan)? {
             return AGAIN;
         }
-        for (cell, interval) in plan.cells.clone().zip(&plan.intervals) {
-            let state = &mut self.cells[cell];
-            let first = if plan.access.order == Order::Any { interval.1 } else { interval.0 };
-            state.read_first = state.read_first.max(start + first);
-            if start + interval.1 >= state.read_last {
-                state.read_last = start + interval.1;
-                state.reader = Some(who);
+        if !plan.cells.is_empty() {
+            let reader = self.mover(action, plan);
+            for (cell, interval) in plan.cells.clone().zip(&plan.intervals) {
+                let state = &mut self.cells[cell];
+                let first = if plan.access.order == Order::Any { interval.1 } else { interval.0 };
+                state.read_first = state.read_first.max(start + first);
+                if start + interval.1 >= state.read_last {
+                    state.read_last = start + interval.1;
+                    state.reader.clone_from(&reader);
+                    state.reads = Some(who);
+                }
             }
         }
-        self.accessed(action.flight);
+        self.accessed(action);
         DONE
     }
 
-    fn accessed(&mut self, flight: usize) {
-        self.flights[flight].remaining -= 1;
-        if self.flights[flight].remaining == 0 {
-            self.land(flight);
-        }
+    /// Who an event is to those that wait for it.
+    fn mover(&self, action: &Action, plan: &AccessPlan) -> Option<Mover> {
+        let Node::Event { event, .. } = &self.plan.nodes[action.node] else { return None };
+        let pipeline = self.flights[action.flight].as_ref()?.pipeline.clone();
+        let resources = self.plan.resources;
+        let unit = resources.units.get(event.resource.0 as usize);
+        let pipelined = unit.is_some_and(|unit| unit.wait == WaitCategory::Pipeline);
+        let own = match unit {
+            None => match resources.value_classes[plan.access.value.class.0 as usize].traffic {
+                Traffic::BootstrapKey => Stall::BootstrapKey,
+                Traffic::KeySwitchKey => Stall::KeySwitchKey,
+                Traffic::Ciphertexts | Traffic::Tables | Traffic::Instructions => Stall::Transfer,
+            },
+            Some(_) if pipelined => Stall::Dependency,
+            Some(_) => Stall::VectorUnit,
+        };
+        let streams = pipelined && plan.access.order == Order::Stream;
+        Some(Mover { since: pipeline.start(), pipeline, own, streams })
     }
 
-    /// An operand: ready in time, and the earliest start that it allows. One that streams allows the start that its producer
-    /// could have had.
+    /// An access of an event is over: the last one frees its flight.
+    fn accessed(&mut self, action: &Action) {
+        let Some(flight) = &mut self.flights[action.flight] else { return };
+        let pipeline = flight.pipeline.clone();
+        flight.remaining -= 1;
+        if flight.remaining == 0 {
+            if let Node::Event { event, .. } = &self.plan.nodes[flight.node] {
+                self.critical_path = self.critical_path.max(flight.path + i64::from(event.occupancy));
+            }
+            self.flights[action.flight] = None;
+            self.free_flights.push(action.flight);
+        }
+        self.step(&pipeline);
+    }
+
+    /// An operand: ready in time, and the earliest start that it allows.
     fn use_value(
         &mut self,
-        flight: usize,
+        action: &Action,
         who: Who,
         plan: &AccessPlan,
         value: Value,
         ready: &Ready,
         (first, last): (i64, i64),
-    ) -> Result<(), Violation> {
+    ) -> Result<Option<Blame>, Violation> {
         let streams = plan.access.order == Order::Stream;
+        let delay = plan.wire.unwrap_or(1);
         // Cycles by which the event could start earlier as far as this operand goes.
         let earlier = |ready_first: i64, ready_last: i64, start: i64| {
             if streams {
-                (start + first - ready_first - 1).min(start + last - ready_last - 1)
+                (start + first - ready_first - delay).min(start + last - ready_last - delay)
             } else {
-                start + first - ready_last - 1
+                start + first - ready_last - delay
             }
         };
         let slack = earlier(ready.first, ready.last, who.start);
         if slack < 0 {
             return Err(self.too_early(who, value, ready, slack));
         }
-        let state = &mut self.flights[flight];
-        state.path = state.path.max(-earlier(ready.path_first, ready.path_last, 0));
-        let earliest = who.start - slack;
-        match ready.wait {
-            Wait::For(stall) => state.constrain(earliest, stall),
-            Wait::Stream(Stall::Busy, delay) if streams => state.constrain(earliest - delay, Stall::Upstream),
-            Wait::Stream(stall, delay) if streams => state.constrain(earliest - delay, stall),
-            Wait::Stream(..) | Wait::Complete => state.constrain(earliest, Stall::Dependency),
+        if plan.wire.is_some() && who.start + first != ready.first + delay
+            || plan.wire.is_some() && who.start + last != ready.last + delay
+        {
+            return Err(self.not_in_step(who, plan, value, ready));
         }
-        Ok(())
+        let Some(flight) = &mut self.flights[action.flight] else { return Ok(None) };
+        flight.path = flight.path.max(-earlier(ready.path_first, ready.path_last, 0));
+        let Some(writer) = ready.writer.as_ref().filter(|_| plan.wire.is_none()) else { return Ok(None) };
+        if slack > flight.pipeline.slack() {
+            return Ok(None);
+        }
+        let blame = if streams && writer.streams {
+            let Blame { slack: before, cause } = writer.pipeline.blame(action.time);
+            Blame { slack: slack + before, cause: cause.with(Stall::Busy, Stall::Upstream) }
+        } else {
+            Blame { slack, cause: writer.cause(writer.own, action.time, who.start - slack) }
+        };
+        flight.pipeline.constrain(action.time, blame);
+        Ok(Some(blame))
     }
 
     fn write(&mut self, action: &Action) -> Step {
@@ -495,20 +577,36 @@ impl<'a> Replay<'a> {
         }
         let start = action.time - i64::from(plan.access.first);
         let who = Who { node: action.node, start, shift: action.shift() };
+        let Some(pipeline) = self.flights[action.flight].as_ref().map(|flight| flight.pipeline.clone()) else {
+            return DONE;
+        };
         for (cell, &(first, last)) in plan.cells.clone().zip(&plan.intervals) {
-            let state = self.cells[cell];
+            let state = &self.cells[cell];
+            if plan.wire.is_some() && state.value.is_some() && state.read_first == NEVER {
+                return Err(self.passed_by(cell));
+            }
             // The first element may go where the old one was last read, or a cycle after it was written.
             let end = if plan.access.order == Order::Any { first } else { last };
             let readers = (start + first - state.read_first).min(start + end - state.read_last);
             let writers = (start + first - state.ready.first - 1).min(start + end - state.ready.last - 1);
-            if readers.min(writers) < 0 {
+            let slack = readers.min(writers);
+            if slack < 0 {
                 return Err(self.overwrites(who, cell, value, readers, writers));
             }
-            let earliest = start - readers.min(writers);
-            self.flights[action.flight].constrain(earliest, Stall::Buffer);
+            let holder = if readers <= writers { &state.reader } else { &state.ready.writer };
+            // What the event itself reads there holds nothing up.
+            if let Some(holder) = holder.as_ref().filter(|_| plan.wire.is_none() && slack <= pipeline.slack())
+                && holder.pipeline.identity() != pipeline.identity()
+            {
+                let cause = holder.cause(Stall::Buffer, action.time, start - slack);
+                pipeline.constrain(action.time, Blame { slack, cause });
+            }
         }
         if !self.load(action, plan)? {
             return AGAIN;
+        }
+        if plan.wire.is_some() {
+            pipeline.hand_on();
         }
         let ready = self.ready(action, plan, who);
         let memory = plan.access.place.memory.0 as usize;
@@ -524,46 +622,33 @@ impl<'a> Replay<'a> {
                     last: start + last,
                     path_first: shift(first),
                     path_last: shift(last),
-                    ..ready
+                    ..ready.clone()
                 },
-                read_first: NEVER,
-                read_last: NEVER,
-                reader: None,
                 previous,
+                ..Cell::EMPTY
             };
         }
         self.critical_path = self.critical_path.max(ready.path_last + 1);
         let read_back = self.plan.read_by_value[value.class.0 as usize];
         if read_back && self.plan.resources.memories[memory].kind.by_value() {
-            self.by_value.insert((memory, value), ready);
-            self.record(action.instance, ByValue { write: true, memory, value, ready });
+            self.by_value.insert((memory, value), ready.clone());
+            self.record(action.instance, ByValue { write: true, memory, value, ready, blame: None });
         }
-        self.accessed(action.flight);
+        self.accessed(action);
         DONE
     }
 
     /// When the value of a write is there, and what its consumers wait for until then.
     fn ready(&self, action: &Action, plan: &AccessPlan, who: Who) -> Ready {
-        let Node::Event { event, .. } = &self.plan.nodes[action.node] else { return Ready::INPUT };
-        let flight = &self.flights[action.flight];
-        let wait = match self.plan.resources.units.get(event.resource.0 as usize) {
-            None => match self.plan.resources.value_classes[plan.access.value.class.0 as usize].traffic {
-                Traffic::BootstrapKey => Wait::For(Stall::BootstrapKey),
-                Traffic::KeySwitchKey => Wait::For(Stall::KeySwitchKey),
-                Traffic::Ciphertexts | Traffic::Tables | Traffic::Instructions => Wait::For(Stall::Transfer),
-            },
-            Some(unit) if unit.wait == WaitCategory::VectorUnit => Wait::For(Stall::VectorUnit),
-            Some(_) if plan.access.order == Order::Stream => Wait::Stream(flight.stall(), flight.slack()),
-            Some(_) => Wait::Complete,
-        };
+        let path = self.flights[action.flight].as_ref().map_or(0, |flight| flight.path);
         let (first, last) = (i64::from(plan.access.first), i64::from(plan.access.last));
         let first_element = if plan.access.order == Order::Stream { first } else { last };
         Ready {
             first: who.start + first_element,
             last: who.start + last,
-            path_first: flight.path + first,
-            path_last: flight.path + last,
-            wait,
+            path_first: path + first,
+            path_last: path + last,
+            writer: self.mover(action, plan),
             who: Some(who),
         }
     }
@@ -572,7 +657,7 @@ impl<'a> Replay<'a> {
     pub fn record(&mut self, instance: usize, access: ByValue) {
         let mut next = self.instances[instance].parent.map(|_| instance);
         while let Some(index) = next {
-            self.instances[index].log.push(access);
+            self.instances[index].log.push(access.clone());
             next = self.instances[index].parent.filter(|&parent| self.instances[parent].parent.is_some());
         }
     }

@@ -1,5 +1,6 @@
 //! The state that the replay carries from cycle to cycle, and how it looks one round later.
 
+use super::blame::{Blame, Cause, LONG_RUN, Pipeline};
 use crate::engine::schedule::{Shift, Value};
 use crate::engine::stalls::Stall;
 
@@ -35,20 +36,38 @@ impl Who {
     }
 }
 
-/// What a consumer of a value waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wait {
-    /// A cause of its own: a transfer, the vector unit.
-    For(Stall),
-    /// A unit of the pipeline, which streams, with that unit's own cause, and the cycles by which the schedule alone
-    /// delayed it.
-    Stream(Stall, i64),
-    /// A unit of the pipeline, whose result had to be complete first.
-    Complete,
+/// Who moved a value, as far as the waits of others go.
+#[derive(Clone, Debug)]
+pub(super) struct Mover {
+    pub pipeline: Pipeline,
+    /// Start of the pipeline.
+    pub since: i64,
+    /// What it is for one who waits for a result of it.
+    pub own: Stall,
+    /// Whether it is a unit of a pipeline that moves the value as a stream: who takes the stream follows at a fixed distance.
+    pub streams: bool,
+}
+
+impl Mover {
+    /// What one waits for who waits for it until cycle `until`, seen in cycle `time`: `stall` while it is at work, and before
+    /// that what it waited for itself.
+    pub fn cause(&self, stall: Stall, time: i64, until: i64) -> Cause {
+        let Blame { slack, cause } = self.pipeline.blame(time);
+        let busy = match (self.own, stall) {
+            (Stall::Dependency, Stall::Buffer) => Stall::Buffer,
+            (Stall::Dependency, _) => Stall::Upstream,
+            (own, _) => own,
+        };
+        cause.with(Stall::Busy, busy).then(Stall::Slack, slack).then(stall, until - self.since)
+    }
+
+    fn becomes(&self, later: &Self, cycles: i64) -> bool {
+        self.since + cycles == later.since && self.own == later.own && self.streams == later.streams
+    }
 }
 
 /// When a value is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Ready {
     /// Cycles in which the first and last element are written.
     pub first: i64,
@@ -56,47 +75,70 @@ pub(super) struct Ready {
     /// The same if no unit, buffer or channel were ever busy: the dependence path up to here.
     pub path_first: i64,
     pub path_last: i64,
-    pub wait: Wait,
+    /// By whom; nobody for inputs.
+    pub writer: Option<Mover>,
     pub who: Option<Who>,
 }
 
 impl Ready {
     /// An input, there from the beginning.
     pub const INPUT: Ready =
-        Ready { first: NEVER, last: NEVER, path_first: NEVER, path_last: NEVER, wait: Wait::Complete, who: None };
+        Ready { first: NEVER, last: NEVER, path_first: NEVER, path_last: NEVER, writer: None, who: None };
 
     pub fn advance(&mut self, by: &Advance, path_step: i64) {
         self.first += by.cycles;
         self.last += by.cycles;
         self.path_first += by.rounds * path_step;
         self.path_last += by.rounds * path_step;
+        if let Some(writer) = &mut self.writer {
+            writer.since += by.cycles;
+        }
         if let Some(who) = &mut self.who {
             who.advance(by);
         }
     }
 
-    /// Equal up to the path and the names in messages.
+    /// Equal up to the path, the names in messages, and what the writer's pipeline waited for.
     fn same(&self, later: &Self, cycles: i64) -> bool {
-        self.first + cycles == later.first && self.last + cycles == later.last && self.wait == later.wait
+        self.first + cycles == later.first
+            && self.last + cycles == later.last
+            && match (&self.writer, &later.writer) {
+                (Some(writer), Some(later)) => writer.becomes(later, cycles),
+                (None, None) => true,
+                _ => false,
+            }
     }
 }
 
 /// One cell of a memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub value: Option<Value>,
     pub ready: Ready,
-    /// Latest cycles in which the first and last element are read.
+    /// Latest cycles in which the first and last element are read, and by whom the last.
     pub read_first: i64,
     pub read_last: i64,
-    pub reader: Option<Who>,
+    pub reader: Option<Mover>,
+    pub reads: Option<Who>,
     /// The value before, for messages.
     pub previous: Option<Value>,
 }
 
 impl Cell {
-    pub const EMPTY: Cell =
-        Cell { value: None, ready: Ready::INPUT, read_first: NEVER, read_last: NEVER, reader: None, previous: None };
+    pub const EMPTY: Cell = Cell {
+        value: None,
+        ready: Ready::INPUT,
+        read_first: NEVER,
+        read_last: NEVER,
+        reader: None,
+        reads: None,
+        previous: None,
+    };
+
+    /// What the writer and the reader waited for, as known at the start of cycle `time`.
+    pub fn blames(&self, time: i64) -> [Option<Blame>; 2] {
+        [&self.ready.writer, &self.reader].map(|mover| mover.as_ref().map(|mover| mover.pipeline.blame(time)))
+    }
 
     /// Whether `later` is this cell one round on. `written`: the loop itself writes the cell.
     pub fn becomes(&self, later: &Self, written: bool, now: i64, one: &Advance) -> bool {
@@ -104,6 +146,13 @@ impl Cell {
         self.value.map(|value| value.shifted(one.shift)) == later.value
             && reads(self.read_first, later.read_first)
             && reads(self.read_last, later.read_last)
+            && match (&self.reader, &later.reader) {
+                (Some(reader), Some(next)) => {
+                    reader.becomes(next, if self.read_last == later.read_last { 0 } else { one.cycles })
+                }
+                (None, None) => true,
+                _ => false,
+            }
             && if written {
                 self.ready.same(&later.ready, one.cycles)
             } else {
@@ -121,69 +170,77 @@ impl Cell {
         if self.read_first != NEVER {
             self.read_first += by.cycles;
             self.read_last += by.cycles;
+            if let Some(reader) = &mut self.reader {
+                reader.since += by.cycles;
+            }
         }
-        if let Some(reader) = &mut self.reader {
-            reader.advance(by);
+        if let Some(reads) = &mut self.reads {
+            reads.advance(by);
         }
     }
 }
 
 /// A unit or channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Busy {
     /// Free from here on.
     pub until: i64,
     pub holder: Option<Who>,
+    /// The events that follow one another without a gap up to now; none for units of a pipeline, which move with the others
+    /// of it, and none where they are too many to matter.
+    pub run: Option<Run>,
+}
+
+/// Events of a unit without a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub first: Pipeline,
+    pub events: u32,
+    pub cycles: i64,
+}
+
+impl Busy {
+    /// The run with one more event, of `pipeline`, which starts in cycle `start` and takes `cycles`.
+    pub fn run_on(self, start: i64, cycles: i64, pipeline: &Pipeline) -> Option<Run> {
+        let again = self.holder.is_some() && self.until == start;
+        match self.run {
+            Some(run) if again => {
+                (run.events < LONG_RUN).then(|| Run { events: run.events + 1, cycles: run.cycles + cycles, ..run })
+            }
+            None if again => None,
+            _ => Some(Run { first: pipeline.clone(), events: 1, cycles }),
+        }
+    }
+
+    /// What one waits for in cycle `time` who waits for the unit.
+    pub fn cause(&self, time: i64) -> Cause {
+        match &self.run {
+            Some(run) => {
+                let Blame { slack, cause } = run.first.blame(time);
+                cause.then(Stall::Slack, slack).then(Stall::Busy, run.cycles)
+            }
+            None => Cause::always(Stall::Busy),
+        }
+    }
 }
 
 /// An event that has started and whose accesses are not all done.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Flight {
-    pub instance: usize,
     pub node: usize,
     pub start: i64,
     pub shift: Shift,
-    /// Cycles that the unit was idle before.
-    pub gap: i64,
-    /// Whether it is the unit's first event.
-    pub opens: bool,
-    /// Earliest start that the constraints seen so far allow (first of all, the unit is free), and the cause of the last.
-    pub forced: i64,
-    pub cause: Stall,
     /// Start on the dependence path.
     pub path: i64,
+    /// Accesses still to come.
     pub remaining: usize,
+    /// Events that start together with it.
+    pub pipeline: Pipeline,
 }
 
 impl Flight {
-    /// Cycles by which the event started later than it had to.
-    pub fn slack(&self) -> i64 {
-        self.start - self.forced
-    }
-
-    /// What the event waited for before it could start.
-    pub fn stall(&self) -> Stall {
-        match self.cause {
-            Stall::Dependency | Stall::Upstream if self.opens => Stall::FillDrain,
-            cause => cause,
-        }
-    }
-
-    /// A constraint that allowed no start before `earliest`.
-    pub fn constrain(&mut self, earliest: i64, cause: Stall) {
-        if (earliest, cause.precedence()) > (self.forced, self.cause.precedence()) {
-            (self.forced, self.cause) = (earliest, cause);
-        }
-    }
-
     pub fn becomes(&self, later: &Self, one: &Advance) -> bool {
-        self.node == later.node
-            && self.start + one.cycles == later.start
-            && self.gap == later.gap
-            && self.opens == later.opens
-            && self.forced + one.cycles == later.forced
-            && self.cause == later.cause
-            && self.remaining == later.remaining
+        self.node == later.node && self.start + one.cycles == later.start && self.remaining == later.remaining
     }
 }
 

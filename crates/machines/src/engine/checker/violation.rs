@@ -24,6 +24,8 @@ pub enum Hazard {
     Capacity,
     /// Accesses need more bytes a cycle than a bank's port moves.
     Port,
+    /// An element on a wire is not taken up when it passes, or more than once.
+    Stream,
 }
 
 impl Hazard {
@@ -39,6 +41,7 @@ impl Hazard {
             Hazard::NeverWritten => "value never written",
             Hazard::Capacity => "memory too small",
             Hazard::Port => "port overloaded",
+            Hazard::Stream => "stream not taken up",
         }
     }
 }

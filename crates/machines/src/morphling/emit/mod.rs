@@ -5,9 +5,10 @@ pub(crate) mod resources;
 pub(crate) mod rotation;
 
 use crate::engine::schedule::{Schedule, ScheduleBuilder, Shift, Value};
+use crate::morphling::channels::Part;
 use crate::morphling::hardware::Timeline;
 use crate::morphling::machine::Morphling;
-use crate::morphling::software::{Group, Streams, slot_range};
+use crate::morphling::software::{Group, Streams, Unit, slot_range};
 use crate::morphling::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use resources::Chip;
@@ -49,7 +50,7 @@ pub(crate) fn emit(
     timeline: &Timeline,
 ) -> (Schedule, Chip) {
     let mut builder = ScheduleBuilder::new();
-    let chip = Chip::declare(&mut builder, machine, streams.layout.sizes.ring_degree, &timeline.steps);
+    let chip = Chip::declare(&mut builder, machine, &timeline.steps);
     let mut emitter = Emitter { machine, program, streams, timeline, chip, builder };
     let groups = &streams.groups;
     let mut first = 0;
@@ -95,7 +96,9 @@ impl Emitter<'_> {
                 instruction.group = 0;
                 // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
                 instruction.first = instruction.first.wrapping_sub(first);
-                (instruction, self.timeline.starts[node as usize] - base)
+                let parts = self.timeline.parts.get(&node).map_or(&[][..], Vec::as_slice);
+                let parts = parts.iter().map(|part| Part { start: part.start - base, ..*part });
+                (instruction, self.timeline.starts[node as usize] - base, parts.collect::<Vec<_>>())
             })
         };
         let sources = |group: &Group| {
@@ -151,7 +154,9 @@ impl Emitter<'_> {
         let place = GroupPlace { group, half: group.sequence % self.streams.layout.halves };
         for node in group.nodes.clone() {
             let start = self.timeline.starts[node as usize] - base;
-            if Some(node) == group.rotation {
+            if self.streams.nodes[node as usize].unit == Unit::Dma {
+                self.transfer(&place, node, base);
+            } else if Some(node) == group.rotation {
                 let operation = self.streams.nodes[node as usize].instruction.operation;
                 let rotation = Rc::clone(&self.timeline.rotations[&node]);
                 self.rotation(&place, operation, &rotation, start);

@@ -3,6 +3,7 @@
 use super::resources::access;
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
+use crate::morphling::channels::{BURST_BYTES, Items};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::machine::COEFFICIENT_BYTES;
 use crate::morphling::software::{Unit, distinct, lane_positions, linear_block, slot_range};
@@ -18,6 +19,41 @@ struct Moves {
     writes: Vec<Access>,
 }
 
+/// What a transfer moves, item after item.
+struct Transfer {
+    /// What must have happened before any part.
+    tokens: Vec<Access>,
+    pieces: Vec<Piece>,
+}
+
+/// Consecutive items that lie together.
+struct Piece {
+    read: Access,
+    write: Access,
+    items: u64,
+}
+
+/// The part of an access that begins at byte `first` and has `bytes`.
+fn section(mut access: Access, first: u64, bytes: u64) -> Access {
+    access.place.offset += first;
+    (access.place.bytes, access.bytes) = (bytes, bytes);
+    access
+}
+
+fn op_ref(kind: KindId, i: &Instruction) -> OpRef {
+    OpRef {
+        kind,
+        kernel_op: i.operation,
+        body_op: Value::NONE,
+        ciphertext: i.first,
+        // A block of a linear layer's operands is its iteration.
+        iteration: match i.opcode {
+            Opcode::Linear => u32::from(i.part),
+            _ => Value::NONE,
+        },
+    }
+}
+
 /// A lane group replaces its sums in the order in which it reads them.
 fn in_order(mut access: Access) -> Access {
     access.order = Order::Stream;
@@ -30,11 +66,7 @@ impl Emitter<'_> {
         let info = &streams.nodes[node as usize];
         let instruction = info.instruction;
         for mut moves in self.moves(place, &instruction, info.unit) {
-            let occupancy = info.occupancy.max(1);
-            let late = match info.unit {
-                Unit::Dma => info.latency,
-                _ => (info.latency - 1).max(0),
-            };
+            let (occupancy, late) = (info.occupancy.max(1), info.latency);
             for read in &mut moves.reads {
                 (read.first, read.last) = (0, (occupancy - 1) as u32);
             }
@@ -46,45 +78,77 @@ impl Emitter<'_> {
                 start,
                 occupancy: occupancy as u32,
                 work: moves.work,
-                op: OpRef {
-                    kind: moves.kind,
-                    kernel_op: instruction.operation,
-                    body_op: Value::NONE,
-                    ciphertext: instruction.first,
-                    // A block of a linear layer's operands is its iteration.
-                    iteration: match instruction.opcode {
-                        Opcode::Linear => u32::from(instruction.part),
-                        _ => Value::NONE,
-                    },
-                },
+                parts: 1,
+                op: op_ref(moves.kind, &instruction),
                 reads: moves.reads,
                 writes: moves.writes,
             });
         }
     }
 
+    /// The parts of a transfer, relative to cycle `base`.
+    pub(super) fn transfer(&mut self, place: &GroupPlace<'_>, node: u32, base: i64) {
+        let (streams, timeline) = (self.streams, self.timeline);
+        let info = &streams.nodes[node as usize];
+        let transfer = self.transfer_of(place, &info.instruction);
+        let items = Items::of(&info.instruction);
+        for part in timeline.parts.get(&node).into_iter().flatten() {
+            let work = part.count * items.bytes;
+            let occupancy = self.machine.channel_cycles(work);
+            let (mut reads, mut writes) = (transfer.tokens.clone(), Vec::new());
+            let mut first = 0;
+            for piece in &transfer.pieces {
+                let from = part.first.max(first);
+                let to = (part.first + part.count).min(first + piece.items);
+                if from < to {
+                    let cut = |access| section(access, (from - first) * items.bytes, (to - from) * items.bytes);
+                    let whole = to - from == piece.items;
+                    reads.push(if whole { piece.read } else { cut(piece.read) });
+                    writes.push(if whole { piece.write } else { cut(piece.write) });
+                }
+                first += piece.items;
+            }
+            for read in &mut reads {
+                (read.first, read.last) = (0, (occupancy - 1) as u32);
+            }
+            for write in &mut writes {
+                (write.first, write.last) = (info.latency as u32, (info.latency + occupancy - 1) as u32);
+            }
+            self.builder.event(Event {
+                resource: self.chip.channels[part.channel as usize],
+                start: part.start - base,
+                occupancy: occupancy as u32,
+                work,
+                parts: 1,
+                op: op_ref(self.chip.kinds.transfer, &info.instruction),
+                reads,
+                writes,
+            });
+        }
+    }
+
+    fn transfer_of(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
+        match i.opcode {
+            Opcode::LoadSmall | Opcode::LoadLarge => self.load_ciphertexts(place, i),
+            Opcode::LoadTables => self.load_tables(place, i),
+            Opcode::LoadTile => self.load_tile(i),
+            Opcode::LoadOperands => self.load_operands(place, i),
+            Opcode::StoreLarge | Opcode::StoreSmall | Opcode::StoreSums => self.store_ciphertexts(i),
+            _ => self.fetch(place, i),
+        }
+    }
+
     fn moves(&self, place: &GroupPlace<'_>, i: &Instruction, unit: Unit) -> Vec<Moves> {
         match i.opcode {
-            Opcode::Fetch => vec![self.fetch(place, i)],
-            Opcode::LoadSmall | Opcode::LoadLarge => vec![self.load_ciphertexts(place, i)],
-            Opcode::LoadTables => vec![self.load_tables(place, i)],
-            Opcode::LoadTile => vec![self.load_tile(i)],
-            Opcode::LoadOperands => vec![self.load_operands(place, i)],
-            Opcode::StoreLarge | Opcode::StoreSmall | Opcode::StoreSums => vec![self.store_ciphertexts(i)],
             Opcode::LoadAccumulators => self.load_accumulators(place, i),
             Opcode::StoreAccumulators => self.store_accumulators(place, i),
             Opcode::ModulusSwitch => vec![self.modulus_switch(place, i, unit)],
             Opcode::SampleExtract => vec![self.sample_extract(place, i, unit)],
             Opcode::KeySwitch => vec![self.key_switch(place, i, unit)],
             Opcode::Linear => vec![self.linear(place, i, unit)],
-            // Emitted by the array's dispatch.
-            Opcode::BlindRotate | Opcode::StreamKey => Vec::new(),
+            // Transfers have parts; a blind rotation is emitted by the array's dispatch.
+            _ => Vec::new(),
         }
-    }
-
-    fn transfer(&self, i: &Instruction, reads: Vec<Access>, writes: Vec<Access>) -> Moves {
-        let (resource, kind) = (self.chip.vector_channel, self.chip.kinds.transfer);
-        Moves { resource, kind, work: u64::from(i.amount), reads, writes }
     }
 
     fn words(&self, place: &GroupPlace<'_>, bytes: u64, memory: crate::engine::schedule::MemoryId) -> Access {
@@ -97,12 +161,11 @@ impl Emitter<'_> {
         access(memory, 0, bytes.max(1), value, (0, 0), Order::Any)
     }
 
-    fn fetch(&self, place: &GroupPlace<'_>, i: &Instruction) -> Moves {
-        let bytes = u64::from(i.amount);
-        let read = self.words(place, bytes, self.chip.hbm);
+    fn fetch(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
+        let read = self.words(place, u64::from(i.amount), self.chip.hbm);
         // The scheduler's own store is no memory off the chip.
         let write = self.dispatched(place);
-        self.transfer(i, vec![read], vec![write])
+        Transfer { tokens: vec![], pieces: vec![Piece { read, write, items: 1 }] }
     }
 
     /// The scheduler's words must have come before an instruction that nothing else orders.
@@ -125,7 +188,7 @@ impl Emitter<'_> {
         access(self.chip.hbm, 0, bytes, value, (0, 0), Order::Any)
     }
 
-    fn load_ciphertexts(&self, place: &GroupPlace<'_>, i: &Instruction) -> Moves {
+    fn load_ciphertexts(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         let layout = &self.streams.layout;
         let ring = if i.opcode == Opcode::LoadSmall { layout.small_in } else { layout.large };
         let at = ring.entry(u64::from(i.entry));
@@ -137,10 +200,16 @@ impl Emitter<'_> {
             Work::Linear(_) => &[],
         };
         let values = items.iter().map(|&item| self.lwe(item));
-        let mut reads: Vec<Access> = values.clone().map(|value| self.in_hbm(bytes, value)).collect();
-        reads.push(self.dispatched(place));
-        let writes = values.zip(0..).map(|(value, position)| self.in_b(at, position, bytes, value)).collect();
-        self.transfer(i, reads, writes)
+        self.into_b(place, at, bytes, values)
+    }
+
+    /// Ciphertexts from HBM to consecutive places in Private-B.
+    fn into_b(&self, place: &GroupPlace<'_>, at: u64, bytes: u64, values: impl IntoIterator<Item = Value>) -> Transfer {
+        let piece = |(value, position)| {
+            let (read, write) = (self.in_hbm(bytes, value), self.in_b(at, position, bytes, value));
+            Piece { read, write, items: 1 }
+        };
+        Transfer { tokens: vec![self.dispatched(place)], pieces: values.into_iter().zip(0..).map(piece).collect() }
     }
 
     fn table(&self, table: u32) -> Value {
@@ -157,15 +226,15 @@ impl Emitter<'_> {
         tables.map(|(table, number)| (table, at + number * layout.sizes.polynomial)).collect()
     }
 
-    fn load_tables(&self, place: &GroupPlace<'_>, i: &Instruction) -> Moves {
+    fn load_tables(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         let bytes = self.streams.layout.sizes.polynomial;
-        let mut reads = vec![self.dispatched(place)];
-        let mut writes = Vec::new();
-        for (table, at) in self.slot_tables(place, i) {
-            reads.push(self.in_hbm(bytes, self.table(table)));
-            writes.push(access(self.chip.shared, at, bytes, self.table(table), (0, 0), Order::Any));
-        }
-        self.transfer(i, reads, writes)
+        let piece = |(table, at)| {
+            let value = self.table(table);
+            let write = access(self.chip.shared, at, bytes, value, (0, 0), Order::Any);
+            Piece { read: self.in_hbm(bytes, value), write, items: bytes / BURST_BYTES }
+        };
+        let pieces = self.slot_tables(place, i).into_iter().map(piece).collect();
+        Transfer { tokens: vec![self.dispatched(place)], pieces }
     }
 
     fn rotations(&self, place: &GroupPlace<'_>, slot: u64, position: u64, operation: u32) -> Value {
@@ -180,7 +249,7 @@ impl Emitter<'_> {
     fn lane(&self, unit: Unit) -> Resource {
         match unit {
             Unit::Lanes(lane) => self.chip.lanes[lane as usize],
-            _ => self.chip.vector_channel,
+            _ => self.chip.lanes[0],
         }
     }
 
@@ -281,11 +350,25 @@ impl Emitter<'_> {
                 reads.push(access(self.chip.shared, *at, sizes.polynomial, self.table(*table), (0, 0), Order::Any));
             }
             if !seats.is_empty() {
+                writes.push(self.loaded(place, work.blind_rotation, slot, xpu as u64));
                 let work = (seats.end - seats.start) * (sizes.accumulator + sizes.rotations);
                 moves.push(Moves { resource: link, kind: self.chip.kinds.link_load, work, reads, writes });
             }
         }
         moves
+    }
+
+    /// The mark that XPU `xpu` has its ciphertexts of a slot.
+    pub(super) fn loaded(&self, place: &GroupPlace<'_>, operation: u32, slot: u64, xpu: u64) -> Access {
+        let value = Value {
+            class: self.chip.classes.loaded,
+            ciphertext: place.ciphertext(self.machine, slot, 0),
+            iteration: Value::NONE,
+            index: (operation << 8) | xpu as u32,
+        };
+        let mut mark = access(self.chip.scheduler, 0, 1, value, (0, 0), Order::Any);
+        mark.bytes = 0;
+        mark
     }
 
     fn store_accumulators(&self, place: &GroupPlace<'_>, i: &Instruction) -> Vec<Moves> {
@@ -366,14 +449,13 @@ impl Emitter<'_> {
         Moves { resource: self.lane(unit), kind: self.chip.kinds.sample_extract, work, reads, writes }
     }
 
-    fn load_tile(&self, i: &Instruction) -> Moves {
-        let layout = &self.streams.layout;
+    fn load_tile(&self, i: &Instruction) -> Transfer {
         let bytes = u64::from(i.amount);
         let value = self.tile(i.part);
-        let at = layout.tiles.entry(u64::from(i.entry));
-        let read = self.in_hbm(bytes, value);
+        let at = self.streams.layout.tiles.entry(u64::from(i.entry));
         let write = access(self.chip.private_b, at, bytes, value, (0, 0), Order::Any);
-        self.transfer(i, vec![read], vec![write])
+        let piece = Piece { read: self.in_hbm(bytes, value), write, items: u64::from(i.count) };
+        Transfer { tokens: vec![], pieces: vec![piece] }
     }
 
     fn tile(&self, tile: u16) -> Value {
@@ -433,7 +515,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn store_ciphertexts(&self, i: &Instruction) -> Moves {
+    fn store_ciphertexts(&self, i: &Instruction) -> Transfer {
         let layout = &self.streams.layout;
         let bytes = self.lwe_bytes(i);
         let at = match i.opcode {
@@ -441,24 +523,17 @@ impl Emitter<'_> {
             Opcode::StoreSmall => layout.sums.entry(0),
             _ => layout.linear.offset + 2 * linear_block(layout, bytes) * bytes,
         };
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        for number in 0..u32::from(i.count) {
+        let piece = |number: u32| {
             let value = self.lwe(Item { op: i.operation, element: i.first + number });
-            reads.push(self.in_b(at, u64::from(number), bytes, value));
-            writes.push(self.in_hbm(bytes, value));
-        }
-        self.transfer(i, reads, writes)
+            let read = self.in_b(at, u64::from(number), bytes, value);
+            Piece { read, write: self.in_hbm(bytes, value), items: 1 }
+        };
+        Transfer { tokens: vec![], pieces: (0..u32::from(i.count)).map(piece).collect() }
     }
 
-    fn load_operands(&self, place: &GroupPlace<'_>, i: &Instruction) -> Moves {
+    fn load_operands(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         let bytes = self.lwe_bytes(i);
-        let mut reads = vec![self.dispatched(place)];
-        let mut writes = Vec::new();
-        for (value, position) in self.operands(place, i, bytes).into_iter().zip(0..) {
-            reads.push(self.in_hbm(bytes, value));
-            writes.push(self.in_b(self.operands_at(i, bytes), position, bytes, value));
-        }
-        self.transfer(i, reads, writes)
+        self.into_b(place, self.operands_at(i, bytes), bytes, self.operands(place, i, bytes))
     }
 
     fn operands_at(&self, i: &Instruction, bytes: u64) -> u64 {

@@ -4,9 +4,10 @@ use crate::engine::schedule::{
     Access, ClassId, KindId, MemoryId, MemoryKind, Order, Place, Resource, ScheduleBuilder, Traffic, Value,
     WaitCategory,
 };
-use crate::morphling::array::StepCycles;
+use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{COEFFICIENT_BYTES, Morphling, POINT_BYTES};
+use std::collections::HashSet;
 
 /// One row of an XPU.
 #[derive(Clone, Debug)]
@@ -22,8 +23,10 @@ pub struct Row {
     pub poly_acc: MemoryId,
     /// Decomposition unit to FFT unit.
     pub digits: MemoryId,
-    /// FFT unit to VPEs.
+    /// FFT unit to VPEs, with the registers of the systolic skew.
     pub spectrum: MemoryId,
+    /// Private-A2 to VPEs, with the same.
+    pub key: MemoryId,
     /// IFFT unit to Private-A1.
     pub product: MemoryId,
 }
@@ -44,6 +47,7 @@ pub struct Kinds {
     pub linear: KindId,
     pub transfer: KindId,
     pub key: KindId,
+    pub multicast: KindId,
 }
 
 /// Value classes.
@@ -77,16 +81,22 @@ pub struct Classes {
     pub table: ClassId,
     /// Instruction words of a group.
     pub words: ClassId,
+    /// Mark that a slot's accumulators are loaded: the scheduler dispatches a rotation when all its slots are.
+    pub loaded: ClassId,
 }
 
 /// All of them.
 #[derive(Clone, Debug)]
 pub struct Chip {
     pub rows: Vec<Vec<Row>>,
+    /// Wires that bring the key to the rows.
+    pub key_wires: HashSet<MemoryId>,
     pub links: Vec<Resource>,
     pub lanes: Vec<Resource>,
-    pub key_channel: Resource,
-    pub vector_channel: Resource,
+    /// Multicast of the key from Private-A2.
+    pub multicast: Resource,
+    /// Memory channels.
+    pub channels: Vec<Resource>,
     pub hbm: MemoryId,
     pub scheduler: MemoryId,
     pub private_a2: MemoryId,
@@ -126,8 +136,14 @@ impl Classes {
             key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
             table: b.value_class("test polynomial", Traffic::Tables, true),
             words: b.value_class("instruction words", Traffic::Instructions, true),
+            loaded: ciphertexts(b, "loaded slot"),
         }
     }
+}
+
+/// Classes of the channels for the bootstrapping key and for everything else.
+fn channel_classes(machine: &Morphling) -> (&'static str, &'static str) {
+    if machine.shares_channels() { ("hbm", "hbm") } else { ("hbm.key", "hbm.vector") }
 }
 
 impl Kinds {
@@ -142,10 +158,13 @@ impl Kinds {
         let link = after(2 * machine.depth.memory as i64);
         let lanes = machine.lanes as f64;
         let link_rate = machine.link_bytes as f64;
+        let columns = machine.columns as u32;
+        let points = row * machine.columns as f64;
+        let (key_class, vector_class) = channel_classes(machine);
         Self {
             decompose: b.kind("rotate and decompose", "decomposition", 2.0 * row, after(steps.decomposition)),
-            forward: b.kind("forward transform", "fft", row * merged, after(steps.forward)),
-            multiply: b.kind("multiply-accumulate", "vpe", row * machine.columns as f64, after(steps.multiply)),
+            forward: b.kind_in_parts("forward transform", "fft", row * merged, after(steps.forward), merged as u32),
+            multiply: b.kind_in_parts("multiply-accumulate", "vpe", points, after(steps.multiply), columns),
             inverse: b.kind("inverse transform", "ifft", back, after(steps.backward)),
             accumulate: b.kind("accumulate", "accumulator", 2.0 * back, after(steps.accumulate)),
             link_load: b.kind("load accumulators", "link", link_rate, link),
@@ -154,20 +173,16 @@ impl Kinds {
             sample_extract: b.kind("sample extract", "lanes", lanes, lane),
             key_switch: b.kind("key switch", "lanes", lanes, lane),
             linear: b.kind("linear", "lanes", lanes, lane),
-            transfer: b.kind("transfer", "hbm", 1.0, machine.memory_latency),
-            key: b.kind(
-                "bootstrapping key",
-                if machine.shares_channels() { "hbm" } else { "hbm.key" },
-                1.0,
-                machine.memory_latency,
-            ),
+            transfer: b.kind("transfer", vector_class, 1.0, machine.memory_latency),
+            key: b.kind("bootstrapping key", key_class, 1.0, machine.memory_latency),
+            multicast: b.kind_in_parts("multicast key", "multicast", points, (KEY_HOP - 1) as u64, columns),
         }
     }
 }
 
 impl Chip {
-    /// Declares `machine` for ring degree N = `ring_degree`.
-    pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, ring_degree: u64, steps: &StepCycles) -> Self {
+    /// Declares `machine`, whose steps take the cycles `steps`.
+    pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
         let path = machine.path();
         let classes = Classes::declare(b);
         let kinds = Kinds::declare(b, machine, steps);
@@ -183,14 +198,14 @@ impl Chip {
             read_bytes_per_cycle: read as f64,
             write_bytes_per_cycle: write as f64,
         };
+        let wire = |bytes: u64, skew: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 + skew as u32 };
         for x in 0..machine.xpus {
             let ffts: Vec<Resource> =
                 (0..machine.fft_units).map(|u| b.unit(format!("xpu{x}.fft{u}"), "fft", pipeline)).collect();
             let mut row = Vec::new();
             for r in 0..machine.rows {
                 let name = |unit: &str| format!("xpu{x}.{unit}{r}");
-                let spectrum = ring_degree / 2 * POINT_BYTES;
-                let polynomial = ring_degree * COEFFICIENT_BYTES;
+                let skew = if path.merge_split { r } else { r - r % path.rows_per_fft };
                 row.push(Row {
                     decomposition: b.unit(name("decomposition"), "decomposition", pipeline),
                     fft: ffts[(r / path.rows_per_fft) as usize],
@@ -202,17 +217,18 @@ impl Chip {
                         name("private_a1.bank"),
                         onchip(
                             machine.row_bank(),
-                            3 * row_bytes + machine.link_bytes + 4,
+                            machine.private_a1_streams * row_bytes + machine.link_bytes + 4,
                             row_bytes + machine.link_bytes,
                         ),
                     ),
                     poly_acc: b.memory(
                         name("poly_acc"),
-                        onchip(2 * columns * spectrum, (columns + 1) * point_bytes, columns * point_bytes),
+                        onchip(2 * columns * machine.poly_acc, (columns + 1) * point_bytes, columns * point_bytes),
                     ),
-                    digits: b.memory(name("digits"), onchip(polynomial, row_bytes, row_bytes)),
-                    spectrum: b.memory(name("spectrum"), onchip(spectrum, point_bytes, point_bytes)),
-                    product: b.memory(name("product"), onchip(polynomial, row_bytes, row_bytes)),
+                    digits: b.memory(name("digits"), wire(row_bytes, 0)),
+                    spectrum: b.memory(name("spectrum"), wire(point_bytes, skew)),
+                    key: b.memory(name("key"), wire(columns * point_bytes, skew)),
+                    product: b.memory(name("product"), wire(row_bytes, 0)),
                 });
             }
             rows.push(row);
@@ -221,24 +237,35 @@ impl Chip {
         let lanes = (0..machine.lane_groups)
             .map(|g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit))
             .collect();
-        let vector_channel = b.channel("hbm.vector", "hbm", machine.vector_rate());
-        // Where the key uses every channel, its own link stays idle.
-        let key_channel = b.channel("hbm.key", "hbm.key", machine.key_rate());
-        let key_channel = if machine.shares_channels() { vector_channel } else { key_channel };
+        let multicast = b.unit("private_a2.multicast", "multicast", pipeline);
+        let (key_class, vector_class) = channel_classes(machine);
+        let channel = |index: u64| {
+            let class = if index < machine.key_channels { key_class } else { vector_class };
+            b.channel(format!("hbm{index}"), class, machine.channel_bytes)
+        };
+        let channels = (0..machine.channels).map(channel).collect();
         let vector_bytes = machine.lanes * COEFFICIENT_BYTES;
         let dma_bytes = machine.vector_rate().ceil() as u64;
         let lane_bytes = machine.lane_groups * vector_bytes;
         let link_bytes = machine.xpus * machine.link_bytes;
         let key_bytes = machine.key_rate().ceil() as u64;
+        // Each bank of Private-A2 reads one column's points; all channels can bring them.
+        let private_a2 = MemoryKind::OnChip {
+            capacity: machine.private_a2,
+            banks: machine.private_a2_banks as u32,
+            read_bytes_per_cycle: point_bytes as f64,
+            write_bytes_per_cycle: key_bytes as f64,
+        };
         Self {
+            key_wires: rows.iter().flatten().map(|row: &Row| row.key).collect(),
             rows,
             links,
             lanes,
-            key_channel,
-            vector_channel,
+            multicast,
+            channels,
             hbm: b.memory("hbm", MemoryKind::OffChip),
             scheduler: b.memory("scheduler", MemoryKind::Scoreboard),
-            private_a2: b.memory("private_a2", onchip(machine.private_a2, columns * point_bytes, key_bytes)),
+            private_a2: b.memory("private_a2", private_a2),
             private_b: b
                 .memory("private_b", onchip(machine.private_b, 2 * lane_bytes + dma_bytes, lane_bytes + dma_bytes)),
             shared: b

@@ -3,10 +3,10 @@
 use super::resources::{Chip, Row, access};
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
-use crate::morphling::array::{IterationTimes, Rotation, SlotTimes, StepCycles};
-use crate::morphling::layout::Sizes;
+use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
+use crate::morphling::layout::{Layout, Sizes};
 use crate::morphling::machine::COEFFICIENT_BYTES;
-use crate::morphling::plan::IterationPlan;
+use crate::morphling::plan::{Forward, IterationPlan, Product};
 
 /// Index of a polynomial of an accumulator: its operation, how many products it has already taken in this iteration, and
 /// which polynomial it is.
@@ -34,13 +34,14 @@ struct Seat<'a> {
     offset: i64,
     /// Further shift from the VPE array on.
     skew: i64,
-    /// Whether this row's read of the key is the one that the multicast serves.
-    reads_key: bool,
+    /// Marks that must be there before the first event.
+    marks: Vec<Access>,
 }
 
 struct Iteration<'a> {
     chip: &'a Chip,
     plan: &'a IterationPlan,
+    layout: &'a Layout,
     sizes: &'a Sizes,
     steps: &'a StepCycles,
     accumulators: u64,
@@ -97,6 +98,7 @@ impl Iteration<'_> {
             start: start + seat.offset,
             occupancy: s.polynomial as u32,
             work: self.sizes.ring_degree,
+            parts: 1,
             op: self.op(self.chip.kinds.decompose, forward.operation, seat.ciphertext),
             reads: vec![pointers, amounts],
             writes: vec![access(seat.row.digits, 0, self.sizes.polynomial, digits, out, Order::Stream)],
@@ -121,13 +123,46 @@ impl Iteration<'_> {
             start,
             occupancy: s.polynomial as u32,
             work: self.sizes.ring_degree / 2 * seats.len() as u64,
+            parts: seats.len() as u32,
             op: self.op(self.chip.kinds.forward, self.plan.forwards[f].operation, seats[0].ciphertext),
             reads: seats.iter().map(read).collect(),
             writes: seats.iter().map(write).collect(),
         }
     }
 
-    fn multiply(&self, seat: &Seat<'_>, times: &SlotTimes, f: usize, taken: &mut [u32], key_at: u64) -> Event {
+    fn key(&self) -> Value {
+        let class = self.chip.classes.bootstrap_key;
+        Value { class, ciphertext: Value::NONE, iteration: self.number, index: Value::NONE }
+    }
+
+    fn key_on_wire(&self, seat: &Seat<'_>, forward: &Forward, span: (i64, i64)) -> Access {
+        let bytes = forward.products.len() as u64 * self.sizes.spectrum;
+        access(seat.row.key, 0, bytes, self.key(), span, Order::Stream)
+    }
+
+    /// The key polynomials of one forward transform, from Private-A2 to the rows of `seats`.
+    fn multicast(&self, seats: &[&Seat<'_>], f: usize, start: i64, buffer: u64) -> Event {
+        let forward = &self.plan.forwards[f];
+        let span = (0, self.steps.polynomial - 1);
+        let out = (KEY_HOP - 1, KEY_HOP + self.steps.polynomial - 2);
+        let read = |product: &Product| {
+            let column = self.layout.key_column(buffer, u64::from(product.column));
+            let at = column + u64::from(product.row) * self.sizes.spectrum;
+            access(self.chip.private_a2, at, self.sizes.spectrum, self.key(), span, Order::Any)
+        };
+        Event {
+            resource: self.chip.multicast,
+            start: start - KEY_HOP,
+            occupancy: self.steps.polynomial as u32,
+            work: self.sizes.ring_degree / 2 * forward.products.len() as u64,
+            parts: forward.products.len() as u32,
+            op: self.op(self.chip.kinds.multicast, forward.operation, Value::NONE),
+            reads: forward.products.iter().map(read).collect(),
+            writes: seats.iter().map(|seat| self.key_on_wire(seat, forward, out)).collect(),
+        }
+    }
+
+    fn multiply(&self, seat: &Seat<'_>, times: &SlotTimes, f: usize, taken: &mut [u32]) -> Event {
         let s = self.steps;
         let forward = &self.plan.forwards[f];
         let span = (0, s.polynomial - 1);
@@ -135,20 +170,8 @@ impl Iteration<'_> {
         let spectrum = self.value(self.chip.classes.spectrum, seat.ciphertext, stream_index(self.operation, f));
         let mut reads = vec![access(seat.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
         let mut writes = Vec::new();
-        let key = Value {
-            class: self.chip.classes.bootstrap_key,
-            ciphertext: Value::NONE,
-            iteration: self.number,
-            index: Value::NONE,
-        };
+        reads.push(self.key_on_wire(seat, forward, span));
         for product in &forward.products {
-            let at = u64::from(product.row) * self.sizes.polynomials + u64::from(product.column);
-            let at = key_at + at * self.sizes.spectrum;
-            let mut key = access(self.chip.private_a2, at, self.sizes.spectrum, key, span, Order::Any);
-            if !seat.reads_key {
-                key.bytes = 0;
-            }
-            reads.push(key);
             let register = u64::from(product.column) * 2 + u64::from(times.registers[product.chain]);
             let before = taken[product.chain];
             let value = |products| {
@@ -168,19 +191,24 @@ impl Iteration<'_> {
             start: times.forwards[f].multiply + seat.offset + seat.skew,
             occupancy: s.polynomial as u32,
             work: self.sizes.ring_degree / 2 * forward.products.len() as u64,
+            parts: forward.products.len() as u32,
             op: self.op(self.chip.kinds.multiply, forward.operation, seat.ciphertext),
             reads,
             writes,
         }
     }
 
-    fn ciphertext(&self, seat: &Seat<'_>, times: &SlotTimes, key_at: u64, events: &mut ScheduleBuilder) {
+    fn ciphertext(&self, seat: &Seat<'_>, times: &SlotTimes, events: &mut ScheduleBuilder) {
         let s = self.steps;
         let mut taken = vec![0; self.plan.chains];
         let mut inverse_number = 0;
         for (f, drains) in self.plan.drains.iter().enumerate() {
-            events.event(self.decompose(seat, f, times.forwards[f].decomposition));
-            events.event(self.multiply(seat, times, f, &mut taken, key_at));
+            let mut decompose = self.decompose(seat, f, times.forwards[f].decomposition);
+            if f == 0 {
+                decompose.reads.extend(&seat.marks);
+            }
+            events.event(decompose);
+            events.event(self.multiply(seat, times, f, &mut taken));
             for product in &self.plan.forwards[f].products {
                 taken[product.chain] += 1;
             }
@@ -200,8 +228,10 @@ impl Iteration<'_> {
                     start: at.transform + seat.offset + seat.skew,
                     occupancy: s.inverse as u32,
                     work: self.sizes.ring_degree / 2,
+                    parts: 1,
                     op: self.op(self.chip.kinds.inverse, inverse.operation, seat.ciphertext),
-                    reads: vec![access(seat.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Stream)],
+                    // The registers change places when the sum is complete.
+                    reads: vec![access(seat.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Any)],
                     writes: vec![access(seat.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
                 });
                 let late = (s.accumulate - 1, s.accumulate + s.inverse - 2);
@@ -221,11 +251,39 @@ impl Iteration<'_> {
                     start: at.accumulate + seat.offset + seat.skew,
                     occupancy: s.inverse as u32,
                     work: self.sizes.ring_degree,
+                    parts: 1,
                     op: self.op(self.chip.kinds.accumulate, inverse.operation, seat.ciphertext),
                     reads: vec![access(seat.row.product, 0, self.sizes.polynomial, product, span, Order::Stream), old],
                     writes: vec![new],
                 });
             }
+        }
+    }
+}
+
+impl Iteration<'_> {
+    /// The key of the iteration, a stripe on each of its channels.
+    fn load_key(&self, start: i64, buffer: u64, channels: &[Resource], events: &mut ScheduleBuilder) {
+        let s = self.steps;
+        let (sent, arrival) = ((0, s.key - 1), (s.key_latency, s.key_latency + s.key - 1));
+        for (&channel, index) in channels.iter().zip(0..) {
+            let places = self.layout.key_stripe(buffer, index, channels.len() as u64);
+            let bytes = places.iter().map(|&(_, bytes)| bytes).sum();
+            if bytes == 0 {
+                continue;
+            }
+            let write =
+                |&(at, bytes): &(u64, u64)| access(self.chip.private_a2, at, bytes, self.key(), arrival, Order::Any);
+            events.event(Event {
+                resource: channel,
+                start,
+                occupancy: s.key as u32,
+                work: bytes,
+                parts: 1,
+                op: self.op(self.chip.kinds.key, Value::NONE, Value::NONE),
+                reads: vec![access(self.chip.hbm, 0, bytes, self.key(), sent, Order::Any)],
+                writes: places.iter().map(write).collect(),
+            });
         }
     }
 }
@@ -265,36 +323,23 @@ impl Emitter<'_> {
         let work = Iteration {
             chip: &self.chip,
             plan: &self.streams.plans[&operation],
+            layout,
             sizes: &layout.sizes,
             steps,
             accumulators: layout.accumulators,
             operation,
             number: number as u32,
         };
-        let key_at = u64::from(times.key_buffer) * layout.sizes.key;
-        let key = Value {
-            class: self.chip.classes.bootstrap_key,
-            ciphertext: Value::NONE,
-            iteration: number as u32,
-            index: Value::NONE,
-        };
-        let arrival = (steps.key_latency, steps.key_latency + steps.key - 1);
-        self.builder.event(Event {
-            resource: self.chip.key_channel,
-            start: times.key + start,
-            occupancy: steps.key as u32,
-            work: layout.sizes.key,
-            op: OpRef {
-                kind: self.chip.kinds.key,
-                kernel_op: operation,
-                body_op: Value::NONE,
-                ciphertext: Value::NONE,
-                iteration: number as u32,
-            },
-            reads: vec![access(self.chip.hbm, 0, layout.sizes.key, key, (0, steps.key - 1), Order::Any)],
-            writes: vec![access(self.chip.private_a2, key_at, layout.sizes.key, key, arrival, Order::Any)],
-        });
+        let buffer = u64::from(times.key_buffer);
+        let channels = &self.chip.channels[..machine.key_channels as usize];
+        work.load_key(times.key + start, buffer, channels, &mut self.builder);
         let path = machine.path();
+        let slots = times.slots.len() as u64;
+        let of_xpu = |xpu: u64| {
+            let served = (0..slots).filter(move |&slot| xpu * machine.rows < place.slot_count(machine, slot));
+            served.map(|slot| self.loaded(place, operation, slot, xpu)).collect::<Vec<_>>()
+        };
+        let marks: Vec<Vec<Access>> = if number == 0 { (0..machine.xpus).map(of_xpu).collect() } else { Vec::new() };
         for (slot, times) in times.slots.iter().enumerate() {
             let resident = (place.half * layout.slots + slot as u64) * layout.resident_bytes;
             let count = place.slot_count(machine, slot as u64);
@@ -309,16 +354,28 @@ impl Emitter<'_> {
                         offset: if path.merge_split { 0 } else { in_pair as i64 * steps.polynomial },
                         // Without merge-split the key passes once for each row of a pair: both see it at the pair's place.
                         skew: if path.merge_split { row } else { row - in_pair } as i64,
-                        // Rows that the multicast reaches at the same time share one read.
-                        reads_key: xpu == 0 && row == if path.merge_split { 0 } else { in_pair },
+                        marks: if number == 0 && slot == 0 && row == 0 {
+                            marks[xpu as usize].clone()
+                        } else {
+                            Vec::new()
+                        },
                     }
                 })
                 .collect();
             let shifted = shifted(times, start);
             for seat in &seats {
-                work.ciphertext(seat, &shifted, key_at, &mut self.builder);
+                work.ciphertext(seat, &shifted, &mut self.builder);
             }
             for f in 0..work.plan.forwards.len() {
+                // One multicast for all rows that the key reaches at a time.
+                let offsets = if path.merge_split { 1 } else { path.rows_per_fft };
+                for offset in (0..offsets as i64).map(|number| number * steps.polynomial) {
+                    let served: Vec<&Seat<'_>> = seats.iter().filter(|seat| seat.offset == offset).collect();
+                    if !served.is_empty() {
+                        let begin = shifted.forwards[f].multiply + offset;
+                        self.builder.event(work.multicast(&served, f, begin, buffer));
+                    }
+                }
                 let begin = shifted.forwards[f].transform;
                 if path.merge_split {
                     for pair in seats.chunk_by(|a, b| a.row.fft == b.row.fft) {

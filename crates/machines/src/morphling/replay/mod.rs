@@ -201,7 +201,7 @@ impl<'s> Replayer<'_, 's> {
         let event = placed.event;
         if let Some(&set) = self.unit_sets.get(&event.resource) {
             let mut key = None;
-            for read in event.reads.iter().filter(|read| read.place.memory == self.context.chip.private_a2) {
+            for read in event.reads.iter().filter(|read| self.context.chip.key_wires.contains(&read.place.memory)) {
                 match self.storage.get(read.place, placed.start)? {
                     Datum::BootstrapKey(iteration) => key = Some(iteration),
                     other => {

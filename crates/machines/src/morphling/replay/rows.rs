@@ -4,6 +4,7 @@
 use super::storage::{Datum, Storage};
 use super::{Context, ReplayError};
 use crate::engine::schedule::{Access, Place, Placed};
+use crate::morphling::emit::resources::Chip;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -108,7 +109,9 @@ impl<'s> RowSet<'s> {
             let Some(running) = self.running.get_mut(&id) else { continue };
             let event = running.placed.event;
             let read = &event.reads[index];
-            if read.place.memory != context.chip.private_a2 {
+            let elsewhere =
+                |chip: &Chip| chip.key_wires.contains(&read.place.memory) || read.place.memory == chip.scheduler;
+            if !elsewhere(context.chip) {
                 let replaces = event.writes.iter().any(|write| write.place == read.place);
                 let datum = if replaces {
                     self.storage.take(read.place, cycle)?

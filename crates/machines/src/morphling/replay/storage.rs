@@ -28,6 +28,16 @@ pub enum Datum {
 }
 
 impl Datum {
+    /// Whether both are stripes of one key or table.
+    pub fn same_stripes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Datum::Table(one), Datum::Table(other))
+            | (Datum::BootstrapKey(one), Datum::BootstrapKey(other))
+            | (Datum::Tile(one), Datum::Tile(other)) => one == other,
+            _ => false,
+        }
+    }
+
     /// What it is, for messages.
     pub fn name(&self) -> &'static str {
         match self {
@@ -77,13 +87,27 @@ impl Storage {
         (place.offset + place.bytes <= offset + bytes).then_some((offset, datum))
     }
 
-    /// What lies at `place`, or in a larger place around it.
+    /// What lies at `place`, in a larger place around it, or in several that cover it, if all hold parts of one thing that
+    /// every channel brings a stripe of.
     ///
     /// # Errors
     /// [`ReplayError::Empty`] when nothing whole does.
     pub fn get(&self, place: Place, cycle: i64) -> Result<Datum, ReplayError> {
-        let empty = || ReplayError::Empty { memory: place.memory, offset: place.offset, cycle };
-        self.holder(place).map(|(_, datum)| datum.clone()).ok_or_else(empty)
+        let whole = self.holder(place).map(|(_, datum)| datum.clone()).or_else(|| self.striped(place));
+        whole.ok_or(ReplayError::Empty { memory: place.memory, offset: place.offset, cycle })
+    }
+
+    fn striped(&self, place: Place) -> Option<Datum> {
+        let memory = self.memories.get(&place.memory)?;
+        let (&first, _) = memory.range(..=place.offset).next_back()?;
+        let (mut covered, mut whole): (u64, Option<&Datum>) = (place.offset, None);
+        for (&offset, (bytes, datum)) in memory.range(first..place.offset + place.bytes) {
+            if offset > covered || whole.is_some_and(|whole| !whole.same_stripes(datum)) {
+                return None;
+            }
+            (covered, whole) = (covered.max(offset + bytes), Some(datum));
+        }
+        whole.filter(|_| covered >= place.offset + place.bytes).cloned()
     }
 
     /// As [`Self::get`], and leaves nothing there: for a value that the same event replaces.

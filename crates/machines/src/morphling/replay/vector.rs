@@ -17,6 +17,9 @@ pub fn compute(context: &Context<'_>, placed: Placed<'_>, operands: &[Datum]) ->
     if kind == kinds.transfer || kind == kinds.key || kind == kinds.link_store {
         return event.moves();
     }
+    if kind == kinds.multicast {
+        return event.multicast();
+    }
     if kind == kinds.link_load {
         return event.load_accumulators();
     }
@@ -67,6 +70,15 @@ impl Event<'_, '_> {
             from.map(|index| self.operands[index].clone()).ok_or_else(found)
         };
         event.writes.iter().map(moved).collect()
+    }
+
+    /// One iteration's key goes to all rows.
+    fn multicast(&self) -> Result<Vec<Datum>, ReplayError> {
+        let Some(first) = self.operands.first() else { return Ok(Vec::new()) };
+        match self.operands.iter().find(|operand| !operand.same_stripes(first)) {
+            Some(other) => Err(self.wrong("one iteration's key", other)),
+            None => Ok(vec![first.clone(); self.placed.event.writes.len()]),
+        }
     }
 
     fn amounts(&self) -> impl Iterator<Item = &Arc<Vec<u32>>> {

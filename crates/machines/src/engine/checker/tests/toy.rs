@@ -60,7 +60,7 @@ pub fn stream(memory: MemoryId, offset: u64, value: Value, first: u32) -> Access
 pub fn event(resource: Resource, kind: KindId, start: i64, iteration: u32) -> Event {
     let op = OpRef { kind, kernel_op: 0, body_op: 0, ciphertext: Value::NONE, iteration };
     let work = if resource == CHANNEL { 16 } else { 8 };
-    Event { resource, start, occupancy: 4, work, op, reads: vec![], writes: vec![] }
+    Event { resource, start, occupancy: 4, work, parts: 1, op, reads: vec![], writes: vec![] }
 }
 
 /// Load, multiply, add of one iteration, whose key is in buffer 0 or 1.

@@ -1,0 +1,209 @@
+//! Is every idle cycle charged to what it was lost to? By hand, cycle by cycle, on schedules of a few events; and folded as
+//! unrolled.
+//!
+//! The machine: `front` and `back` are a pipeline, linked by a wire; front writes an element 2 cycles after it has read it,
+//! back takes it up a cycle later, together with a key from a buffer. `link` moves values between buffers, one element a
+//! cycle, 1 cycle later; `vector` does the same and counts as the vector unit. `channel` brings 1 byte a cycle, 2 cycles
+//! later. A value has 4 elements of 1 byte.
+
+use crate::engine::checker::{Checked, Hazard, check, check_every_round};
+use crate::engine::schedule::*;
+use crate::engine::stalls::Stall;
+
+const FRONT: Resource = Resource(0);
+const BACK: Resource = Resource(1);
+const LINK: Resource = Resource(2);
+const VECTOR: Resource = Resource(3);
+const CHANNEL: Resource = Resource(4);
+const OFF_CHIP: MemoryId = MemoryId(0);
+const BUFFER: MemoryId = MemoryId(1);
+const WIRE: MemoryId = MemoryId(2);
+const KEY: ClassId = ClassId(0);
+const DATA: ClassId = ClassId(1);
+
+fn machine() -> ScheduleBuilder {
+    let mut b = ScheduleBuilder::new();
+    for (name, wait) in [
+        ("front", WaitCategory::Pipeline),
+        ("back", WaitCategory::Pipeline),
+        ("link", WaitCategory::Pipeline),
+        ("vector", WaitCategory::VectorUnit),
+    ] {
+        b.unit(name, name, wait);
+    }
+    b.channel("channel", "channel", 1.0);
+    b.memory("off-chip", MemoryKind::OffChip);
+    let kind = MemoryKind::OnChip { capacity: 256, banks: 1, read_bytes_per_cycle: 64.0, write_bytes_per_cycle: 64.0 };
+    b.memory("buffer", kind);
+    b.memory("wire", MemoryKind::Wire { bytes_per_cycle: 1.0, delay: 1 });
+    b.kind("front", "front", 1.0, 2);
+    b.kind_in_parts("back", "back", 1.0, 1, 4);
+    b.kind("move", "link", 1.0, 1);
+    b.kind("compute", "vector", 1.0, 1);
+    b.kind("load", "channel", 1.0, 2);
+    b.value_class("key", Traffic::BootstrapKey, true);
+    b.value_class("data", Traffic::Ciphertexts, false);
+    b
+}
+
+fn value(class: ClassId, iteration: u32, index: u32) -> Value {
+    Value { class, ciphertext: Value::NONE, iteration, index }
+}
+
+fn access(memory: MemoryId, offset: u64, value: Value, span: (u32, u32), order: Order) -> Access {
+    let place = Place { memory, offset, bytes: 4 };
+    Access { place, value, first: span.0, last: span.1, order, bytes: 4 }
+}
+
+/// An event of `cycles` on the unit, which writes from cycle `late` on.
+fn event(unit: Resource, start: i64, cycles: u32, reads: Vec<Access>, writes: Vec<Access>) -> Event {
+    let op = OpRef {
+        kind: KindId(unit.0 as u16),
+        kernel_op: 0,
+        body_op: 0,
+        ciphertext: Value::NONE,
+        iteration: Value::NONE,
+    };
+    Event { resource: unit, start, occupancy: cycles, work: u64::from(cycles), parts: 1, op, reads, writes }
+}
+
+/// A key of `cycles` bytes a channel event: there from cycle `start + cycles + 2` on.
+fn load(start: i64, cycles: u32, iteration: u32, at: u64) -> Event {
+    let key = value(KEY, iteration, 0);
+    let mut read = access(OFF_CHIP, 0, key, (0, cycles - 1), Order::Any);
+    read.bytes = u64::from(cycles);
+    event(CHANNEL, start, cycles, vec![read], vec![access(BUFFER, at, key, (2, cycles + 1), Order::Any)])
+}
+
+/// Front and back from cycle `start` on: back starts 3 cycles later.
+fn pipeline(start: i64, iteration: u32, reads: Vec<Access>, key: Option<u64>) -> [Event; 2] {
+    let passing = value(DATA, iteration, 1);
+    let front = event(FRONT, start, 4, reads, vec![access(WIRE, 0, passing, (2, 5), Order::Stream)]);
+    let mut taken = vec![access(WIRE, 0, passing, (0, 3), Order::Stream)];
+    taken.extend(key.map(|at| access(BUFFER, at, value(KEY, iteration, 0), (0, 3), Order::Any)));
+    let result = access(BUFFER, 128, value(DATA, iteration, 2), (1, 4), Order::Any);
+    let mut back = event(BACK, start + 3, 4, taken, vec![result]);
+    // One column of four works.
+    back.parts = 1;
+    back.work = 1;
+    [front, back]
+}
+
+fn classes() -> Vec<String> {
+    ["front", "back", "link", "vector", "channel"].map(String::from).to_vec()
+}
+
+/// Checks a schedule folded, with every round, and unrolled: all the same.
+fn checked(schedule: &Schedule) -> Checked {
+    let folded = check(schedule, &classes()).unwrap_or_else(|violation| panic!("{violation}"));
+    for other in [check_every_round(schedule, &classes()), check(&schedule.unrolled(), &classes())] {
+        let other = other.unwrap_or_else(|violation| panic!("{violation}"));
+        assert_eq!((&folded.stalls, folded.cycles), (&other.stalls, other.cycles));
+    }
+    for stalls in &folded.stalls {
+        assert_eq!(stalls.tally.total(), folded.cycles as i64 * stalls.units as i64, "{}", stalls.class);
+    }
+    folded
+}
+
+/// The categories of a class that are not 0.
+fn stalls(checked: &Checked, class: &str) -> Vec<(Stall, i64)> {
+    let found = checked.stalls.iter().find(|stalls| stalls.class == class).expect("a class of the machine");
+    Stall::ALL.into_iter().map(|stall| (stall, found.tally.get(stall))).filter(|&(_, cycles)| cycles != 0).collect()
+}
+
+#[test]
+fn a_key_that_is_late_at_the_back_holds_the_front() {
+    // Keys of 10 bytes follow one another: they are there in cycles 12, 22, 32, .. Back starts then, and front, which waits
+    // for nothing itself, 3 cycles earlier: at 9, 19, 29. Each works 4 cycles of ten and waits 6 for the key.
+    let rounds = 40;
+    let mut b = machine();
+    b.repeat(0, rounds, 20, Shift { ciphertext: 0, iteration: 2 }, |b| {
+        for (iteration, at) in [(0, 0), (1, 64)] {
+            let start = 10 * i64::from(iteration);
+            b.event(load(start, 10, iteration, at));
+            pipeline(start + 9, iteration, vec![], Some(at)).into_iter().for_each(|event| b.event(event));
+        }
+    });
+    let checked = checked(&b.finish());
+    let events = 2 * rounds as i64;
+    assert_eq!(checked.cycles as i64, 10 * (events - 1) + 12 + 5);
+    let [busy, key] = [(Stall::Busy, 4 * events), (Stall::BootstrapKey, 9 + 6 * (events - 1))];
+    assert_eq!(stalls(&checked, "front"), [busy, (Stall::FillDrain, 4), key]);
+    // Back has one of its four parts at work, and reads one element in four cycles' time: a quarter is work, and nothing of
+    // the rest is a matter of who feeds it.
+    let [busy, key] = [(Stall::Busy, events), (Stall::BootstrapKey, 12 + 6 * (events - 1))];
+    assert_eq!(stalls(&checked, "back"), [busy, (Stall::FillDrain, 1), key, (Stall::Unused, 3 * events)]);
+    assert!(checked.replayed_events < 100, "{}", checked.replayed_events);
+}
+
+#[test]
+fn a_wait_for_a_result_is_a_wait_for_what_kept_it() {
+    // The vector unit works without a pause: it computes data in 20 cycles, complete after one more, in two places by turns. A
+    // link moves them (4 cycles, and 1), then the pipeline takes them: at 21 and 26 of each 20 cycles. Front works 4 cycles
+    // and waits 16: of these, 5 for the link, and 11 for the vector unit, which was at work before the link was.
+    let rounds = 50;
+    let mut b = machine();
+    b.repeat(0, rounds / 2, 40, Shift { ciphertext: 0, iteration: 2 }, |b| {
+        for (iteration, at) in [(0, 0), (1, 64)] {
+            let start = 20 * i64::from(iteration);
+            let made = |span| access(BUFFER, at, value(DATA, iteration, 3), span, Order::Any);
+            b.event(event(VECTOR, start, 20, vec![], vec![made((1, 20))]));
+            let moved = |span| access(BUFFER, 32, value(DATA, iteration, 4), span, Order::Any);
+            b.event(event(LINK, start + 21, 4, vec![made((0, 3))], vec![moved((1, 4))]));
+            pipeline(start + 26, iteration, vec![moved((0, 3))], None).into_iter().for_each(|event| b.event(event));
+        }
+    });
+    let checked = checked(&b.finish());
+    let events = rounds as i64;
+    assert_eq!(checked.cycles as i64, 20 * (events - 1) + 26 + 3 + 5);
+    let (busy, vector) = ((Stall::Busy, 4 * events), (Stall::VectorUnit, 21 + 11 * (events - 1)));
+    // The first time, the link's 5 cycles are the filling of the pipeline.
+    let fill = (Stall::FillDrain, 5 + 4);
+    assert_eq!(stalls(&checked, "front"), [busy, fill, vector, (Stall::Dependency, 5 * (events - 1))]);
+    assert_eq!(stalls(&checked, "vector"), [(Stall::Busy, 20 * events), (Stall::FillDrain, 14)]);
+    assert!(checked.replayed_events < 200, "{}", checked.replayed_events);
+}
+
+#[test]
+fn a_delay_of_the_schedule_stays_slack() {
+    // The same once, with the pipeline 2 cycles later than it could be.
+    let mut b = machine();
+    let made = |span| access(BUFFER, 0, value(DATA, 0, 3), span, Order::Any);
+    b.event(event(VECTOR, 0, 4, vec![], vec![made((1, 4))]));
+    pipeline(7, 0, vec![made((0, 3))], None).into_iter().for_each(|event| b.event(event));
+    let checked = checked(&b.finish());
+    for (class, drain, work) in [("front", 4, (Stall::Busy, 4)), ("back", 1, (Stall::Busy, 1))] {
+        let found = stalls(&checked, class);
+        assert_eq!(found[0], work);
+        // Back starts 3 cycles later: it waits for the vector unit as long as front does, and fills.
+        assert!(found.contains(&(Stall::Slack, 2)), "{class}: {found:?}");
+        assert!(found.contains(&(Stall::FillDrain, drain)), "{class}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_on_a_wire_passes() {
+    let with = |change: &dyn Fn(&mut [Event; 2])| {
+        let mut events = pipeline(0, 0, vec![], None);
+        change(&mut events);
+        let mut b = machine();
+        events.into_iter().for_each(|event| b.event(event));
+        check(&b.finish(), &[])
+    };
+    assert!(with(&|_| {}).is_ok());
+    let early = with(&|events| events[1].start = 2).expect_err("nothing is there yet");
+    assert_eq!((early.hazard, early.legal_start), (Hazard::UseBeforeReady, Some(3)));
+    let late = with(&|events| events[1].start = 4).expect_err("it has passed");
+    assert_eq!((late.hazard, late.legal_start), (Hazard::Stream, Some(3)));
+    assert_eq!(
+        late.to_string(),
+        "stream not taken up at cycle 4: `back` on back, start 4: takes data[iteration 0,index 1] off wire in another cycle \
+         than it passes, 3 to 6; start at 3"
+    );
+    let lost = with(&|events| events[1].reads.clear()).expect_err("nobody reads it");
+    assert_eq!(lost.hazard, Hazard::Stream);
+    assert!(lost.message.contains("puts data[iteration 0,index 1] on wire and nobody takes it up"), "{lost}");
+    let parts = with(&|events| events[1].parts = 5).expect_err("there are four");
+    assert_eq!(parts.hazard, Hazard::Malformed);
+}
