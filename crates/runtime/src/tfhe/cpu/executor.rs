@@ -2,14 +2,14 @@
 
 use crate::Progress;
 use crate::tfhe::RunError;
+use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::AlignedVector;
 use polyfabric_kernels::external_product::{ExternalProduct, GROUP};
 use polyfabric_kernels::fft::Isa;
-use polyfabric_kernels::key_switch::key_switch;
+use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
-use polyfabric_kernels::{Gadget, Torus};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ pub struct Executor<'k, T> {
     product: ExternalProduct<T>,
     /// [iteration][`ExternalProduct::key_len`].
     spectra: AlignedVector,
-    key_switch_key: Option<(&'k [T], Gadget)>,
+    key_switch: Option<KeySwitch<'k, T>>,
     pub(super) pool: rayon::ThreadPool,
 }
 
@@ -66,8 +66,10 @@ impl<'k, T: Torus> Executor<'k, T> {
                 .zip(ggsw)
                 .for_each(|(spectra, ggsw)| product.transform_key(ggsw, spectra));
         });
+        let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
-        Ok(Self { key, parameters, product, spectra, key_switch_key, pool })
+        let key_switch = key_switch_key.map(|(key, gadget)| KeySwitch::new(key, gadget, from.get(), to.get(), isa));
+        Ok(Self { key, parameters, product, spectra, key_switch, pool })
     }
 
     /// The parameter set of the key.
@@ -83,6 +85,11 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// Bytes of the key in the transform domain: 8 for each of its numbers.
     pub fn transformed_key_bytes(&self) -> u64 {
         (self.spectra.len() * size_of::<f64>()) as u64
+    }
+
+    /// Bytes that the key-switching key takes besides its own: as many again where batches are multiplied byte by byte.
+    pub fn key_switch_bytes(&self) -> u64 {
+        self.key_switch.as_ref().map_or(0, KeySwitch::bytes)
     }
 
     /// round(x · 2N / q) mod 2N of every element: n exponents and the body's for each ciphertext of `inputs`, which are
@@ -183,7 +190,7 @@ impl<'k, T: Torus> Executor<'k, T> {
     pub fn key_switch(&self, inputs: &LweBatch<T>, progress: &dyn Progress) -> Result<LweBatch<T>, RunError> {
         let (from, to) = (self.parameters.large_lwe_dimension(), self.parameters.lwe_dimension());
         self.check_dimension("key switch", inputs, from)?;
-        let Some((key, gadget)) = self.key_switch_key else {
+        let Some(key_switch) = &self.key_switch else {
             return Err(RunError::NoKeySwitchKey { set: self.parameters.name().to_owned() });
         };
         let count = inputs.len();
@@ -194,7 +201,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.install(|| {
             let inputs = inputs.data().par_chunks(block * input_len);
             outputs.data_mut().par_chunks_mut(block * output_len).zip(inputs).for_each(|(outputs, inputs)| {
-                key_switch(inputs, from.get(), key, gadget, to.get(), outputs);
+                key_switch.switch(inputs, outputs);
                 let switched = (outputs.len() / output_len) as u64;
                 let total = done.fetch_add(switched, Ordering::Relaxed) + switched;
                 progress.update("key switch", total, count as u64);

@@ -1,0 +1,205 @@
+//! LWE key switch: from the k·N-dimensional flattened GLWE key to the n-dimensional key.
+//!
+//! KS(c') = (0, .., 0, b') − Σ_{i,t} digit_t(a'_i) · KSK(i, t), KSK(i, t) = LWE_n(s'_i · q / β^(t+1)),
+//! stored as `[i][t][n + 1]`.
+//!
+//! A single ciphertext takes the key row by row, and only the rows of digits that are not zero: it reads memory. A batch is a
+//! matrix product of small digits with wide words; where the processor multiplies bytes (AVX-512 VNNI), the
+//! key is kept once more, cut into bytes ([`packed`]).
+
+mod packed;
+
+use crate::decompose::{Gadget, decompose_scalar};
+use crate::fft::Isa;
+use crate::torus::Torus;
+use packed::Packed;
+
+/// Switches one ciphertext, `input` (k·N + 1 elements), row by row. Returns n + 1 elements.
+pub fn key_switch_reference<T: Torus>(input: &[T], key: &[T], gadget: Gadget, lwe_dimension: usize) -> Vec<T> {
+    let size = lwe_dimension + 1;
+    let levels = gadget.levels as usize;
+    let (mask, body) = input.split_at(input.len() - 1);
+    let mut output = vec![T::default(); size];
+    output[lwe_dimension] = body[0];
+    let mut digits = vec![0; levels];
+    for (i, &a) in mask.iter().enumerate() {
+        decompose_scalar(a, gadget, &mut digits);
+        for (t, &digit) in digits.iter().enumerate() {
+            let row = &key[(i * levels + t) * size..][..size];
+            for (o, &r) in output.iter_mut().zip(row) {
+                *o = o.wrapping_sub(r.wrapping_mul_signed(i64::from(digit)));
+            }
+        }
+    }
+    output
+}
+
+/// The sizes of a key switch.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    gadget: Gadget,
+    /// k·N.
+    input_dimension: usize,
+    /// n + 1.
+    size: usize,
+}
+
+impl Shape {
+    fn levels(self) -> usize {
+        self.gadget.levels as usize
+    }
+}
+
+/// A key-switching key, ready for batches.
+#[derive(Debug)]
+pub struct KeySwitch<'k, T> {
+    shape: Shape,
+    key: &'k [T],
+    packed: Option<Packed>,
+}
+
+impl<'k, T: Torus> KeySwitch<'k, T> {
+    /// `key` is k·N·l rows of n + 1 elements, with k·N = `input_dimension` and n = `lwe_dimension`; `isa` is what the processor has.
+    /// Where bytes can be multiplied, the key is copied.
+    pub fn new(key: &'k [T], gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> Self {
+        let shape = Shape { gadget, input_dimension, size: lwe_dimension + 1 };
+        assert_eq!(key.len(), input_dimension * shape.levels() * shape.size, "k·N·l rows of n + 1 elements");
+        Self { shape, key, packed: Packed::new(key, shape, isa) }
+    }
+
+    /// Bytes that are held besides the key itself.
+    pub fn bytes(&self) -> u64 {
+        self.packed.as_ref().map_or(0, Packed::bytes)
+    }
+
+    /// Switches a batch: `inputs` is count × (k·N + 1), `outputs` count × (n + 1).
+    pub fn switch(&self, inputs: &[T], outputs: &mut [T]) {
+        let Shape { input_dimension, size, .. } = self.shape;
+        let count = inputs.len() / (input_dimension + 1);
+        assert_eq!(inputs.len(), count * (input_dimension + 1), "whole input ciphertexts");
+        assert_eq!(outputs.len(), count * size, "one output for each input");
+        for (input, output) in inputs.chunks_exact(input_dimension + 1).zip(outputs.chunks_exact_mut(size)) {
+            output.fill(T::default());
+            output[size - 1] = input[input_dimension];
+        }
+        match &self.packed {
+            Some(packed) if count > 1 => packed.subtract(self.shape, inputs, outputs),
+            _ if count == 1 => subtract_one(self.shape, self.key, inputs, outputs),
+            _ => subtract_blocks(self.shape, self.key, inputs, outputs),
+        }
+    }
+}
+
+/// A single ciphertext: the rows of its digits that are not zero.
+fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]) {
+    let Shape { gadget, input_dimension, size } = shape;
+    let levels = shape.levels();
+    let mut digits = vec![0; levels];
+    let mut rows: Vec<(i64, &[T])> = Vec::with_capacity(2 * levels.max(AT_ONCE));
+    for (a, block) in input[..input_dimension].iter().zip(key.chunks_exact(levels * size)) {
+        decompose_scalar(*a, gadget, &mut digits);
+        let pairs = digits.iter().map(|&digit| i64::from(digit)).zip(block.chunks_exact(size));
+        rows.extend(pairs.filter(|pair| pair.0 != 0));
+        let whole = rows.len() / AT_ONCE * AT_ONCE;
+        for rows in rows[..whole].chunks_exact(AT_ONCE) {
+            subtract_four(output, [rows[0], rows[1], rows[2], rows[3]]);
+        }
+        rows.drain(..whole);
+    }
+    for (digit, row) in rows {
+        subtract_row(output, digit, row);
+    }
+}
+
+/// Rows that one pass over the output takes.
+const AT_ONCE: usize = 4;
+/// Ciphertexts of the batch whose outputs are kept together while rows of the key pass.
+const CIPHERTEXTS: usize = 8;
+/// Rows of the key that one block of ciphertexts consumes before the next block does.
+const ROWS: usize = 64;
+
+/// A batch as one blocked integer matrix product: digits (count × k·N·l) times key (k·N·l × (n + 1)).
+fn subtract_blocks<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
+    let Shape { gadget, input_dimension, size } = shape;
+    let (input_size, levels) = (input_dimension + 1, shape.levels());
+    let coefficients = (ROWS / levels).max(1);
+    let mut digits = vec![0i32; CIPHERTEXTS * coefficients * levels];
+    for first in (0..input_dimension).step_by(coefficients) {
+        let last = (first + coefficients).min(input_dimension);
+        let rows = (last - first) * levels;
+        let block = &key[first * levels * size..][..rows * size];
+        for (batch, outputs) in outputs.chunks_mut(CIPHERTEXTS * size).enumerate() {
+            let ciphertexts = outputs.len() / size;
+            for c in 0..ciphertexts {
+                let input = &inputs[(batch * CIPHERTEXTS + c) * input_size..];
+                for (a, out) in input[first..last].iter().zip(digits[c * rows..].chunks_exact_mut(levels)) {
+                    decompose_scalar(*a, gadget, out);
+                }
+            }
+            for (output, digits) in outputs.chunks_exact_mut(size).zip(digits.chunks_exact(rows)) {
+                let mut fours = digits.chunks_exact(AT_ONCE);
+                let mut rows = block.chunks_exact(size);
+                for four in &mut fours {
+                    let mut next = |digit: i32| (i64::from(digit), rows.next().unwrap_or(&[]));
+                    subtract_four(output, [next(four[0]), next(four[1]), next(four[2]), next(four[3])]);
+                }
+                for (&digit, row) in fours.remainder().iter().zip(rows) {
+                    subtract_row(output, i64::from(digit), row);
+                }
+            }
+        }
+    }
+}
+
+/// `output` −= Σ digit · row, the output loaded once for four rows.
+fn subtract_four<T: Torus>(output: &mut [T], [a, b, c, d]: [(i64, &[T]); AT_ONCE]) {
+    for ((((o, &p), &q), &r), &s) in output.iter_mut().zip(a.1).zip(b.1).zip(c.1).zip(d.1) {
+        let low = p.wrapping_mul_signed(a.0).wrapping_add(q.wrapping_mul_signed(b.0));
+        let high = r.wrapping_mul_signed(c.0).wrapping_add(s.wrapping_mul_signed(d.0));
+        *o = o.wrapping_sub(low.wrapping_add(high));
+    }
+}
+
+fn subtract_row<T: Torus>(output: &mut [T], digit: i64, row: &[T]) {
+    for (o, &r) in output.iter_mut().zip(row) {
+        *o = o.wrapping_sub(r.wrapping_mul_signed(digit));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is each way to switch the key switch, for every block remainder and on every instruction set?
+    use super::*;
+    use crate::random::torus_vector;
+
+    fn check<T: Torus>(input_dimension: usize, lwe_dimension: usize, gadget: Gadget, count: usize) {
+        let levels = gadget.levels as usize;
+        let inputs = torus_vector::<T>(count * (input_dimension + 1), 1);
+        let key = torus_vector::<T>(input_dimension * levels * (lwe_dimension + 1), 2);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
+            let mut outputs = vec![T::from_u64(9); count * (lwe_dimension + 1)];
+            KeySwitch::new(&key, gadget, input_dimension, lwe_dimension, isa).switch(&inputs, &mut outputs);
+            for c in 0..count {
+                let input = &inputs[c * (input_dimension + 1)..][..input_dimension + 1];
+                assert_eq!(
+                    outputs[c * (lwe_dimension + 1)..][..lwe_dimension + 1],
+                    key_switch_reference(input, &key, gadget, lwe_dimension),
+                    "ciphertext {c} of {count}, {gadget:?}, {isa:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_way_equals_the_rows() {
+        for count in [1, 2, 3, 7, 8, 13] {
+            check::<u32>(256, 61, Gadget { log2_base: 2, levels: 8 }, count);
+            check::<u32>(101, 33, Gadget { log2_base: 8, levels: 2 }, count);
+            check::<u64>(130, 47, Gadget { log2_base: 3, levels: 5 }, count);
+            // Digits that no byte holds.
+            check::<u64>(64, 16, Gadget { log2_base: 9, levels: 3 }, count);
+        }
+        check::<u32>(1024, 500, Gadget { log2_base: 2, levels: 8 }, 70);
+        check::<u64>(2048, 742, Gadget { log2_base: 3, levels: 5 }, 2);
+    }
+}
