@@ -200,11 +200,17 @@ impl Emitter<'_> {
             Work::Linear(_) => &[],
         };
         let values = items.iter().map(|&item| self.lwe(item));
-        self.into_b(place, at, bytes, values)
+        self.load_into_b(place, at, bytes, values)
     }
 
     /// Ciphertexts from HBM to consecutive places in Private-B.
-    fn into_b(&self, place: &GroupPlace<'_>, at: u64, bytes: u64, values: impl IntoIterator<Item = Value>) -> Transfer {
+    fn load_into_b(
+        &self,
+        place: &GroupPlace<'_>,
+        at: u64,
+        bytes: u64,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Transfer {
         let piece = |(value, position)| {
             let (read, write) = (self.in_hbm(bytes, value), self.in_b(at, position, bytes, value));
             Piece { read, write, items: 1 }
@@ -533,7 +539,7 @@ impl Emitter<'_> {
 
     fn load_operands(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         let bytes = self.lwe_bytes(i);
-        self.into_b(place, self.operands_at(i, bytes), bytes, self.operands(place, i, bytes))
+        self.load_into_b(place, self.operands_at(i, bytes), bytes, self.operands(place, i, bytes))
     }
 
     fn operands_at(&self, i: &Instruction, bytes: u64) -> u64 {
