@@ -3,11 +3,11 @@
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::primes::PrimeClass;
-use polyfabric_program::rns::homomorphic::{Complex, Evaluation, Program, Values, evaluate};
+use polyfabric_program::rns::homomorphic::{Complex, NodeId, Program, Values, evaluate};
 use polyfabric_program::rns::kernel::PublicPolynomial;
 use polyfabric_program::rns::levels::{Chain, Scale};
 use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, Port, RnsLowering, Target, lower};
-use polyfabric_program::rns::noise::NoiseModel;
+use polyfabric_program::rns::noise::{NoiseModel, NoiseReport};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::random::{Purpose, Seeds};
@@ -17,7 +17,7 @@ use polyfabric_schemes::rns::secret::{SecretDistribution, SecretKey};
 use polyfabric_schemes::rns::{Ciphertext, Domain, Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -123,17 +123,22 @@ impl World {
     }
 
     pub fn lower(&self, program: &Program, choice: &RnsLowering) -> Lowered {
-        let target =
-            Target { chain: &self.chain, choice, model: self.model(), encoder: &self.embedding, bootstrapping: None };
+        let target = Target {
+            chain: &self.chain,
+            choice,
+            model: self.model(),
+            encoder: &self.embedding,
+            bootstrapping: None,
+            observed: true,
+        };
         lower(program, &target).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
-/// What came out, and what should have.
+/// What came out.
 pub struct Outcome {
-    pub lowered: Lowered,
-    pub clear: Evaluation,
-    pub outputs: HashMap<String, Vec<Complex>>,
+    /// The errors of all nodes, bounds and measured.
+    pub report: NoiseReport,
 }
 
 /// The values of one slot each, repeated or as they are.
@@ -180,23 +185,32 @@ fn encrypt(world: &World, port: &Port, values: &Values, secret: &SecretKey, seed
     ciphertext
 }
 
-/// The phase as integers, of ciphertexts whose phase is below half the product of their first two limbs.
+/// The phase as integers, centred modulo the product of its limbs: mixed-radix digits d_i with x = Σ d_i·q_0⋯q_(i−1).
 fn centred(world: &World, phase: &RnsPolynomial) -> Vec<f64> {
-    let limbs = &phase.limbs()[..phase.limbs().len().min(2)];
-    let moduli: Vec<Modulus> = limbs.iter().map(|&limb| world.ring.modulus(limb)).collect();
-    let one = |j: usize| {
-        let first = phase.limb(0)[j];
-        let (value, product) = match moduli.as_slice() {
-            [q] => (i128::from(first), i128::from(q.value())),
-            [q, r] => {
-                let difference = r.sub(phase.limb(1)[j], first % r.value());
-                let inverse = r.inverse(q.value() % r.value()).expect("distinct primes");
-                let (q, k) = (i128::from(q.value()), i128::from(r.multiply(difference, inverse)));
-                (i128::from(first) + q * k, q * i128::from(r.value()))
+    let moduli: Vec<Modulus> = phase.limbs().iter().map(|&limb| world.ring.modulus(limb)).collect();
+    let digits = |residues: &[u64]| -> Vec<u64> {
+        let mut digits: Vec<u64> = Vec::new();
+        for (&q, &residue) in moduli.iter().zip(residues) {
+            // What the digits so far give modulo q, and the product of their moduli.
+            let (mut value, mut product) = (0, 1);
+            for (&digit, other) in digits.iter().zip(&moduli) {
+                value = q.add(value, q.multiply(digit % q.value(), product));
+                product = q.multiply(product, other.value() % q.value());
             }
-            _ => unreachable!("one limb or two"),
-        };
-        (if value > product / 2 { value - product } else { value }) as f64
+            let inverse = q.inverse(product).expect("distinct primes");
+            digits.push(q.multiply(q.sub(residue, value), inverse));
+        }
+        digits
+    };
+    let number = |digits: &[u64]| {
+        digits.iter().zip(&moduli).rev().fold(0.0, |sum, (&digit, q)| sum * q.value() as f64 + digit as f64)
+    };
+    let one = |j: usize| {
+        let residues: Vec<u64> = (0..moduli.len()).map(|limb| phase.limb(limb)[j]).collect();
+        let negated: Vec<u64> = moduli.iter().zip(&residues).map(|(q, &residue)| q.neg(residue)).collect();
+        let (plus, minus) = (digits(&residues), digits(&negated));
+        // Of x and Q − x the smaller one: compared from the highest digit down.
+        if plus.iter().rev().le(minus.iter().rev()) { number(&plus) } else { -number(&minus) }
     };
     (0..world.ring.degree().get()).map(one).collect()
 }
@@ -230,38 +244,43 @@ pub fn run(
     let results =
         interpreter::run(&lowered.kernel, &keys, &parts, &NoProgress).unwrap_or_else(|error| panic!("{error}"));
     let mut results = results.into_iter();
-    let mut outputs = HashMap::new();
-    for port in &lowered.outputs {
+    let mut decrypt = |port: &Port| {
         let ciphertext = Ciphertext::new(results.by_ref().take(port.parts).collect());
-        assert_eq!(ciphertext.limbs(), port.limbs.as_slice(), "limbs of output {}", port.name);
+        assert_eq!(ciphertext.limbs(), port.limbs.as_slice(), "limbs of {}", port.name);
         let coefficients = centred(world, &phase(&world.ring, &ciphertext, &secret));
         let scaled: Vec<f64> = coefficients.iter().map(|c| c / port.scale.real()).collect();
-        outputs.insert(port.name.clone(), world.embedding.slots(&scaled, program.slots()));
-    }
+        world.embedding.slots(&scaled, program.slots())
+    };
+    let outputs: HashMap<_, _> = lowered.outputs.iter().map(|port| (port.name.clone(), decrypt(port))).collect();
     let clear = evaluate(program, inputs).unwrap_or_else(|error| panic!("{error}"));
-    Outcome { lowered, clear, outputs }
+    let error = |id, found: &[Complex]| largest_difference(complex(clear.values(id)), found);
+    let mut measured: BTreeMap<NodeId, f64> =
+        lowered.observed.iter().map(|(id, port)| (*id, error(*id, &decrypt(port)))).collect();
+    measured.extend(program.outputs().map(|(id, name)| (id, error(id, &outputs[name]))));
+    let report = NoiseReport::new(program, &lowered, &world.chain, &world.model()).with_measured(&measured);
+    Outcome { report }
+}
+
+fn largest_difference(expected: &[Complex], found: &[Complex]) -> f64 {
+    expected.iter().zip(found).map(|(&a, &b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 impl Outcome {
-    /// The largest error of output `name`, and its bound.
-    pub fn error(&self, world: &World, program: &Program, name: &str) -> (f64, f64) {
-        let (node, _) = program.outputs().find(|(_, output)| *output == name).expect("an output");
-        let expected = complex(self.clear.values(node));
-        let found = &self.outputs[name];
-        let error = expected.iter().zip(found).map(|(&a, &b)| (a - b).abs()).fold(0.0, f64::max);
-        (error, self.lowered.nodes[&node].deviation * world.model().tail())
-    }
-
-    /// Every output's error is below its bound, and the bound no more than `slack` bits above it.
-    pub fn check(&self, world: &World, program: &Program, slack: f64) {
-        for (_, name) in program.outputs() {
-            let (error, bound) = self.error(world, program, name);
-            assert!(error <= bound, "output {name}: error 2^{:.1} above the bound 2^{:.1}", error.log2(), bound.log2());
+    /// Every node's error is below its bound, and the bound no more than `slack` bits above it.
+    pub fn check(&self, slack: f64) {
+        if let Err(failure) = self.report.check() {
+            panic!("{failure}\n{}", self.report);
+        }
+        for node in &self.report.nodes {
+            let (Some(error), bound) = (node.measured, node.bound) else { panic!("{} was not measured", node.node) };
             assert!(
                 bound.log2() - error.log2() <= slack,
-                "output {name}: the bound 2^{:.1} says little of an error of 2^{:.1}",
+                "{} {}: the bound 2^{:.1} says little of an error of 2^{:.1}\n{}",
+                node.op,
+                node.node,
                 bound.log2(),
-                error.log2()
+                error.log2(),
+                self.report
             );
         }
     }

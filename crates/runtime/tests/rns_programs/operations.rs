@@ -140,7 +140,7 @@ fn check_all(world: &World, choice: &RnsLowering, slots: usize, only: &[&str]) {
         }
         let seed = 7 * index as u64;
         let outcome = run(world, program, choice, &random_inputs(program, seed), seed);
-        outcome.check(world, program, 6.0);
+        outcome.check(6.0);
     }
 }
 

@@ -20,7 +20,8 @@ mod values;
 pub use builder::Builder;
 pub use clear::{ClearError, Evaluation, evaluate};
 pub use error::{ProgramError, ProgramErrorCause};
-pub use values::{Basis, Complex, Diagonals, Polynomial, Values};
+pub use polyfabric_schemes::ckks::Complex;
+pub use values::{Basis, Diagonals, Polynomial, Values};
 
 use crate::Location;
 use std::fmt;

@@ -1,68 +1,8 @@
 //! Public values of a program: vectors, diagonals of matrices, polynomials.
 
+use polyfabric_schemes::ckks::Complex;
 use std::collections::BTreeMap;
-use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
-
-/// A complex number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Complex {
-    /// Real part.
-    pub re: f64,
-    /// Imaginary part.
-    pub im: f64,
-}
-
-impl Complex {
-    /// re + i·im.
-    pub fn new(re: f64, im: f64) -> Self {
-        Self { re, im }
-    }
-
-    /// The conjugate.
-    pub fn conjugate(self) -> Self {
-        Self::new(self.re, -self.im)
-    }
-
-    /// Absolute value.
-    pub fn abs(self) -> f64 {
-        self.re.hypot(self.im)
-    }
-}
-
-impl From<f64> for Complex {
-    fn from(re: f64) -> Self {
-        Self::new(re, 0.0)
-    }
-}
-
-impl Add for Complex {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self::new(self.re + other.re, self.im + other.im)
-    }
-}
-
-impl Sub for Complex {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self::new(self.re - other.re, self.im - other.im)
-    }
-}
-
-impl Neg for Complex {
-    type Output = Self;
-    fn neg(self) -> Self {
-        Self::new(-self.re, -self.im)
-    }
-}
-
-impl Mul for Complex {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        Self::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
-    }
-}
 
 /// A public vector: one value a slot, or a single one that stands for all slots.
 #[derive(Clone, Debug, PartialEq)]

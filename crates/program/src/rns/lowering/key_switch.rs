@@ -191,8 +191,13 @@ impl Lowering<'_> {
                 None => sizes.push(DigitSize::Limbs { log2: self.chain.log2_product(&present), primes: present.len() }),
                 Some(bits) => {
                     for limb in present.iter() {
-                        let count = self.chain.modulus(limb).bits().div_ceil(bits);
-                        sizes.extend((0..count).map(|k| DigitSize::Window { bits, last: k + 1 == count }));
+                        let modulus = self.chain.modulus(limb);
+                        let below = modulus.bits().div_ceil(bits) - 1;
+                        let digit = DigitSize::Window { log2: f64::from(bits), balanced: true };
+                        sizes.extend((0..below).map(|_| digit));
+                        // What the others leave, carries included.
+                        let left = (modulus.value() >> (below * bits)) + 1;
+                        sizes.push(DigitSize::Window { log2: (left as f64).log2(), balanced: false });
                     }
                 }
             }

@@ -9,11 +9,12 @@ use super::{
 };
 use crate::location::place;
 use crate::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
-use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet};
+use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
 use crate::rns::noise::NoiseModel;
-use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::rns::{KeyId, KeySet};
 use std::collections::{BTreeMap, HashMap};
+use thiserror::Error;
 
 /// How an input must be encrypted, or an output decrypted.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +51,12 @@ pub struct Lowered {
     pub kernel: KernelProgram,
     /// How inputs are encrypted; inputs that nothing depends on are left out.
     pub inputs: Vec<Port>,
-    /// How outputs are decrypted.
+    /// How outputs are decrypted; their parts follow each other in the kernel program's outputs, then the observed nodes'.
     pub outputs: Vec<Port>,
+    /// How values of nodes are decrypted, if the target asked for them; a product has three parts, and the scale before its rescaling.
+    pub observed: Vec<(NodeId, Port)>,
+    /// With which choice it was lowered.
+    pub choice: RnsLowering,
     /// The switching keys needed, and how much of each.
     pub keys: BTreeMap<KeyId, KeyUse>,
     /// State of every node that an output depends on and that is not public.
@@ -71,6 +76,8 @@ pub struct Target<'a> {
     pub encoder: &'a dyn PlaintextEncoder,
     /// The bootstrapping, if the parameters have one.
     pub bootstrapping: Option<&'a Bootstrapping>,
+    /// Whether every node's value is an output too, for its error to be measured.
+    pub observed: bool,
 }
 
 impl Target<'_> {
@@ -121,9 +128,93 @@ pub fn lower(program: &Program, target: &Target<'_>) -> Result<Lowered> {
             cause: Box::new(cause),
         })?;
     }
+    let observed = if target.observed { pass.observe() } else { Vec::new() };
     let kernel = pass.lowering.finish()?;
     let keys = kernel.keys();
-    Ok(Lowered { kernel, inputs: pass.inputs, outputs: pass.outputs, keys, nodes: pass.nodes })
+    let Pass { inputs, outputs, nodes, .. } = pass;
+    Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes })
+}
+
+/// A switching key that a program needs is missing, or too small.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{place}{op} {node}: {problem}; make the keys from the program's list")]
+pub struct KeyFailure {
+    /// "file:line: ", or nothing.
+    pub place: String,
+    /// The first operation that needs it.
+    pub op: &'static str,
+    /// Its node.
+    pub node: NodeId,
+    /// What is wrong with which key.
+    pub problem: String,
+}
+
+/// How often a key is used, and where: a machine's hint traffic.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HintUse {
+    /// Inner products with it, by the number of limbs of Q that the ciphertext has.
+    pub by_limbs: BTreeMap<usize, usize>,
+    /// The nodes that use it, each once.
+    pub nodes: Vec<NodeId>,
+}
+
+impl HintUse {
+    /// Inner products with it.
+    pub fn uses(&self) -> usize {
+        self.by_limbs.values().sum()
+    }
+}
+
+impl Lowered {
+    /// Whether `keys` has all keys that the program reads, with all rows and limbs.
+    ///
+    /// # Errors
+    /// [`KeyFailure`] with the first node that lacks one.
+    pub fn check_keys(&self, program: &Program, keys: &KeySet) -> std::result::Result<(), KeyFailure> {
+        for op in &self.kernel.ops {
+            let OpKind::InnerProduct { key, rows } = &op.kind else { continue };
+            let limbs = &self.kernel.value(op.results[0]).limbs;
+            let last = rows.iter().max().map_or(0, |&row| usize::from(row) + 1);
+            let problem = match keys.get(*key) {
+                Err(missing) => Some(missing.to_string()),
+                Ok(found) => match limbs.iter().find(|limb| !found.limbs().contains(limb)) {
+                    _ if found.gadget().terms().len() < last => {
+                        Some(format!("{key} has {} rows, but {last} are needed", found.gadget().terms().len()))
+                    }
+                    Some(limb) => Some(format!("{key} lacks limb {limb}")),
+                    None => None,
+                },
+            };
+            if let Some(problem) = problem {
+                let id = op.origin.unwrap_or(NodeId(0));
+                let node = program.node(id);
+                return Err(KeyFailure {
+                    place: place(node.location.as_ref()),
+                    op: op_name(&node.op),
+                    node: id,
+                    problem,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// How often each key is used, at which sizes, by which nodes.
+    pub fn hints(&self) -> BTreeMap<KeyId, HintUse> {
+        let special = LimbSet::new(self.choice.gadget.special.iter().copied());
+        let mut hints = BTreeMap::<KeyId, HintUse>::new();
+        for op in &self.kernel.ops {
+            if let OpKind::InnerProduct { key, .. } = &op.kind {
+                let hint = hints.entry(*key).or_default();
+                let limbs = self.kernel.value(op.results[0]).limbs.difference(&special).len();
+                *hint.by_limbs.entry(limbs).or_default() += 1;
+                if let Some(origin) = op.origin.filter(|origin| !hint.nodes.contains(origin)) {
+                    hint.nodes.push(origin);
+                }
+            }
+        }
+        hints
+    }
 }
 
 struct Pass<'a> {
@@ -259,6 +350,20 @@ impl Pass<'_> {
             (false, true) => self.lowering.rescale(&value),
             (false, false) => Ok(value),
         }
+    }
+
+    /// Makes every node's value an output, named by the node.
+    fn observe(&mut self) -> Vec<(NodeId, Port)> {
+        let mut observed = Vec::new();
+        for (id, node) in self.program.iter() {
+            let Some(value) = self.values[id.index()].clone() else { continue };
+            if !matches!(node.op, Op::Output { .. }) {
+                let name = format!("node {id}");
+                self.lowering.output(&name, &value);
+                observed.push((id, self.port(&name, &value)));
+            }
+        }
+        observed
     }
 
     fn port(&self, name: &str, value: &CiphertextValue) -> Port {

@@ -47,32 +47,40 @@ impl NoiseModel {
         (self.n() / 12.0).sqrt()
     }
 
-    /// E\[(x/B)²\] of a residue x modulo a product B of `primes` primes, as `conversion` represents it.
-    fn representation(primes: usize, conversion: Conversion) -> f64 {
+    /// E|·|² of the worst slot of a polynomial whose coefficients have this `variance` and this `mean`.
+    ///
+    /// The mean stands in Σ X^j, whose value at a root ω is 2/(1 − ω): at the root next to 1, where slot 0 is, about 2N/π.
+    fn worst_slot(&self, variance: f64, mean: f64) -> f64 {
+        let n = self.n();
+        n * variance + (2.0 * n / std::f64::consts::PI * mean).powi(2)
+    }
+
+    /// E|·|² of the worst slot of x/B, x the residues modulo a product B of `primes` primes as `conversion` represents them.
+    fn representation(&self, primes: usize, conversion: Conversion) -> f64 {
         let primes = primes as f64;
         match conversion {
             // A sum of uniform numbers from [0, 1), [-1/2, 1/2), or one of the latter.
-            Conversion::Approximate => primes / 12.0 + primes * primes / 4.0,
-            Conversion::Balanced => primes / 12.0,
-            Conversion::Centred => 1.0 / 12.0,
+            Conversion::Approximate => self.worst_slot(primes / 12.0, primes / 2.0),
+            Conversion::Balanced => self.worst_slot(primes / 12.0, 0.0),
+            Conversion::Centred => self.worst_slot(1.0 / 12.0, 0.0),
         }
     }
 
     /// Of a division of two parts by `primes` primes: ρ_0 + ρ_1·s, ρ the rounding errors.
     pub fn division(&self, primes: usize, conversion: Conversion) -> f64 {
-        let rounding = self.n() * Self::representation(primes, conversion);
+        let rounding = self.representation(primes, conversion);
         self.unit * (rounding * (1.0 + self.secret_weight)).sqrt()
     }
 
-    /// Of a key switch's inner product, before division by P: √Σ_d E|digit|²·E|e|² with digit d below 2^`log2` and made of
-    /// `primes` primes.
+    /// Of a key switch's inner product, before division by P: √Σ_d E|digit d|²·E|e|².
     pub fn inner_product(&self, digits: &[DigitSize], conversion: Conversion) -> f64 {
-        let n = self.n();
         let squares = digits.iter().map(|digit| match *digit {
-            DigitSize::Limbs { log2, primes } => (2.0 * log2).exp2() * Self::representation(primes, conversion),
-            DigitSize::Window { bits, last } => (2.0 * f64::from(bits)).exp2() / if last { 3.0 } else { 12.0 },
+            DigitSize::Limbs { log2, primes } => (2.0 * log2).exp2() * self.representation(primes, conversion),
+            DigitSize::Window { log2, balanced } => {
+                (2.0 * log2).exp2() * self.worst_slot(1.0 / 12.0, if balanced { 0.0 } else { 0.5 })
+            }
         });
-        self.unit * self.error_deviation * n * squares.sum::<f64>().sqrt()
+        self.unit * self.error_deviation * (self.n() * squares.sum::<f64>()).sqrt()
     }
 
     /// Of a product with public values up to `magnitude` at `scale`, whose coefficients are rounded.
@@ -105,11 +113,11 @@ pub enum DigitSize {
         /// How many.
         primes: usize,
     },
-    /// So many bits of a limb.
+    /// Some bits of a limb.
     Window {
-        /// Bits.
-        bits: u32,
-        /// Whether it is the last, which is not balanced.
-        last: bool,
+        /// log2 of the number of values.
+        log2: f64,
+        /// Whether they lie around 0; the last digit of a limb starts at 0.
+        balanced: bool,
     },
 }

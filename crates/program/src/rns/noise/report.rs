@@ -1,0 +1,193 @@
+//! The error of every node of a lowered program: its bound, and what was measured.
+
+use crate::location::place;
+use crate::rns::homomorphic::{NodeId, Program, op_name};
+use crate::rns::levels::{Chain, Scale};
+use crate::rns::lowering::Lowered;
+use crate::rns::noise::NoiseModel;
+use std::collections::BTreeMap;
+use std::fmt;
+use thiserror::Error;
+
+/// One node's error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeReport {
+    /// The node.
+    pub node: NodeId,
+    /// Its operation.
+    pub op: &'static str,
+    /// "file:line: ", or nothing.
+    pub place: String,
+    /// Its level, of a product before the rescaling.
+    pub level: usize,
+    /// Its scale.
+    pub scale: Scale,
+    /// Bound of the error of every slot, but for a probability of 2^-40: in units of the message.
+    pub bound: f64,
+    /// Bound of the message in every slot, from the inputs' bounds: a sum of sums is over-estimated.
+    pub magnitude: f64,
+    /// Bits between the largest phase and half of the modulus: below 0 the message may wrap around.
+    pub headroom: f64,
+    /// The largest error of a slot that was measured against the clear twin.
+    pub measured: Option<f64>,
+}
+
+/// What a node did that it should not have.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum NoiseFailure {
+    /// The bound is above what was asked for.
+    #[error(
+        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, but {wanted} bits were asked for; take a larger scale, {remedy}, or ask for less"
+    )]
+    Precision {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The operation.
+        op: &'static str,
+        /// The node.
+        node: NodeId,
+        /// log2 of the bound.
+        bound: f64,
+        /// Its level.
+        level: usize,
+        /// Its scale.
+        scale: String,
+        /// Bits after the binary point that were asked for.
+        wanted: f64,
+        /// What helps with this gadget.
+        remedy: &'static str,
+    },
+    /// An error above its bound was measured: a defect of this project, or a wrong bound of an input.
+    #[error(
+        "{place}{op} {node}: an error of 2^{measured:.1} was measured, above its bound 2^{bound:.1}; check that the inputs are within their bounds, and report it if they are"
+    )]
+    Measured {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The operation.
+        op: &'static str,
+        /// The node.
+        node: NodeId,
+        /// log2 of the measured error.
+        measured: f64,
+        /// log2 of the bound.
+        bound: f64,
+    },
+}
+
+/// The errors of a program's nodes, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoiseReport {
+    /// Every node that an output depends on and that is not public.
+    pub nodes: Vec<NodeReport>,
+    special_primes: usize,
+}
+
+impl NoiseReport {
+    /// Of `lowered`, which `program` became on `chain`.
+    pub fn new(program: &Program, lowered: &Lowered, chain: &Chain, model: &NoiseModel) -> Self {
+        let node = |(&id, state): (&NodeId, &crate::rns::lowering::NodeState)| {
+            let node = program.node(id);
+            NodeReport {
+                node: id,
+                op: op_name(&node.op),
+                place: place(node.location.as_ref()),
+                level: state.level,
+                scale: state.scale,
+                bound: state.deviation * model.tail(),
+                magnitude: state.magnitude,
+                headroom: chain.log2_modulus(state.level) - 1.0 - (state.scale.real() * state.magnitude).log2(),
+                measured: None,
+            }
+        };
+        let special_primes = lowered.choice.gadget.special.len();
+        Self { nodes: lowered.nodes.iter().map(node).collect(), special_primes }
+    }
+
+    /// The same with measured errors, the largest of any slot.
+    pub fn with_measured(mut self, measured: &BTreeMap<NodeId, f64>) -> Self {
+        for node in &mut self.nodes {
+            node.measured = measured.get(&node.node).copied();
+        }
+        self
+    }
+
+    /// One node's.
+    pub fn node(&self, id: NodeId) -> Option<&NodeReport> {
+        self.nodes.iter().find(|node| node.node == id)
+    }
+
+    /// Whether every bound leaves `bits` bits after the binary point.
+    ///
+    /// # Errors
+    /// [`NoiseFailure::Precision`] of the first node whose bound does not.
+    pub fn require(&self, bits: f64) -> Result<(), NoiseFailure> {
+        let Some(node) = self.nodes.iter().find(|node| node.bound.is_nan() || node.bound > (-bits).exp2()) else {
+            return Ok(());
+        };
+        let remedy = if self.special_primes == 0 {
+            "special primes or digits smaller than a limb in the key switch"
+        } else {
+            "or more primes a level"
+        };
+        Err(NoiseFailure::Precision {
+            place: node.place.clone(),
+            op: node.op,
+            node: node.node,
+            bound: node.bound.log2(),
+            level: node.level,
+            scale: node.scale.to_string(),
+            wanted: bits,
+            remedy,
+        })
+    }
+
+    /// Whether every measured error is within its bound.
+    ///
+    /// # Errors
+    /// [`NoiseFailure::Measured`] of the first node where it is not.
+    pub fn check(&self) -> Result<(), NoiseFailure> {
+        for node in &self.nodes {
+            if let Some(measured) = node.measured.filter(|&measured| measured.is_nan() || measured > node.bound) {
+                return Err(NoiseFailure::Measured {
+                    place: node.place.clone(),
+                    op: node.op,
+                    node: node.node,
+                    measured: measured.log2(),
+                    bound: node.bound.log2(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first node whose message may wrap around the modulus, by the bounds of the inputs.
+    pub fn first_wrapping(&self) -> Option<&NodeReport> {
+        self.nodes.iter().find(|node| node.headroom < 0.0)
+    }
+}
+
+impl fmt::Display for NoiseReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:>6}  {:<16} {:>5}  {:>9}  {:>9}  {:>9}  {:>8}  place",
+            "node", "operation", "level", "scale", "bound", "measured", "headroom"
+        )?;
+        for node in &self.nodes {
+            let measured = node.measured.map_or("-".to_owned(), |measured| format!("2^{:.1}", measured.log2()));
+            writeln!(
+                f,
+                "{:>6}  {:<16} {:>5}  {:>9}  {:>9}  {measured:>9}  {:>8.1}  {}",
+                node.node.to_string(),
+                node.op,
+                node.level,
+                format!("2^{:.2}", node.scale.real().log2()),
+                format!("2^{:.1}", node.bound.log2()),
+                node.headroom,
+                node.place.trim_end_matches(": "),
+            )?;
+        }
+        Ok(())
+    }
+}
