@@ -10,6 +10,8 @@ use polyfabric_program::rns::levels::{Chain, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Hoisting, Lowering, PlaintextEncoder, RnsLowering};
 use polyfabric_program::rns::noise::NoiseModel;
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_schemes::random::{Purpose, Seeds};
 use polyfabric_schemes::rns::encryption::{encrypt_zero, phase};
 use polyfabric_schemes::rns::key_maker::{KeyMaker, KeyRequest, NoiseDistribution};
@@ -89,8 +91,12 @@ impl Encoder {
 impl PlaintextEncoder for Encoder {
     fn encode(&self, values: &Values, scale: Scale) -> Result<PublicPolynomial, String> {
         let Values::Complex(values) = values else { return Err("integers".to_owned()) };
-        let scaled = self.coefficients(values).into_iter().map(|value| (value * scale.real()).round() as i64);
-        Ok(PublicPolynomial::Narrow(scaled.collect()))
+        let scaled: Vec<f64> =
+            self.coefficients(values).into_iter().map(|value| (value * scale.real()).round()).collect();
+        if scaled.iter().any(|value| value.abs() >= 2f64.powi(63)) {
+            return Err("coefficients of 63 bits or more; lower the scale".to_owned());
+        }
+        Ok(PublicPolynomial::Narrow(scaled.into_iter().map(|value| value as i64).collect()))
     }
 }
 
@@ -226,12 +232,9 @@ impl Client {
 
     pub fn run(&self, program: &KernelProgram, keys: &KeySet, inputs: &[&Ciphertext]) -> Vec<RnsPolynomial> {
         let parts: Vec<&RnsPolynomial> = inputs.iter().flat_map(|ciphertext| &ciphertext.parts).collect();
-        execute(program, keys, &parts)
+        let options = ExecutorOptions { compact_plaintexts: true, ..ExecutorOptions::default() };
+        Executor::with_options(program, keys, options).unwrap().run(&parts, &NoProgress).unwrap()
     }
-}
-
-fn execute(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial]) -> Vec<RnsPolynomial> {
-    polyfabric_runtime::rns::interpreter::run(program, keys, inputs, &polyfabric_runtime::NoProgress).unwrap()
 }
 
 /// Random slots in the unit square around 0.

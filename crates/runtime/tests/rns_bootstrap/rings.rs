@@ -10,24 +10,25 @@ use polyfabric_schemes::rns::{KeyStorage, LimbId};
 
 const EPHEMERAL: usize = 32;
 
-fn reduction(degree: usize, doublings: usize) -> ReductionLiteral {
+fn reduction() -> ReductionLiteral {
     ReductionLiteral {
         range: 17,
-        degree,
-        doublings,
+        degree: 30,
+        doublings: 3,
         nodes: Nodes::Integers { radius: 2f64.powi(-8), hamming_weight: EPHEMERAL, floor_log2: -24.0 },
         arcsine_degree: 0,
         largest_message: 2f64.powi(-8),
     }
 }
 
-/// The residual levels, then those of the phases; the modular reduction and coefficients to slots in two primes each.
+/// The residual levels, then those of the phases. Levels of the modular reduction drop one prime of 49 bits and two of 38 in
+/// turns: fewer primes than with two at every level. Those of coefficients to slots drop one, but for the last.
 fn chain(log_degree: u32, residual: usize, to_coefficients: usize, reduction: usize, to_slots: usize) -> ChainLiteral {
     let mut levels = vec![vec![48]];
     levels.extend(vec![vec![40]; residual]);
-    levels.extend(vec![vec![42]; to_coefficients]);
-    levels.extend(vec![vec![29, 29]; reduction]);
-    levels.extend(vec![vec![28, 28]; to_slots]);
+    levels.extend(vec![vec![41]; to_coefficients]);
+    levels.extend((0..reduction).rev().map(|depth| if depth % 2 == 0 { vec![49] } else { vec![38, 38] }));
+    levels.extend((0..to_slots).map(|level| if level == 0 { vec![35, 35] } else { vec![49] }));
     ChainLiteral { log_degree, levels, special: vec![49; 4], digit: 4, scale_log2: 40.0, hoisting: Hoisting::Double }
 }
 
@@ -65,16 +66,110 @@ fn check(name: &str, literal: &ChainLiteral, bootstrapping: BootstrappingLiteral
     assert!(worst >= bits, "{name}: {worst} bits");
 }
 
+fn bootstrapping(
+    literal: &ChainLiteral,
+    order: BootstrappingOrder,
+    slots: usize,
+    levels: [usize; 2],
+) -> BootstrappingLiteral {
+    BootstrappingLiteral {
+        order,
+        slots,
+        secret: encapsulated(literal),
+        coefficients_to_slots: levels[0],
+        slots_to_coefficients: levels[1],
+        reduction: reduction(),
+    }
+}
+
 #[test]
 fn full_packing() {
     let literal = chain(10, 2, 2, 8, 2);
-    let bootstrapping = BootstrappingLiteral {
-        order: BootstrappingOrder::Full,
-        slots: 512,
-        secret: encapsulated(&literal),
-        coefficients_to_slots: 2,
-        slots_to_coefficients: 2,
-        reduction: reduction(30, 3),
+    let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, 512, [2, 2]);
+    check("full packing", &literal, bootstrapping, 21.0);
+}
+
+#[test]
+fn larger_rings_are_limited_by_noise() {
+    let literal = chain(12, 2, 3, 8, 4);
+    let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, 2048, [4, 3]);
+    check("full packing", &literal, bootstrapping, 22.5);
+}
+
+#[test]
+fn sparse_packing() {
+    let literal = chain(11, 2, 2, 8, 2);
+    for slots in [2, 16, 512] {
+        let levels = if slots == 2 { [1, 1] } else { [2, 2] };
+        let literal = if slots == 2 { chain(11, 2, 1, 8, 1) } else { literal.clone() };
+        let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, slots, levels);
+        check(&format!("{slots} slots"), &literal, bootstrapping, 12.0);
+    }
+}
+
+#[test]
+fn one_slot_is_not_packed() {
+    let literal = chain(11, 2, 1, 8, 1);
+    let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, 1, [1, 1]);
+    check("one slot", &literal, bootstrapping, 12.0);
+}
+
+#[test]
+fn slim() {
+    // The slots are raised as coefficients, however large they are, so the arcsine is needed for precision.
+    for (slots, residual) in [(512, 4), (16, 5)] {
+        let literal = chain(10, residual, 0, 11, 2);
+        let mut slim = bootstrapping(&literal, BootstrappingOrder::Slim, slots, [2, 2]);
+        slim.reduction.arcsine_degree = 5;
+        check(&format!("slim, {slots} slots"), &literal, slim, 18.0);
+    }
+}
+
+#[test]
+fn a_dense_secret_takes_a_wider_range() {
+    // |I| up to eight deviations of √(193/12) = 4.
+    let literal = chain(10, 2, 2, 9, 2);
+    let mut dense = bootstrapping(&literal, BootstrappingOrder::Full, 512, [2, 2]);
+    dense.secret = BootstrappingSecret::Dense { hamming_weight: 192 };
+    dense.reduction = ReductionLiteral { range: 33, degree: 62, doublings: 3, nodes: Nodes::Interval, ..reduction() };
+    check("dense secret", &literal, dense, 20.0);
+}
+
+#[test]
+fn the_arcsine_serves_large_messages() {
+    // One slot: its two coefficients are as large as the slot, and the sine alone errs by 2^-13.
+    let literal = chain(11, 2, 1, 11, 1);
+    let mut with = bootstrapping(&literal, BootstrappingOrder::Full, 1, [1, 1]);
+    with.reduction.arcsine_degree = 5;
+    check("one slot, arcsine", &literal, with, 22.0);
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let literal = chain(10, 0, 1, 8, 2);
+    let client = Client::new(&literal, 64, EPHEMERAL);
+    let made = |change: &dyn Fn(&mut BootstrappingLiteral)| {
+        let mut wanted = bootstrapping(&literal, BootstrappingOrder::Full, 512, [2, 1]);
+        change(&mut wanted);
+        Bootstrapping::new(wanted, &client.chain, &client.choice).map(|plan| plan.output_level())
     };
-    check("full packing", &literal, bootstrapping, 20.0);
+    assert_eq!(made(&|_| ()), Ok(0));
+    let error = |change: &dyn Fn(&mut BootstrappingLiteral)| made(change).unwrap_err().to_string();
+    assert_eq!(
+        error(&|literal| literal.slots = 1024),
+        "bootstrapping of 1024 slots in a ring of 512; take a power of two up to as many"
+    );
+    assert_eq!(
+        error(&|literal| literal.slots_to_coefficients = 3),
+        "bootstrapping takes 13 levels (2 for coefficients to slots, 8 for the modular reduction, 3 for slots to coefficients), and the chain has 11; give the chain more levels, or bootstrapping fewer"
+    );
+    assert_eq!(
+        error(&|literal| literal.reduction.largest_message = 2f64.powi(-9)),
+        "messages of scale 2^40.0 modulo 2^48.0 are up to 2^-8.0 of it, and the modular reduction is made for 2^-9.0; enlarge the first prime or lower the scale"
+    );
+    let secret = BootstrappingSecret::Encapsulated { hamming_weight: EPHEMERAL, special: vec![LimbId(1)] };
+    assert_eq!(
+        error(&|literal| literal.secret = secret.clone()),
+        "the switch to the sparse secret has special primes of 41.0 bits for a first modulus of 48.0; name special primes with as many bits"
+    );
 }

@@ -41,8 +41,10 @@ impl Lowering<'_> {
         let mut result = match plan.literal().order {
             BootstrappingOrder::Full => {
                 let raised = self.raise_modulus(&start, plan)?;
-                let parts = self.coefficients_to_slots(raised, plan)?;
-                let parts = self.reduce_parts(parts, plan, start.scale.real())?;
+                let scale = start.scale.real();
+                let target = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), scale));
+                let parts = self.coefficients_to_slots(raised, plan, target)?;
+                let parts = self.reduce_parts(parts, plan, scale)?;
                 let joined = self.join_parts(parts, plan)?;
                 self.slots_to_coefficients(&joined, plan)?
             }
@@ -50,7 +52,8 @@ impl Lowering<'_> {
                 let coefficients = self.slots_to_coefficients(&start, plan)?;
                 let scale = coefficients.scale.real();
                 let raised = self.raise_modulus(&coefficients, plan)?;
-                let parts = self.coefficients_to_slots(raised, plan)?;
+                let target = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), scale));
+                let parts = self.coefficients_to_slots(raised, plan, target)?;
                 let parts = self.reduce_parts(parts, plan, scale)?;
                 self.join_parts(parts, plan)?
             }

@@ -10,6 +10,10 @@ use crate::rns::levels::Chain;
 use polyfabric_schemes::rns::{GadgetLiteral, LimbId};
 use thiserror::Error;
 
+/// Bits by which every level of slots to coefficients lowers the scale: coefficients are smaller than slots, so errors weigh more
+/// in them.
+const FALLING_BITS: f64 = 3.0;
+
 /// Which phase comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BootstrappingOrder {
@@ -271,6 +275,35 @@ impl Bootstrapping {
     /// The level of the vectors that the modular reduction begins with.
     pub fn reduction_level(&self) -> usize {
         self.top - self.literal.coefficients_to_slots
+    }
+
+    /// The scale of the vectors that the modular reduction begins with, if it is to end with `target`: each level's scale, from the last one
+    /// upwards, is the one whose square, rescaled, is the scale below. So levels may drop different products of primes, and
+    /// deviations are halved from level to level.
+    pub fn reduction_scale(&self, chain: &Chain, target: f64) -> f64 {
+        self.scale_above(chain, target, self.reduction_level() - self.reduction_levels, self.reduction_level())
+    }
+
+    /// The scale at level `from` whose repeated square is `target` at level `to`.
+    pub(super) fn scale_above(&self, chain: &Chain, target: f64, to: usize, from: usize) -> f64 {
+        (to + 1..=from).fold(target, |scale, level| (scale * chain.dropped_product(level)).sqrt())
+    }
+
+    /// The scale that the modular reduction ends with, for a message of `message_scale` that was raised: in slim bootstrapping the
+    /// result's, else a larger one, that slots to coefficients bring down.
+    pub fn reduced_scale(&self, chain: &Chain, message_scale: f64) -> f64 {
+        let last = self.reduction_level() - self.reduction_levels;
+        if self.literal.order == BootstrappingOrder::Slim && self.packing == Packing::Full {
+            return chain.scale(last).real() / self.message_factor(chain, message_scale);
+        }
+        let levels = self.literal.slots_to_coefficients as f64;
+        let result = chain.scale(self.output_level()).real() * (FALLING_BITS * levels).exp2();
+        result / self.message_factor(chain, message_scale)
+    }
+
+    /// 2π·Δ/q_0: what the scale of sin(2π·m/q_0) is multiplied by to be that of m/Δ.
+    pub fn message_factor(&self, chain: &Chain, message_scale: f64) -> f64 {
+        std::f64::consts::TAU * message_scale / chain.log2_modulus(0).exp2()
     }
 
     /// The chain's highest level.

@@ -7,9 +7,12 @@ use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise, Result};
 use polyfabric_schemes::rns::KeyId;
 
+/// log2 of the largest mean scale of the matrices of coefficients to slots: entries are f64 of 53 bits, and rounding beyond is wasted.
+const MOST_BITS: f64 = 58.0;
+
 impl Lowering<'_> {
     /// a, at level 0, as a ciphertext at the top of phase m + q_0·I, up to an integer factor. What it encrypts is
-    /// (m + q_0·I)/(q_0·K), |·| ≤ 1, with a scale near that of the modular reduction or above.
+    /// (m + q_0·I)/(q_0·K), |·| ≤ 1.
     ///
     /// # Errors
     /// [`crate::rns::lowering::LoweringError::NotLinear`].
@@ -48,9 +51,12 @@ impl Lowering<'_> {
         let scale = Scale::Real(modulus * range);
         let raised = CiphertextValue { parts, level: plan.top(), scale, rescale_due: false, noise };
         let raised = self.traced(raised, plan)?;
-        // An integer factor brings the scale up to the modular reduction's, without an error.
-        let wanted = self.chain().dropped_product(plan.reduction_level());
-        let factor = (wanted / real(raised.scale)).floor().max(1.0);
+        // An integer factor without an error, if the matrices would need a larger scale than encodings have bits.
+        let levels = plan.reduction_level() + 1..=plan.top();
+        let dropped: f64 = levels.clone().map(|level| self.chain().dropped_product(level).log2()).sum();
+        let wanted = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), real(a.scale))).log2();
+        let excess = dropped + wanted - real(raised.scale).log2() - MOST_BITS * levels.count() as f64;
+        let factor = excess.max(0.0).exp2().ceil();
         let mut result = self.multiply_integer(&raised, factor as i128)?;
         result.scale = Scale::Real(real(raised.scale) * factor);
         result.noise.magnitude = 1.0;

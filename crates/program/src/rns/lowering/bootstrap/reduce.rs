@@ -1,12 +1,10 @@
 //! The modular reduction of encrypted coefficients.
 
 use super::transforms::Parts;
-use super::{Bootstrapping, BootstrappingOrder, real};
-use crate::rns::approximation::embedding::Packing;
-use crate::rns::homomorphic::{Complex, Values};
+use super::{Bootstrapping, real};
+use crate::rns::homomorphic::Complex;
 use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Result, monomial_to_chebyshev};
-use std::f64::consts::TAU;
 
 impl Lowering<'_> {
     /// Every part reduced. `message_scale` is the scale of the ciphertext that was raised; the result encrypts its coefficients.
@@ -25,9 +23,8 @@ impl Lowering<'_> {
     fn reduce(&mut self, a: &CiphertextValue, plan: &Bootstrapping, message_scale: f64) -> Result<CiphertextValue> {
         let reduction = plan.reduction();
         let literal = *reduction.literal();
-        let modulus = self.chain().log2_modulus(0).exp2();
         let shift = -0.25 / literal.range as f64;
-        let variable = self.add_plain(a, &Values::real(&[shift]), false)?;
+        let variable = self.add_real(a, shift)?;
         let cosine: Vec<Complex> = reduction.cosine().coefficients().iter().map(|&value| value.into()).collect();
         let depth = crate::rns::lowering::polynomial_depth(&cosine);
         let last = plan.reduction_level() - plan.reduction_levels();
@@ -35,26 +32,8 @@ impl Lowering<'_> {
             let (_, end) = series.interval();
             unit_interval_coefficients(series.coefficients(), end)
         });
-        // Scales backwards: the last one, then the one whose square gives it.
-        let message_factor = TAU * message_scale / modulus;
-        let target = match plan.literal().order {
-            // Slots to coefficients brings any scale to the chain's.
-            BootstrappingOrder::Full => self.chain().dropped_product(plan.reduction_level()),
-            BootstrappingOrder::Slim if plan.packing() == Packing::Sparse => {
-                self.chain().dropped_product(plan.reduction_level())
-            }
-            BootstrappingOrder::Slim => self.chain().scale(last).real() / message_factor,
-        };
-        let doubled = match &arcsine {
-            None => target,
-            // The arcsine begins with a scale as large as the primes that it drops.
-            Some(_) => self.chain().dropped_product(plan.reduction_level()),
-        };
-        let mut scale = doubled;
-        for step in (1..=literal.doublings).rev() {
-            let level = plan.reduction_level() - depth - (step - 1);
-            scale = (scale * self.chain().dropped_product(level)).sqrt();
-        }
+        let target = plan.reduced_scale(self.chain(), message_scale);
+        let scale = plan.scale_above(self.chain(), target, last, plan.reduction_level() - depth);
         let mut value = self.chebyshev(&variable, &cosine, scale)?;
         value.noise.magnitude = 1.0;
         for _ in 0..literal.doublings {
@@ -63,7 +42,7 @@ impl Lowering<'_> {
         if let Some(coefficients) = arcsine {
             value = self.chebyshev(&value, &coefficients, target)?;
         }
-        value.scale = Scale::Real(real(value.scale) * message_factor);
+        value.scale = Scale::Real(real(value.scale) * plan.message_factor(self.chain(), message_scale));
         value.noise.magnitude = 1.0;
         Ok(value)
     }

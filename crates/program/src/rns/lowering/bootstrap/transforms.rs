@@ -18,10 +18,14 @@ pub(super) enum Parts {
 }
 
 impl Lowering<'_> {
-    /// The real and imaginary parts of the inverse transform.
-    pub(super) fn coefficients_to_slots(&mut self, a: CiphertextValue, plan: &Bootstrapping) -> Result<Parts> {
-        let target = self.chain().dropped_product(plan.reduction_level());
-        let mut both = self.transforms(a, plan.to_slots(), target, None)?;
+    /// The real and imaginary parts of the inverse transform, with the scale `target`.
+    pub(super) fn coefficients_to_slots(
+        &mut self,
+        a: CiphertextValue,
+        plan: &Bootstrapping,
+        target: f64,
+    ) -> Result<Parts> {
+        let mut both = self.transforms(a, plan.to_slots(), target, 0.5, None)?;
         both.noise.magnitude = 0.5;
         let conjugate = self.conjugate(&both)?;
         let mut first = self.add(&both, &conjugate)?;
@@ -79,26 +83,32 @@ impl Lowering<'_> {
             (Packing::Sparse, BootstrappingOrder::Full) => Some(plan.literal().slots),
             _ => None,
         };
-        self.transforms(a.clone(), plan.to_coefficients(), target, fold)
+        self.transforms(a.clone(), plan.to_coefficients(), target, 0.25, fold)
     }
 
-    /// The factors one after the other; scales change by equal factors from level to level, to `target` exactly. With `fold` the first
-    /// product has its rotation by so many slots added.
+    /// The factors one after the other, to the scale `target` exactly. The matrices' own scales differ by the `share`-th power of
+    /// their periods: rounding a diagonal that repeats after p entries errs by √(2p/12) in a slot, so with a half all matrices' rounding
+    /// weighs the same; with less than a half, scales between the factors stay larger, and rescaling errs less. With
+    /// `fold` the first product has its rotation by so many slots added.
     fn transforms(
         &mut self,
         a: CiphertextValue,
         factors: &[PreparedTransform],
         target: f64,
+        share: f64,
         fold: Option<usize>,
     ) -> Result<CiphertextValue> {
-        let start = real(a.scale);
-        let count = factors.len() as f64;
+        let weight = |factor: &PreparedTransform| share * (factor.period() as f64).log2();
+        let dropped = |lowering: &Self, level: usize| lowering.chain().dropped_product(level).log2();
+        let all: f64 = (0..factors.len()).map(|index| dropped(self, a.level - index)).sum();
+        let weights: f64 = factors.iter().map(weight).sum();
+        let mean = (all + target.log2() - real(a.scale).log2() - weights) / factors.len() as f64;
         let mut value = a;
         for (index, factor) in factors.iter().enumerate() {
             let scale = if index + 1 == factors.len() {
                 target
             } else {
-                start * (target / start).powf((index + 1) as f64 / count)
+                (real(value.scale).log2() + mean + weight(factor) - dropped(self, value.level)).exp2()
             };
             value = self.transform(&value, factor, scale)?;
             // Partial transforms of numbers up to 1 with random signs stay near √(their number).

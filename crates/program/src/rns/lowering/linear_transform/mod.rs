@@ -38,6 +38,8 @@ pub struct PreparedTransform {
     row_deviation: f64,
     row_sum: f64,
     diagonals: usize,
+    /// Entries after which all diagonals repeat.
+    period: usize,
 }
 
 impl PreparedTransform {
@@ -64,7 +66,14 @@ impl PreparedTransform {
             }
         }
         by_offset.retain(|_, entries| entries.iter().any(|&entry| entry != Complex::default()));
-        let rows = (0..period).map(|row| {
+        // Diagonals of a shorter period are polynomials of fewer terms: encoded faster, and with less rounding.
+        let mut shortest = period;
+        let repeats = |entries: &Vec<Complex>, half: usize| (half..2 * half).all(|i| entries[i] == entries[i - half]);
+        while shortest.is_multiple_of(2) && by_offset.values().all(|entries| repeats(entries, shortest / 2)) {
+            shortest /= 2;
+            by_offset.values_mut().for_each(|entries| entries.truncate(shortest));
+        }
+        let rows = (0..shortest).map(|row| {
             let entries = by_offset.values().map(move |entries| entries[row].abs());
             entries.fold((0.0, 0.0), |(squares, sum), entry| (squares + entry * entry, sum + entry))
         });
@@ -75,10 +84,10 @@ impl PreparedTransform {
         for (offset, mut entries) in by_offset {
             let (giant, baby) = steps.split(offset);
             // Rotated by −g: entry i is the diagonal's entry i − g.
-            entries.rotate_right(giant.rem_euclid(whole) as usize);
+            entries.rotate_right(giant.rem_euclid(shortest as i64) as usize);
             terms.entry(baby).or_default().push((giant, Values::Complex(entries.into())));
         }
-        Ok(Self { steps, terms, row_deviation: squares.sqrt(), row_sum, diagonals: count })
+        Ok(Self { steps, terms, row_deviation: squares.sqrt(), row_sum, diagonals: count, period: shortest })
     }
 
     /// Its steps.
@@ -89,6 +98,11 @@ impl PreparedTransform {
     /// How many diagonals are not zero.
     pub fn diagonals(&self) -> usize {
         self.diagonals
+    }
+
+    /// Entries after which all its diagonals repeat.
+    pub fn period(&self) -> usize {
+        self.period
     }
 
     /// The rotations it needs keys for, ascending.
@@ -169,8 +183,9 @@ impl Lowering<'_> {
     fn transform_noise(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, encoding: f64) -> super::Noise {
         let switched = self.switched_noise(&self.chain().limbs(a.level));
         let own = a.noise.deviation.hypot(switched) * prepared.row_deviation * encoding;
-        let rounding =
-            (prepared.diagonals as f64).sqrt() * self.model().encoding() * a.scale.real() * a.noise.magnitude;
+        // A diagonal is a polynomial of two coefficients an entry.
+        let terms = 2.0 * (prepared.diagonals * prepared.period) as f64;
+        let rounding = (terms / 12.0).sqrt() * a.scale.real() * a.noise.magnitude;
         let giants = (prepared.steps.giants.len() as f64).sqrt() * switched;
         super::Noise {
             deviation: own.hypot(rounding).hypot(giants),

@@ -98,7 +98,7 @@ impl Lowering<'_> {
         }
         let shift = -(lo + hi) / (hi - lo);
         if shift != 0.0 {
-            variable = self.add_plain(&variable, &Values::real(&[shift]), false)?;
+            variable = self.add_real(&variable, shift)?;
         }
         variable.noise.magnitude = 1.0;
         Ok(variable)
@@ -132,7 +132,7 @@ impl Lowering<'_> {
     pub fn double_angle(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
         let square = self.square(a)?;
         let twice = self.add(&square, &square)?;
-        let shifted = self.add_plain(&twice, &Values::real(&[-1.0]), false)?;
+        let shifted = self.add_real(&twice, -1.0)?;
         let mut result = self.relinearise_and_rescale(&shifted)?;
         result.noise.magnitude = 1.0;
         Ok(result)
@@ -150,7 +150,7 @@ impl Lowering<'_> {
             } else {
                 let (a, b) = (powers[&left].clone(), powers[&right].clone());
                 let level = a.level.min(b.level);
-                let (a, b) = (self.drop_to(&a, level)?, self.drop_to(&b, level)?);
+                let (a, b) = (self.lowered_near(&a, level, b.scale)?, self.lowered_near(&b, level, a.scale)?);
                 let product = self.multiply(&a, &b)?;
                 let twice = self.add(&product, &product)?;
                 let difference = self.drop_to(&powers[&(left - right)].clone(), level)?;
@@ -165,6 +165,21 @@ impl Lowering<'_> {
             powers.insert(index, power);
         }
         Ok(powers)
+    }
+
+    /// a at `level`, with a scale near `scale`: where levels drop different products of primes their scales differ, and the product of two
+    /// powers of different levels would have a scale far from those of its level. Bringing the scale over takes one of the levels
+    /// that lie between, and the result's scale is the one that the rounded factor gives.
+    fn lowered_near(&mut self, a: &CiphertextValue, level: usize, scale: Scale) -> Result<CiphertextValue> {
+        /// Bits between two scales that are left as they are.
+        const NEAR_BITS: f64 = 2.0;
+        if a.level == level || (a.scale.real() / scale.real()).log2().abs() < NEAR_BITS {
+            return self.drop_to(a, level);
+        }
+        let above = self.drop_to(a, level + 1)?;
+        let factor = (scale.real() * self.chain().dropped_product(level + 1) / above.scale.real()).round();
+        let product = self.multiply_real(&above, 1.0, factor)?;
+        self.rescale(&product)
     }
 
     /// The sum of a node at `level` with `scale`, not rescaled, perhaps of three parts.
@@ -192,7 +207,8 @@ impl Lowering<'_> {
                 Ok(raw)
             }
             Node::Split { giant, quotient, remainder } => {
-                let power = powers[giant].clone();
+                // Near the square root of the sum's scale, so that the quotient gets a scale like its level's too.
+                let power = self.lowered_near(&powers[giant].clone(), level, Scale::Real(scale.sqrt()))?;
                 let below = scale / power.scale.real();
                 let above = below * self.chain().dropped_product(level + 1);
                 let raw = self.sum_of(quotient, powers, level + 1, above)?;
@@ -200,7 +216,6 @@ impl Lowering<'_> {
                     let raw = self.completed(raw, powers, level + 1, above)?;
                     let mut quotient = self.relinearise_and_rescale(&raw)?;
                     quotient.scale = Scale::Real(below);
-                    let power = self.drop_to(&power, level)?;
                     let mut product = self.multiply(&quotient, &power)?;
                     product.scale = Scale::Real(scale);
                     product
@@ -252,6 +267,27 @@ impl Lowering<'_> {
         if raw.constant == Complex::default() {
             return Ok(encrypted);
         }
-        self.add_plain(&encrypted, &Values::Complex([raw.constant].into()), false)
+        if raw.constant.im != 0.0 {
+            return self.add_plain(&encrypted, &Values::Complex([raw.constant].into()), false);
+        }
+        self.add_real(&encrypted, raw.constant.re)
+    }
+
+    /// a + `value`, whatever the scale: products before their rescaling may have scales beyond 2^127.
+    pub(super) fn add_real(&mut self, a: &CiphertextValue, value: f64) -> Result<CiphertextValue> {
+        let scaled = value * a.scale.real();
+        // A number of 53 bits times a power of two; exact from 2^53 on, rounded below.
+        let shift = (scaled.abs().max(1.0).log2() as i32 - 52).max(0);
+        let mantissa = (scaled / f64::from(shift).exp2()).round() as i64;
+        let limbs = self.builder.limbs(a.parts[0]).clone();
+        let residue = |limb| {
+            let modulus = self.chain.modulus(limb);
+            modulus.multiply(modulus.reduce_signed(mantissa), modulus.power(2, shift as u64))
+        };
+        let residues: Vec<u64> = limbs.iter().map(residue).collect();
+        let mut sum = a.clone();
+        sum.parts[0] = self.builder.add_constant(a.parts[0], &residues)?;
+        sum.noise.magnitude += value.abs();
+        Ok(sum)
     }
 }
