@@ -125,14 +125,12 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         values: &[&BgvValue],
         f: impl FnOnce(&mut Lowering<'a>, &[CiphertextValue]) -> crate::rns::lowering::Result<Vec<ValueId>>,
     ) -> Result<Vec<ValueId>> {
+        let t = self.smaller(values.first().map_or(f64::INFINITY, |value| value.state.log2_t));
         match &mut self.lowering {
             None => Ok(Vec::new()),
             Some(lowering) => {
                 let ciphertexts: Vec<_> = values.iter().map(|value| Self::ciphertext(value)).collect();
-                // t = 2^log2_t exactly, or the chain's own t.
-                let log2_t = values.first().map_or(0.0, |value| value.state.log2_t);
-                let own = (self.t.value() as f64).log2();
-                lowering.set_division_modulus(if log2_t < own { log2_t.exp2() as u64 } else { self.t.value() });
+                lowering.set_division_modulus(t.value());
                 Ok(f(lowering, &ciphertexts)?)
             }
         }
@@ -286,6 +284,15 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(BgvValue { parts, ..value.clone() })
     }
 
+    /// 2^`log2_t` as a modulus if that is less than the chain's t, which is then a power of two; else the chain's t.
+    fn smaller(&self, log2_t: f64) -> Modulus {
+        if log2_t < (self.t.value() as f64).log2() {
+            Modulus::new(log2_t.exp2() as u64).unwrap_or(self.t)
+        } else {
+            self.t
+        }
+    }
+
     /// Both over the same limbs and with one factor, by the way that leaves less noise:
     ///
     /// - the one with more limbs is multiplied by whatever gives it the other's factor and switched, or
@@ -296,21 +303,24 @@ impl<'l, 'a> Evaluator<'l, 'a> {
             return Ok((a, b));
         }
         let limbs = b.state.limbs;
-        let missing = || BgvError::Factor { op: self.at, t: self.t.value() };
-        let (r, s) = common_multiples(a.state.factor, b.state.factor, self.t).ok_or_else(missing)?;
+        // Factors have to agree modulo the smaller t alone.
+        let t = self.smaller(a.state.log2_t.min(b.state.log2_t));
+        let missing = || BgvError::Factor { op: self.at, t: t.value() };
+        let (left, right) = (t.reduce(a.state.factor), t.reduce(b.state.factor));
+        let (r, s) = common_multiples(left, right, t).ok_or_else(missing)?;
         let small = State { noise: a.state.noise.scale(log2(r)), limbs, ..a.state };
-        let left = small.noise.plus(b.state.noise.scale(log2(s)));
+        let selected = small.noise.plus(b.state.noise.scale(log2(s)));
         if limbs < a.state.limbs {
             let dropped = LimbSet::range(limbs as u16..a.state.limbs as u16);
             let Scale::Factor(factor) = self.chain.divided(Scale::Factor(a.state.factor), &dropped) else {
                 return Err(BgvError::NotBgv);
             };
-            let inverse = self.t.inverse(factor).ok_or_else(missing)?;
-            let scale = self.t.centre(self.t.multiply(b.state.factor, inverse));
+            let inverse = t.inverse(factor).ok_or_else(missing)?;
+            let scale = t.centre(t.multiply(right, inverse));
             let scaled = State { noise: a.state.noise.scale(log2(scale)), ..a.state };
             let switched = self.rules.switched(scaled, limbs).noise.plus(b.state.noise);
             let fits = scaled.noise.bound < self.rules.log2_modulus(a.state.limbs) - 1.0;
-            if fits && switched.bound < left.bound {
+            if fits && switched.bound < selected.bound {
                 return Ok((self.switch_scaled(a, limbs, scale)?, b.clone()));
             }
         }
