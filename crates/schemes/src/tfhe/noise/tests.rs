@@ -5,9 +5,9 @@
 //! vary. Errors of coefficients of one polynomial count as independent.
 
 use polyfabric_kernels::decompose::decompose_polynomial;
-use polyfabric_kernels::fft::FoldedFft;
+use polyfabric_kernels::fft::{FoldedFft, Isa};
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding};
-use polyfabric_kernels::key_switch::key_switch as switch_keys;
+use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch as switch_modulus;
 use polyfabric_kernels::negacyclic::ExactMultiplier;
 use polyfabric_kernels::rotation::{rotate, rotate_subtract};
@@ -123,7 +123,7 @@ fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize
             input[large.get()] = input[large.get()].wrapping_sub(phase).wrapping_add(message);
         }
         let mut outputs = vec![T::default(); samples * n.ciphertext_len()];
-        switch_keys(&inputs, large.get(), key, gadget, n.get(), &mut outputs);
+        KeySwitch::new(key, gadget, large.get(), n.get(), Isa::best()).switch(&inputs, &mut outputs);
         errors.extend(
             outputs
                 .chunks_exact(n.ciphertext_len())
