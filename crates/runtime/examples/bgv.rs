@@ -4,7 +4,7 @@
 //!
 //! `operations`: multiply with relinearisation, and rotate, at the sets that are benchmarked against Lattigo. `bootstrap`: one bit, at
 //! `f1-bootstrap` (N = 2^14, 24 limbs of 32 bits) unless another set is named; also prints the operations by kind and limbs.
-//! `database`: F1's look-up at `f1-db-lookup`.
+//! `database`: a look-up among 999 keys of four letters at `f1-db-lookup`.
 
 use polyfabric_program::rns::builtin::database::{Equality, Store, look_up};
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme, Values};
@@ -172,15 +172,17 @@ fn database(set: &str, threads: usize) -> Result<()> {
     let parameters = sets::named(set)?;
     let t = parameters.plaintext_modulus().value();
     let slots = parameters.ring().degree().get();
-    let store = Store { slots, key: 1, value: 1, equality: Equality::Fermat };
+    let store = Store { slots, key: 4, value: 1, equality: Equality::Alphabet(32) };
     let program = store.program(t)?;
     let key = ClientKey::generate(&parameters)?;
     let lowered = lower(&program, &parameters, &choice(&parameters), key.encoder())?;
     print_steps(&lowered.plan.steps);
     let keys = key.switching_keys(lowered.keys.keys().copied(), &no_progress)?;
     println!("{} keys, {:.2} GiB", lowered.keys.len(), keys.bytes() as f64 / 2f64.powi(30));
-    let entries: Vec<_> = (1..1000).map(|key| (vec![key * 61 % t], vec![key * key % t])).collect();
-    for query in [[61 * 500], [3]] {
+    // Keys of four letters: number k in base 32.
+    let letters = |number: u64| (0..4).map(|place| number >> (5 * place) & 31).collect::<Vec<_>>();
+    let entries: Vec<_> = (1..1000).map(|key| (letters(key * 1009), vec![key * key % t])).collect();
+    for query in [letters(500 * 1009), letters(3)] {
         let values = store.inputs(&entries, &query, t)?;
         let inputs = encrypt(&key, &program, &lowered.plan, &values)?;
         let (outputs, time) = run(&lowered.kernel, &keys, &inputs, threads, 1)?;

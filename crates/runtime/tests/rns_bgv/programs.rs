@@ -71,22 +71,27 @@ fn random_programs_are_exact() {
 
 #[test]
 fn polynomials_and_matrices() {
-    let client = Client::new("bgv-toy-1024", 5);
-    let mut numbers = Numbers(77);
-    let slots = 64;
-    let mut builder = Builder::new("larger", Scheme::Bgv { plaintext_modulus: client.t() }, slots).unwrap();
-    let x = builder.input("x").unwrap();
-    let coefficients: Vec<i64> = (0..8).map(|i| if i == 3 { 0 } else { numbers.below(client.t()) as i64 }).collect();
-    let polynomial = Polynomial { basis: Basis::Monomial, coefficients: Values::integer(&coefficients) };
-    let value = builder.polynomial(x, Arc::new(polynomial)).unwrap();
-    builder.output("polynomial", value).unwrap();
-    let by_offset: BTreeMap<i64, Values> =
-        [0, 1, -3, 9].map(|offset| (offset, vector(&client, slots, &mut numbers))).into();
-    let product = builder.linear_transform(x, Arc::new(Diagonals { by_offset })).unwrap();
-    builder.output("matrix", product).unwrap();
-    let program = builder.finish().unwrap();
-    let inputs = HashMap::from([("x".to_owned(), vector(&client, slots, &mut numbers))]);
-    client.check(&program, &client.choice(), &inputs, true);
+    for (set, degree) in
+        [("bgv-toy-1024", 7), ("bgv-toy-128-t257", 1), ("bgv-toy-128-t257", 2), ("bgv-toy-128-t257", 37)]
+    {
+        let client = Client::new(set, 5);
+        let mut numbers = Numbers(77);
+        let slots = 64;
+        let mut builder = Builder::new("larger", Scheme::Bgv { plaintext_modulus: client.t() }, slots).unwrap();
+        let x = builder.input("x").unwrap();
+        let coefficient = |i: u64| if i % 5 == 3 { 0 } else { numbers.below(client.t()) as i64 };
+        let coefficients: Vec<i64> = (0..=degree).map(coefficient).collect();
+        let polynomial = Polynomial { basis: Basis::Monomial, coefficients: Values::integer(&coefficients) };
+        let value = builder.polynomial(x, Arc::new(polynomial)).unwrap();
+        builder.output("polynomial", value).unwrap();
+        let by_offset: BTreeMap<i64, Values> =
+            [0, 1, -3, 9].map(|offset| (offset, vector(&client, slots, &mut numbers))).into();
+        let product = builder.linear_transform(x, Arc::new(Diagonals { by_offset })).unwrap();
+        builder.output("matrix", product).unwrap();
+        let program = builder.finish().unwrap();
+        let inputs = HashMap::from([("x".to_owned(), vector(&client, slots, &mut numbers))]);
+        client.check(&program, &client.choice(), &inputs, true);
+    }
 }
 
 #[test]
@@ -120,7 +125,9 @@ fn impossible_programs_are_told_before_they_run() {
 #[test]
 fn an_encrypted_store_gives_the_value_of_the_key() {
     let client = Client::new("bgv-toy-128-t257", 8);
-    for (key, equality, characters) in [(2, Equality::Fermat, 16), (8, Equality::Bits, 2)] {
+    for (key, equality, characters) in
+        [(2, Equality::Fermat, 16), (2, Equality::Alphabet(16), 16), (8, Equality::Bits, 2)]
+    {
         let store = Store { slots: 128, key, value: 2, equality };
         let digits = |mut number: u64| -> Vec<u64> {
             let mut digit = || (number % characters, number /= characters).0;

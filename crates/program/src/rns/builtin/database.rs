@@ -11,15 +11,23 @@
 //!
 //! and each slot of `result.j` is character j of the value, or 0 if no key is equal. Keys are distinct.
 
-use crate::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
+use crate::rns::homomorphic::{Basis, Builder, NodeId, Polynomial, Program, ProgramError, Scheme, Values};
+use polyfabric_kernels::modular::Modulus;
 use std::collections::HashMap;
+use std::sync::Arc;
 use thiserror::Error;
+
+/// Most letters of an alphabet.
+pub const MAX_LETTERS: u64 = 1024;
 
 /// How characters are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Equality {
     /// Any residues modulo a prime t, by Fermat: 1 − (x − y)^(t−1). As many squarings as t has bits.
     Fermat,
+    /// Letters below a size s of at most t/2, by the polynomial that is 1 at 0 and 0 at the other possible differences:
+    /// Π_(0 < j < s) (1 − (x − y)²/j²). Depth 1 + log2 s, about.
+    Alphabet(u64),
     /// Bits: 1 − (x − y)².
     Bits,
 }
@@ -51,6 +59,16 @@ pub enum StoreError {
         /// Characters of a value.
         value: usize,
     },
+    /// An alphabet whose differences are not distinct modulo t.
+    #[error(
+        "an alphabet of {size} letters with plaintext modulus {t}; take 2 letters to half of the modulus and at most {MAX_LETTERS}, or compare by Fermat"
+    )]
+    Alphabet {
+        /// Letters.
+        size: u64,
+        /// t.
+        t: u64,
+    },
     /// More entries than slots.
     #[error("{entries} entries, but the store has {slots} slots; take more slots, or several stores")]
     Entries {
@@ -76,7 +94,7 @@ pub enum StoreError {
         what: String,
         /// The character.
         character: u64,
-        /// 2 for bits, else t.
+        /// 2 for bits, the alphabet's size, or t.
         bound: u64,
     },
     /// A key that stands twice, or is the padding's.
@@ -106,11 +124,20 @@ impl Store {
             let key = builder.input(&format!("key.{index}"))?;
             let query = builder.input(&format!("query.{index}"))?;
             let difference = builder.sub(key, query)?;
-            let power = match self.equality {
-                Equality::Fermat => power(&mut builder, difference, t - 1)?,
-                Equality::Bits => builder.square(difference)?,
-            };
-            equal.push(builder.sub(one, power)?);
+            equal.push(match self.equality {
+                Equality::Fermat => {
+                    let power = power(&mut builder, difference, t - 1)?;
+                    builder.sub(one, power)?
+                }
+                Equality::Alphabet(size) => {
+                    let square = builder.square(difference)?;
+                    builder.polynomial(square, Arc::new(letters(size, t)?))?
+                }
+                Equality::Bits => {
+                    let square = builder.square(difference)?;
+                    builder.sub(one, square)?
+                }
+            });
         }
         // In pairs, so that the depth is the logarithm.
         while equal.len() > 1 {
@@ -145,7 +172,11 @@ impl Store {
         if entries.len() > self.slots {
             return Err(StoreError::Entries { entries: entries.len(), slots: self.slots });
         }
-        let bound = if self.equality == Equality::Bits { 2 } else { t };
+        let bound = match self.equality {
+            Equality::Fermat => t,
+            Equality::Alphabet(size) => size,
+            Equality::Bits => 2,
+        };
         let check = |what: String, characters: &[u64], expected: usize, bound: u64| {
             if characters.len() != expected {
                 return Err(StoreError::Length { what, found: characters.len(), expected });
@@ -184,6 +215,26 @@ pub fn look_up(entries: &[Entry], query: &[u64], characters: usize) -> Vec<u64> 
     found.map_or_else(|| vec![0; characters], |(_, value)| value.clone())
 }
 
+/// Π_(0 < j < s) (1 − u/j²) modulo t.
+fn letters(size: u64, t: u64) -> Result<Polynomial, StoreError> {
+    let refused = StoreError::Alphabet { size, t };
+    let modulus = Modulus::new(t).map_err(|_| refused.clone())?;
+    if size < 2 || size > t / 2 || size > MAX_LETTERS {
+        return Err(refused);
+    }
+    let mut coefficients = vec![1];
+    for j in 1..size {
+        let factor = modulus.inverse(modulus.multiply(j, j)).ok_or_else(|| refused.clone())?;
+        // Times 1 − factor·u.
+        coefficients.push(0);
+        for place in (1..coefficients.len()).rev() {
+            coefficients[place] = modulus.sub(coefficients[place], modulus.multiply(factor, coefficients[place - 1]));
+        }
+    }
+    let coefficients: Vec<i64> = coefficients.into_iter().map(|c| modulus.centre(c)).collect();
+    Ok(Polynomial { basis: Basis::Monomial, coefficients: Values::integer(&coefficients) })
+}
+
 /// base^exponent by squaring and multiplying, from the highest bit of the exponent on.
 fn power(builder: &mut Builder, base: NodeId, exponent: u64) -> Result<NodeId, ProgramError> {
     let mut result = base;
@@ -213,7 +264,7 @@ mod tests {
     #[test]
     fn finds_what_a_search_finds() {
         for (t, equality, key, bits) in
-            [(257, Equality::Fermat, 2, 4), (97, Equality::Fermat, 2, 4), (257, Equality::Bits, 7, 1)]
+            [(257, Equality::Fermat, 2, 4), (257, Equality::Alphabet(16), 2, 4), (257, Equality::Bits, 7, 1)]
         {
             let store = Store { slots: 64, key, value: 2, equality };
             let program = store.program(t).unwrap();
@@ -245,5 +296,7 @@ mod tests {
         assert!(of(&vec![entry(1); 5], &[1]).contains("5 entries"));
         assert!(of(&[(vec![1, 0], vec![1])], &[1]).contains("has 2 characters"));
         assert!(Store { key: 0, ..store }.program(17).is_err());
+        let letters = Store { equality: Equality::Alphabet(9), ..store };
+        assert_eq!(letters.program(17), Err(StoreError::Alphabet { size: 9, t: 17 }));
     }
 }
