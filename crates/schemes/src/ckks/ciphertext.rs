@@ -68,20 +68,7 @@ impl CkksCiphertext {
         scale: f64,
         slots: usize,
     ) -> Result<Self, CiphertextError> {
-        let name = || parameters.name().to_owned();
-        let (found, expected) = (ciphertext.parts[0].degree().get(), parameters.ring_degree().get());
-        if found != expected {
-            return Err(CiphertextError::Degree { name: name(), found, expected });
-        }
-        if ciphertext.parts.len() < 2 {
-            return Err(CiphertextError::Parts(ciphertext.parts.len()));
-        }
-        let limbs = ciphertext.limbs();
-        let level = parameters.level_of(limbs).ok_or_else(|| CiphertextError::Limbs {
-            name: name(),
-            limbs: limbs.len(),
-            levels: parameters.level_limbs().to_vec(),
-        })?;
+        let level = level_of(parameters, &ciphertext)?;
         if !(scale > 0.0 && scale.is_finite()) {
             return Err(CiphertextError::Scale(scale));
         }
@@ -90,6 +77,14 @@ impl CkksCiphertext {
             return Err(CiphertextError::Slots { given: slots, max });
         }
         Ok(Self { ciphertext, level, scale, slots })
+    }
+
+    /// Fails unless the ciphertext has the shape of one of `parameters`. Another set of the same degree and limbs cannot be told apart.
+    ///
+    /// # Errors
+    /// [`CiphertextError::Degree`], [`CiphertextError::Limbs`].
+    pub fn check(&self, parameters: &Parameters) -> Result<(), CiphertextError> {
+        level_of(parameters, &self.ciphertext).map(|_| ())
     }
 
     /// The polynomials.
@@ -132,4 +127,21 @@ impl CkksCiphertext {
     pub fn bytes(&self) -> usize {
         self.ciphertext.bytes()
     }
+}
+
+fn level_of(parameters: &Parameters, ciphertext: &Ciphertext) -> Result<usize, CiphertextError> {
+    let name = || parameters.name().to_owned();
+    let (found, expected) = (ciphertext.parts[0].degree().get(), parameters.ring_degree().get());
+    if found != expected {
+        return Err(CiphertextError::Degree { name: name(), found, expected });
+    }
+    if ciphertext.parts.len() < 2 {
+        return Err(CiphertextError::Parts(ciphertext.parts.len()));
+    }
+    let limbs = ciphertext.limbs();
+    parameters.level_of(limbs).ok_or_else(|| CiphertextError::Limbs {
+        name: name(),
+        limbs: limbs.len(),
+        levels: parameters.level_limbs().to_vec(),
+    })
 }

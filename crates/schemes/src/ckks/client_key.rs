@@ -236,19 +236,12 @@ impl ClientKey {
         KeyMaker { ring: &self.ring, secret: &self.secret, sparse: self.ephemeral.as_ref(), noise: &self.noise }
     }
 
-    fn check(&self, ciphertext: &CkksCiphertext) -> Result<(), ClientError> {
-        // A ciphertext of another set of the same degree and limbs cannot be told apart, but none of another shape is taken.
-        let (scale, slots) = (ciphertext.scale(), ciphertext.slots());
-        CkksCiphertext::new(&self.parameters, ciphertext.ciphertext().clone(), scale, slots)?;
-        Ok(())
-    }
-
     /// Σ parts\[i\]·s^i: the encoded message and its error, in coefficients.
     ///
     /// # Errors
     /// [`ClientError::Ciphertext`].
     pub fn phase(&self, ciphertext: &CkksCiphertext) -> Result<RnsPolynomial, ClientError> {
-        self.check(ciphertext)?;
+        ciphertext.check(&self.parameters)?;
         Ok(phase(&self.ring, ciphertext.ciphertext(), &self.secret))
     }
 

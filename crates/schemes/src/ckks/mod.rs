@@ -12,6 +12,7 @@ pub mod parameters;
 pub mod precision;
 pub mod serial;
 pub mod sets;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -20,3 +21,4 @@ pub use client_key::{ClientError, ClientKey, MeasuredNoise, PublicEncryptionKey,
 pub use encoding::{Complex, Encoder, EncodingError};
 pub use parameters::{GadgetChoice, ParameterError, Parameters, ParametersLiteral, PrimeKind};
 pub use precision::Precision;
+pub use table::{SetRow, table};

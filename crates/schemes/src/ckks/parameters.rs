@@ -360,7 +360,8 @@ impl Parameters {
     }
 
     fn log2_of(&self, moduli: &[Modulus]) -> f64 {
-        moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum()
+        // A sum of nothing is -0.
+        moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum::<f64>() + 0.0
     }
 
     /// The scale of fresh ciphertexts.
@@ -433,6 +434,24 @@ impl Parameters {
                 security.bits,
                 security.source
             )
+        })
+    }
+
+    /// These parameters, if they have 128 bits: for whoever takes a set that nobody named.
+    ///
+    /// # Errors
+    /// [`ParameterError::Insecure`], with the sets that have.
+    pub fn require_security(self) -> Result<Self, ParameterError> {
+        let security = self.security();
+        if security.bits >= STANDARD_SECURITY_BITS {
+            return Ok(self);
+        }
+        let secure: Vec<_> = super::sets::secure().map(|(_, set)| set.name()).collect();
+        Err(ParameterError::Insecure {
+            name: self.name().to_owned(),
+            bits: security.bits,
+            basis: security.source.clone(),
+            secure: secure.join(", "),
         })
     }
 
@@ -514,6 +533,10 @@ mod tests {
         assert_eq!(bytes, 3 * 2 * 7 * 1024 * 8);
         assert_eq!(bytes, KeyStorage::WORDS.key_bytes(&ring, parameters.gadget()));
         assert!(parameters.security_warning().is_some());
+        let refused = parameters.require_security().expect_err("a toy").to_string();
+        assert!(refused.contains("name it to use it all the same, or take one of: ckks-depth-1, "), "{refused}");
+        let default = crate::ckks::sets::for_depth(3).expect("a default");
+        assert!(default.require_security().is_ok());
     }
 
     #[test]

@@ -72,15 +72,16 @@ fn add_scaled(sum: &mut [u64], words: &[u64], factor: u64) {
     }
 }
 
-/// a − b, wrapping; whether it wrapped.
-fn subtract(a: &mut [u64], b: &[u64]) -> bool {
-    let mut borrow = false;
-    for (a, &b) in a.iter_mut().zip(b) {
-        let (difference, first) = a.overflowing_sub(b);
-        let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-        (*a, borrow) = (difference, first || second);
+/// sum −= words·factor, wrapping; whether it wrapped.
+fn subtract_scaled(sum: &mut [u64], words: &[u64], factor: u64) -> bool {
+    let mut carry = 0u128;
+    for (sum, &word) in sum.iter_mut().zip(words) {
+        carry += u128::from(word) * u128::from(factor);
+        let (difference, borrow) = sum.overflowing_sub(carry as u64);
+        *sum = difference;
+        carry = (carry >> 64) + u128::from(borrow);
     }
-    borrow
+    carry != 0
 }
 
 fn less(a: &[u64], b: &[u64]) -> bool {
@@ -144,22 +145,21 @@ impl Reconstruction {
         }
         // v is the floor of a sum of less than 256 terms, each right to 2^-51: too large by one at most where it is close to an
         // integer, too small by one likewise.
-        let mut multiple = vec![0; sum.len()];
-        add_scaled(&mut multiple, &self.product, quotient as u64);
-        if subtract(&mut sum, &multiple) {
-            let mut back = vec![0; sum.len()];
-            add_scaled(&mut back, &sum, 1);
-            add_scaled(&mut back, &self.product, 1);
-            sum = back;
+        if subtract_scaled(&mut sum, &self.product, quotient as u64) {
+            add_scaled(&mut sum, &self.product, 1);
         } else if !less(&sum, &self.product) {
-            subtract(&mut sum, &self.product);
+            subtract_scaled(&mut sum, &self.product, 1);
         }
-        if less(&sum, &self.half) {
-            return SignedInteger { negative: false, magnitude: sum };
+        let negative = !less(&sum, &self.half);
+        if negative {
+            // Q − x, as −(x − Q) in two's complement.
+            subtract_scaled(&mut sum, &self.product, 1);
+            let mut carry = true;
+            for word in &mut sum {
+                (*word, carry) = (!*word).overflowing_add(u64::from(carry));
+            }
         }
-        let mut magnitude = self.product.clone();
-        subtract(&mut magnitude, &sum);
-        SignedInteger { negative: true, magnitude }
+        SignedInteger { negative, magnitude: sum }
     }
 }
 
