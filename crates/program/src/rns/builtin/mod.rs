@@ -1,3 +1,4 @@
 //! Applications, as programs.
 
 pub mod database;
+pub mod matrix_vector;
