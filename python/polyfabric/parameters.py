@@ -83,3 +83,8 @@ def named(name: str) -> ParameterSet:
 def all_sets() -> list[ParameterSet]:
     """All sets, in the order of the table."""
     return [named(name) for name in _native.parameter_names()]
+
+
+def slot_sets() -> list[dict[str, Any]]:
+    """All sets of CKKS and BGV, as data."""
+    return list(json.loads(_native.slot_parameter_sets()))

@@ -34,5 +34,5 @@ mod _native {
     #[pymodule_export]
     use crate::reproduce::reproduce;
     #[pymodule_export]
-    use crate::rns::{PySlotBuilder, PySlotProgram};
+    use crate::rns::{PySlotBuilder, PySlotCiphertexts, PySlotKeys, PySlotPlan, PySlotProgram, slot_parameter_sets};
 }

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from ..machines import load
-from ..parameters import ParameterSet, all_sets, named
+from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import working
 from ..reports.units import bytes_text, probability
 from .console import grid, out, print_json, warning_line
@@ -17,9 +17,16 @@ from .console import grid, out, print_json, warning_line
 @click.command()
 @click.argument("name", required=False)
 @click.option("--on", "machine", metavar="MACHINE", help="What this machine's widths make of the sets.")
+@click.option(
+    "--scheme",
+    type=click.Choice(["tfhe", "ckks", "bgv"]),
+    default="tfhe",
+    show_default=True,
+    help="Whose sets to list.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
-def params(name: str | None, *, machine: str | None, as_json: bool, toys: bool) -> None:
+def params(name: str | None, *, machine: str | None, scheme: str, as_json: bool, toys: bool) -> None:
     """List the parameter sets with security, message space and failure probability; or one set in detail."""
     if machine is not None:
         with working(f"measuring {machine}'s arithmetic on every set"):
@@ -28,6 +35,18 @@ def params(name: str | None, *, machine: str | None, as_json: bool, toys: bool) 
             print_json(found)
         else:
             _findings(machine, found)
+        return
+    on_slots = slot_sets()
+    if any(found["name"] == name for found in on_slots) or (name is None and scheme != "tfhe"):
+        wanted = [
+            s
+            for s in on_slots
+            if (s["name"] == name) or (name is None and s["scheme"] == scheme and (toys or s["family"] != "toy"))
+        ]
+        if as_json:
+            print_json(wanted[0] if name is not None else wanted)
+        else:
+            _slot_sets(wanted, detailed=name is not None)
         return
     if name is not None:
         chosen = named(name)
@@ -71,6 +90,35 @@ def _table(sets: list[ParameterSet]) -> Table:
             bytes_text(d["key_bytes"]),
         )
     return table
+
+
+def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
+    table = grid("set", "N", "slots", "levels", "limbs", "logQ", "logP", "digits", "scale or t", "security", "family")
+    for s in sets:
+        scale = f"2^{s['scale_log2']:.0f}" if s["scheme"] == "ckks" else str(s["plaintext_modulus"])
+        figures = (s["ring_degree"], s["slots"], s["levels"], f"{s['limbs']} + {s['special_limbs']}")
+        table.add_row(
+            s["name"],
+            *map(str, figures),
+            f"{s['log2_q']:.0f}",
+            f"{s['log2_p']:.0f}",
+            str(s["digits"]),
+            scale,
+            f"{s['security_bits']:.0f}",
+            s["family"],
+        )
+    out().print(table)
+    if not detailed:
+        out().print("\nSets under 128 bits run only when named.")
+        return
+    chosen = sets[0]
+    if chosen["note"]:
+        out().print(f"\n{chosen['note']}")
+    out().print(f"security by {chosen['security_source']}")
+    for figure, source in chosen["sources"].items():
+        out().print(f"{figure}: {source}")
+    if chosen["warning"] is not None:
+        warning_line(chosen["warning"])
 
 
 def _findings(machine: str, found: list[dict[str, Any]]) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from .. import _native
 from ..errors import InputError, NoiseError, ProgramError
 from ..execution import NAMED_TARGET, Plan, built_in, plan
 from ..language.program import Program
+from ..language.slot_program import SlotProgram
 from ..machines import Machine
 from ..names import suggestion
 
@@ -21,12 +25,23 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
+ON_SLOTS = ("logistic-regression", "database-lookup")
+"""Applications of CKKS and BGV."""
+
+
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "adder", *_native.built_in_names()]
+    return ["digits", "adder", *_native.built_in_names(), *ON_SLOTS]
 
 
-def load(name: str) -> Program:
+def on_slots(name: str) -> SlotProgram | None:
+    """The program of CKKS or BGV that `FILE.py:FUNCTION` names; nothing if it is of TFHE, or no file."""
+    found = load(name) if ":" in name else None
+    return found if isinstance(found, SlotProgram) else None
+
+
+@cache
+def load(name: str) -> Program | SlotProgram:
     """The program that `FILE.py:FUNCTION` or `FILE.pf` names."""
     path, _, function = name.partition(":")
     file = Path(path)
@@ -49,8 +64,8 @@ def load(name: str) -> Program:
     finally:
         sys.path.pop(0)
     found = getattr(module, function, None)
-    if not isinstance(found, Program):
-        programs = [key for key, value in vars(module).items() if isinstance(value, Program)]
+    if not isinstance(found, Program | SlotProgram):
+        programs = [key for key, value in vars(module).items() if isinstance(value, Program | SlotProgram)]
         raise InputError(
             f"{file} has no program {function!r}; "
             + (suggestion(function, programs) if programs else "decorate a function with @pf.program(..)")
@@ -93,18 +108,25 @@ def planned(
 
         return plan(adder(8, batch or 1), parameters, machine=machine, target=target)
     program = load(name)
+    if isinstance(program, SlotProgram):
+        raise InputError(
+            f"{name} is a program of {program.scheme.upper()}, which runs on this computer; use polyfabric run"
+        )
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
     return plan(program, parameters, machine=machine, target=target)
 
 
-def inputs(program: Program, given: tuple[str, ...]) -> dict[str, int | list[int]]:
-    """Inputs from `NAME=VALUE[,VALUE..]` and from JSON files."""
-    values: dict[str, int | list[int]] = {}
+def inputs(
+    program: Program | SlotProgram, given: tuple[str, ...], read: Callable[[str, str], Any] | None = None
+) -> dict[str, Any]:
+    """Inputs from `NAME=VALUE[,VALUE..]` and from JSON files; `read` gives the values of a text, integers without it."""
+    read = _integers if read is None else read
+    values: dict[str, Any] = {}
     for item in given:
         name, equals, text = item.partition("=")
         if equals:
-            values[name] = _integers(name, text)
+            values[name] = read(name, text)
             continue
         content = _read(Path(item))
         try:
@@ -115,6 +137,36 @@ def inputs(program: Program, given: tuple[str, ...]) -> dict[str, int | list[int
             raise InputError(f"{item}: a JSON object is needed, with one entry for each of {', '.join(program.inputs)}")
         values.update(data)
     return values
+
+
+def slot_inputs(program: SlotProgram, given: tuple[str, ...]) -> dict[str, Any]:
+    """Inputs of a program on slots, as `inputs` takes them, but of any numbers; drawn at random where none are given."""
+    import numpy as np
+
+    if given:
+        return inputs(program, given, _numbers)
+    generator = np.random.default_rng()
+    values: dict[str, Any] = {}
+    for name, kind in program.inputs.items():
+        if kind.modulus is not None:
+            values[name] = generator.integers(0, kind.modulus, kind.length)
+        elif kind.kind == "real":
+            values[name] = generator.uniform(-kind.bound, kind.bound, kind.length)
+        else:
+            re, im = generator.uniform(-1, 1, (2, kind.length)) * kind.bound / 2**0.5
+            values[name] = re + 1j * im
+    return values
+
+
+def _numbers(name: str, text: str) -> complex | list[complex]:
+    try:
+        numbers = [complex(part.replace(" ", "")) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"input {name!r}: {text!r} is not numbers separated by commas; correct it") from error
+    if all(number.imag == 0 for number in numbers):
+        real = [number.real for number in numbers]
+        numbers = [int(x) for x in real] if all(x.is_integer() for x in real) else real  # type: ignore[assignment]
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _integers(name: str, text: str) -> int | list[int]:

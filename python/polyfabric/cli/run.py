@@ -17,7 +17,7 @@ from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report
 from ..reports.units import bytes_text, probability, scaled
-from . import programs
+from . import programs, slot_run
 from .console import grid, out, print_json, security_warnings, warning_line
 
 
@@ -63,6 +63,11 @@ from .console import grid, out, print_json, security_warnings, warning_line
     metavar="DIR",
     help="Write the machine's report and timeline there.",
 )
+@click.option(
+    "--rows", type=click.IntRange(1), metavar="COUNT", help="logistic-regression: the first COUNT held-out rows."
+)
+@click.option("--query", metavar="CODE", help="database-lookup: a country's code of two letters.")
+@click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def run(
     program: str,
@@ -79,12 +84,33 @@ def run(
     target: float | None,
     readings: tuple[str, ...],
     folder_out: Path | None,
+    rows: int | None,
+    query: str | None,
+    measure: bool,
     as_json: bool,
 ) -> int:
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is digits, adder, pbs, pbs+ks, keyswitch, or your own: FILE.py:FUNCTION.
+    PROGRAM is digits, adder, pbs, pbs+ks, keyswitch (TFHE), logistic-regression (CKKS), database-lookup (BGV), or your own:
+    FILE.py:FUNCTION.
     """
+    own = programs.on_slots(program)
+    if own is not None or program in programs.ON_SLOTS:
+        options = {
+            "--batch": batch,
+            "--image": image,
+            "--images": images,
+            "--keys": folder,
+            "--step": step,
+            "--max-failure": target,
+            "--reading": readings,
+            "--report": folder_out,
+        }
+        slot_run.refuse_options(program, options)
+        asked = slot_run.Asked(own, given, rows, query, on, parameters, threads, measure)
+        return slot_run.run(program, asked, as_json=as_json)
+    if rows is not None or query is not None or measure:
+        raise InputError(f"--rows, --query and --measure are of programs of CKKS and BGV, but the program is {program}")
     machine = place(on, readings)
     if program != "digits" and (image is not None or images is not None):
         raise InputError(f"--image and --images choose digits, but the program is {program}; leave them out")

@@ -129,16 +129,28 @@ class SlotProgram:
         parameters: str | None = None,
         keys: SlotKeys | None = None,
         threads: int | None = None,
+        measure: bool = False,
+        security: float | None = None,
         progress: ProgressHook | None = None,
     ) -> SlotRunResult:
-        """Encrypts, executes, decrypts, and compares with the program in the clear, operation by operation.
+        """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
 
         `on` is "cpu" or "interpreter". Without `parameters`, the smallest ring of 128 bits of security is taken whose
-        modulus carries the program's levels.
+        modulus carries the program's levels; a named set below `security` bits is refused.
         """
         from ..slot_execution import run
 
-        return run(self, inputs, on=on, parameters=parameters, keys=keys, threads=threads, progress=progress)
+        return run(
+            self,
+            inputs,
+            on=on,
+            parameters=parameters,
+            keys=keys,
+            threads=threads,
+            measure=measure,
+            security=security,
+            progress=progress,
+        )
 
     def cost(self, parameters: str | None = None) -> Report:
         """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds."""

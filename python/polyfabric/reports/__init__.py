@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-KINDS = ("simulation", "cost", "reproduction")
+KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction")
 
 
 @dataclass(frozen=True)

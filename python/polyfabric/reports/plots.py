@@ -45,6 +45,8 @@ def of(report: Report) -> list[tuple[str, Figure]]:
         return figures
     if report.kind == "cost":
         return [("Sizes.", _sizes(data))]
+    if report.kind in ("slot cost", "operations"):
+        return []
     figure = _deviation(data)
     return [] if figure is None else [("Deviation of the model from the published figure.", figure)]
 

@@ -29,7 +29,15 @@ class Rows:
 
 def of(report: Report) -> list[Rows]:
     """All tables of a report."""
-    make = {"simulation": _simulation, "cost": _cost, "reproduction": _reproduction}[report.kind]
+    from . import slots
+
+    make = {
+        "simulation": _simulation,
+        "cost": _cost,
+        "slot cost": slots.cost,
+        "operations": slots.operations,
+        "reproduction": _reproduction,
+    }[report.kind]
     return make(report.to_dict())
 
 

@@ -1,5 +1,11 @@
 //! Programs on vectors of slots: CKKS and BGV.
 
+mod parameters;
+mod plan;
 mod program;
+mod run;
 
+pub use parameters::slot_parameter_sets;
+pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
+pub use run::{PySlotCiphertexts, PySlotKeys};

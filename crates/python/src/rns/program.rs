@@ -5,6 +5,7 @@ use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, ProgramError, Scheme, Values, evaluate,
 };
+use polyfabric_program::rns::text::parse_program;
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -172,6 +173,12 @@ pub struct PySlotProgram(pub Arc<Program>);
 
 #[pymethods]
 impl PySlotProgram {
+    /// The program that `text` printed.
+    #[staticmethod]
+    fn parse(text: &str) -> PyResult<Self> {
+        Ok(Self(Arc::new(parse_program(text).map_err(Failure::of(Kind::Program))?)))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         self.0.name()

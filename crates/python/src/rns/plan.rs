@@ -1,0 +1,339 @@
+//! A program with the parameters that carry it and its kernel program: what is known before anything is encrypted.
+
+use super::parameters;
+use super::program::PySlotProgram;
+use crate::failure::{Failure, Kind, detached};
+use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, op_name};
+use polyfabric_program::rns::kernel::{KernelProgram, KeyUse};
+use polyfabric_program::rns::levels::Plan as Levels;
+use polyfabric_program::rns::lowering::{Lowered, RnsLowering, Target, bgv, lower};
+use polyfabric_program::rns::noise::{NodeReport, NoiseReport};
+use polyfabric_program::rns::parameters as ckks;
+use polyfabric_schemes::rns::security::largest_log2_modulus;
+use polyfabric_schemes::rns::{KeyId, KeyStorage, SecretDistribution};
+use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the name of an added output begins with: a node that is measured.
+pub const NODE_OUTPUT: &str = "node-";
+
+/// A lowered CKKS program.
+pub struct CkksPlan {
+    pub parameters: ckks_scheme::Parameters,
+    pub lowered: Lowered,
+    pub nodes: Vec<NodeReport>,
+}
+
+/// A lowered BGV program.
+pub struct BgvPlan {
+    pub parameters: bgv_scheme::Parameters,
+    pub lowered: bgv::BgvLowered,
+}
+
+/// The scheme's half of a plan.
+pub enum Lowering {
+    Ckks(CkksPlan),
+    Bgv(BgvPlan),
+}
+
+/// A lowered program.
+pub struct SlotPlan {
+    /// As the user wrote it.
+    pub program: Arc<Program>,
+    pub lowering: Lowering,
+}
+
+fn parameter(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Kind::Parameter, error)
+}
+
+fn refused(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Kind::Program, error)
+}
+
+/// `program` with an output more for every encrypted node.
+fn instrumented(program: &Program) -> Result<Program, Failure> {
+    let mut builder =
+        polyfabric_program::rns::homomorphic::Builder::new(program.name(), program.scheme(), program.slots())
+            .map_err(refused)?;
+    for (_, node) in program.iter() {
+        builder.at(node.location.clone());
+        builder.push(node.op.clone(), &node.operands).map_err(refused)?;
+    }
+    for (id, node) in program.iter() {
+        if !node.is_public() && !matches!(node.op, Op::Output { .. }) {
+            builder.output(&format!("{NODE_OUTPUT}{}", id.0), id).map_err(refused)?;
+        }
+    }
+    builder.finish().map_err(refused)
+}
+
+// -- CKKS ---------------------------------------------------------------------------------------------------------------
+
+fn lower_ckks(program: &Program, parameters: ckks_scheme::Parameters, observed: bool) -> Result<CkksPlan, Failure> {
+    let chain = ckks::chain(&parameters).map_err(parameter)?;
+    let choice = ckks::choice(&parameters);
+    let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
+    let encoder = ckks::SlotEncoder(&encoder);
+    let model = ckks::model(&parameters);
+    let target = Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed };
+    let lowered = lower(program, &target).map_err(refused)?;
+    let nodes = NoiseReport::new(program, &lowered, &chain, &model).nodes;
+    Ok(CkksPlan { parameters, lowered, nodes })
+}
+
+/// The first default set that has the program's slots and levels; or why the largest has not.
+fn choose_ckks(program: &Program) -> Result<ckks_scheme::Parameters, Failure> {
+    let defaults = ckks_scheme::sets::all().filter(|(entry, _)| entry.family == ckks_scheme::sets::Family::Default);
+    let mut reason = None;
+    for (_, parameters) in defaults {
+        let chain = ckks::chain(parameters).map_err(parameter)?;
+        let choice = ckks::choice(parameters);
+        let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
+        let encoder = ckks::SlotEncoder(&encoder);
+        let model = ckks::model(parameters);
+        let target =
+            Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed: false };
+        match Levels::new(program, &chain, &target.rules()) {
+            Ok(_) => return Ok(parameters.clone()),
+            Err(error) => reason = Some(error),
+        }
+    }
+    Err(reason.map_or_else(|| parameter("there is no default parameter set of CKKS"), refused))
+}
+
+// -- BGV ----------------------------------------------------------------------------------------------------------------
+
+fn lower_bgv(program: &Program, parameters: bgv_scheme::Parameters) -> Result<BgvPlan, Failure> {
+    let literal = parameters.literal();
+    let encoder = bgv_scheme::Encoder::new(parameters.ring().degree(), literal.plaintext_modulus).map_err(parameter)?;
+    let choice = bgv_choice(&parameters);
+    let lowered = bgv::lower(program, &parameters, &choice, &encoder).map_err(refused)?;
+    Ok(BgvPlan { parameters, lowered })
+}
+
+fn bgv_choice(parameters: &bgv_scheme::Parameters) -> RnsLowering {
+    RnsLowering::new(parameters.gadget().literal().clone())
+}
+
+/// Rings that are tried for a BGV program, smallest first.
+const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
+
+/// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
+const BGV_DIGITS: [usize; 4] = [2, 3, 6, 12];
+
+/// The smallest ring of 128 bits that carries the program, with as few digits as do; or why the largest does not.
+fn choose_bgv(program: &Program, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
+    let mut reason = None;
+    let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
+    for (log2_degree, digits) in rings.flat_map(|log2_degree| BGV_DIGITS.map(|digits| (log2_degree, digits))) {
+        let Some(literal) = bgv_literal(log2_degree, digits, modulus) else { continue };
+        let parameters = match bgv_scheme::Parameters::check(&literal) {
+            Ok(parameters) => parameters,
+            // What a smaller ring lacked says more than that t has no slots in a larger one.
+            Err(error) => {
+                reason = reason.or_else(|| Some(parameter(error)));
+                continue;
+            }
+        };
+        match bgv::plan(program, &parameters, &bgv_choice(&parameters)) {
+            Ok(_) => return Ok(parameters),
+            Err(error) => reason = Some(refused(error)),
+        }
+    }
+    let message = || format!("no ring of 128 bits of security has slots for integers modulo {modulus}");
+    Err(reason.unwrap_or_else(|| parameter(message())))
+}
+
+/// Bits of a prime, about: what one product of a deep program uses up.
+const BGV_PRIME_BITS: u32 = 44;
+
+/// Q and P of as many bits as 128 bits of security allow, in primes of equal size, a digit of as many primes as P has.
+fn bgv_literal(log2_degree: u32, digits: usize, modulus: u64) -> Option<bgv_scheme::ParametersLiteral> {
+    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
+    let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
+    let all = (room / BGV_PRIME_BITS).max(3) as usize;
+    let special = all.div_ceil(digits + 1);
+    let share = |index: usize| room / all as u32 + u32::from(index < room as usize % all);
+    // The special primes are the larger ones.
+    let bits: Vec<u32> = (0..all).rev().map(share).collect();
+    let (q, p) = bits.split_at(all - special);
+    let text = json!({
+        "name": format!("bgv-2p{log2_degree}-{room}-{digits}"),
+        "ring_degree": 1 << log2_degree,
+        "plaintext_modulus": { "packed": modulus },
+        "q_bits": q,
+        "special_bits": p,
+        "digit_limbs": special,
+        "secret": "uniform-ternary",
+        "noise_std": 3.2,
+        "sources": {
+            "ring_degree": "derived: the least that carries the program",
+            "q_bits": "derived: what 128 bits of security leave room for",
+            "secret": "the homomorphic-encryption standard (2018): uniform ternary",
+            "noise_std": "the homomorphic-encryption standard (2018): 8/sqrt(2 pi)",
+        },
+    });
+    serde_json::from_value(text).ok()
+}
+
+// -- both ---------------------------------------------------------------------------------------------------------------
+
+impl SlotPlan {
+    /// Lowers `program` for the set called `name`, or for the smallest that carries it; with every
+    /// encrypted node an output too if it is `measured`.
+    fn make(program: &Arc<Program>, name: Option<&str>, measured: bool) -> Result<Self, Failure> {
+        let lowering = match program.scheme() {
+            Scheme::Ckks => {
+                let parameters = match name {
+                    Some(name) => ckks_scheme::sets::parameters(name).map_err(parameter)?,
+                    None => choose_ckks(program)?,
+                };
+                Lowering::Ckks(lower_ckks(program, parameters, measured)?)
+            }
+            Scheme::Bgv { plaintext_modulus } => {
+                let parameters = match name {
+                    Some(name) => bgv_scheme::sets::named(name).map_err(parameter)?,
+                    None => choose_bgv(program, plaintext_modulus)?,
+                };
+                let body = if measured { &instrumented(program)? } else { &**program };
+                Lowering::Bgv(lower_bgv(body, parameters)?)
+            }
+        };
+        Ok(Self { program: Arc::clone(program), lowering })
+    }
+
+    pub fn kernel(&self) -> &KernelProgram {
+        match &self.lowering {
+            Lowering::Ckks(plan) => &plan.lowered.kernel,
+            Lowering::Bgv(plan) => &plan.lowered.kernel,
+        }
+    }
+
+    pub fn keys(&self) -> &BTreeMap<KeyId, KeyUse> {
+        match &self.lowering {
+            Lowering::Ckks(plan) => &plan.lowered.keys,
+            Lowering::Bgv(plan) => &plan.lowered.keys,
+        }
+    }
+
+    fn key_bytes(&self, id: KeyId) -> usize {
+        match &self.lowering {
+            Lowering::Ckks(plan) => plan.parameters.key_bytes(id, KeyStorage::WORDS),
+            Lowering::Bgv(plan) => {
+                let gadget = plan.parameters.gadget();
+                2 * gadget.terms().len() * gadget.qp().len() * plan.parameters.ring().degree().get() * size_of::<u64>()
+            }
+        }
+    }
+
+    fn polynomial_bytes(&self, limbs: usize) -> usize {
+        limbs * self.kernel().degree.get() * size_of::<u64>()
+    }
+
+    fn parameters(&self) -> Value {
+        match &self.lowering {
+            Lowering::Ckks(plan) => parameters::of_ckks(&plan.parameters),
+            Lowering::Bgv(plan) => parameters::of_bgv(&plan.parameters),
+        }
+    }
+
+    /// What is known of every encrypted node of the program: place, level, scale, and the bound of its error.
+    fn nodes(&self) -> Vec<Value> {
+        let describe = |id: NodeId, figures: Value| {
+            let node = self.program.node(id);
+            let mut value = json!({
+                "node": id.0,
+                "op": op_name(&node.op),
+                "place": node.location.as_ref().map(ToString::to_string),
+            });
+            if let (Some(value), Value::Object(figures)) = (value.as_object_mut(), figures) {
+                value.extend(figures);
+            }
+            value
+        };
+        match &self.lowering {
+            Lowering::Ckks(plan) => {
+                let figures = |node: &NodeReport| {
+                    json!({
+                        "level": node.level,
+                        "scale_log2": node.scale.real().log2(),
+                        "bound": node.bound,
+                        "magnitude": node.magnitude,
+                        "headroom_bits": node.headroom,
+                    })
+                };
+                plan.nodes.iter().map(|node| describe(node.node, figures(node))).collect()
+            }
+            Lowering::Bgv(plan) => {
+                let ring = plan.parameters.ring();
+                let figures = |state: &bgv::State| {
+                    let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
+                    json!({
+                        "level": state.limbs - 1,
+                        "factor": state.factor,
+                        "noise_log2": state.noise.bound,
+                        "budget_bits": log2_q - 1.0 - state.noise.bound,
+                    })
+                };
+                // A measured program has more outputs, behind its own nodes.
+                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program.nodes().len());
+                own.map(|(id, state)| describe(*id, figures(state))).collect()
+            }
+        }
+    }
+
+    fn describe(&self) -> Result<Value, Failure> {
+        let kernel = self.kernel();
+        let counts = kernel.counts().map_err(Failure::of(Kind::Internal))?;
+        let ops = &counts.limb_ops;
+        let keys: Vec<_> =
+            self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": self.key_bytes(id) })).collect();
+        let inputs: usize = kernel.inputs().map(|(_, _, _, value)| self.polynomial_bytes(value.limbs.len())).sum();
+        let outputs: usize =
+            kernel.outputs.iter().map(|output| self.polynomial_bytes(kernel.value(output.value).limbs.len())).sum();
+        let plaintexts: usize = counts.limb_ops.plaintext_limbs as usize * self.polynomial_bytes(1);
+        Ok(json!({
+            "parameters": self.parameters(),
+            "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
+            "keys": keys,
+            "key_bytes": self.keys().keys().map(|&id| self.key_bytes(id)).sum::<usize>(),
+            "input_bytes": inputs,
+            "output_bytes": outputs,
+            "plaintext_bytes": plaintexts,
+            "operations": counts.ops,
+            "limb_operations": {
+                "ntts": ops.ntts(),
+                "multiplies": ops.multiplies + ops.multiply_adds,
+                "adds": ops.adds,
+                "automorphisms": ops.automorphisms,
+                "key_limbs": ops.key_limbs,
+            },
+            "nodes": self.nodes(),
+        }))
+    }
+}
+
+/// A program, its parameters, its kernel program.
+#[pyclass(name = "SlotPlan", frozen)]
+pub struct PySlotPlan(pub Arc<SlotPlan>);
+
+#[pymethods]
+impl PySlotPlan {
+    /// For the set called `parameters`, or the smallest one of 128 bits that carries the program. With `measured`, every
+    /// encrypted node is an output too.
+    #[staticmethod]
+    #[pyo3(signature = (program, parameters = None, measured = false))]
+    fn make(py: Python<'_>, program: &PySlotProgram, parameters: Option<String>, measured: bool) -> PyResult<Self> {
+        let program = &program.0;
+        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured)?))))
+    }
+
+    /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node, as JSON.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || Ok(self.0.describe()?.to_string()))
+    }
+}

@@ -1,0 +1,30 @@
+"""Look-up in an encrypted database with an encrypted query: the server learns neither, with BGV."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ... import Mod, SlotProgram, SlotValue, program, rotate
+from .store import PARTS, T
+
+
+@cache
+def database_lookup(stride: int) -> SlotProgram:
+    """The program for a database of up to `stride` entries, a power of two.
+
+    Slot j·stride + i of `values` is part j of value i, and of `keys` the key of entry i, so every part's block has all
+    keys. Slot j·stride of the result is part j of the value found.
+    """
+
+    @program("database-lookup", query=Mod(T), keys=Mod(T).vector(PARTS * stride), values=Mod(T).vector(PARTS * stride))
+    def lookup(query: SlotValue, keys: SlotValue, values: SlotValue) -> SlotValue:
+        """The value of the entry whose key is the query, or zeros."""
+        # By Fermat, a difference to the power t - 1 is 0 where it is 0 and 1 elsewhere.
+        found = (1 - (keys - query) ** (T - 1)) * values
+        steps = stride
+        while steps > 1:
+            steps //= 2
+            found = found + rotate(found, steps)
+        return found
+
+    return lookup

@@ -1,0 +1,57 @@
+"""One encrypted look-up, compared with the table in the clear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...progress import ProgressHook
+from ...slot_execution import SlotRunResult, plan, run_plan
+from . import database_lookup
+from .store import T, capitals, columns, key, stride, text
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the look-up gave."""
+
+    query: str
+    entries: int
+    found: str
+    """Decrypted; empty if no entry has the key."""
+    expected: str
+    run: SlotRunResult
+
+    @property
+    def correct(self) -> bool:
+        """Whether the decrypted value is the table's, in every slot."""
+        return self.run.correct and self.found == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        facts = {
+            "query": self.query,
+            "entries": self.entries,
+            "found": self.found,
+            "looked_up_in_the_clear": self.expected,
+        }
+        return {**self.run.to_dict(), "correct": self.correct, **facts}
+
+
+def look_up(
+    query: str,
+    *,
+    on: str = "cpu",
+    parameters: str | None = None,
+    threads: int | None = None,
+    measure: bool = False,
+    progress: ProgressHook | None = None,
+) -> Answer:
+    """Encrypts the database and the query, looks up, decrypts."""
+    table = capitals()
+    inputs = {"query": key(query), **columns(table)}
+    width = stride(len(table))
+    planned = plan(database_lookup(width), parameters, measured=measure)
+    run = run_plan(planned, inputs, on=on, threads=threads, progress=progress)
+    found = text([part % T for part in run.outputs["result"][::width]])
+    return Answer(query, len(table), found, table.get(query.strip().upper(), ""), run)

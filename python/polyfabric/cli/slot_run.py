@@ -1,0 +1,164 @@
+"""`polyfabric run` of CKKS and BGV programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from ..errors import InputError
+from ..language.slot_program import SlotProgram
+from ..progress import ProgressHook, bars
+from ..reports.units import bytes_text, scaled
+from ..slot_execution import SlotRunResult
+from ..slot_execution import run as run_program
+from . import programs
+from .console import grid, out, print_json, security_warnings
+
+SHOWN = 6
+"""Numbers of an output that are printed."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    program: SlotProgram | None
+    """The user's own; nothing for an application."""
+    given: tuple[str, ...]
+    rows: int | None
+    query: str | None
+    on: str
+    parameters: str | None
+    threads: int | None
+    measure: bool
+
+
+def refuse_options(program: str, options: Mapping[str, object]) -> None:
+    """Refuses options of TFHE programs, and those of another application."""
+    for name, value in options.items():
+        if value not in (None, (), False):
+            raise InputError(f"{name} is for programs of TFHE, but {program} is of CKKS or BGV; leave it out")
+
+
+def run(program: str, asked: Asked, *, as_json: bool) -> int:
+    """Runs, prints, and gives the exit status."""
+    for name, value, owner in (
+        ("--rows", asked.rows, "logistic-regression"),
+        ("--query", asked.query, "database-lookup"),
+        ("--input", asked.given or None, None),
+    ):
+        if value is not None and (program != owner if owner else asked.program is None):
+            raise InputError(
+                f"{name} is for {owner or 'your own programs'}, but the program is {program}; leave it out"
+            )
+    with security_warnings(), bars() as progress:
+        done = _run(program, asked, progress)
+    if as_json:
+        print_json(done.to_dict())
+    elif isinstance(done, SlotRunResult):
+        _show(out(), done)
+    else:
+        _show_application(out(), done)
+    return 0 if done.correct else 1
+
+
+def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: ANN401 - a result of one of three kinds
+    options: dict[str, Any] = {
+        "on": asked.on,
+        "parameters": asked.parameters,
+        "threads": asked.threads,
+        "measure": asked.measure,
+        "progress": progress,
+    }
+    if asked.program is not None:
+        return run_program(asked.program, programs.slot_inputs(asked.program, asked.given), **options)
+    if program == "logistic-regression":
+        from ..apps.logistic_regression.infer import infer
+
+        return infer(asked.rows, **options)
+    from ..apps.database.lookup import look_up
+
+    return look_up(asked.query or "CH", **options)
+
+
+def _show(console: Console, result: SlotRunResult) -> None:
+    console.print(f"[bold]{result.program}[/] with {result.scheme.upper()} on {result.on}")
+    exact = result.scheme == "bgv"
+    table = grid(
+        "output", "decrypted", "expected", "wrong" if exact else "error", *([] if exact else ["bound"]), left=3
+    )
+    for name, values in result.outputs.items():
+        error, bound = result.error[name], result.bound[name]
+        figures = (f"{error:.0f}",) if exact else (f"{error:.1e}", f"{bound:.1e}")
+        table.add_row(name, _short(values), _short(result.expected[name]), *figures)
+    console.print(table)
+    _show_common(console, result)
+
+
+def _short(values: Any) -> str:  # noqa: ANN401 - a number or a list
+    if not isinstance(values, list):
+        return _number(values)
+    shown = ", ".join(_number(value) for value in values[:SHOWN])
+    more = f", .. {len(values)} in all" if len(values) > SHOWN else ""
+    return f"\\[{shown}{more}]"
+
+
+def _number(value: complex) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.5f}"
+
+
+def _show_application(console: Console, done: Any) -> None:  # noqa: ANN401 - one of two applications
+    from ..apps.logistic_regression.infer import Inference
+
+    console.print()
+    if isinstance(done, Inference):
+        for start in range(0, min(len(done.labels), 8), 4):
+            shown = range(start, min(start + 4, len(done.labels)))
+            words = ", ".join(f"{i}: {done.probabilities[i]:.4f}" for i in shown)
+            console.print(f"held-out rows     {words}{', ..' if len(done.labels) > 8 and start == 4 else ''}")
+        console.print(f"classes           {done.same} of {len(done.labels)} as by the model in the clear")
+        console.print(
+            f"right             {done.right} of {len(done.labels)} as labelled ({done.right / len(done.labels):.1%})"
+        )
+        console.print(f"probabilities     within {done.largest_difference:.1e} of the clear model's sigmoid")
+    else:
+        console.print(f"query             {done.query!r} among {done.entries} encrypted entries")
+        console.print(f"decrypted         [bold]{done.found or '(no such entry)'}[/]")
+        console.print(f"in the clear      {done.expected or '(no such entry)'}")
+    console.print()
+    _show_common(console, done.run)
+    if not done.correct:
+        console.print("[bold red]wrong: the encrypted run differs from the clear one[/]")
+
+
+def _show_common(console: Console, result: SlotRunResult) -> None:
+    if result.scheme == "bgv":
+        verdict = "equal to the clear program in every slot"
+    else:
+        name = max(result.error, key=lambda output: result.error[output])
+        verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e})"
+    style = "green" if result.correct else "bold red"
+    console.print(f"result            [{style}]{verdict if result.correct else 'differs from the clear program'}[/]")
+    facts, set_ = result.plan.facts, result.plan.facts["parameters"]
+    console.print(
+        f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "
+        f"{set_['security_bits']:.0f} bits of security; inputs at level {facts['start_level']}"
+    )
+    sizes = result.sizes
+    console.print(
+        f"sizes             {len(facts['keys'])} switching keys {bytes_text(sizes['keys'])}, "
+        f"inputs {bytes_text(sizes['inputs'])}, outputs {bytes_text(sizes['outputs'])}"
+    )
+    times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in result.seconds.items())
+    console.print(f"this run          {times}")
+    if result.plan.measured:
+        console.print()
+        result.report.print(console)
+        beyond = result.first_beyond
+        if beyond is not None:
+            console.print(f"[bold red]first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}[/]")

@@ -1,0 +1,279 @@
+"""Plans, keys and execution of CKKS and BGV programs."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _native
+from .errors import InputError, ParameterError, RunError
+from .execution import HERE, SecurityWarning, cores
+from .language.slot_program import SlotOutputs, SlotProgram, numbers
+from .names import pick
+from .reports import Report
+from .reports.units import bytes_text
+
+if TYPE_CHECKING:
+    from .language.slots import Native, Numbers
+    from .progress import ProgressHook
+
+
+@dataclass(frozen=True)
+class SlotPlan:
+    """A program, the parameter set that carries it, and what running it takes."""
+
+    program: SlotProgram
+    native: _native.SlotPlan = field(repr=False)
+    facts: dict[str, Any] = field(repr=False)
+    measured: bool = False
+
+    @property
+    def parameters(self) -> str:
+        """Name of the parameter set."""
+        return str(self.facts["parameters"]["name"])
+
+
+@dataclass(frozen=True)
+class SlotKeys:
+    """A client's secret key, and the switching keys that one program asks of it."""
+
+    native: _native.SlotKeys
+
+    @property
+    def parameters(self) -> str:
+        """Name of their parameter set."""
+        return self.native.parameters
+
+    @classmethod
+    def generate(cls, planned: SlotPlan, progress: ProgressHook | None = None) -> SlotKeys:
+        """Fresh keys for a plan, from the operating system's randomness."""
+        check_memory(planned)
+        return cls(_native.SlotKeys.generate(planned.native, progress))
+
+
+@dataclass(frozen=True)
+class SlotRunResult:
+    """The answer, the answer expected, and what the execution took."""
+
+    program: str
+    scheme: str
+    on: str
+    parameters: str
+    outputs: SlotOutputs
+    expected: SlotOutputs
+    error: dict[str, float]
+    """By output: the largest error of a slot; with BGV, the number of wrong ones."""
+    bound: dict[str, float]
+    """By output: what the largest error stays under but for a probability of 2^-40; with BGV, 0."""
+    seconds: dict[str, float]
+    sizes: dict[str, int]
+    """Bytes of the switching keys and of the ciphertexts."""
+    nodes: list[dict[str, Any]]
+    """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
+    plan: SlotPlan = field(repr=False)
+    keys: SlotKeys = field(repr=False)
+
+    @property
+    def correct(self) -> bool:
+        """Whether every output is the clear program's: exactly with BGV, within the bound with CKKS."""
+        return all(self.error[name] <= self.bound[name] for name in self.error)
+
+    @property
+    def first_beyond(self) -> dict[str, Any] | None:
+        """The first operation whose measured error is beyond its bound."""
+        return next((node for node in self.nodes if node.get("measured", 0.0) > node.get("bound", 0.0)), None)
+
+    @property
+    def report(self) -> Report:
+        """The operations as a report."""
+        return Report("operations", {"program": self.program, "parameters": self.parameters, "rows": self.nodes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data; complex numbers as pairs."""
+        return {
+            "program": self.program,
+            "scheme": self.scheme,
+            "on": self.on,
+            "parameters": self.plan.facts["parameters"],
+            "correct": self.correct,
+            "output": plain(self.outputs),
+            "expected": plain(self.expected),
+            "error": self.error,
+            "bound": self.bound,
+            "seconds": self.seconds,
+            "sizes_bytes": self.sizes,
+            "operations": self.nodes,
+        }
+
+
+def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries of them
+    """`values` as JSON takes them: complex numbers as pairs."""
+    if isinstance(values, dict):
+        return {name: plain(value) for name, value in values.items()}
+    if isinstance(values, list):
+        return [plain(value) for value in values]
+    return [values.real, values.imag] if isinstance(values, complex) else values
+
+
+def plan(
+    program: SlotProgram, parameters: str | None = None, *, measured: bool = False, security: float | None = None
+) -> SlotPlan:
+    """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
+
+    With `security`, a set of fewer bits is refused. With `measured`, the value of every operation is kept, so that its
+    error can be measured.
+    """
+    native = _native.SlotPlan.make(program.native, parameters, measured)
+    facts = json.loads(native.to_json())
+    chosen = facts["parameters"]
+    if security is not None and chosen["security_bits"] < security:
+        raise ParameterError(
+            f"{program.name}: parameter set {chosen['name']} has {chosen['security_bits']:.0f} bits of security "
+            f"({chosen['security_source']}; logQP {chosen['log2_q'] + chosen['log2_p']:.0f} at degree "
+            f"{chosen['ring_degree']}), but {security:.0f} are asked for; name a set with a larger degree, or none"
+        )
+    warning = chosen.get("warning")
+    if warning is not None:
+        warnings.warn(warning, SecurityWarning, stacklevel=2)
+    return SlotPlan(program, native, facts, measured)
+
+
+def run(
+    program: SlotProgram,
+    inputs: Mapping[str, Numbers],
+    *,
+    on: str = "cpu",
+    parameters: str | None = None,
+    keys: SlotKeys | None = None,
+    threads: int | None = None,
+    measure: bool = False,
+    security: float | None = None,
+    progress: ProgressHook | None = None,
+) -> SlotRunResult:
+    """See `SlotProgram.run`."""
+    program.flatten(inputs)
+    pick("place to run CKKS and BGV", on, HERE)
+    if keys is not None:
+        if parameters is not None and parameters != keys.parameters:
+            raise InputError(f"the keys are of parameter set {keys.parameters}, not {parameters}; name that set")
+        parameters = keys.parameters
+    planned = plan(program, parameters, measured=measure, security=security)
+    return run_plan(planned, inputs, on=on, keys=keys, threads=threads, progress=progress)
+
+
+def run_plan(
+    planned: SlotPlan,
+    inputs: Mapping[str, Numbers],
+    *,
+    on: str = "cpu",
+    keys: SlotKeys | None = None,
+    threads: int | None = None,
+    progress: ProgressHook | None = None,
+) -> SlotRunResult:
+    """Encrypts, executes, decrypts, and compares with the program in the clear."""
+    program = planned.program
+    flat = program.flatten(inputs)
+    whole = program.native.evaluate(flat)
+    seconds: dict[str, float] = {}
+    last = time.perf_counter()
+
+    def lap(name: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        seconds[name], last = now - last, now
+
+    if keys is None:
+        keys = SlotKeys.generate(planned, progress)
+        lap("keys")
+    ciphertexts = keys.native.encrypt(planned.native, flat)
+    lap("encrypt")
+    workers = None if on == "interpreter" else threads or cores()
+    results = keys.native.execute(planned.native, ciphertexts, workers, progress)
+    lap("execute")
+    found = keys.native.decrypt(planned.native, results)
+    lap("decrypt")
+    nodes = [dict(node) for node in planned.facts["nodes"]]
+    if planned.measured:
+        errors = keys.native.errors(planned.native, flat, results)
+        for node in nodes:
+            if node["node"] in errors:
+                node["measured"] = errors[node["node"]]
+    return SlotRunResult(
+        program=program.name,
+        scheme=program.scheme,
+        on=on,
+        parameters=planned.parameters,
+        outputs=program.shaped(found),
+        expected=program.shaped(whole),
+        error={name: _error(found[name], whole[name]) for name in program.outputs},
+        bound={name: _bound(planned, name) for name in program.outputs},
+        seconds=seconds,
+        sizes={"keys": keys.native.bytes, "inputs": ciphertexts.bytes, "outputs": results.bytes},
+        nodes=nodes,
+        plan=planned,
+        keys=keys,
+    )
+
+
+def _error(found: Native, expected: Native) -> float:
+    a, b = numbers(found), numbers(expected)
+    return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
+
+
+def _bound(planned: SlotPlan, output: str) -> float:
+    """The bound of an output's error; the outputs are the last nodes of a program, in order."""
+    bounds = [node.get("bound", 0.0) for node in planned.facts["nodes"] if node["op"] == "output"]
+    return float(bounds[list(planned.program.outputs).index(output)])
+
+
+def memory_bytes(facts: Mapping[str, Any]) -> int:
+    """What the server holds: keys, public vectors, inputs and outputs, and twice their size for what is computed."""
+    return int(facts["key_bytes"] + facts["plaintext_bytes"] + 3 * (facts["input_bytes"] + facts["output_bytes"]))
+
+
+def available_bytes() -> int | None:
+    """Memory that this computer has left, where it tells."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as info:
+            return next((int(line.split()[1]) << 10 for line in info if line.startswith("MemAvailable:")), None)
+    except OSError:
+        return None
+
+
+def check_memory(planned: SlotPlan, available: int | None = None) -> None:
+    """Refuses a plan that does not fit the memory, before any key is made."""
+    needed, left = memory_bytes(planned.facts), available_bytes() if available is None else available
+    if left is None or needed <= left:
+        return
+    keys = len(planned.facts["keys"])
+    raise RunError(
+        f"{planned.program.name}: {bytes_text(needed)} of memory are needed with parameter set {planned.parameters} "
+        f"({bytes_text(planned.facts['key_bytes'])} for {keys} switching keys), but {bytes_text(left)} are left; name a "
+        "smaller set, use fewer rotations, or a machine with more memory"
+    )
+
+
+def cost(program: SlotProgram, parameters: str | None = None) -> Report:
+    """See `SlotProgram.cost`."""
+    return Report("slot cost", estimate(plan(program, parameters)))
+
+
+def estimate(planned: SlotPlan) -> dict[str, Any]:
+    """What running a plan takes, before running it."""
+    facts = planned.facts
+    return {
+        "program": planned.program.name,
+        "scheme": planned.program.scheme,
+        "slots": planned.program.slots,
+        **{name: facts[name] for name in ("parameters", "start_level", "keys", "key_bytes")},
+        "memory_bytes": memory_bytes(facts),
+        **{name: facts[name] for name in ("input_bytes", "output_bytes", "plaintext_bytes")},
+        **{name: facts[name] for name in ("operations", "limb_operations", "nodes")},
+    }

@@ -1,0 +1,233 @@
+"""Do CKKS and BGV programs decrypt to what they compute in the clear, within the bounds that are told before?"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric.apps.database import database_lookup
+from polyfabric.apps.database.store import capitals, columns, key, stride, text
+from polyfabric.apps.logistic_regression.infer import infer
+from polyfabric.slot_execution import SlotKeys, check_memory, plan
+
+T = 65537
+RANDOM = np.random.default_rng(7)
+MATRIX = RANDOM.uniform(-1, 1, (3, 20)) / 4
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
+
+
+@pf.program(scheme="ckks", x=pf.Real.vector(20), y=pf.Complex.vector(32))
+def real_and_complex(x, y):
+    return {
+        "product": x * y + 1,
+        "rotated": pf.rotate(y, 5) - y.conjugate(),
+        "matrix": MATRIX @ x,
+        "total": (x * x).sum_slots(),
+        "cubic": pf.polynomial(x, [0.5, 0, 0, 0.25]),
+        "sine": pf.chebyshev(x, np.sin, 7),
+    }
+
+
+@pf.program(scheme="bgv", v=pf.Mod(T).vector(20), w=pf.Mod(T).vector(20))
+def residues(v, w):
+    return {"product": v * w - 3, "rotated": pf.rotate(v, 2), "dot": pf.dot([1] * 20, v), "rows": v.swap_rows() + w}
+
+
+def inputs():
+    complex_numbers = RANDOM.uniform(-0.7, 0.7, 32) + 1j * RANDOM.uniform(-0.7, 0.7, 32)
+    return {"x": RANDOM.uniform(-1, 1, 20), "y": complex_numbers}
+
+
+@pytest.mark.parametrize("on", ["cpu", "interpreter"])
+def test_ckks_decrypts_within_its_bounds(on):
+    values = inputs()
+    done = real_and_complex.run(values, on=on, parameters="toy-10")
+    assert done.correct
+    x, y = values["x"], values["y"]
+    assert max(done.bound.values()) < 2**-12
+    whole = np.concatenate([x, np.zeros(12)])
+    np.testing.assert_allclose(done.outputs["product"], whole * y + 1, atol=1e-4)
+    np.testing.assert_allclose(done.outputs["rotated"], np.roll(y, -5) - y.conj(), atol=1e-4)
+    np.testing.assert_allclose(done.outputs["matrix"], MATRIX @ x, atol=1e-4)
+    np.testing.assert_allclose(done.outputs["total"], x @ x, atol=1e-4)
+    np.testing.assert_allclose(done.outputs["sine"], np.sin(x), atol=1e-4)
+    assert json.loads(json.dumps(done.to_dict()))["correct"] is True
+
+
+def test_every_operation_is_measured_and_within_its_bound():
+    done = real_and_complex.run(inputs(), parameters="toy-10", measure=True)
+    measured = [node for node in done.nodes if "measured" in node]
+    assert len(measured) >= len(done.nodes) - len(done.outputs)
+    assert done.first_beyond is None
+    assert all(0 < node["measured"] <= node["bound"] for node in measured)
+    table = done.report.table()
+    assert "test_slot_execution.py" in table
+    assert "linear_transform" in table
+
+
+def test_bgv_is_exact():
+    v, w = RANDOM.integers(0, T, (2, 20))
+    done = residues.run({"v": v, "w": w}, parameters="bgv-2p13-218", measure=True)
+    assert done.correct
+    assert [x % T for x in done.outputs["product"]] == [(int(a) * int(b) - 3) % T for a, b in zip(v, w, strict=True)]
+    assert done.outputs["dot"] % T == v.sum() % T
+    assert all(node["measured"] == 0 for node in done.nodes if "measured" in node)
+
+
+def test_cost_is_told_before_running():
+    cost = real_and_complex.cost()
+    assert cost["parameters"]["security_bits"] >= 128
+    assert cost["key_bytes"] == sum(key["bytes"] for key in cost["keys"])
+    assert cost["limb_operations"]["ntts"] > 0
+    assert cost["start_level"] <= cost["parameters"]["levels"]
+    assert "error bound" in cost.table()
+
+
+def test_encrypted_tumours_are_classified_as_in_the_clear():
+    done = infer(16, parameters="toy-12")
+    assert done.correct
+    assert done.right >= 14
+    assert done.largest_difference < 0.003
+
+
+def test_database_in_the_clear_gives_the_table():
+    table = capitals()
+    width = stride(len(table))
+    program = database_lookup(width)
+    store = columns(table)
+    for code, capital in list(table.items())[::40]:
+        found = program(query=key(code), **store)["result"]
+        assert text([part % T for part in found[::width]]) == capital
+    assert text([part % T for part in program(query=key("XX"), **store)["result"][::width]]) == ""
+
+
+@pytest.mark.parametrize("code", ["Switzerland", "C", "12"])
+def test_a_code_that_is_none(code, snapshot):
+    refused(pf.InputError, snapshot, lambda: key(code))
+
+
+# -- bad input ------------------------------------------------------------------------------------------------------------
+
+
+def without_lines(text):
+    """Lines of this file move, and where the build puts it; that there is a place does not."""
+    return re.sub(r"[\w/.]*(test_slot_execution\.py):\d+", r"\1:LINE", text)
+
+
+@pf.program(x=pf.Real.vector(16))
+def deep(x):
+    return x**64
+
+
+@pf.program(x=pf.Real.vector(16))
+def raised(x):
+    return (x * x).at_level(1) + x.at_level(1).at_level(3)
+
+
+@pf.program(x=pf.Real.vector(16))
+def by_one(x):
+    return pf.rotate(x, 1)
+
+
+@pf.program(x=pf.Real.vector(16))
+def by_two(x):
+    return pf.rotate(x, 2)
+
+
+@pf.program(x=pf.Real.vector(1024))
+def wide(x):
+    return x + 1
+
+
+@pf.program(v=pf.Mod(T).vector(16))
+def deep_residues(v):
+    return v**64
+
+
+def refused(error, snapshot, work):
+    with pytest.raises(error) as caught:
+        work()
+    snapshot(without_lines(str(caught.value)))
+
+
+def test_level_exhausted(snapshot):
+    refused(pf.ProgramError, snapshot, lambda: deep.cost("toy-10"))
+
+
+def test_noise_exhausted(snapshot):
+    refused(pf.ProgramError, snapshot, lambda: deep_residues.cost("bgv-2p12-109"))
+
+
+def test_level_raised(snapshot):
+    refused(pf.ProgramError, snapshot, lambda: plan(raised, "toy-10"))
+
+
+def test_missing_rotation_key(snapshot):
+    keys = SlotKeys.generate(plan(by_one, "toy-10"))
+    refused(pf.InputError, snapshot, lambda: by_two.run({"x": np.zeros(16)}, keys=keys))
+
+
+def test_too_many_slots(snapshot):
+    refused(pf.ProgramError, snapshot, lambda: wide.cost("toy-10"))
+
+
+def test_below_the_asked_security(snapshot):
+    refused(pf.ParameterError, snapshot, lambda: by_one.run({"x": np.zeros(16)}, parameters="toy-10", security=128))
+
+
+def test_memory_that_will_not_fit(snapshot):
+    refused(pf.RunError, snapshot, lambda: check_memory(plan(by_one, "ckks-depth-4"), available=1 << 20))
+
+
+def test_unknown_set(snapshot):
+    refused(pf.ParameterError, snapshot, lambda: by_one.cost("ckks-depth-0"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"x": np.zeros(15)}, {"x": np.full(16, 2.0)}, {"x": np.full(16, np.nan)}, {"x": 1j * np.ones(16)}],
+    ids=["missing", "length", "bound", "finite", "complex"],
+)
+def test_input(values, snapshot):
+    refused(pf.InputError, snapshot, lambda: by_one.evaluate(values))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x > 0,
+        lambda x: 1 if x else 0,
+        lambda x: x / x,
+        lambda x: x[3],
+        lambda x: x + np.ones(5),
+        lambda x: np.ones((2, 3)) @ x,
+        lambda x: np.ones((40, 16)) @ x,
+        lambda x: x + "1",
+        lambda x: x.swap_rows(),
+        lambda x: pf.chebyshev(x, np.log, 7),
+        lambda x: pf.lookup(x, [1, 2]),
+    ],
+    ids=[
+        "compared",
+        "branch",
+        "quotient",
+        "slot",
+        "length",
+        "columns",
+        "rows",
+        "text",
+        "rows_of_bgv",
+        "finite",
+        "lookup",
+    ],
+)
+def test_program(function, snapshot):
+    refused(pf.ProgramError, snapshot, lambda: pf.program(x=pf.Real.vector(16))(function))
+
+
+def test_scheme_of_another_type(snapshot):
+    refused(pf.ProgramError, snapshot, lambda: pf.program(scheme="bgv", x=pf.Real.vector(4))(lambda x: x))
