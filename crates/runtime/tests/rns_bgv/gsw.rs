@@ -140,7 +140,7 @@ fn a_tree_of_cmux_chooses() {
         let limbs = parameters.q_limbs();
         let messages: Vec<Vec<u64>> = (0..4).map(|_| gsw.message(&mut numbers)).collect();
         let inputs = (0..4).map(|index| (format!("x{index}"), gsw.encrypt(&messages[index], limbs))).collect();
-        for chosen in 0..4 {
+        for (chosen, message) in messages.iter().enumerate() {
             let mut keys = gsw.keys();
             for bit in 0..2u16 {
                 encrypt_bit(&gsw.maker(), parameters.gadget(), GswId(bit), chosen >> bit & 1 == 1, &mut keys).unwrap();
@@ -153,7 +153,7 @@ fn a_tree_of_cmux_chooses() {
                 Ok(())
             });
             let decrypted = gsw.decrypt(&outputs["chosen"]);
-            assert_eq!(decrypted.coefficients, messages[chosen], "{set}");
+            assert_eq!(&decrypted.coefficients, message, "{set}");
             let rules = rules(parameters, &gsw.client.choice()).unwrap();
             let (model, log2_t) = (parameters.noise_model(), (gsw.client.t() as f64).log2());
             let gadget = rules.gadget_size(limbs);
