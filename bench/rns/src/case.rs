@@ -10,8 +10,8 @@ pub struct Case {
     pub log_n: u32,
     /// The chain of the peers.
     pub chain: Chain,
-    /// Ours, where it differs: the same bits of Q and of P, in moduli that suit this processor.
-    pub ours: Option<Chain>,
+    /// Our set of these parameters: the same ring and bits of Q and P, in moduli that suit this processor.
+    pub set: &'static str,
     pub log_scale: u32,
     pub rotations: Vec<i64>,
     pub ops: &'static [&'static str],
@@ -24,13 +24,13 @@ const BGV: &[&str] = &["multiply", "rotate"];
 
 impl Case {
     /// The request that prepares this case.
-    pub fn prepare(&self, ours: bool) -> Request {
-        let chain = self.ours.as_ref().filter(|_| ours).unwrap_or(&self.chain);
+    pub fn prepare(&self) -> Request {
         Request::Prepare {
             scheme: self.scheme,
             log_n: self.log_n,
-            chain: chain.clone(),
+            chain: self.chain.clone(),
             log_scale: self.log_scale,
+            set: self.set.to_owned(),
             rotations: self.rotations.clone(),
         }
     }
@@ -60,20 +60,20 @@ impl Case {
     }
 }
 
-fn ckks(name: &'static str, log_n: u32, chain: Chain, log_scale: u32) -> Case {
+fn ckks(name: &'static str, set: &'static str, log_n: u32, chain: Chain, log_scale: u32) -> Case {
     let rotations = (1..=8).collect();
-    Case { name, scheme: Scheme::Ckks, log_n, chain, ours: None, log_scale, rotations, ops: CKKS, tolerance: 1e-4 }
+    Case { name, scheme: Scheme::Ckks, log_n, chain, set, log_scale, rotations, ops: CKKS, tolerance: 1e-4 }
 }
 
-fn bgv(name: &'static str, log_n: u32, chain: Chain) -> Case {
+fn bgv(name: &'static str, set: &'static str, log_n: u32, chain: Chain) -> Case {
     let rotations = vec![1];
-    Case { name, scheme: Scheme::Bgv, log_n, chain, ours: None, log_scale: 0, rotations, ops: BGV, tolerance: 0.0 }
+    Case { name, scheme: Scheme::Bgv, log_n, chain, set, log_scale: 0, rotations, ops: BGV, tolerance: 0.0 }
 }
 
 fn ntt(name: &'static str, log_n: u32) -> Case {
     let chain = Chain::new([49], []);
     let scheme = Scheme::Ntt;
-    Case { name, scheme, log_n, chain, ours: None, log_scale: 0, rotations: vec![], ops: &["ntt"], tolerance: 0.0 }
+    Case { name, scheme, log_n, chain, set: "", log_scale: 0, rotations: vec![], ops: &["ntt"], tolerance: 0.0 }
 }
 
 /// The cases of the benchmark, in the order in which they run.
@@ -86,17 +86,17 @@ pub fn full() -> Vec<Case> {
         ntt("ntt-14", 14),
         ntt("ntt-15", 15),
         ntt("ntt-16", 16),
-        bgv("bgv-12", 12, Chain::new([36, 36], [37])),
-        bgv("bgv-13", 13, Chain::new([43, 43, 44, 44], [44])),
-        bgv("bgv-14", 14, Chain::new([55, 55, 55, 55, 54, 54], [55, 55])),
-        ckks("ckks-14", 14, Chain::new([40; 8], [55, 55]), 40),
-        ckks("ckks-16", 16, Chain::new(limbs, [61; 5]), 49),
+        bgv("bgv-12", "bgv-2p12-109", 12, Chain::new([36, 36], [37])),
+        bgv("bgv-13", "bgv-2p13-218", 13, Chain::new([43, 43, 44, 44], [44])),
+        bgv("bgv-14", "bgv-2p14-438", 14, Chain::new([55, 55, 55, 55, 54, 54], [55, 55])),
+        ckks("ckks-14", "ckks-bench-a-ifma", 14, Chain::new([40; 8], [55, 55]), 40),
+        ckks("ckks-16", "ckks-bench-b-ifma", 16, Chain::new(limbs, [61; 5]), 49),
         Case {
             name: "N16QP1546H192H32",
             scheme: Scheme::Bootstrapping,
             log_n: 16,
             chain: Chain::default(),
-            ours: None,
+            set: "",
             log_scale: 40,
             rotations: vec![],
             ops: &["bootstrap"],
@@ -108,5 +108,6 @@ pub fn full() -> Vec<Case> {
 
 /// Small twins of the same, for results without times.
 pub fn small() -> Vec<Case> {
-    vec![ntt("ntt-10", 10)]
+    let chain = Chain::default;
+    vec![ntt("ntt-10", 10), bgv("bgv-10", "bgv-toy-1024", 10, chain()), ckks("ckks-10", "toy-10", 10, chain(), 40)]
 }

@@ -88,14 +88,9 @@ pub fn measure(arguments: &Arguments, cases: &[Case], ours: &Launch, peers: &[La
 }
 
 /// Starts a side and prepares the case, or says why it does not take part.
-fn prepared(
-    launch: &Launch,
-    case: &Case,
-    is_ours: bool,
-    left_out: &mut Vec<String>,
-) -> Result<Option<(Side, Answer)>, BenchError> {
+fn prepared(launch: &Launch, case: &Case, left_out: &mut Vec<String>) -> Result<Option<(Side, Answer)>, BenchError> {
     let mut side = launch.start()?;
-    match side.ask(&case.prepare(is_ours)) {
+    match side.ask(&case.prepare()) {
         Ok(answer) => Ok(Some((side, answer))),
         Err(SideError::Refused { side, reason }) => {
             let line = format!("{side} in {:?} cases: {reason}", case.scheme);
@@ -118,10 +113,10 @@ fn in_turns(
     left_out: &mut Vec<String>,
 ) -> Result<Vec<Row>, BenchError> {
     eprintln!("{place}: keys");
-    let Some(first) = prepared(ours, case, true, left_out)? else { return Ok(vec![]) };
+    let Some(first) = prepared(ours, case, left_out)? else { return Ok(vec![]) };
     let mut sides = vec![first];
     for peer in peers {
-        sides.extend(prepared(peer, case, false, left_out)?);
+        sides.extend(prepared(peer, case, left_out)?);
     }
     let rounds = if quick { 2 } else { 6 };
     let mut rows = Vec::new();
@@ -161,7 +156,7 @@ fn one_after_another(
 ) -> Result<Vec<Row>, BenchError> {
     let mut rows = Vec::new();
     for op in case.ops {
-        let mut alone = |launch: &Launch, is_ours: bool| -> Result<Option<(Answer, Figures)>, BenchError> {
+        let mut alone = |launch: &Launch| -> Result<Option<(Answer, Figures)>, BenchError> {
             let available = available_gib();
             if available < BOOTSTRAPPING_GIB {
                 left_out.push(format!(
@@ -171,15 +166,15 @@ fn one_after_another(
                 return Ok(None);
             }
             eprintln!("{place}: keys of {} (minutes)", launch.name);
-            let Some((mut side, answer)) = prepared(launch, case, is_ours, left_out)? else { return Ok(None) };
+            let Some((mut side, answer)) = prepared(launch, case, left_out)? else { return Ok(None) };
             eprintln!("{place}: {op} on {}", launch.name);
             let last = measured(&mut side, case, op, 2)?;
             Ok(Some((answer, Figures { ms: last.ms.clone(), last })))
         };
-        let Some(our_part) = alone(ours, true)? else { continue };
+        let Some(our_part) = alone(ours)? else { continue };
         // Peers without a bootstrapping of this set say so when they are prepared.
         for peer in peers {
-            if let Some(theirs) = alone(peer, false)? {
+            if let Some(theirs) = alone(peer)? {
                 let names = (case.row_op(op), peer.name.clone());
                 rows.push(row(names, case, [&our_part.0, &theirs.0], [&our_part.1, &theirs.1]));
             }

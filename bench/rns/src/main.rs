@@ -118,7 +118,7 @@ fn check(cases: &[Case], ours: &Launch) -> Result<(), BenchError> {
     let mut checked = 0;
     for case in cases {
         eprintln!("{}: keys and every operation once", case.name);
-        side.ask(&case.prepare(true))?;
+        side.ask(&case.prepare())?;
         for op in case.ops {
             compare::measured(&mut side, case, op, 1)?;
             checked += 1;

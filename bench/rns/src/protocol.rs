@@ -51,6 +51,8 @@ pub enum Request {
         #[serde(flatten)]
         chain: Chain,
         log_scale: u32,
+        /// Our set of these parameters: the same ring and bits of Q and P, in moduli that suit this processor.
+        set: String,
         rotations: Vec<i64>,
     },
     /// Times one operation and checks its decrypted result.

@@ -1,5 +1,6 @@
 //! Our side: lowered programs on the CPU runtime, one thread. It serves the same protocol as the peers.
 
+mod slots;
 mod transform;
 
 use crate::protocol::{Answer, Request, Scheme};
@@ -22,6 +23,24 @@ pub enum OursError {
     Modulus(#[from] polyfabric_kernels::modular::ModulusError),
     #[error(transparent)]
     Ntt(#[from] polyfabric_kernels::ntt::NttError),
+    #[error(transparent)]
+    CkksParameters(#[from] polyfabric_schemes::ckks::ParameterError),
+    #[error(transparent)]
+    CkksClient(#[from] polyfabric_schemes::ckks::ClientError),
+    #[error(transparent)]
+    CkksCiphertext(#[from] polyfabric_schemes::ckks::CiphertextError),
+    #[error(transparent)]
+    BgvParameters(#[from] polyfabric_schemes::bgv::ParameterError),
+    #[error(transparent)]
+    BgvClient(#[from] polyfabric_schemes::bgv::ClientError),
+    #[error(transparent)]
+    Bgv(#[from] polyfabric_program::rns::lowering::bgv::BgvError),
+    #[error(transparent)]
+    Chain(#[from] polyfabric_program::rns::levels::ChainError),
+    #[error(transparent)]
+    Lowering(#[from] polyfabric_program::rns::lowering::LoweringError),
+    #[error(transparent)]
+    Run(#[from] polyfabric_runtime::rns::RunError),
 }
 
 /// A prepared parameter set.
@@ -53,11 +72,13 @@ fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request) -> Result<
         Request::Hello => {
             Ok(Answer { version: Some(format!("Polyfabric {}", env!("CARGO_PKG_VERSION"))), ..Answer::default() })
         }
-        Request::Prepare { scheme, log_n, chain, .. } => {
+        Request::Prepare { scheme, log_n, chain, set, rotations, .. } => {
             let start = Instant::now();
             *prepared = None;
             let (made, answer): (Box<dyn Prepared>, Answer) = match scheme {
                 Scheme::Ntt => transform::prepare(log_n, &chain)?,
+                Scheme::Ckks => slots::ckks(&set, &rotations)?,
+                Scheme::Bgv => slots::bgv(&set, &rotations)?,
                 scheme => return Err(OursError::UnknownScheme { scheme }),
             };
             *prepared = Some(made);
