@@ -1,7 +1,7 @@
 //! The replay: one pass over the schedule in order of time, which holds every start, read and write against the state that
 //! all earlier ones have left.
 
-use super::blame::{Blame, Member, Pipeline};
+use super::blame::{Blame, Cause, Member, Pipeline};
 use super::plan::{AccessPlan, Node, Plan};
 use super::state::{Action, Busy, Cell, Flight, Mover, NEVER, Phase, Ready, Who};
 use super::violation::Violation;
@@ -61,6 +61,8 @@ pub(super) struct Replay<'a> {
     pub running: Vec<usize>,
     /// Index into `tallies` of a resource's class, if the class is accounted for.
     pub primary: Vec<Option<usize>>,
+    /// Whether any class is: without one, nobody asks for causes.
+    accounts: bool,
     pub tallies: Vec<Tally>,
     pub critical_path: i64,
     pub expanded: u64,
@@ -94,6 +96,7 @@ impl<'a> Replay<'a> {
             free_instances: Vec::new(),
             running: Vec::new(),
             primary,
+            accounts: !primary_classes.is_empty(),
             tallies: vec![Tally::default(); primary_classes.len()],
             critical_path: 0,
             expanded: 0,
@@ -303,7 +306,8 @@ impl<'a> Replay<'a> {
         };
         self.instances[action.instance].pending += 1;
         // The start is one step of the event's own: an event without any access is done with it.
-        let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, busy.cause(action.time));
+        let cause = if self.accounts { busy.cause(action.time) } else { Cause::always(Stall::Busy) };
+        let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, cause);
         let occupancy = i64::from(event.occupancy);
         let alone = accesses.iter().all(|plan| plan.wire.is_none());
         let run = if alone { busy.run_on(action.time, occupancy, &pipeline) } else { None };
@@ -555,7 +559,7 @@ impl<'a> Replay<'a> {
         let Some(flight) = &mut self.flights[action.flight] else { return Ok(None) };
         flight.path = flight.path.max(-earlier(ready.path_first, ready.path_last, 0));
         let Some(writer) = ready.writer.as_ref().filter(|_| plan.wire.is_none()) else { return Ok(None) };
-        if slack > flight.pipeline.slack() {
+        if !self.accounts || slack > flight.pipeline.slack() {
             return Ok(None);
         }
         let blame = if streams && writer.streams {
@@ -595,7 +599,8 @@ impl<'a> Replay<'a> {
             }
             let holder = if readers <= writers { &state.reader } else { &state.ready.writer };
             // What the event itself reads there holds nothing up.
-            if let Some(holder) = holder.as_ref().filter(|_| plan.wire.is_none() && slack <= pipeline.slack())
+            if let Some(holder) =
+                holder.as_ref().filter(|_| self.accounts && plan.wire.is_none() && slack <= pipeline.slack())
                 && holder.pipeline.identity() != pipeline.identity()
             {
                 let cause = holder.cause(Stall::Buffer, action.time, start - slack);
