@@ -5,7 +5,7 @@
 //!
 //! A single ciphertext takes the key row by row, and only the rows of digits that are not zero: it reads memory. A batch is a
 //! matrix product of small digits with wide words; where the processor multiplies bytes (AVX-512 VNNI), the
-//! key is kept once more, cut into bytes ([`packed`]).
+//! key is kept once more, cut into bytes (`packed`).
 
 mod packed;
 

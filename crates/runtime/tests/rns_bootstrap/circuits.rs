@@ -55,8 +55,9 @@ fn linear_transforms_with_every_hoisting() {
 fn polynomials_of_many_degrees() {
     let slots = 1024;
     let input: Vec<Complex> = random_slots(slots, 3).iter().map(|value| Complex::from(0.99 * value.re)).collect();
-    let functions: [(&str, fn(f64) -> f64); 2] = [("exp", f64::exp), ("cos 5x", |x| (5.0 * x).cos())];
-    for (name, function) in functions {
+    type Function = fn(f64) -> f64;
+    let cosine: Function = |x| (5.0 * x).cos();
+    for (name, function) in [("exp", f64::exp as Function), ("cos 5x", cosine)] {
         for degree in [1, 2, 3, 5, 7, 8, 13, 15, 24, 31] {
             let series = ChebyshevSeries::interpolate(function, -1.0, 1.0, degree).unwrap();
             let depth = (degree + 1).next_power_of_two().ilog2() as usize;

@@ -315,7 +315,7 @@ mod tests {
 
     fn values(t: u64, count: u64, seed: u64) -> Vec<u64> {
         (0..count)
-            .map(|i| (i * i).wrapping_mul(seed) ^ i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % t)
+            .map(|i| ((i * i).wrapping_mul(seed) ^ i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % t)
             .map(|x| x % t)
             .collect()
     }

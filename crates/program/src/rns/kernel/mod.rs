@@ -3,7 +3,7 @@
 //! A value is one polynomial: a list of limbs, all in one domain. A ciphertext is several values. Operations are in SSA
 //! form and define one value or two; operands are values that stand before. Most work on each limb alone; those
 //! that join limbs are [`OpKind::BaseConversion`] and [`OpKind::SubDigit`], and the composite ones, whose meaning is
-//! their [`body`] in the others. Everything is exact arithmetic modulo the limbs' primes, so a fused form gives the
+//! their [`Body`] in the others. Everything is exact arithmetic modulo the limbs' primes, so a fused form gives the
 //! same words as the body.
 
 mod body;

@@ -140,7 +140,7 @@ fn public_key_bytes(parameters: &Parameters) -> u64 {
     32 + polynomial_bytes(degree, parameters.moduli(), &top_limbs(parameters))
 }
 
-/// The payload is [`write_key_set`]'s.
+/// The payload is that of `write_key_set`.
 impl Storable for EvaluationKeys {
     type Family = Ckks;
     const KIND: Kind = Kind::EvaluationKeys;

@@ -54,7 +54,7 @@ mod tests {
             check(1 + wide % (t - 1), 1 + (wide >> 3) % (t - 1), t, 1.0);
             // Modulo 2^e only odd multiples keep the message, so they can be larger.
             let t = 1u64 << bits;
-            check(wide % t | 1, (wide >> 7) % t | 1, t, 2.0);
+            check((wide % t) | 1, ((wide >> 7) % t) | 1, t, 2.0);
         }
     }
 

@@ -8,7 +8,7 @@
 //!    ciphertext is first switched to a sparse ephemeral secret, modulo q_0 and one special prime only, and back after
 //!    the raising (J.-P. Bossuat, J. Troncoso-Pastoriza and J.-P. Hubaux, ACNS 2022).
 //! 2. *Coefficients to slots*: the coefficients become slots, by the factors of [`crate::rns::approximation::embedding`].
-//! 3. *Modular reduction* of every slot, by [`ModularReduction`]; of real and imaginary parts each, which conjugation takes apart.
+//! 3. *Modular reduction* of every slot, by [`ModularReduction`](crate::rns::approximation::modular_reduction::ModularReduction); of real and imaginary parts each, which conjugation takes apart.
 //! 4. *Slots to coefficients*: the inverse of step 2.
 //!
 //! The order 4, 1, 2, 3 is *slim* bootstrapping (H. Chen and K. Han, EUROCRYPT 2018): step 4 stands at the lowest levels, before the raising,
