@@ -342,7 +342,9 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// # Errors
     /// [`BgvError::Noise`].
     pub fn add(&mut self, a: &BgvValue, b: &BgvValue, subtract: bool) -> Result<BgvValue> {
-        let (a, b) = self.aligned(a, b)?;
+        let (a, mut b) = self.aligned(a, b)?;
+        // The factors may differ by a multiple of the smaller t, modulo which alone the sum has a message.
+        b.state.factor = a.state.factor;
         self.count("add", a.state.limbs);
         let state = State {
             noise: a.state.noise.plus(b.state.noise),
