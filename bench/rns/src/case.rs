@@ -23,6 +23,12 @@ const CKKS: &[&str] = &["multiply", "rotate", "rotate hoisted", "multiply plain"
 const BGV: &[&str] = &["multiply", "rotate"];
 
 impl Case {
+    /// The case with our set, or operating point, for one of its operations.
+    pub fn for_op(&self, op: &str) -> Self {
+        let set = if op == "bootstrap compact" { "compact" } else { self.set };
+        Self { set, ..self.clone() }
+    }
+
     /// The request that prepares this case.
     pub fn prepare(&self) -> Request {
         Request::Prepare {
@@ -99,7 +105,7 @@ pub fn full() -> Vec<Case> {
             set: "",
             log_scale: 40,
             rotations: vec![],
-            ops: &["bootstrap"],
+            ops: &["bootstrap", "bootstrap compact"],
             // 24 bits in the worst slot.
             tolerance: 1.0 / f64::from(1 << 24),
         },

@@ -154,30 +154,34 @@ fn one_after_another(
     peers: &[Launch],
     left_out: &mut Vec<String>,
 ) -> Result<Vec<Row>, BenchError> {
-    let mut rows = Vec::new();
+    let mut alone = |launch: &Launch, case: &Case, op: &str| -> Result<Option<(Answer, Figures)>, BenchError> {
+        let available = available_gib();
+        if available < BOOTSTRAPPING_GIB {
+            left_out.push(format!(
+                "{} in {}: {available:.1} GiB of memory are free, {BOOTSTRAPPING_GIB} are needed; free some and run again",
+                launch.name, case.name
+            ));
+            return Ok(None);
+        }
+        eprintln!("{place}: keys of {} (minutes)", launch.name);
+        let Some((mut side, answer)) = prepared(launch, case, left_out)? else { return Ok(None) };
+        eprintln!("{place}: {op} on {}", launch.name);
+        let last = measured(&mut side, case, op, 2)?;
+        Ok(Some((answer, Figures { ms: last.ms.clone(), last })))
+    };
+    let mut ours_of = Vec::new();
     for op in case.ops {
-        let mut alone = |launch: &Launch| -> Result<Option<(Answer, Figures)>, BenchError> {
-            let available = available_gib();
-            if available < BOOTSTRAPPING_GIB {
-                left_out.push(format!(
-                    "{} in {}: {available:.1} GiB of memory are free, {BOOTSTRAPPING_GIB} are needed; free some and run again",
-                    launch.name, case.name
-                ));
-                return Ok(None);
-            }
-            eprintln!("{place}: keys of {} (minutes)", launch.name);
-            let Some((mut side, answer)) = prepared(launch, case, left_out)? else { return Ok(None) };
-            eprintln!("{place}: {op} on {}", launch.name);
-            let last = measured(&mut side, case, op, 2)?;
-            Ok(Some((answer, Figures { ms: last.ms.clone(), last })))
-        };
-        let Some(our_part) = alone(ours)? else { continue };
-        // Peers without a bootstrapping of this set say so when they are prepared.
-        for peer in peers {
-            if let Some(theirs) = alone(peer)? {
-                let names = (case.row_op(op), peer.name.clone());
-                rows.push(row(names, case, [&our_part.0, &theirs.0], [&our_part.1, &theirs.1]));
-            }
+        if let Some(figures) = alone(ours, &case.for_op(op), op)? {
+            ours_of.push((op, figures));
+        }
+    }
+    let mut rows = Vec::new();
+    // A peer has one operating point. One without a bootstrapping of this set says so when it is prepared.
+    for peer in peers.iter().filter(|_| !ours_of.is_empty()) {
+        let Some(theirs) = alone(peer, case, "bootstrap")? else { continue };
+        for (op, figures) in &ours_of {
+            let names = (case.row_op(op), peer.name.clone());
+            rows.push(row(names, case, [&figures.0, &theirs.0], [&figures.1, &theirs.1]));
         }
     }
     Ok(rows)

@@ -15,6 +15,7 @@ pub mod modular;
 pub mod modulus_switch;
 pub mod negacyclic;
 pub mod ntt;
+pub mod prefetch;
 pub mod primes;
 #[cfg(test)]
 mod random;

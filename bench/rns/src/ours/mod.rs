@@ -1,5 +1,6 @@
 //! Our side: lowered programs on the CPU runtime, one thread. It serves the same protocol as the peers.
 
+mod bootstrapping;
 mod slots;
 mod transform;
 
@@ -13,8 +14,8 @@ pub enum OursError {
     NothingPrepared { op: String },
     #[error("there is no operation {op:?} of {scheme} here")]
     UnknownOp { op: String, scheme: &'static str },
-    #[error("{scheme:?} is not measured on our side yet")]
-    UnknownScheme { scheme: Scheme },
+    #[error("the bootstrapping set does not hold: {0}")]
+    Set(String),
     #[error(transparent)]
     Degree(#[from] polyfabric_kernels::RingDegreeError),
     #[error(transparent)]
@@ -39,6 +40,10 @@ pub enum OursError {
     Chain(#[from] polyfabric_program::rns::levels::ChainError),
     #[error(transparent)]
     Lowering(#[from] polyfabric_program::rns::lowering::LoweringError),
+    #[error(transparent)]
+    Keys(#[from] polyfabric_schemes::rns::key_maker::KeyMakerError),
+    #[error(transparent)]
+    Gadget(#[from] polyfabric_schemes::rns::GadgetError),
     #[error(transparent)]
     Run(#[from] polyfabric_runtime::rns::RunError),
 }
@@ -79,7 +84,7 @@ fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request) -> Result<
                 Scheme::Ntt => transform::prepare(log_n, &chain)?,
                 Scheme::Ckks => slots::ckks(&set, &rotations)?,
                 Scheme::Bgv => slots::bgv(&set, &rotations)?,
-                scheme => return Err(OursError::UnknownScheme { scheme }),
+                Scheme::Bootstrapping => bootstrapping::prepare(&set)?,
             };
             *prepared = Some(made);
             Ok(Answer { seconds: start.elapsed().as_secs_f64(), ..answer })

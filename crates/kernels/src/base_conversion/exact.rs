@@ -57,18 +57,25 @@ impl ExactQuotient {
         }
     }
 
-    /// The quotient of each column of `residues`, rows of `stride` words y_i.
-    pub(super) fn quotients(&self, residues: &[u64], stride: usize, quotients: &mut [u64]) {
-        for (column, quotient) in quotients.iter_mut().enumerate() {
-            let y = |index: usize| residues[index * stride + column];
+    /// The quotient of each column of `residues`, rows of `stride` words y_i. In AVX-512 if `vectors`: for IFMA's moduli alone.
+    pub(super) fn quotients(&self, residues: &[u64], stride: usize, quotients: &mut [u64], vectors: bool) {
+        let y = |index: usize, column: usize| residues[index * stride + column];
+        let decide = |column: usize, nearest: u64| nearest - u64::from(!self.reaches(|index| y(index, column), nearest));
+        let done = match vectors {
+            #[cfg(target_arch = "x86_64")]
+            true => {
+                let (reciprocals, error) = (&self.reciprocals, self.error);
+                // SAFETY: the caller has limbs that use AVX-512.
+                unsafe { super::ifma::quotients(reciprocals, error, residues, stride, quotients, decide) }
+            }
+            _ => 0,
+        };
+        for (column, quotient) in quotients.iter_mut().enumerate().skip(done) {
             let terms = self.reciprocals.iter().enumerate();
-            let sum = terms.fold(0.5, |sum, (index, reciprocal)| sum + y(index) as f64 * reciprocal);
+            let sum = terms.fold(0.5, |sum, (index, reciprocal)| sum + y(index, column) as f64 * reciprocal);
             let nearest = sum.round();
-            *quotient = if (sum - nearest).abs() > self.error {
-                sum as u64
-            } else {
-                nearest as u64 - u64::from(!self.reaches(y, nearest as u64))
-            };
+            let close = (sum - nearest).abs() <= self.error;
+            *quotient = if close { decide(column, nearest as u64) } else { sum as u64 };
         }
     }
 

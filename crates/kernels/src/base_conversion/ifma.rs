@@ -2,19 +2,18 @@
 
 use crate::modular::Modulus;
 use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, load, store, sum_capacity};
-use std::arch::x86_64::{__m512i, _mm512_set1_epi64};
+use std::arch::x86_64::*;
 
 /// Vectors that share a load of the matrix.
 const WIDTH: usize = 4;
 
-/// target\[c\] = constant + Σ_i block\[i\]\[c\]·row\[i\] mod q over whole registers; the number of words done. The block's words are
-/// below 2^`bits`, its rows of `stride` words.
+/// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod q over whole registers; the number of words done. The terms' words are
+/// below 2^`bits`.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn combine(
     modulus: Modulus,
     bits: u32,
-    block: &[u64],
-    stride: usize,
+    terms: &[&[u64]],
     row: &[u64],
     constant: u64,
     target: &mut [u64],
@@ -29,12 +28,12 @@ pub(super) fn combine(
     };
     let chunks = target.as_chunks_mut::<LANES>().0;
     for (start, chunks) in chunks.chunks_mut(WIDTH).enumerate() {
-        let first = &block[start * WIDTH * LANES..];
+        let first = start * WIDTH * LANES;
         match chunks {
-            [a, b, c, d] => columns(reduction, first, stride, row, [a, b, c, d]),
+            [a, b, c, d] => columns(reduction, terms, first, row, [a, b, c, d]),
             chunks => {
                 for (index, chunk) in chunks.iter_mut().enumerate() {
-                    columns(reduction, &first[index * LANES..], stride, row, [chunk]);
+                    columns(reduction, terms, first + index * LANES, row, [chunk]);
                 }
             }
         }
@@ -52,26 +51,25 @@ struct Reduction {
     constant: __m512i,
 }
 
-/// `block` begins at the first column of the targets.
+/// The targets begin at column `first` of the terms.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn columns<const W: usize>(
     reduction: Reduction,
-    block: &[u64],
-    stride: usize,
+    terms: &[&[u64]],
+    first: usize,
     row: &[u64],
     targets: [&mut [u64; LANES]; W],
 ) {
     let Reduction { q, square, capacity, constant } = reduction;
     let mut totals = [constant; W];
-    for (terms, factors) in block.chunks(capacity * stride).zip(row.chunks(capacity)) {
+    for (terms, factors) in terms.chunks(capacity).zip(row.chunks(capacity)) {
         let mut sums = totals.map(|total| Sum { low: total, ..Sum::zero() });
-        for (term, &factor) in terms.chunks(stride).zip(factors) {
+        for (term, &factor) in terms.iter().zip(factors) {
             let factor = _mm512_set1_epi64(factor as i64);
-            let words = &term[..W * LANES];
-            for (lanes, sum) in sums.iter_mut().enumerate() {
-                let words = &words[lanes * LANES..(lanes + 1) * LANES];
-                sum.add_product(load(&words.as_chunks::<LANES>().0[0]), factor);
+            let words = &term[first..first + W * LANES];
+            for (sum, words) in sums.iter_mut().zip(words.as_chunks::<LANES>().0) {
+                sum.add_product(load(words), factor);
             }
         }
         totals = sums.map(|sum| sum.reduce(&q, square));
@@ -79,4 +77,52 @@ fn columns<const W: usize>(
     for (target, total) in targets.into_iter().zip(totals) {
         store(target, total);
     }
+}
+
+/// 2^52 as f64: its low 52 bits added to an integer below 2^52 make the f64 that is 2^52 more.
+const SHIFT: f64 = (1u64 << WORD_BITS) as f64;
+
+/// floor(Σ_i y_i·`reciprocals`\[i\] + 1/2) of each column of `residues`, rows of `stride` words y_i below 2^52, over whole registers; the
+/// number of words done. Where the sum in f64 is within `error` of an integer, `decide` is asked, with the column and that integer.
+#[target_feature(enable = "avx512f")]
+pub(super) fn quotients(
+    reciprocals: &[f64],
+    error: f64,
+    residues: &[u64],
+    stride: usize,
+    quotients: &mut [u64],
+    decide: impl Fn(usize, u64) -> u64,
+) -> usize {
+    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    let (shift, error) = (_mm512_set1_pd(SHIFT), _mm512_set1_pd(error));
+    // A number from 0 to 2^52 − 1 between its two forms.
+    let to_words = |x| _mm512_xor_si512(_mm512_castpd_si512(_mm512_add_pd(x, shift)), _mm512_castpd_si512(shift));
+    let chunks = quotients.as_chunks_mut::<LANES>().0;
+    for (index, target) in chunks.iter_mut().enumerate() {
+        let column = index * LANES;
+        let mut sum = _mm512_set1_pd(0.5);
+        for (row, &reciprocal) in residues.chunks(stride).zip(reciprocals) {
+            let words = &row[column..column + LANES];
+            // SAFETY: the slice covers the 64 bytes.
+            let y = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+            let y = _mm512_castsi512_pd(_mm512_or_si512(y, _mm512_castpd_si512(shift)));
+            sum = _mm512_add_pd(sum, _mm512_mul_pd(_mm512_sub_pd(y, shift), _mm512_set1_pd(reciprocal)));
+        }
+        let floor = to_words(_mm512_roundscale_pd::<DOWN>(sum));
+        // SAFETY: the reference covers the 64 bytes.
+        unsafe { _mm512_storeu_si512(target.as_mut_ptr().cast(), floor) };
+        let nearest = _mm512_roundscale_pd::<NEAREST>(sum);
+        let distance = _mm512_abs_pd(_mm512_sub_pd(sum, nearest));
+        let close = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(distance, error);
+        if close != 0 {
+            let mut words = [0; LANES];
+            // SAFETY: the array has the 64 bytes.
+            unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), to_words(nearest)) };
+            for lane in (0..LANES).filter(|lane| close >> lane & 1 == 1) {
+                target[lane] = decide(column + lane, words[lane]);
+            }
+        }
+    }
+    chunks.len() * LANES
 }

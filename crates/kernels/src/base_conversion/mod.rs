@@ -173,6 +173,29 @@ impl BaseConverter {
         self.run(input, output, Kind::Balanced);
     }
 
+    /// The first half of [`Self::convert`], or of [`Self::convert_balanced`], on its own: source limb `source`, to what
+    /// [`Self::combine`] takes.
+    ///
+    /// # Panics
+    /// If there is no such source.
+    pub fn weigh(&self, source: usize, balanced: bool, words: &mut [u64]) {
+        self.from_limbs[source].scale_assign(words, self.inverses[source]);
+        if balanced {
+            self.from_limbs[source].add_scalar_assign(words, self.from.moduli[source].value() / 2);
+        }
+    }
+
+    /// The second half: target limb `target`, from all the source limbs after [`Self::weigh`]. For limbs that are small enough to stay
+    /// in the cache until the last target has read them.
+    ///
+    /// # Panics
+    /// Unless there is a limb for each source, all of one length.
+    pub fn combine(&self, target: usize, balanced: bool, weighed: &[&[u64]], words: &mut [u64]) {
+        assert_eq!(weighed.len(), self.from.moduli.len(), "one limb for each source");
+        assert!(weighed.iter().all(|limb| limb.len() == words.len()), "limbs of one length");
+        self.product(target, weighed, if balanced { self.constants[target] } else { 0 }, words);
+    }
+
     /// x in [−Q/2, Q/2) modulo each target prime: `output[j][c]` from all `input[i][c]`.
     ///
     /// # Panics
@@ -194,26 +217,27 @@ impl BaseConverter {
             let columns = start..count.min(start + stride);
             for (index, row) in block.chunks_exact_mut(stride).take(sources).enumerate() {
                 let row = &mut row[..columns.len()];
-                row.copy_from_slice(&input[index][columns.clone()]);
-                self.from_limbs[index].scale_assign(row, self.inverses[index]);
+                self.from_limbs[index].scale(row, &input[index][columns.clone()], self.inverses[index]);
                 if kind == Kind::Balanced {
                     self.from_limbs[index].add_scalar_assign(row, self.from.moduli[index].value() / 2);
                 }
             }
             if kind == Kind::Exact {
                 let (residues, quotients) = block.split_at_mut(sources * stride);
-                self.exact.quotients(residues, stride, &mut quotients[..columns.len()]);
+                let vectors = self.from_limbs.iter().all(|limb| limb.isa() == Isa::Avx512);
+                self.exact.quotients(residues, stride, &mut quotients[..columns.len()], vectors);
             }
             let terms = sources + usize::from(kind == Kind::Exact);
+            let rows: Vec<&[u64]> = block.chunks_exact(stride).take(terms).map(|row| &row[..columns.len()]).collect();
             for (index, limb) in output.iter_mut().enumerate() {
                 let constant = if kind == Kind::Balanced { self.constants[index] } else { 0 };
-                self.combine(index, &block[..terms * stride], stride, constant, &mut limb[columns.clone()]);
+                self.product(index, &rows, constant, &mut limb[columns.clone()]);
             }
         }
     }
 
-    /// target\[c\] = constant + Σ_i block\[i\]\[c\]·row\[i\] mod p_j, the block's rows being of `stride` words.
-    fn combine(&self, index: usize, block: &[u64], stride: usize, constant: u64, target: &mut [u64]) {
+    /// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod p_j.
+    fn product(&self, index: usize, terms: &[&[u64]], constant: u64, target: &mut [u64]) {
         let (limb, row) = (self.to_limbs[index], &self.rows[index]);
         let modulus = limb.modulus();
         let done = match limb.isa() {
@@ -222,7 +246,7 @@ impl BaseConverter {
                 let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
                 if widest <= crate::modular::ifma::MAX_BITS {
                     // SAFETY: a limb is in AVX-512 only if the processor has IFMA and the modulus suits it.
-                    unsafe { ifma::combine(modulus, widest, block, stride, row, constant, target) }
+                    unsafe { ifma::combine(modulus, widest, terms, row, constant, target) }
                 } else {
                     0
                 }
@@ -232,8 +256,8 @@ impl BaseConverter {
         for (column, target) in target.iter_mut().enumerate().skip(done) {
             let mut sum = u128::from(constant);
             // Sixteen products below 2^122 and a residue stay below 2^127.
-            for (terms, factors) in block.chunks(16 * stride).zip(row.chunks(16)) {
-                for (term, &factor) in terms.chunks_exact(stride).zip(factors) {
+            for (terms, factors) in terms.chunks(16).zip(row.chunks(16)) {
+                for (term, &factor) in terms.iter().zip(factors) {
                     sum += u128::from(term[column]) * u128::from(factor);
                 }
                 sum = u128::from(modulus.reduce_wide(sum));

@@ -71,6 +71,15 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
                 assert_eq!(limb[column], residue(&sum, modulus), "column {column}");
             }
         }
+        // In two halves.
+        let mut weighed: Vec<Vec<u64>> = input.iter().map(|limb| limb.to_vec()).collect();
+        weighed.iter_mut().enumerate().for_each(|(source, limb)| converter.weigh(source, true, limb));
+        let weighed: Vec<&[u64]> = weighed.iter().map(|limb| &limb[..]).collect();
+        for (target, limb) in output.iter().enumerate() {
+            let mut words = vec![0; count];
+            converter.combine(target, true, &weighed, &mut words);
+            assert_eq!(&words, limb, "target {target}");
+        }
     }
 }
 

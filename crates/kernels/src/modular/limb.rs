@@ -71,6 +71,17 @@ impl Limb {
         self.isa
     }
 
+    /// Whether every word is canonical.
+    pub fn holds(&self, words: &[u64]) -> bool {
+        let largest = match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `serves` admits the set only if the processor has it.
+            Isa::Avx512 => unsafe { vector::largest(words) },
+            _ => words.iter().copied().max().unwrap_or(0),
+        };
+        self.modulus.holds(largest)
+    }
+
     /// a ← a + b.
     pub fn add_assign(&self, a: &mut [u64], b: &[u64]) {
         check(&[a.len(), b.len()]);
@@ -254,9 +265,10 @@ impl Limb {
     /// # Panics
     /// If a key has another number of terms than there are digits.
     pub fn inner_products<const S: usize>(&self, sums: [&mut [u64]; S], digits: &[&[u64]], keys: [&[&[u64]]; S]) {
-        let mut lengths: Vec<usize> = digits.iter().chain(keys.iter().copied().flatten()).map(|d| d.len()).collect();
-        lengths.extend(sums.iter().map(|sum| sum.len()));
-        check(&lengths);
+        let count = sums.first().map_or(0, |sum| sum.len());
+        let mut inputs = digits.iter().chain(keys.iter().copied().flatten());
+        let alike = inputs.all(|input| input.len() == count) && sums.iter().all(|sum| sum.len() == count);
+        assert!(alike, "limbs of different lengths");
         assert!(keys.iter().all(|key| key.len() == digits.len()), "a key has one term for each digit");
         let mut sums = sums;
         let done = vector!(self, inner_products(&mut sums, digits, &keys));

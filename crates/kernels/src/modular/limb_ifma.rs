@@ -34,6 +34,14 @@ fn map_triple(a: &mut [u64], b: &[u64], c: &[u64], operation: impl Fn(__m512i, _
     chunks.len() * LANES
 }
 
+/// The largest word, 0 if there is none.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn largest(words: &[u64]) -> u64 {
+    let (chunks, rest) = words.as_chunks::<LANES>();
+    let largest = chunks.iter().fold(_mm512_setzero_si512(), |largest, words| _mm512_max_epu64(largest, load(words)));
+    rest.iter().copied().fold(_mm512_reduce_max_epu64(largest), u64::max)
+}
+
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn add_assign(modulus: Modulus, a: &mut [u64], b: &[u64]) -> usize {
     let q = Constants::new(modulus.value());

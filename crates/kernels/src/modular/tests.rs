@@ -232,6 +232,12 @@ fn limbs_word_by_word() {
         let mut result = a.to_vec();
         limb.add_scalar_assign(&mut result, w);
         expect(&result, &|i| reference::add(q, a[i], w));
+        assert!(limb.holds(&result) && limb.holds(&[]));
+        for place in [0, 7, 96, 100] {
+            let before = std::mem::replace(&mut result[place], q.value());
+            assert!(!limb.holds(&result), "word {place}");
+            result[place] = before;
+        }
     });
 }
 

@@ -16,6 +16,7 @@ use crate::modular::Modulus;
 #[cfg(target_arch = "x86_64")]
 use crate::modular::ifma;
 use crate::ring::RingDegree;
+use std::ops::Range;
 
 /// Butterflies and the instruction set that they are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,17 +49,20 @@ pub trait Dispatch: Copy + Sized + std::fmt::Debug {
     fn kernel(isa: Isa, degree: RingDegree, modulus: Modulus) -> Option<Kernel>;
     /// How `kernel` wants its tables.
     fn layout(kernel: Kernel) -> Layout<Self>;
-    /// Forward transform.
+    /// One part of a transform: [`FORWARD_BEGIN`], [`FORWARD_END`] or [`INVERSE`].
     ///
     /// # Safety
-    /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words.
-    unsafe fn forward(kernel: Kernel, tables: &Tables<Self>, data: *mut Self);
-    /// Inverse transform.
-    ///
-    /// # Safety
-    /// As for [`Self::forward`].
-    unsafe fn inverse(kernel: Kernel, tables: &Tables<Self>, data: *mut Self);
+    /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words; for [`FORWARD_END`] it points to
+    /// the first of `words`, whose ends are multiples of a region, and is valid for these.
+    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, words: Range<usize>);
 }
+
+/// The forward transform's passes over the whole polynomial.
+pub const FORWARD_BEGIN: u8 = 0;
+/// Its other passes, on some regions.
+pub const FORWARD_END: u8 = 1;
+/// The whole inverse transform.
+pub const INVERSE: u8 = 2;
 
 /// Whether a degree is large enough for vectors of 2^`log2_lanes` words: an outer pass, then the innermost one.
 fn suits(degree: RingDegree, log2_lanes: usize) -> bool {
@@ -96,32 +100,17 @@ impl Dispatch for u64 {
         }
     }
 
-    unsafe fn forward(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
+    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, words: Range<usize>) {
         // SAFETY: by this function's contract.
         unsafe {
             match kernel {
                 #[cfg(target_arch = "x86_64")]
-                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, true>(tables, data),
+                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, words),
                 #[cfg(target_arch = "x86_64")]
-                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, true>(tables, data),
+                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, words),
                 #[cfg(target_arch = "x86_64")]
-                Kernel::Wide => in_avx512::<Wide, true>(tables, data),
-                _ => passes::forward::<Portable64>(tables, data),
-            }
-        }
-    }
-
-    unsafe fn inverse(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
-        // SAFETY: by this function's contract.
-        unsafe {
-            match kernel {
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, false>(tables, data),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, false>(tables, data),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Wide => in_avx512::<Wide, false>(tables, data),
-                _ => passes::inverse::<Portable64>(tables, data),
+                Kernel::Wide => in_avx512::<Wide, PART>(tables, data, words),
+                _ => transform::<Portable64, PART>(tables, data, words),
             }
         }
     }
@@ -155,74 +144,73 @@ impl Dispatch for u32 {
         }
     }
 
-    unsafe fn forward(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
+    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, words: Range<usize>) {
         // SAFETY: by this function's contract.
-        unsafe { transform_32::<true>(kernel, tables, data) }
-    }
-
-    unsafe fn inverse(kernel: Kernel, tables: &Tables<Self>, data: *mut Self) {
-        // SAFETY: by this function's contract.
-        unsafe { transform_32::<false>(kernel, tables, data) }
+        unsafe { transform_32::<PART>(kernel, tables, data, words) }
     }
 }
 
 /// # Safety
-/// As for [`Dispatch::forward`].
-unsafe fn transform_32<const FORWARD: bool>(kernel: Kernel, tables: &Tables<u32>, data: *mut u32) {
+/// As for [`Dispatch::run`].
+unsafe fn transform_32<const PART: u8>(kernel: Kernel, tables: &Tables<u32>, data: *mut u32, words: Range<usize>) {
     // SAFETY: by this function's contract.
     unsafe {
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Lazy32(Isa::Avx512) => in_avx512::<Lazy32<Avx512>, FORWARD>(tables, data),
+            Kernel::Lazy32(Isa::Avx512) => in_avx512::<Lazy32<Avx512>, PART>(tables, data, words),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Strict32(Isa::Avx512) => in_avx512::<Strict32<Avx512>, FORWARD>(tables, data),
+            Kernel::Strict32(Isa::Avx512) => in_avx512::<Strict32<Avx512>, PART>(tables, data, words),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Lazy32(Isa::Avx2) => in_avx2::<Lazy32<Avx2>, FORWARD>(tables, data),
+            Kernel::Lazy32(Isa::Avx2) => in_avx2::<Lazy32<Avx2>, PART>(tables, data, words),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Strict32(Isa::Avx2) => in_avx2::<Strict32<Avx2>, FORWARD>(tables, data),
-            Kernel::Lazy32(_) => transform::<Lazy32<u32>, FORWARD>(tables, data),
-            _ => transform::<Strict32<u32>, FORWARD>(tables, data),
+            Kernel::Strict32(Isa::Avx2) => in_avx2::<Strict32<Avx2>, PART>(tables, data, words),
+            Kernel::Lazy32(_) => transform::<Lazy32<u32>, PART>(tables, data, words),
+            _ => transform::<Strict32<u32>, PART>(tables, data, words),
         }
     }
 }
 
 /// # Safety
-/// As for [`Dispatch::forward`].
+/// As for [`Dispatch::run`].
 #[inline(always)]
-unsafe fn transform<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+unsafe fn transform<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, words: Range<usize>) {
     // SAFETY: by this function's contract.
     unsafe {
-        if FORWARD {
-            passes::forward::<B>(tables, data);
-        } else {
-            passes::inverse::<B>(tables, data);
+        match PART {
+            FORWARD_BEGIN => passes::forward_begin::<B>(tables, data),
+            FORWARD_END => passes::forward_end::<B>(tables, data, words.start, words.end),
+            _ => passes::inverse::<B>(tables, data),
         }
     }
 }
 
 /// # Safety
-/// As for [`Dispatch::forward`].
+/// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512ifma")]
-unsafe fn in_avx512_ifma<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+unsafe fn in_avx512_ifma<B: Butterfly, const PART: u8>(
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    words: Range<usize>,
+) {
     // SAFETY: by this function's contract.
-    unsafe { transform::<B, FORWARD>(tables, data) }
+    unsafe { transform::<B, PART>(tables, data, words) }
 }
 
 /// # Safety
-/// As for [`Dispatch::forward`].
+/// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn in_avx512<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+unsafe fn in_avx512<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, words: Range<usize>) {
     // SAFETY: by this function's contract.
-    unsafe { transform::<B, FORWARD>(tables, data) }
+    unsafe { transform::<B, PART>(tables, data, words) }
 }
 
 /// # Safety
-/// As for [`Dispatch::forward`].
+/// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn in_avx2<B: Butterfly, const FORWARD: bool>(tables: &Tables<B::Word>, data: *mut B::Word) {
+unsafe fn in_avx2<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, words: Range<usize>) {
     // SAFETY: by this function's contract.
-    unsafe { transform::<B, FORWARD>(tables, data) }
+    unsafe { transform::<B, PART>(tables, data, words) }
 }

@@ -48,7 +48,7 @@ pub use order::EvaluationOrder;
 use crate::fft::Isa;
 use crate::modular::Modulus;
 use crate::ring::RingDegree;
-use kernel::Kernel;
+use kernel::{FORWARD_BEGIN, FORWARD_END, INVERSE, Kernel};
 use tables::Tables;
 use thiserror::Error;
 
@@ -160,7 +160,38 @@ impl<W: NttWord> Ntt<W> {
     pub fn forward(&self, polynomial: &mut [W]) {
         self.check(polynomial);
         // SAFETY: the kernel was made for a set of this processor, the tables for the kernel; N words are valid.
-        unsafe { W::forward(self.kernel, &self.tables, polynomial.as_mut_ptr()) }
+        unsafe {
+            let words = 0..polynomial.len();
+            W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), words.clone());
+            W::run::<FORWARD_END>(self.kernel, &self.tables, polynomial.as_mut_ptr(), words);
+        }
+    }
+
+    /// Words of a region: an aligned part of the polynomial that [`Self::forward_end`] finishes in the first-level cache.
+    pub fn region(&self) -> usize {
+        passes::region(&self.tables)
+    }
+
+    /// The first half of [`Self::forward`]: the passes that stream the whole polynomial. What it leaves is for [`Self::forward_end`] alone.
+    ///
+    /// # Panics
+    /// Unless `polynomial` has N words.
+    pub fn forward_begin(&self, polynomial: &mut [W]) {
+        self.check(polynomial);
+        // SAFETY: as in `forward`.
+        unsafe { W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), 0..polynomial.len()) }
+    }
+
+    /// The second half of [`Self::forward`], of the region that begins at word `start`; regions do not depend on one another. Whoever needs
+    /// the values next uses them while they are in the cache.
+    ///
+    /// # Panics
+    /// Unless `region` has [`Self::region`] words, and `start` is a multiple of it below N.
+    pub fn forward_end(&self, region: &mut [W], start: usize) {
+        let words = self.region();
+        assert!(region.len() == words && start.is_multiple_of(words) && start < self.degree.get(), "a region");
+        // SAFETY: as in `forward`; the region's words are valid.
+        unsafe { W::run::<FORWARD_END>(self.kernel, &self.tables, region.as_mut_ptr(), start..start + words) }
     }
 
     /// Values in bit-reversed order to coefficients in natural order, in place. Both are canonical, in [0, q).
@@ -170,7 +201,7 @@ impl<W: NttWord> Ntt<W> {
     pub fn inverse(&self, values: &mut [W]) {
         self.check(values);
         // SAFETY: as in `forward`.
-        unsafe { W::inverse(self.kernel, &self.tables, values.as_mut_ptr()) }
+        unsafe { W::run::<INVERSE>(self.kernel, &self.tables, values.as_mut_ptr(), 0..values.len()) }
     }
 
     fn check(&self, words: &[W]) {

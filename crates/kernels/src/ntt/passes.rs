@@ -39,34 +39,51 @@ impl Pass {
     }
 }
 
-/// Forward transform of N words, canonical to canonical, natural to bit-reversed order.
+/// Words of a region: what is finished in the cache once [`forward_begin`] has streamed the whole polynomial.
+pub(super) fn region<W>(tables: &Tables<W>) -> usize {
+    let streaming = each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<W>());
+    streaming.last().map_or(1 << tables.log2_degree, |pass| pass.stride)
+}
+
+/// Forward transform of N words, natural to bit-reversed order: the passes over blocks larger than the cache. Canonical to loose.
 ///
 /// # Safety
 /// The processor has `B`'s instruction set, `tables` are of `B`'s layout, `data` is valid for N words.
 #[inline(always)]
-pub(super) unsafe fn forward<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
+pub(super) unsafe fn forward_begin<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
     // SAFETY: the set is present; blocks tile the N words, and a block's rows tile the block.
     unsafe {
         let arithmetic = B::new(tables);
         let degree = 1usize << tables.log2_degree;
-        let mut region = degree;
         for pass in each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<B::Word>()) {
             for block in 0..degree / pass.block() {
                 forward_pass(&arithmetic, tables, data.add(block * pass.block()), pass, degree / pass.block() + block);
             }
-            region = pass.stride;
         }
+    }
+}
+
+/// The other passes, on the regions of the words `from` to `to` − 1: loose to canonical.
+///
+/// # Safety
+/// As for [`forward_begin`], but `data` points to word `from` and is valid for `to` − `from` words; both are multiples of [`region`].
+#[inline(always)]
+pub(super) unsafe fn forward_end<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word, from: usize, to: usize) {
+    // SAFETY: the set is present; regions tile the words, blocks tile a region.
+    unsafe {
+        let arithmetic = B::new(tables);
+        let (degree, region) = (1usize << tables.log2_degree, region(tables));
         let inner = B::LANES << LOG2_INNER_RADIX;
-        for start in (0..degree).step_by(region) {
+        for start in (from..to).step_by(region) {
             for pass in each_pass(&tables.radices, tables.log2_degree).skip_while(|pass| !pass.fits_cache::<B::Word>())
             {
                 for block in start / pass.block()..(start + region) / pass.block() {
                     let number = degree / pass.block() + block;
-                    forward_pass(&arithmetic, tables, data.add(block * pass.block()), pass, number);
+                    forward_pass(&arithmetic, tables, data.add(block * pass.block() - from), pass, number);
                 }
             }
             for block in start / inner..(start + region) / inner {
-                forward_inner(&arithmetic, tables, data.add(block * inner), block, degree / inner);
+                forward_inner(&arithmetic, tables, data.add(block * inner - from), block, degree / inner);
             }
         }
     }
@@ -75,10 +92,10 @@ pub(super) unsafe fn forward<B: Butterfly>(tables: &Tables<B::Word>, data: *mut 
 /// Inverse transform of N words, canonical to canonical, bit-reversed to natural order.
 ///
 /// # Safety
-/// As for [`forward`].
+/// As for [`forward_begin`].
 #[inline(always)]
 pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
-    // SAFETY: as in `forward`.
+    // SAFETY: as in `forward_begin`.
     unsafe {
         let arithmetic = B::new(tables);
         let degree = 1usize << tables.log2_degree;
@@ -107,7 +124,7 @@ pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut 
 /// One pass over a block whose first stage uses factor `number`.
 ///
 /// # Safety
-/// As for [`forward`]; `data` is valid for the block.
+/// As for [`forward_begin`]; `data` is valid for the block.
 #[inline(always)]
 unsafe fn forward_pass<B: Butterfly>(
     arithmetic: &B,
@@ -238,7 +255,7 @@ unsafe fn inverse_stages<B: Butterfly, const LOG: usize, const R: usize, const L
 }
 
 /// # Safety
-/// As for [`forward`].
+/// As for [`forward_begin`].
 #[inline(always)]
 unsafe fn inverse_pass<B: Butterfly>(
     arithmetic: &B,

@@ -192,3 +192,20 @@ fn orders_are_permutations() {
         }
     }
 }
+
+#[test]
+fn halves_are_the_whole() {
+    for_every_transform::<u64>(&SIZES_64, |ntt| {
+        let input = polynomial(ntt.modulus(), ntt.degree().get(), 3);
+        let mut whole = input.clone();
+        ntt.forward(&mut whole);
+        let mut halves = input;
+        ntt.forward_begin(&mut halves);
+        let region = ntt.region();
+        // In any order.
+        for (index, words) in halves.chunks_exact_mut(region).enumerate().rev() {
+            ntt.forward_end(words, index * region);
+        }
+        assert!(halves == whole, "{:?}, {} bits", ntt.degree(), ntt.modulus().bits());
+    });
+}

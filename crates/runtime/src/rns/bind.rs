@@ -64,9 +64,9 @@ pub(super) fn check_inputs(program: &KernelProgram, ring: &Ring, inputs: &[&RnsP
             });
         }
         for (limb, words) in input.iter() {
-            let modulus = ring.modulus(limb);
-            if words.iter().any(|&word| !modulus.holds(word)) {
-                return Err(RunError::NotCanonical { name: name.to_owned(), part, limb, modulus: modulus.value() });
+            if !ring.limb(limb).holds(words) {
+                let modulus = ring.modulus(limb).value();
+                return Err(RunError::NotCanonical { name: name.to_owned(), part, limb, modulus });
             }
         }
     }

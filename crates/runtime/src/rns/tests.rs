@@ -1,6 +1,6 @@
 //! Does the CPU runtime give the interpreter's words, whatever the program, the ring, the keys and the choices?
 
-use super::cpu::{Executor, ExecutorOptions};
+use super::cpu::{Executor, ExecutorOptions, Tuning};
 use super::{RunError, interpreter};
 use crate::NoProgress;
 use polyfabric_kernels::RingDegree;
@@ -279,12 +279,14 @@ fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<
     let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
     let options = ExecutorOptions { threads: generator.random_range(1..=3), compact_plaintexts: generator.random() };
     let window = [2, 20, 1000][generator.random_range(0..3)];
-    let executor = Executor::with_window(&program, &keys, options, window).unwrap();
+    let combine_bytes = if generator.random() { 0 } else { usize::MAX };
+    let tuning = Tuning { window, combine_bytes };
+    let executor = Executor::with_tuning(&program, &keys, options, tuning).unwrap();
     // Twice: the second run meets what the first left in its buffers.
     for run in 0..2 {
         let found = executor.run(&inputs, &NoProgress).unwrap();
         for (output, (found, expected)) in program.outputs.iter().zip(found.iter().zip(&expected)) {
-            prop_assert!(found == expected, "output {output:?} of run {run}, {options:?}, windows of {window}");
+            prop_assert!(found == expected, "output {output:?} of run {run}, {options:?}, {tuning:?}");
         }
     }
     Ok(())
@@ -296,6 +298,14 @@ proptest! {
     #[test]
     fn random_programs(seed: u64, log2_degree in 4u32..=9, q in 1usize..6, p in 1usize..4, ops in 1usize..60) {
         agree(seed, log2_degree, q, p, ops)?;
+    }
+}
+
+/// Large enough for transforms that are finished region by region.
+#[test]
+fn random_programs_of_a_larger_ring() {
+    for seed in 0..8 {
+        agree(seed, 12, 3, 2, 30).unwrap();
     }
 }
 

@@ -250,7 +250,16 @@ impl SwitchingKey {
         self.gadget.qp()
     }
 
-    /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`]. `scratch`, of N words, is used only if the key
+    /// Whether a half is stored as words, so that [`Self::limb`] needs no scratch for it.
+    pub fn holds_words(&self, part: Part) -> bool {
+        let half = match part {
+            Part::Body => &self.bodies,
+            Part::Mask => &self.masks,
+        };
+        matches!(half, Half::Words(_))
+    }
+
+    /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`]. `scratch`, of N words, is used only if the half
     /// is not stored as words: what comes back is either inside the key or inside `scratch`.
     ///
     /// # Panics

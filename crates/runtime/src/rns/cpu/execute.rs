@@ -6,10 +6,11 @@ use super::{Arena, Executor};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::modular::Limb;
+use polyfabric_kernels::prefetch::prefetch;
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
 use polyfabric_schemes::rns::{Domain, LimbId, Part, Ring, RnsPolynomial};
 use rayon::prelude::*;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Words of a conversion that one thread does at a time, a column of all limbs.
@@ -60,6 +61,35 @@ impl<'a> Buffers<'a> {
     }
 }
 
+/// A digit of an inner product.
+enum Digit<'b, 'a> {
+    /// Its transform is yet to be finished.
+    Open(RwLockWriteGuard<'b, &'a mut [u64]>),
+    Done(Words<'b, 'a>),
+}
+
+impl Digit<'_, '_> {
+    fn words(&self) -> &[u64] {
+        match self {
+            Self::Open(guard) => guard,
+            Self::Done(words) => words,
+        }
+    }
+}
+
+/// A region of a limb, and the one after it (empty after the last).
+struct Regions {
+    this: Range<usize>,
+    next: Range<usize>,
+}
+
+fn regions(count: usize, words: usize) -> impl Iterator<Item = Regions> {
+    (0..count).step_by(words).map(move |start| {
+        let end = start + words;
+        Regions { this: start..end, next: end..(end + words).min(count) }
+    })
+}
+
 /// What a thread works with beside the buffers.
 #[derive(Default)]
 struct Scratch {
@@ -68,11 +98,10 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// `count` pieces of `words` words, to be given back.
-    fn take(&mut self, count: usize, words: usize) -> Vec<Vec<u64>> {
+    /// `count` pieces, each as long as it has been needed so far, to be given back.
+    fn take(&mut self, count: usize) -> Vec<Vec<u64>> {
         let mut keys = std::mem::take(&mut self.keys);
-        // Pages that are not written to cost nothing.
-        keys.resize_with(keys.len().max(count), || vec![0; words]);
+        keys.resize_with(keys.len().max(count), Vec::new);
         keys
     }
 }
@@ -87,7 +116,7 @@ impl Executor {
     ) {
         let words = self.program.degree.get();
         let slots = outputs.iter_mut().flat_map(|output| output.words_mut().chunks_exact_mut(words));
-        let slots = slots.chain(arena.iter_mut().map(|buffer| &mut buffer[..])).map(RwLock::new).collect();
+        let slots = slots.chain(arena.chunks_exact_mut(words)).map(RwLock::new).collect();
         let buffers = Buffers { slots, inputs };
         let total = self.schedule.levels.len() as u64;
         let mut scratch = Scratch::default();
@@ -190,14 +219,27 @@ impl Executor {
             }
             Work::Forward => {
                 load(result);
-                self.ring.ntt(step.limb).forward(result);
+                let ntt = self.ring.ntt(step.limb);
+                if placed.open { ntt.forward_begin(result) } else { ntt.forward(result) }
             }
             Work::Inverse => {
                 load(result);
                 self.ring.ntt(step.limb).inverse(result);
             }
+            Work::Weigh { converter, source, balanced } => {
+                load(result);
+                self.steps.converters[*converter as usize].weigh(*source as usize, *balanced, result);
+            }
+            Work::Combine { converter, target, balanced } => {
+                let weighed: Vec<Words<'_, '_>> = (0..step.operands.len()).map(words).collect();
+                let weighed: Vec<&[u64]> = weighed.iter().map(|words| &words[..]).collect();
+                self.steps.converters[*converter as usize].combine(*target as usize, *balanced, &weighed, result);
+            }
             Work::Permute(index) => self.steps.permutations[*index as usize].apply(&words(0), result),
             Work::Substitute(element) => element.apply(limb.modulus(), &words(0), result),
+            Work::SubScale(factor) if placed.finish[1] => {
+                self.finish_sub_scale(*factor, own, step, placed, buffers, result);
+            }
             Work::SubScale(factor) => match own {
                 Some(0) => limb.sub_scale_assign(result, &words(1), *factor),
                 Some(_) => limb.sub_from_scale_assign(result, &words(0), *factor),
@@ -210,7 +252,7 @@ impl Executor {
             Work::Reduce { from, centred: true } => limb.reduce_centred_from(result, &words(0), *from),
             Work::SubDigit(window) => sub_digits(limb, *window, &words(0), result),
             Work::Key { key, row, part } => {
-                let mut room = scratch.take(1, result.len());
+                let mut room = scratch.take(1);
                 let words = self.key_limb(*key as usize, *part, *row, step.limb, &mut room[0]);
                 result.copy_from_slice(words);
                 scratch.keys = room;
@@ -220,12 +262,56 @@ impl Executor {
         }
     }
 
-    fn key_limb<'b>(&'b self, key: usize, part: Part, row: u16, limb: LimbId, room: &'b mut [u64]) -> &'b [u64] {
+    fn key_limb<'b>(&'b self, key: usize, part: Part, row: u16, limb: LimbId, room: &'b mut Vec<u64>) -> &'b [u64] {
         let (key, positions) = &self.keys[key];
+        if !key.holds_words(part) {
+            room.resize(self.program.degree.get(), 0);
+        }
         // The keys have been checked: the limb is there.
         key.limb(part, usize::from(row), positions[limb.index()].unwrap_or(0), room)
     }
 
+    /// (a − b)·w, region by region: the transform of b is finished on the way.
+    fn finish_sub_scale(
+        &self,
+        factor: u64,
+        own: Option<usize>,
+        step: &Step,
+        placed: &Placed,
+        buffers: &Buffers<'_>,
+        result: &mut [u64],
+    ) {
+        let (ntt, limb) = (self.ring.ntt(step.limb), self.ring.limb(step.limb));
+        let other = |operand| (own != Some(operand)).then(|| self.words(step, placed, buffers, operand));
+        let a = other(0);
+        // The buffer of b, if it is not that of the result.
+        let mut b = placed.operands[1].filter(|_| own != Some(1)).map(|slot| buffers.write(slot));
+        for Regions { this, next } in regions(result.len(), ntt.region()) {
+            let result = &mut result[this.clone()];
+            if let Some(a) = &a {
+                prefetch(&a[next]);
+            }
+            match (&a, &mut b) {
+                (Some(a), None) => {
+                    ntt.forward_end(result, this.start);
+                    limb.sub_from_scale_assign(result, &a[this], factor);
+                }
+                (a, Some(b)) => {
+                    let b = &mut b[this.clone()];
+                    ntt.forward_end(b, this.start);
+                    if let Some(a) = a {
+                        result.copy_from_slice(&a[this]);
+                    }
+                    limb.sub_scale_assign(result, b, factor);
+                }
+                // a and b are different registers, so one of them has a buffer of its own.
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// The inner products with both halves of a key, region by region: transforms of digits are finished on the way, and the key's next
+    /// region is fetched meanwhile, which takes as long.
     fn inner_product(
         &self,
         key: usize,
@@ -235,15 +321,31 @@ impl Executor {
         buffers: &Buffers<'_>,
         scratch: &mut Scratch,
     ) {
-        let digits: Vec<Words<'_, '_>> =
-            (0..rows.len()).map(|digit| self.words(step, placed, buffers, digit)).collect();
-        let digits: Vec<&[u64]> = digits.iter().map(|digit| &digit[..]).collect();
-        let mut room = scratch.take(2 * rows.len(), self.program.degree.get());
+        let (ntt, limb) = (self.ring.ntt(step.limb), self.ring.limb(step.limb));
+        let digit = |operand: usize| match placed.operands[operand] {
+            Some(slot) if placed.finish[operand] => Digit::Open(buffers.write(slot)),
+            _ => Digit::Done(self.words(step, placed, buffers, operand)),
+        };
+        let mut digits: Vec<Digit<'_, '_>> = (0..rows.len()).map(digit).collect();
+        let mut room = scratch.take(2 * rows.len());
         let (for_bodies, for_masks) = room.split_at_mut(rows.len());
         let half = |room, part| self.key_limbs(key, part, rows, step.limb, room);
         let (bodies, masks) = (half(for_bodies, Part::Body), half(for_masks, Part::Mask));
         let (mut body, mut mask) = (buffers.write(placed.results[0]), buffers.write(placed.results[1]));
-        self.ring.limb(step.limb).inner_products([&mut body, &mut mask], &digits, [&bodies, &masks]);
+        for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
+            for ((digit, body), mask) in digits.iter_mut().zip(&bodies).zip(&masks) {
+                prefetch(&body[next.clone()]);
+                prefetch(&mask[next.clone()]);
+                if let Digit::Open(words) = digit {
+                    ntt.forward_end(&mut words[this.clone()], this.start);
+                }
+            }
+            let of_digits: Vec<&[u64]> = digits.iter().map(|digit| &digit.words()[this.clone()]).collect();
+            let of_bodies: Vec<&[u64]> = bodies.iter().map(|words| &words[this.clone()]).collect();
+            let of_masks: Vec<&[u64]> = masks.iter().map(|words| &words[this.clone()]).collect();
+            let sums = [&mut body[this.clone()], &mut mask[this.clone()]];
+            limb.inner_products(sums, &of_digits, [&of_bodies, &of_masks]);
+        }
         drop((bodies, masks));
         scratch.keys = room;
     }

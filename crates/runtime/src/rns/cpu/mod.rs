@@ -19,10 +19,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use step::Steps;
 
 /// Bytes of new limbs after which the schedule begins a new window: what the steps that run early may take.
-const WINDOW_BYTES: usize = 256 << 20;
+const WINDOW_BYTES: usize = 1 << 30;
 
 /// Fewest limbs of a window.
 const WINDOW_LIMBS: usize = 64;
+
+/// The largest source of a base conversion that every target limb reads anew: a quarter of a second-level cache of 2 MiB. A larger
+/// one is read once, column by column, for all targets.
+const COMBINE_BYTES: usize = 512 << 10;
+
+/// How the runtime cuts its work; no choice of a user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tuning {
+    /// Limbs of a window of the schedule.
+    pub window: usize,
+    /// [`COMBINE_BYTES`].
+    pub combine_bytes: usize,
+}
 
 /// Choices of the runtime, none of which changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +70,8 @@ pub struct Executor {
     arenas: Mutex<Vec<Arena>>,
 }
 
-/// The buffers of one run.
-type Arena = Vec<AlignedTorus<u64>>;
+/// The buffers of one run, one after the other.
+type Arena = AlignedTorus<u64>;
 
 impl Executor {
     /// Prepares `program` for `keys`, on one thread.
@@ -75,15 +88,15 @@ impl Executor {
     /// As [`Self::new`], and [`RunError::Threads`] if the system refuses the threads.
     pub fn with_options(program: &KernelProgram, keys: &KeySet, options: ExecutorOptions) -> Result<Self, RunError> {
         let limb_bytes = program.degree.get() * size_of::<u64>();
-        Self::with_window(program, keys, options, (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS))
+        let window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
+        Self::with_tuning(program, keys, options, Tuning { window, combine_bytes: COMBINE_BYTES })
     }
 
-    /// [`Self::with_options`] with windows of `window` limbs.
-    pub(super) fn with_window(
+    pub(super) fn with_tuning(
         program: &KernelProgram,
         keys: &KeySet,
         options: ExecutorOptions,
-        window: usize,
+        tuning: Tuning,
     ) -> Result<Self, RunError> {
         program.check()?;
         let ring = Arc::clone(keys.ring());
@@ -96,8 +109,8 @@ impl Executor {
                 Some(built.map_err(|error| RunError::Threads { threads, cause: error.to_string() })?)
             }
         };
-        let steps = Steps::new(program);
-        let schedule = Schedule::new(&steps, window, pool.is_some());
+        let steps = Steps::new(program, tuning.combine_bytes);
+        let schedule = Schedule::new(&steps, tuning.window, pool.is_some());
         let place = |key: &Arc<SwitchingKey>| {
             let position = |limb| key.limbs().iter().position(|&other| other == limb);
             (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())
@@ -161,8 +174,8 @@ impl Executor {
         let given = outputs.iter().map(|output| (output.limbs(), output.domain()));
         assert!(types.eq(given), "outputs of the program's types");
         let words = self.program.degree.get();
-        let mut arena = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        arena.resize_with(self.schedule.slots, || AlignedTorus::zeros(words));
+        let arena = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut arena = arena.unwrap_or_else(|| Arena::zeros(self.schedule.slots * words));
         match &self.pool {
             Some(pool) => pool.install(|| self.execute(inputs, outputs, &mut arena, progress)),
             None => self.execute(inputs, outputs, &mut arena, progress),

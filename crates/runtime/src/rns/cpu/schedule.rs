@@ -23,6 +23,10 @@ pub(super) struct Placed {
     pub results: Vec<Slot>,
     /// Buffers of the operands; `None` for inputs and plaintexts.
     pub operands: Vec<Option<Slot>>,
+    /// Of a [`Work::Forward`]: whether its last passes are left to the step that uses the result first.
+    pub open: bool,
+    /// Operands that come from such a step: their last passes are done here, region by region.
+    pub finish: Vec<bool>,
 }
 
 /// Steps to run one after the other.
@@ -62,9 +66,13 @@ fn in_place(work: &Work, operand: usize) -> bool {
     match work {
         Work::Add | Work::Sub | Work::Multiply | Work::SubScale(_) => operand < 2,
         Work::MultiplyAdd => operand == 2,
-        Work::Copy | Work::Negate | Work::Scale(_) | Work::AddConstant(..) | Work::Forward | Work::Inverse => {
-            operand == 0
-        }
+        Work::Copy
+        | Work::Negate
+        | Work::Scale(_)
+        | Work::AddConstant(..)
+        | Work::Forward
+        | Work::Inverse
+        | Work::Weigh { .. } => operand == 0,
         _ => false,
     }
 }
@@ -123,6 +131,37 @@ fn lives(steps: &Steps, levels: &[usize]) -> Vec<Life> {
     lives
 }
 
+/// For each step whether it is a transform that its first user finishes.
+///
+/// The user must be in the same task, so that nothing else comes between, and one that works region by region; it
+/// names the operand once.
+fn open_transforms(steps: &Steps, levels: &[usize]) -> Vec<bool> {
+    let mut first: Vec<(usize, usize)> = vec![(usize::MAX, usize::MAX); steps.registers as usize];
+    for (index, step) in steps.steps.iter().enumerate() {
+        for operand in &step.operands {
+            if let Place::Register(register) = *operand {
+                let first = &mut first[register as usize];
+                *first = (*first).min((levels[index], index));
+            }
+        }
+    }
+    let is_open = |(index, step): (usize, &Step)| {
+        let register = step.results[0];
+        let (level, user) = first[register as usize];
+        if !matches!(step.work, Work::Forward) || level != levels[index] {
+            return false;
+        }
+        let user = &steps.steps[user];
+        let mut places = user.operands.iter().enumerate().filter(|&(_, &place)| place == Place::Register(register));
+        match (&user.work, places.next(), places.next()) {
+            (Work::InnerProduct { .. }, Some(_), None) => true,
+            (Work::SubScale(_), Some((place, _)), None) => place == 1,
+            _ => false,
+        }
+    };
+    steps.steps.iter().enumerate().map(is_open).collect()
+}
+
 /// Hands out buffers.
 #[derive(Default)]
 struct Buffers {
@@ -149,6 +188,7 @@ impl Schedule {
     pub(super) fn new(steps: &Steps, window: usize, parallel: bool) -> Self {
         let levels_of = levels(steps, window);
         let lives = lives(steps, &levels_of);
+        let open = open_transforms(steps, &levels_of);
         let outputs: Vec<Register> = steps.outputs.iter().flatten().copied().collect();
         let mut slots: Vec<Option<Slot>> = vec![None; steps.registers as usize];
         let mut is_output = vec![false; steps.registers as usize];
@@ -156,6 +196,8 @@ impl Schedule {
             slots[register as usize] = Some(slot as Slot);
             is_output[register as usize] = true;
         }
+        // Registers whose transform is yet to be finished.
+        let mut unfinished = vec![false; steps.registers as usize];
         let mut order: Vec<BTreeMap<(LimbId, usize), Vec<usize>>> =
             vec![BTreeMap::new(); levels_of.iter().max().map_or(0, |&top| top + 1)];
         for (index, (step, &level)) in steps.steps.iter().zip(&levels_of).enumerate() {
@@ -168,8 +210,18 @@ impl Schedule {
         for tasks in order {
             let mut level = Level::default();
             for indices in tasks.into_values() {
-                let task =
-                    indices.into_iter().map(|index| place(steps, &lives, &is_output, &mut slots, &mut buffers, index));
+                let task = indices.into_iter().map(|index| {
+                    let step = &steps.steps[index];
+                    let mut placed = place(steps, &lives, &is_output, &mut slots, &mut buffers, index);
+                    let finished = |operand: &Place| match *operand {
+                        Place::Register(register) => std::mem::take(&mut unfinished[register as usize]),
+                        _ => false,
+                    };
+                    placed.finish = step.operands.iter().map(finished).collect();
+                    placed.open = open[index];
+                    unfinished[step.results[0] as usize] = open[index];
+                    placed
+                });
                 level.tasks.push(task.collect());
                 let local = std::mem::take(&mut buffers.local);
                 if parallel { buffers.later.extend(local) } else { buffers.free.extend(local) }
@@ -245,5 +297,5 @@ fn place(
             if conversion { buffers.later.push(slot) } else { buffers.local.push(slot) }
         }
     }
-    Placed { step: index as u32, results, operands }
+    Placed { step: index as u32, results, operands, open: false, finish: Vec::new() }
 }

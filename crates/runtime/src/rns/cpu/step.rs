@@ -65,6 +65,18 @@ pub(super) enum Work {
         key: u32,
         rows: Arc<[u16]>,
     },
+    /// A source limb on its way to [`Self::Combine`].
+    Weigh {
+        converter: u32,
+        source: u32,
+        balanced: bool,
+    },
+    /// One limb from several of other moduli, weighed.
+    Combine {
+        converter: u32,
+        target: u32,
+        balanced: bool,
+    },
     /// Several limbs from several: an index into [`Steps::converters`].
     Convert {
         converter: u32,
@@ -108,6 +120,7 @@ type ConverterKey = (LimbSet, LimbSet, u64);
 
 struct Translator<'a> {
     program: &'a KernelProgram,
+    combine_bytes: usize,
     steps: Steps,
     /// The limbs of each value.
     values: Vec<Vec<Place>>,
@@ -120,10 +133,11 @@ struct Translator<'a> {
 }
 
 impl Steps {
-    /// Of a checked program.
-    pub(super) fn new(program: &KernelProgram) -> Self {
+    /// Of a checked program. Base conversions whose source has more than `combine_bytes` bytes go column by column.
+    pub(super) fn new(program: &KernelProgram, combine_bytes: usize) -> Self {
         let mut translator = Translator {
             program,
+            combine_bytes,
             steps: Self::default(),
             values: Vec::with_capacity(program.values.len()),
             permutations: HashMap::new(),
@@ -234,6 +248,18 @@ impl Translator<'_> {
         };
         let key = (from.clone(), to.clone(), t);
         let converter = number(&mut self.converters, &mut self.steps.converters, key, make);
+        let bytes = sources.len() * self.program.degree.get() * size_of::<u64>();
+        if conversion != Conversion::Centred && bytes <= self.combine_bytes {
+            let balanced = conversion == Conversion::Balanced;
+            let weigh = |((source, limb), place): ((usize, LimbId), &Place)| {
+                self.step(Work::Weigh { converter, source: source as u32, balanced }, limb, vec![*place])
+            };
+            let weighed: Vec<Place> = from.iter().enumerate().zip(&sources).map(weigh).collect();
+            let combine = |(target, limb)| {
+                self.step(Work::Combine { converter, target: target as u32, balanced }, limb, weighed.clone())
+            };
+            return to.iter().enumerate().map(combine).collect();
+        }
         let results = self.registers(to.len());
         let places = results.iter().map(|&register| Place::Register(register)).collect();
         let work = Work::Convert { converter, conversion };
