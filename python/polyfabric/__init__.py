@@ -32,6 +32,7 @@ from .language.types import Bool, Complex, Int, Mod, Real, SlotType, Torus, Type
 from .language.values import (
     Value,
     concat,
+    convolve,
     dot,
     lookup,
     maximum,
@@ -76,6 +77,7 @@ __all__ = [
     "bootstrap",
     "chebyshev",
     "concat",
+    "convolve",
     "dot",
     "lookup",
     "machine",

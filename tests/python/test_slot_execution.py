@@ -231,3 +231,39 @@ def test_program(function, snapshot):
 
 def test_scheme_of_another_type(snapshot):
     refused(pf.ProgramError, snapshot, lambda: pf.program(scheme="bgv", x=pf.Real.vector(4))(lambda x: x))
+
+
+def test_the_sign_of_encrypted_numbers():
+    @pf.program(x=pf.Real.vector(64))
+    def compared(x):
+        return {"sign": pf.sign(x, gap=0.1, degrees=(7, 7)), "relu": pf.relu(x, gap=0.1, degrees=(7, 7))}
+
+    x = np.linspace(-1, 1, 64)
+    done = compared.run({"x": x})
+    assert done.correct
+    far = np.abs(x) >= 0.1
+    np.testing.assert_allclose(np.asarray(done.outputs["sign"])[far], np.sign(x[far]), atol=0.02)
+    np.testing.assert_allclose(done.outputs["relu"], np.maximum(x, 0), atol=0.06)
+
+
+@pytest.mark.parametrize("length", [64, 1024])
+def test_bootstrapping_restores_levels(length):
+    @pf.program(x=pf.Real.vector(length))
+    def twice(x):
+        # Four levels each, of five that a bootstrapping leaves.
+        once = pf.polynomial(x, [0, 0.5, 0, 0.25, 0, 0.125, 0, 0.0625, 0, 0.03])
+        return pf.polynomial(once.bootstrap(), [0, 1, 0, -0.25])
+
+    x = RANDOM.uniform(-1, 1, length)
+    done = twice.run({"x": x}, parameters="toy-11-boot")
+    assert done.correct
+    np.testing.assert_allclose(done.outputs["result"], done.expected["result"], atol=1e-4)
+
+
+def test_a_set_without_bootstrapping_says_so():
+    @pf.program(x=pf.Real.vector(64))
+    def refreshed(x):
+        return x.bootstrap()
+
+    with pytest.raises(pf.Error, match="choose a set that has"):
+        refreshed.run({"x": np.zeros(64)}, parameters="toy-10")

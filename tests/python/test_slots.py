@@ -121,3 +121,26 @@ def test_the_shipped_model_is_good_and_its_program_is_the_model():
 def test_a_file_that_is_no_model_is_refused():
     with pytest.raises(ValueError, match="not a file of the format"):
         Model.from_json('{"format": "something else"}')
+
+
+@pf.program(x=pf.Real.vector(200))
+def signs(x):
+    return {
+        "sign": pf.sign(x),
+        "step": pf.sign(x, boolean=True),
+        "relu": pf.relu(x),
+        "coarse": pf.sign(x, gap=0.25, degrees=(7,)),
+    }
+
+
+def test_the_sign_and_relu_are_close_outside_of_the_gap():
+    large = np.linspace(2**-7, 1, 100)
+    x = np.concatenate([-large[::-1], large])
+    found = {name: np.asarray(values) for name, values in signs(x=x).items()}
+    np.testing.assert_allclose(found["sign"], np.sign(x), atol=2**-9)
+    np.testing.assert_allclose(found["step"], x > 0, atol=2**-10)
+    np.testing.assert_allclose(found["relu"], np.maximum(x, 0), atol=2**-10)
+    far = np.abs(x) >= 0.25
+    np.testing.assert_allclose(found["coarse"][far], np.sign(x[far]), atol=0.083)
+    # Inside it, anything from -1 to 1.
+    assert np.abs(np.asarray(signs(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-9

@@ -66,12 +66,14 @@ struct Figures {
 }
 
 /// A number of a model.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prediction {
     /// Identifier of the published cell, or of a number beside it.
     pub id: String,
     /// Table, cell and unit of a number that stands beside the published ones.
-    pub beside: Option<(&'static str, String, &'static str)>,
+    #[serde(default)]
+    pub beside: Option<(String, String, String)>,
     /// The number.
     pub value: f64,
     /// Where it comes from.
@@ -118,18 +120,24 @@ impl From<MachineError> for ReproduceError {
     }
 }
 
-/// Every published cell of paper `name` beside the model's number, with what stands beside them.
+/// Every published cell of paper `name` beside the model's number, with what stands beside them. `applications` are numbers of
+/// programs that the caller simulated, the paper's applications, in addition to the model's own.
 ///
 /// # Errors
 /// [`ReproduceError`] when the paper is unknown or a model cannot run.
-pub fn reproduce(name: &str, progress: &dyn Progress) -> Result<Vec<Row>, ReproduceError> {
+pub fn reproduce(
+    name: &str,
+    applications: Vec<Prediction>,
+    progress: &dyn Progress,
+) -> Result<Vec<Row>, ReproduceError> {
     let Some(&(_, text)) = FILES.iter().find(|&&(known, _)| known == name) else {
         let known = FILES.iter().map(|&(known, _)| known).collect::<Vec<_>>().join(", ");
         return Err(ReproduceError::Paper { name: name.to_owned(), known });
     };
     let file = |cause: String| ReproduceError::File { name: name.to_owned(), cause };
     let figures: Figures = toml::from_str(text).map_err(|error| file(error.to_string()))?;
-    let predictions = morphling::reproduce::predictions(progress)?;
+    let mut predictions = morphling::reproduce::predictions(progress)?;
+    predictions.extend(applications);
     let mut rows = Vec::new();
     for cell in &figures.figure {
         let found = predictions.iter().find(|prediction| prediction.id == cell.id && prediction.beside.is_none());
@@ -155,7 +163,7 @@ fn row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> Row {
         deviation: model.zip(published).map(|(model, published)| model / published - 1.0),
         kind: prediction.map_or(Kind::Predicted, |prediction| prediction.kind),
         reason: prediction.map_or_else(
-            || "not modelled: the application is not among the project's programs yet".to_owned(),
+            || "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes".to_owned(),
             |prediction| match cell.upper_bound {
                 Some(_) => format!("published as an upper bound; {}", prediction.reason),
                 None => prediction.reason.clone(),
@@ -168,9 +176,9 @@ fn beside_row(paper: &str, prediction: &Prediction) -> Option<Row> {
     let (table, cell, unit) = prediction.beside.as_ref()?;
     Some(Row {
         paper: paper.to_owned(),
-        table: (*table).to_owned(),
+        table: table.clone(),
         cell: cell.clone(),
-        unit: (*unit).to_owned(),
+        unit: unit.clone(),
         published: None,
         model: Some(prediction.value),
         deviation: None,

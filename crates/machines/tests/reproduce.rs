@@ -5,7 +5,7 @@ use polyfabric_runtime::NoProgress;
 
 #[test]
 fn morphling_meets_its_tables() {
-    let rows = reproduce("morphling", &NoProgress).expect("every table can be computed");
+    let rows = reproduce("morphling", Vec::new(), &NoProgress).expect("every table can be computed");
     let mut wrong = Vec::new();
     for row in &rows {
         println!(
@@ -37,6 +37,6 @@ fn morphling_meets_its_tables() {
 
 #[test]
 fn an_unknown_paper_is_named() {
-    let error = reproduce("none", &NoProgress).expect_err("there is no such paper").to_string();
+    let error = reproduce("none", Vec::new(), &NoProgress).expect_err("there is no such paper").to_string();
     assert_eq!(error, "no published figures of \"none\" are in the project; it has morphling");
 }

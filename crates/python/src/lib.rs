@@ -34,5 +34,7 @@ mod _native {
     #[pymodule_export]
     use crate::reproduce::reproduce;
     #[pymodule_export]
-    use crate::rns::{PySlotBuilder, PySlotCiphertexts, PySlotKeys, PySlotPlan, PySlotProgram, slot_parameter_sets};
+    use crate::rns::{
+        PySlotBuilder, PySlotCiphertexts, PySlotKeys, PySlotPlan, PySlotProgram, composite_sign, slot_parameter_sets,
+    };
 }

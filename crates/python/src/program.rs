@@ -6,7 +6,7 @@ use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
 use polyfabric_program::tfhe::text::parse_program;
-use polyfabric_program::tfhe::{Matrix, MatrixBuilder};
+use polyfabric_program::tfhe::{Convolution, Extent, Matrix, MatrixBuilder};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,6 +164,35 @@ impl PyProgramBuilder {
     /// `rows` holds the non-zero (column, weight) terms of each row.
     fn linear(&mut self, a: u32, columns: usize, rows: Vec<Vec<(usize, i64)>>, bias: Vec<i64>) -> PyResult<u32> {
         let matrix = sparse(columns, rows).map_err(|error| PyErr::from(Failure::new(Kind::Program, error)))?;
+        self.append(|builder| builder.linear(NodeId(a), Arc::new(matrix), &bias))
+    }
+
+    /// The operand is an image of (height, width, channels), the weights of (filters, height, width).
+    #[pyo3(signature = (a, image, kernel, weights, stride, padding, bias))]
+    #[allow(clippy::too_many_arguments)]
+    fn convolution(
+        &mut self,
+        a: u32,
+        image: (usize, usize, usize),
+        kernel: (usize, usize, usize),
+        weights: Vec<i64>,
+        stride: usize,
+        padding: usize,
+        bias: Vec<i64>,
+    ) -> PyResult<u32> {
+        let refused = |error| PyErr::from(Failure::new(Kind::Program, error));
+        let ((height, width, channels), (filters, kernel_height, kernel_width)) = (image, kernel);
+        let shape = Convolution {
+            image: Extent { height, width },
+            channels,
+            filters,
+            kernel: Extent { height: kernel_height, width: kernel_width },
+            stride,
+            padding,
+        };
+        let matrix = shape.matrix(&weights).map_err(refused)?;
+        // One bias a filter.
+        let bias: Vec<i64> = bias.iter().copied().cycle().take(matrix.rows()).collect();
         self.append(|builder| builder.linear(NodeId(a), Arc::new(matrix), &bias))
     }
 

@@ -4,13 +4,15 @@ use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
 use pyo3::prelude::*;
 
-/// Rows of the comparison with a paper, as JSON.
+/// Rows of the comparison with a paper, as JSON; `applications` is a JSON list of the numbers of the paper's applications.
 #[pyfunction]
-#[pyo3(signature = (paper, progress = None))]
-pub fn reproduce(py: Python<'_>, paper: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (paper, applications, progress = None))]
+pub fn reproduce(py: Python<'_>, paper: &str, applications: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
     let callback = Callback::new(progress);
     detached(py, || {
-        let rows = polyfabric_machines::reproduce(paper, &callback).map_err(Failure::of(Kind::Machine))?;
+        let applications = serde_json::from_str(applications).map_err(Failure::of(Kind::Internal))?;
+        let rows =
+            polyfabric_machines::reproduce(paper, applications, &callback).map_err(Failure::of(Kind::Machine))?;
         serde_json::to_string(&rows).map_err(Failure::of(Kind::Internal))
     })
 }

@@ -17,7 +17,7 @@ use common::{ChainLiteral, Client, precision, random_slots};
 use polyfabric_program::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
 use polyfabric_program::rns::lowering::Hoisting;
 use polyfabric_program::rns::lowering::bootstrap::{
-    Bootstrapping, BootstrappingLiteral, BootstrappingOrder, BootstrappingSecret,
+    BootstrapOrder, Bootstrapping, BootstrappingLiteral, BootstrappingSecret,
 };
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let slots = number("slots", client.chain.degree().get() / 2)?;
     let ratio = 2f64.powi(scale as i32 - base[0].iter().sum::<u32>() as i32);
     let bootstrapping = BootstrappingLiteral {
-        order: BootstrappingOrder::Full,
+        order: BootstrapOrder::Full,
         slots,
         secret: BootstrappingSecret::Encapsulated {
             hamming_weight: ephemeral,

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import _native
+from ..apps.boosted_trees import PROGRAMS as TREES
+from ..apps.networks import PROGRAMS as NETWORKS
 from ..errors import InputError, NoiseError, ProgramError
 from ..execution import NAMED_TARGET, Plan, built_in, plan
 from ..language.program import Program
@@ -31,7 +33,7 @@ ON_SLOTS = ("logistic-regression", "database-lookup")
 
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "adder", *_native.built_in_names(), *ON_SLOTS]
+    return ["digits", "adder", *NETWORKS, *TREES, *_native.built_in_names(), *ON_SLOTS]
 
 
 def on_slots(name: str) -> SlotProgram | None:
@@ -107,7 +109,8 @@ def planned(
         from ..apps.adder import adder
 
         return plan(adder(8, batch or 1), parameters, machine=machine, target=target)
-    program = load(name)
+    application = {**NETWORKS, **TREES}.get(name)
+    program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
         raise InputError(
             f"{name} is a program of {program.scheme.upper()}, which runs on this computer; use polyfabric run"

@@ -20,14 +20,15 @@ from .console import out, print_json
     metavar="DIR",
     help="Write report.html with plots, and report.json.",
 )
+@click.option("--applications", is_flag=True, help="Time the paper's applications too, which takes minutes.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def reproduce(paper: str, *, folder: Path | None, as_json: bool) -> None:
+def reproduce(paper: str, *, folder: Path | None, applications: bool, as_json: bool) -> None:
     """Compare every published figure of PAPER with the model: published, model, deviation.
 
     A figure is predicted (from a schedule), an input (taken from the paper), or calibrated (chosen after the result).
     """
     with bars() as progress:
-        report = reproduction(paper, progress)
+        report = reproduction(paper, progress, applications=applications)
     if folder is not None:
         report.save(folder)
     if as_json:

@@ -55,7 +55,8 @@ def simulate(
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
 
-    PROGRAM is digits, adder, pbs, pbs+ks, keyswitch, or your own: FILE.py:FUNCTION.
+    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch, or your own:
+    FILE.py:FUNCTION.
     """
     machine = load(machine_name, readings)
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._native import SlotProgramBuilder
+from .._native import SlotProgramBuilder, composite_sign
 from .place import place, refuse
 from .types import SlotType
 
@@ -128,8 +128,8 @@ class SlotValue:
 
     def _compared(self, _other: object) -> NoReturn:
         raise refuse(
-            f"{self._tracer.scheme} does not compare encrypted numbers; use a polynomial, such as pf.chebyshev of a "
-            "step, or the integers of TFHE"
+            f"{self._tracer.scheme} does not compare encrypted numbers; use pf.sign of the difference, which is "
+            "a polynomial, or the integers of TFHE"
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
@@ -472,6 +472,28 @@ def chebyshev(
         raise refuse(f"chebyshev: the function is not finite on {lo:g} to {hi:g}; choose an interval where it is")
     at_zero = float(series.chebval(-(hi + lo) / (hi - lo), coefficients))
     return value._polynomial(coefficients, (lo, hi), at_zero)
+
+
+SIGN_GAP = 2.0**-7
+SIGN_DEGREES = (7, 15, 15)
+"""The sign by default: within 2^-9 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
+
+
+def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False) -> SlotValue:
+    """The sign of each slot, of numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
+
+    In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost.
+    """
+    value = _slots("sign", value)
+    if value._tracer.modulus is not None:
+        raise refuse("sign: integers modulo t have no sign; use TFHE's integers, or CKKS")
+    stages, _ = composite_sign(gap, list(degrees))
+    for stage, (end, coefficients) in enumerate(stages):
+        # Each stage's result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
+        following = stages[stage + 1][0] if stage + 1 < len(stages) else (2.0 if half else 1.0)
+        scaled = np.asarray(coefficients) / following
+        value = chebyshev(value, scaled, interval=(-end, end) if stage == 0 else (-1.0, 1.0))
+    return value
 
 
 def bootstrap(value: SlotValue) -> SlotValue:

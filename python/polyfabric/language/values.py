@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
+from . import slots
 from .place import place, refuse
 from .slots import SlotValue
 from .types import Type
@@ -302,8 +303,20 @@ def lookup(
     return value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
 
 
-def sign(value: Value, *, boolean: bool = False) -> Value:
-    """+1 where an element is at least 0, else -1, by one look-up over the whole torus; with `boolean`, 1 and 0."""
+def sign(
+    value: Value | SlotValue,
+    *,
+    boolean: bool = False,
+    gap: float = slots.SIGN_GAP,
+    degrees: Sequence[int] = slots.SIGN_DEGREES,
+) -> Value | SlotValue:
+    """+1 where an element is at least 0, else -1, by one look-up over the whole torus; with `boolean`, 1 and 0.
+
+    With CKKS, of numbers in [-1, 1], by composed minimax polynomials of odd `degrees`, each of ceil(log2(degree + 1))
+    levels; within (-`gap`, `gap`) the result is anything from -1 to 1.
+    """
+    if isinstance(value, SlotValue):
+        return slots.sign(value, gap, degrees, half=True) + 0.5 if boolean else slots.sign(value, gap, degrees)
     return value._new(lambda builder: builder.sign(value.node, boolean))
 
 
@@ -353,6 +366,43 @@ def minimum(a: Value, b: Value | Clear) -> Value:
     return lookup(a - b, lambda difference: min(difference, 0)) + b
 
 
-def relu(value: Value) -> Value:
-    """max(value, 0), by one look-up an element."""
+def relu(
+    value: Value | SlotValue, *, gap: float = slots.SIGN_GAP, degrees: Sequence[int] = slots.SIGN_DEGREES
+) -> Value | SlotValue:
+    """max(value, 0), by one look-up an element; with CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
+    if isinstance(value, SlotValue):
+        return value * (slots.sign(value, gap, degrees, half=True) + 0.5)
     return lookup(value, lambda x: max(x, 0))
+
+
+def convolve(
+    kernel: NDArray[np.integer],
+    image: Value,
+    shape: tuple[int, int, int],
+    *,
+    stride: int = 1,
+    padding: int = 0,
+    bias: Clear = 0,
+) -> Value:
+    """A two-dimensional convolution of `image` with clear weights, as networks do it: the kernel is not mirrored.
+
+    `image` is a vector of height x width x channels = `shape`, channels last; `kernel` has filters x height x width x
+    channels weights. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
+    height x width x filters, with (extent + 2 padding - kernel extent) // stride + 1 for each extent.
+    """
+    weights = integers(kernel)
+    if weights.ndim != 4 or len(shape) != 3 or weights.shape[3] != shape[2]:
+        given = " x ".join(str(n) for n in weights.shape)
+        raise refuse(
+            f"a kernel of {given} does not fit an image of {' x '.join(map(str, shape))}; "
+            "give filters x height x width x channels, with the channels of the image"
+        )
+    if int(np.prod(shape)) != image.length:
+        raise refuse(f"an image of {' x '.join(map(str, shape))} has not the {image.length} elements of {image.type}")
+    filters, height, width, _ = weights.shape
+    biases = np.broadcast_to(integers(bias), (filters,)).tolist()
+    flat = weights.reshape(-1).tolist()
+    return image._new(
+        lambda b: b.convolution(image.node, shape, (filters, height, width), flat, stride, padding, biases),
+        scalar=False,
+    )

@@ -111,7 +111,8 @@ impl Bench<'_> {
         reason: impl Into<String>,
     ) {
         let (id, reason) = (id.into(), reason.into());
-        self.rows.push(Prediction { id, beside: Some((table, cell, unit)), value, kind: Kind::Predicted, reason });
+        let beside = Some((table.to_owned(), cell, unit.to_owned()));
+        self.rows.push(Prediction { id, beside, value, kind: Kind::Predicted, reason });
     }
 
     fn table_v(&mut self) -> Result<(), ReproduceError> {

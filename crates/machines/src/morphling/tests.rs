@@ -268,12 +268,15 @@ impl Scene {
 fn replay_is_the_interpreter_bit_for_bit() {
     let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
     let unmerged = Morphling { merge_split: false, fft_points: 8, ..machine() };
+    let cramped = Morphling { private_b: 64 << 10, ..machine() };
     let separate = lowering(InputTransform::PerProduct, Accumulation::CoefficientDomain);
     let scenes = [
         (machine(), Scene::new(&parameters("toy-256"), 70, one(70, 2, true), both_reuses())),
         (unmerged, Scene::new(&parameters("toy-256"), 5, one(5, 1, false), both_reuses())),
         (machine(), Scene::new(&parameters("toy-512-k2"), 3, one(3, 1, true), separate)),
         (machine(), Scene::new(&parameters("toy-256"), 90, |p, c| network(p, c, 90, 20), both_reuses())),
+        // Little room for linear layers: blocks of rows and columns, most of them without a weight.
+        (cramped, Scene::new(&parameters("toy-256"), 90, |p, c| network(p, c, 90, 70), both_reuses())),
     ];
     for (machine, scene) in scenes {
         let mapped = map(&machine, &scene.program).expect("the program fits");

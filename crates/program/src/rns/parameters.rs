@@ -1,11 +1,14 @@
 //! What a CKKS parameter set gives the lowering: levels, error model, key-switch gadget, encoder.
 
+use crate::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
 use crate::rns::homomorphic::Values;
-use crate::rns::kernel::PublicPolynomial;
+use crate::rns::kernel::{Conversion, PublicPolynomial};
 use crate::rns::levels::{Chain, ChainError, Scale};
-use crate::rns::lowering::{PlaintextEncoder, RnsLowering};
+use crate::rns::lowering::bootstrap::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};
+use crate::rns::lowering::{Hoisting, PlaintextEncoder, RnsLowering};
 use crate::rns::noise::NoiseModel;
 use polyfabric_schemes::ckks::{Complex, Encoder, Parameters};
+use polyfabric_schemes::rns::{KeyId, SecretDistribution};
 
 /// The levels of `parameters`; values at level 0 have the parameters' scale.
 ///
@@ -26,10 +29,61 @@ pub fn model(parameters: &Parameters) -> NoiseModel {
     }
 }
 
-/// What is fastest on a CPU, with the gadget of `parameters`.
+/// What is fastest on a CPU, with the gadget of `parameters`; for sets that bootstrap, whose transforms are most of the work, rotations
+/// double-hoisted.
 pub fn choice(parameters: &Parameters) -> RnsLowering {
-    RnsLowering::new(parameters.gadget().literal().clone())
+    let choice = RnsLowering::new(parameters.gadget().literal().clone());
+    match parameters.literal().bootstrap {
+        Some(_) => RnsLowering { hoisting: Hoisting::Double, conversion: Conversion::Centred, ..choice },
+        None => choice,
+    }
 }
+
+/// The bootstrapping of `parameters` for vectors of `slots` slots, if the set has one. Without an ephemeral secret, under the scheme's own.
+///
+/// # Errors
+/// [`BootstrappingError`] if the set's figures do not fit its chain.
+pub fn bootstrapping(
+    parameters: &Parameters,
+    chain: &Chain,
+    choice: &RnsLowering,
+    slots: usize,
+) -> Result<Option<Bootstrapping>, BootstrappingError> {
+    let Some(written) = parameters.literal().bootstrap else { return Ok(None) };
+    let secret = match parameters.ephemeral_secret() {
+        Some(SecretDistribution::SparseTernary(hamming_weight)) => BootstrappingSecret::Encapsulated {
+            hamming_weight,
+            special: parameters.gadget_of(KeyId::Encapsulate).special().to_vec(),
+        },
+        _ => {
+            let hamming_weight = parameters.secret().expected_weight(parameters.ring_degree()).round() as usize;
+            BootstrappingSecret::Dense { hamming_weight }
+        }
+    };
+    // Messages up to 1 have coefficients up to the scale.
+    let largest_message = (chain.scale(0).real().log2() - chain.log2_modulus(0)).exp2();
+    let nodes =
+        Nodes::Integers { radius: largest_message, hamming_weight: secret.hamming_weight(), floor_log2: RARE_LOG2 };
+    let literal = BootstrappingLiteral {
+        order: written.order,
+        slots,
+        secret,
+        coefficients_to_slots: written.coefficients_to_slots as usize,
+        slots_to_coefficients: written.slots_to_coefficients as usize,
+        reduction: ReductionLiteral {
+            range: written.range as usize,
+            degree: written.degree as usize,
+            doublings: written.doublings as usize,
+            nodes,
+            arcsine_degree: written.arcsine_degree as usize,
+            largest_message,
+        },
+    };
+    Bootstrapping::new(literal, chain, choice).map(Some)
+}
+
+/// log2 of the least weight that the cosine's fit gives to an integer part, however rare.
+const RARE_LOG2: f64 = -24.0;
 
 /// Encodes public vectors of slots for the lowering.
 #[derive(Debug)]

@@ -35,6 +35,7 @@
 //! ```
 
 pub mod builtin;
+mod convolution;
 mod dataflow;
 pub mod homomorphic;
 pub mod kernel;
@@ -43,5 +44,6 @@ pub mod matrix;
 pub mod noise;
 pub mod text;
 
+pub use convolution::{Convolution, ConvolutionError, Extent};
 pub use dataflow::DataflowError;
 pub use matrix::{Matrix, MatrixBuilder, MatrixError};

@@ -1,10 +1,12 @@
 //! Programs on vectors of slots: CKKS and BGV.
 
+mod approximation;
 mod parameters;
 mod plan;
 mod program;
 mod run;
 
+pub use approximation::composite_sign;
 pub use parameters::slot_parameter_sets;
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};

@@ -5,12 +5,13 @@ use super::program::PySlotProgram;
 use crate::failure::{Failure, Kind, detached};
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse};
-use polyfabric_program::rns::levels::Plan as Levels;
+use polyfabric_program::rns::levels::{Chain, Plan as Levels};
+use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, RnsLowering, Target, bgv, lower};
 use polyfabric_program::rns::noise::{NodeReport, NoiseReport};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_schemes::rns::security::largest_log2_modulus;
-use polyfabric_schemes::rns::{KeyId, KeyStorage, SecretDistribution};
+use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId, SecretDistribution};
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -19,6 +20,9 @@ use std::sync::Arc;
 
 /// What the name of an added output begins with: a node that is measured.
 pub const NODE_OUTPUT: &str = "node-";
+
+/// Most bytes of keys that are kept as words; the keys of a bootstrapping are more.
+const MOST_WORDS: usize = 4 << 30;
 
 /// A lowered CKKS program.
 pub struct CkksPlan {
@@ -79,24 +83,49 @@ fn lower_ckks(program: &Program, parameters: ckks_scheme::Parameters, observed: 
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
     let model = ckks::model(&parameters);
-    let target = Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed };
+    let bootstrapping = bootstrapping(program, &parameters, &chain, &choice)?;
+    let bootstrapping = bootstrapping.as_ref();
+    let target = Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed };
     let lowered = lower(program, &target).map_err(refused)?;
     let nodes = NoiseReport::new(program, &lowered, &chain, &model).nodes;
     Ok(CkksPlan { parameters, lowered, nodes })
 }
 
-/// The first default set that has the program's slots and levels; or why the largest has not.
+/// The set's bootstrapping, for a program that asks for one.
+fn bootstrapping(
+    program: &Program,
+    parameters: &ckks_scheme::Parameters,
+    chain: &Chain,
+    choice: &RnsLowering,
+) -> Result<Option<Bootstrapping>, Failure> {
+    if !bootstraps(program) {
+        return Ok(None);
+    }
+    ckks::bootstrapping(parameters, chain, choice, program.slots()).map_err(parameter)
+}
+
+fn bootstraps(program: &Program) -> bool {
+    program.iter().any(|(_, node)| matches!(node.op, Op::Bootstrap))
+}
+
+/// The first default set, or set for bootstrapping, that has the program's slots and levels; or why the largest has not.
 fn choose_ckks(program: &Program) -> Result<ckks_scheme::Parameters, Failure> {
-    let defaults = ckks_scheme::sets::all().filter(|(entry, _)| entry.family == ckks_scheme::sets::Family::Default);
+    use ckks_scheme::sets::{Family, all};
+    let candidates = all().filter(|(entry, parameters)| match bootstraps(program) {
+        true => entry.family == Family::Bootstrap && parameters.literal().bootstrap.is_some(),
+        false => entry.family == Family::Default,
+    });
     let mut reason = None;
-    for (_, parameters) in defaults {
+    for (_, parameters) in candidates {
         let chain = ckks::chain(parameters).map_err(parameter)?;
         let choice = ckks::choice(parameters);
         let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
         let encoder = ckks::SlotEncoder(&encoder);
         let model = ckks::model(parameters);
+        let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
+        let bootstrapping = bootstrapping.as_ref();
         let target =
-            Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed: false };
+            Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed: false };
         match Levels::new(program, &chain, &target.rules()) {
             Ok(_) => return Ok(parameters.clone()),
             Err(error) => reason = Some(error),
@@ -220,13 +249,25 @@ impl SlotPlan {
         }
     }
 
-    fn key_bytes(&self, id: KeyId) -> usize {
+    /// The limbs of Q and P that the program reads of each key.
+    pub fn key_limbs(&self) -> Vec<(KeyId, Vec<LimbId>)> {
+        self.keys().iter().map(|(&id, used)| (id, used.limbs.iter().collect())).collect()
+    }
+
+    /// How keys are kept: as words, or where that takes more than [`MOST_WORDS`], with half of each as its seed.
+    pub fn key_storage(&self) -> KeyStorage {
+        let words: usize = self.keys().keys().map(|&id| self.key_bytes(id, KeyStorage::WORDS)).sum();
+        KeyStorage { seeded: words > MOST_WORDS, ..KeyStorage::WORDS }
+    }
+
+    fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {
         match &self.lowering {
-            Lowering::Ckks(plan) => plan.parameters.key_bytes(id, KeyStorage::WORDS),
-            Lowering::Bgv(plan) => {
-                let gadget = plan.parameters.gadget();
-                2 * gadget.terms().len() * gadget.qp().len() * plan.parameters.ring().degree().get() * size_of::<u64>()
+            Lowering::Ckks(plan) => {
+                let limbs: Vec<LimbId> = self.keys()[&id].limbs.iter().collect();
+                let (degree, moduli) = (plan.parameters.ring_degree(), plan.parameters.moduli());
+                storage.key_bytes_of(degree, moduli, &plan.parameters.gadget_over(id, &limbs))
             }
+            Lowering::Bgv(plan) => plan.parameters.key_bytes(storage),
         }
     }
 
@@ -290,8 +331,10 @@ impl SlotPlan {
         let kernel = self.kernel();
         let counts = kernel.counts().map_err(Failure::of(Kind::Internal))?;
         let ops = &counts.limb_ops;
+        let storage = self.key_storage();
+        let key_bytes = |id| self.key_bytes(id, storage);
         let keys: Vec<_> =
-            self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": self.key_bytes(id) })).collect();
+            self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": key_bytes(id) })).collect();
         let inputs: usize = kernel.inputs().map(|(_, _, _, value)| self.polynomial_bytes(value.limbs.len())).sum();
         let outputs: usize =
             kernel.outputs.iter().map(|output| self.polynomial_bytes(kernel.value(output.value).limbs.len())).sum();
@@ -300,7 +343,7 @@ impl SlotPlan {
             "parameters": self.parameters(),
             "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
             "keys": keys,
-            "key_bytes": self.keys().keys().map(|&id| self.key_bytes(id)).sum::<usize>(),
+            "key_bytes": self.keys().keys().map(|&id| key_bytes(id)).sum::<usize>(),
             "input_bytes": inputs,
             "output_bytes": outputs,
             "plaintext_bytes": plaintexts,

@@ -11,7 +11,7 @@ use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::progress::KeyProgress;
-use polyfabric_schemes::rns::{Ciphertext, KeyId, KeySet, KeyStorage, RnsPolynomial};
+use polyfabric_schemes::rns::{Ciphertext, KeySet, RnsPolynomial};
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -52,16 +52,16 @@ impl PySlotKeys {
         let callback = Callback::new(progress);
         detached(py, || {
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
-            let ids: Vec<KeyId> = plan.keys().keys().copied().collect();
             match &plan.lowering {
                 Lowering::Ckks(CkksPlan { parameters, .. }) => {
                     let client = ckks::ClientKey::generate(parameters).map_err(run_failure)?;
-                    let server = client.evaluation_keys(&ids, KeyStorage::WORDS, None, &hook).map_err(run_failure)?;
+                    let (limbs, storage) = (plan.key_limbs(), plan.key_storage());
+                    let server = client.evaluation_keys_over(&limbs, storage, None, &hook).map_err(run_failure)?;
                     Ok(Self { client: Client::Ckks(client), server: Arc::new(server) })
                 }
                 Lowering::Bgv(BgvPlan { parameters, .. }) => {
                     let client = bgv::ClientKey::generate(parameters).map_err(run_failure)?;
-                    let server = client.switching_keys(ids, &hook).map_err(run_failure)?;
+                    let server = client.switching_keys(plan.keys().keys().copied(), &hook).map_err(run_failure)?;
                     Ok(Self { client: Client::Bgv(client), server: Arc::new(server) })
                 }
             }
@@ -112,12 +112,14 @@ impl PySlotKeys {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PySlotCiphertexts> {
         let (kernel, server) = (plan.0.kernel(), &*self.server);
+        let compact = plan.0.key_storage().seeded;
         let callback = Callback::new(progress);
         detached(py, || {
             let inputs: Vec<&RnsPolynomial> = inputs.0.iter().collect();
             let outputs = match threads {
                 Some(threads) => {
-                    let options = ExecutorOptions { threads, ..ExecutorOptions::default() };
+                    // Where keys are kept small, public polynomials are too.
+                    let options = ExecutorOptions { threads, compact_plaintexts: compact };
                     let executor = Executor::with_options(kernel, server, options).map_err(run_failure)?;
                     executor.run(&inputs, &Told(&callback))
                 }

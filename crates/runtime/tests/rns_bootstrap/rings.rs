@@ -4,7 +4,7 @@ use crate::common::{ChainLiteral, Client, precision, random_slots};
 use polyfabric_program::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
 use polyfabric_program::rns::lowering::Hoisting;
 use polyfabric_program::rns::lowering::bootstrap::{
-    Bootstrapping, BootstrappingLiteral, BootstrappingOrder, BootstrappingSecret,
+    BootstrapOrder, Bootstrapping, BootstrappingLiteral, BootstrappingSecret,
 };
 use polyfabric_schemes::rns::{KeyStorage, LimbId};
 
@@ -68,7 +68,7 @@ fn check(name: &str, literal: &ChainLiteral, bootstrapping: BootstrappingLiteral
 
 fn bootstrapping(
     literal: &ChainLiteral,
-    order: BootstrappingOrder,
+    order: BootstrapOrder,
     slots: usize,
     levels: [usize; 2],
 ) -> BootstrappingLiteral {
@@ -85,14 +85,14 @@ fn bootstrapping(
 #[test]
 fn full_packing() {
     let literal = chain(10, 2, 2, 8, 2);
-    let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, 512, [2, 2]);
+    let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, 512, [2, 2]);
     check("full packing", &literal, bootstrapping, 21.0);
 }
 
 #[test]
 fn larger_rings_are_limited_by_noise() {
     let literal = chain(12, 2, 3, 8, 4);
-    let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, 2048, [4, 3]);
+    let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, 2048, [4, 3]);
     check("full packing", &literal, bootstrapping, 22.5);
 }
 
@@ -102,7 +102,7 @@ fn sparse_packing() {
     for slots in [2, 16, 512] {
         let levels = if slots == 2 { [1, 1] } else { [2, 2] };
         let literal = if slots == 2 { chain(11, 2, 1, 8, 1) } else { literal.clone() };
-        let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, slots, levels);
+        let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, slots, levels);
         check(&format!("{slots} slots"), &literal, bootstrapping, 12.0);
     }
 }
@@ -110,7 +110,7 @@ fn sparse_packing() {
 #[test]
 fn one_slot_is_not_packed() {
     let literal = chain(11, 2, 1, 8, 1);
-    let bootstrapping = bootstrapping(&literal, BootstrappingOrder::Full, 1, [1, 1]);
+    let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, 1, [1, 1]);
     check("one slot", &literal, bootstrapping, 12.0);
 }
 
@@ -119,7 +119,7 @@ fn slim() {
     // The slots are raised as coefficients, however large they are, so the arcsine is needed for precision.
     for (slots, residual) in [(512, 4), (16, 5)] {
         let literal = chain(10, residual, 0, 11, 2);
-        let mut slim = bootstrapping(&literal, BootstrappingOrder::Slim, slots, [2, 2]);
+        let mut slim = bootstrapping(&literal, BootstrapOrder::Slim, slots, [2, 2]);
         slim.reduction.arcsine_degree = 5;
         check(&format!("slim, {slots} slots"), &literal, slim, 18.0);
     }
@@ -129,7 +129,7 @@ fn slim() {
 fn a_dense_secret_takes_a_wider_range() {
     // |I| up to eight deviations of √(193/12) = 4.
     let literal = chain(10, 2, 2, 9, 2);
-    let mut dense = bootstrapping(&literal, BootstrappingOrder::Full, 512, [2, 2]);
+    let mut dense = bootstrapping(&literal, BootstrapOrder::Full, 512, [2, 2]);
     dense.secret = BootstrappingSecret::Dense { hamming_weight: 192 };
     dense.reduction = ReductionLiteral { range: 33, degree: 62, doublings: 3, nodes: Nodes::Interval, ..reduction() };
     check("dense secret", &literal, dense, 20.0);
@@ -139,7 +139,7 @@ fn a_dense_secret_takes_a_wider_range() {
 fn the_arcsine_serves_large_messages() {
     // One slot: its two coefficients are as large as the slot, and the sine alone errs by 2^-13.
     let literal = chain(11, 2, 1, 11, 1);
-    let mut with = bootstrapping(&literal, BootstrappingOrder::Full, 1, [1, 1]);
+    let mut with = bootstrapping(&literal, BootstrapOrder::Full, 1, [1, 1]);
     with.reduction.arcsine_degree = 5;
     check("one slot, arcsine", &literal, with, 22.0);
 }
@@ -149,7 +149,7 @@ fn what_cannot_be_is_told() {
     let literal = chain(10, 0, 1, 8, 2);
     let client = Client::new(&literal, 64, EPHEMERAL);
     let made = |change: &dyn Fn(&mut BootstrappingLiteral)| {
-        let mut wanted = bootstrapping(&literal, BootstrappingOrder::Full, 512, [2, 1]);
+        let mut wanted = bootstrapping(&literal, BootstrapOrder::Full, 512, [2, 1]);
         change(&mut wanted);
         Bootstrapping::new(wanted, &client.chain, &client.choice).map(|plan| plan.output_level())
     };

@@ -12,8 +12,8 @@ use crate::progress::OnProgress;
 use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::{
-    Ciphertext, Domain, KeyId, KeyMaker, KeyMakerError, KeySet, KeyStorage, NoiseDistribution, PublicKey, Ring,
-    RingError, RnsPolynomial, RoundedGaussian, SecretKey,
+    Ciphertext, Domain, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet, KeyStorage, LimbId, NoiseDistribution,
+    PublicKey, Ring, RingError, RnsPolynomial, RoundedGaussian, SecretKey,
 };
 
 /// Why a client could not do what was asked.
@@ -209,8 +209,8 @@ impl ClientKey {
         Ok(PublicEncryptionKey::new(&self.parameters, key)?)
     }
 
-    /// The switching keys that a program asks for, with the parameters' gadgets, from fresh seeds, stored as asked. `limit` is the number of
-    /// bytes that they may take: it is held before any key is made.
+    /// The switching keys `ids`, with the parameters' gadgets, from fresh seeds, stored as asked. `limit` is the number of bytes that
+    /// they may take: it is held before any key is made.
     ///
     /// # Errors
     /// [`ClientError::Memory`], [`ClientError::Keys`].
@@ -221,14 +221,42 @@ impl ClientKey {
         limit: Option<usize>,
         progress: OnProgress<'_>,
     ) -> Result<KeySet, ClientError> {
-        let bytes = self.parameters.key_set_bytes(ids, storage);
-        if let Some(limit) = limit.filter(|&limit| bytes > limit) {
-            let (name, count) = (self.parameters.name().to_owned(), ids.len());
-            let smallest = self.parameters.key_set_bytes(ids, KeyStorage::TRANSPORT);
+        let requests: Vec<_> = ids.iter().map(|&id| (id, Arc::clone(self.parameters.gadget_of(id)))).collect();
+        self.keys_of(&requests, storage, limit, progress)
+    }
+
+    /// As [`Self::evaluation_keys`], each key over the limbs of Q that a program reads of it and no others.
+    ///
+    /// # Errors
+    /// As [`Self::evaluation_keys`].
+    pub fn evaluation_keys_over(
+        &self,
+        wanted: &[(KeyId, Vec<LimbId>)],
+        storage: KeyStorage,
+        limit: Option<usize>,
+        progress: OnProgress<'_>,
+    ) -> Result<KeySet, ClientError> {
+        let requests: Vec<_> =
+            wanted.iter().map(|(id, limbs)| (*id, self.parameters.gadget_over(*id, limbs))).collect();
+        self.keys_of(&requests, storage, limit, progress)
+    }
+
+    fn keys_of(
+        &self,
+        requests: &[KeyRequest],
+        storage: KeyStorage,
+        limit: Option<usize>,
+        progress: OnProgress<'_>,
+    ) -> Result<KeySet, ClientError> {
+        let bytes = |storage: KeyStorage| -> usize {
+            requests.iter().map(|(_, gadget)| storage.key_bytes(&self.ring, gadget)).sum()
+        };
+        if let Some(limit) = limit.filter(|&limit| bytes(storage) > limit) {
+            let (name, count) = (self.parameters.name().to_owned(), requests.len());
+            let (bytes, smallest) = (bytes(storage), bytes(KeyStorage::TRANSPORT));
             return Err(ClientError::Memory { name, count, bytes, limit, smallest });
         }
-        let requests: Vec<_> = ids.iter().map(|&id| (id, Arc::clone(self.parameters.gadget_of(id)))).collect();
-        Ok(self.key_maker().key_set(&requests, storage, progress)?)
+        Ok(self.key_maker().key_set(requests, storage, progress)?)
     }
 
     /// What makes switching keys with any gadget.

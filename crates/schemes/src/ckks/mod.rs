@@ -19,6 +19,8 @@ mod tests;
 pub use ciphertext::{CiphertextError, CkksCiphertext};
 pub use client_key::{ClientError, ClientKey, MeasuredNoise, PublicEncryptionKey, SharedDecryption};
 pub use encoding::{Complex, Encoder, EncodingError};
-pub use parameters::{GadgetChoice, ParameterError, Parameters, ParametersLiteral, PrimeKind};
+pub use parameters::{
+    BootstrapLiteral, BootstrapOrder, GadgetChoice, ParameterError, Parameters, ParametersLiteral, PrimeKind,
+};
 pub use precision::Precision;
 pub use table::{SetRow, table};

@@ -46,6 +46,39 @@ pub enum GadgetChoice {
     },
 }
 
+/// Which phase of a bootstrapping comes last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BootstrapOrder {
+    /// Slots to coefficients at the end.
+    #[default]
+    Full,
+    /// Slots to coefficients at the beginning, at the lowest levels.
+    Slim,
+}
+
+/// Bootstrapping as written: how its phases use the chain's upper levels. The lowering makes polynomials and matrices of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BootstrapLiteral {
+    /// Which phase comes last.
+    #[serde(default)]
+    pub order: BootstrapOrder,
+    /// Levels of coefficients to slots.
+    pub coefficients_to_slots: u32,
+    /// Levels of slots to coefficients.
+    pub slots_to_coefficients: u32,
+    /// K: integer parts up to K - 1 in absolute value are removed.
+    pub range: u32,
+    /// Degree of the cosine's polynomial.
+    pub degree: u32,
+    /// Doublings of the angle.
+    pub doublings: u32,
+    /// Degree of the arcsine's polynomial; 0 without one.
+    #[serde(default)]
+    pub arcsine_degree: u32,
+}
+
 /// A CKKS parameter set as a person or a file writes it. Nothing about it has been checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,6 +104,9 @@ pub struct ParametersLiteral {
     /// Weight of the sparse ephemeral secret of bootstrapping; none without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_weight: Option<usize>,
+    /// Bootstrapping, for sets made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BootstrapLiteral>,
     /// σ of the noise.
     pub noise_std: f64,
     /// Where each figure comes from: field name to paper, library, derivation or assumption.
@@ -407,6 +443,18 @@ impl Parameters {
         }
     }
 
+    /// As [`Self::gadget_of`], but for the limbs of Q that a program reads: a key that is read at lower levels only is smaller.
+    pub fn gadget_over(&self, id: KeyId, limbs: &[LimbId]) -> Arc<Gadget> {
+        let whole = self.gadget_of(id);
+        let mut literal = whole.literal().clone();
+        for digit in &mut literal.digits {
+            digit.retain(|limb| limbs.contains(limb));
+        }
+        literal.digits.retain(|digit| !digit.is_empty());
+        // Fewer limbs in its digits are no reason for a gadget to be refused; none at all would be.
+        Gadget::of_moduli(&self.0.moduli, literal).map_or_else(|_| Arc::clone(whole), Arc::new)
+    }
+
     /// The ring, whose transforms' tables are made at the first call.
     ///
     /// # Errors
@@ -511,6 +559,7 @@ mod tests {
             scale_log2: 60.0,
             secret: SecretDistribution::UniformTernary,
             ephemeral_weight: Some(16),
+            bootstrap: None,
             noise_std: 3.2,
             sources: BTreeMap::new(),
         }

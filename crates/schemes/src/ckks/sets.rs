@@ -137,6 +137,7 @@ mod tests {
             let mut fields = vec!["ring_degree", "q", "gadget", "scale_log2", "secret", "noise_std"];
             fields.extend((!literal.p.is_empty()).then_some("p"));
             fields.extend(literal.ephemeral_weight.map(|_| "ephemeral_weight"));
+            fields.extend(literal.bootstrap.map(|_| "bootstrap"));
             fields.sort();
             let sourced: Vec<_> = literal.sources.keys().map(String::as_str).collect();
             assert_eq!(sourced, fields, "{}", parameters.name());

@@ -6,7 +6,7 @@ use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Val
 use crate::morphling::channels::{BURST_BYTES, Items};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::machine::COEFFICIENT_BYTES;
-use crate::morphling::software::{Unit, distinct, lane_positions, linear_block, slot_range};
+use crate::morphling::software::{Unit, distinct, lane_positions, linear_block, row_passes, slot_range};
 use crate::morphling::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
@@ -564,15 +564,16 @@ impl Emitter<'_> {
             return self.nothing(unit);
         };
         let block = linear_block(layout, bytes) as usize;
-        let blocks = layer.sources.len().div_ceil(block).max(1);
         let first = usize::from(i.part) * block;
-        let columns = first..(first + block).min(layer.sources.len());
         let rows = i.first as usize..i.first as usize + usize::from(i.count);
-        let mut uses = vec![0u64; columns.len()];
-        for row in rows.clone() {
-            for (column, _) in matrix.row(row).filter(|(column, _)| columns.contains(column)) {
-                uses[column - first] += 1;
-            }
+        let passes: Vec<_> = rows
+            .filter_map(|row| {
+                row_passes(matrix, row, block).find(|pass| pass.block == usize::from(i.part)).map(|p| (row, p))
+            })
+            .collect();
+        let mut uses = vec![0u64; (first + block).min(layer.sources.len()) - first];
+        for &column in passes.iter().flat_map(|(_, pass)| pass.columns) {
+            uses[column as usize - first] += 1;
         }
         let mut reads = Vec::new();
         if layer.sources.is_empty() {
@@ -588,20 +589,20 @@ impl Emitter<'_> {
         }
         let sums_at = layout.linear.offset + 2 * block as u64 * bytes;
         let mut writes = Vec::new();
-        for row in rows {
-            let sum = |part: u32| Value {
+        for (row, pass) in passes {
+            // A sum is known by the block after which it stands.
+            let sum = |after: usize| Value {
                 class: self.chip.classes.linear_sum,
                 ciphertext: row as u32,
                 iteration: Value::NONE,
-                index: (i.operation << 16) | part,
+                index: (i.operation << 16) | after as u32,
             };
             let number = (row % block) as u64;
-            if i.part > 0 {
-                reads.push(in_order(self.in_b(sums_at, number, bytes, sum(u32::from(i.part)))));
+            if let Some(before) = pass.before {
+                reads.push(in_order(self.in_b(sums_at, number, bytes, sum(before))));
             }
-            let last = usize::from(i.part) + 1 == blocks;
             let value =
-                if last { self.lwe(Item { op: i.operation, element: row as u32 }) } else { sum(u32::from(i.part) + 1) };
+                if pass.last { self.lwe(Item { op: i.operation, element: row as u32 }) } else { sum(pass.block) };
             writes.push(in_order(self.in_b(sums_at, number, bytes, value)));
         }
         let work = u64::from(i.amount) * (layer.dimension as u64 + 1);

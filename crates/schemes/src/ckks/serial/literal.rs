@@ -1,7 +1,9 @@
 //! The parameter block: a set's name and figures, and the primes that its chain stands for. Sources are not stored; a set that is known
 //! by name gets them back.
 
-use crate::ckks::parameters::{GadgetChoice, Parameters, ParametersLiteral, PrimeKind};
+use crate::ckks::parameters::{
+    BootstrapLiteral, BootstrapOrder, GadgetChoice, Parameters, ParametersLiteral, PrimeKind,
+};
 use crate::ckks::sets;
 use crate::rns::ring::MAX_LIMBS;
 use crate::rns::{ChainLink, SecretDistribution};
@@ -73,6 +75,19 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     };
     push(&mut block, &secret);
     push(&mut block, &[literal.ephemeral_weight.unwrap_or(0) as u32]);
+    // Zeros where there is none: a bootstrapping has levels.
+    let bootstrap = literal.bootstrap.map_or([0; 7], |bootstrap| {
+        [
+            u32::from(bootstrap.order == BootstrapOrder::Slim),
+            bootstrap.coefficients_to_slots,
+            bootstrap.slots_to_coefficients,
+            bootstrap.range,
+            bootstrap.degree,
+            bootstrap.doublings,
+            bootstrap.arcsine_degree,
+        ]
+    });
+    push(&mut block, &bootstrap);
     block.extend(literal.scale_log2.to_le_bytes());
     block.extend(literal.noise_std.to_le_bytes());
     push(&mut block, &[parameters.moduli().len() as u32]);
@@ -103,6 +118,20 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         _ => return Err(FormatError::ParameterBlock("the secret is of no known kind")),
     };
     let ephemeral = fields.u32()? as usize;
+    let order = match fields.u32()? {
+        0 => BootstrapOrder::Full,
+        1 => BootstrapOrder::Slim,
+        _ => return Err(FormatError::ParameterBlock("the order of the bootstrapping is neither 0 nor 1")),
+    };
+    let bootstrap = BootstrapLiteral {
+        order,
+        coefficients_to_slots: fields.u32()?,
+        slots_to_coefficients: fields.u32()?,
+        range: fields.u32()?,
+        degree: fields.u32()?,
+        doublings: fields.u32()?,
+        arcsine_degree: fields.u32()?,
+    };
     let literal = ParametersLiteral {
         name,
         ring_degree,
@@ -113,6 +142,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         scale_log2: fields.f64()?,
         secret,
         ephemeral_weight: (ephemeral > 0).then_some(ephemeral),
+        bootstrap: (bootstrap.coefficients_to_slots > 0).then_some(bootstrap),
         noise_std: fields.f64()?,
         sources: Default::default(),
     };

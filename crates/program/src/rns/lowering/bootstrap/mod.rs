@@ -21,9 +21,8 @@ mod raise;
 mod reduce;
 mod transforms;
 
-pub use parameters::{
-    Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingOrder, BootstrappingSecret,
-};
+pub use parameters::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};
+pub use polyfabric_schemes::ckks::BootstrapOrder;
 
 use super::{CiphertextValue, Lowering, Result};
 use crate::rns::levels::Scale;
@@ -39,7 +38,7 @@ impl Lowering<'_> {
         let magnitude = a.noise.magnitude;
         let start = self.drop_to(&a, plan.input_level())?;
         let mut result = match plan.literal().order {
-            BootstrappingOrder::Full => {
+            BootstrapOrder::Full => {
                 let raised = self.raise_modulus(&start, plan)?;
                 let scale = start.scale.real();
                 let target = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), scale));
@@ -48,7 +47,7 @@ impl Lowering<'_> {
                 let joined = self.join_parts(parts, plan)?;
                 self.slots_to_coefficients(&joined, plan)?
             }
-            BootstrappingOrder::Slim => {
+            BootstrapOrder::Slim => {
                 let coefficients = self.slots_to_coefficients(&start, plan)?;
                 let scale = coefficients.scale.real();
                 let raised = self.raise_modulus(&coefficients, plan)?;

@@ -7,21 +7,13 @@ use crate::rns::approximation::modular_reduction::{ModularReduction, ReductionLi
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::LimbSet;
 use crate::rns::levels::Chain;
+use polyfabric_schemes::ckks::BootstrapOrder;
 use polyfabric_schemes::rns::{GadgetLiteral, LimbId};
 use thiserror::Error;
 
 /// Bits by which every level of slots to coefficients lowers the scale: coefficients are smaller than slots, so errors weigh more
 /// in them.
 const FALLING_BITS: f64 = 3.0;
-
-/// Which phase comes last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BootstrappingOrder {
-    /// Slots to coefficients at the end. The operand needs no level.
-    Full,
-    /// Slots to coefficients at the beginning, at the lowest levels: the operand has to have as many.
-    Slim,
-}
 
 /// Under which secret the modulus is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +45,8 @@ impl BootstrappingSecret {
 /// A bootstrapping as written. Nothing about it has been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrappingLiteral {
-    /// Which phase comes last.
-    pub order: BootstrappingOrder,
+    /// Which phase comes last. In slim order the operand has to have as many levels as slots to coefficients takes; in full order none.
+    pub order: BootstrapOrder,
     /// n, a power of two up to N/2: messages repeat after as many slots.
     pub slots: usize,
     /// Under which secret the modulus is raised.
@@ -176,7 +168,7 @@ impl Bootstrapping {
         }
         let reduction = ModularReduction::new(literal.reduction)?;
         let reduction_levels = reduction_levels(&reduction);
-        let joining = usize::from(literal.order == BootstrappingOrder::Slim && packing == Packing::Sparse);
+        let joining = usize::from(literal.order == BootstrapOrder::Slim && packing == Packing::Sparse);
         let taken = literal.coefficients_to_slots + reduction_levels + joining + literal.slots_to_coefficients;
         if taken > chain.top() {
             return Err(BootstrappingError::Levels {
@@ -213,11 +205,11 @@ impl Bootstrapping {
         let to_slots = coefficients_to_slots(slots, packing, literal.coefficients_to_slots, 0.5);
         let to_slots = prepare(to_slots, |index| costs(top - index))?;
         let start = match literal.order {
-            BootstrappingOrder::Full => top - literal.coefficients_to_slots - reduction_levels,
-            BootstrappingOrder::Slim => literal.slots_to_coefficients,
+            BootstrapOrder::Full => top - literal.coefficients_to_slots - reduction_levels,
+            BootstrapOrder::Slim => literal.slots_to_coefficients,
         };
         // Slim bootstrapping begins with slots that repeat, not with real and imaginary parts beside each other.
-        let before = if literal.order == BootstrappingOrder::Slim { Packing::Full } else { packing };
+        let before = if literal.order == BootstrapOrder::Slim { Packing::Full } else { packing };
         let to_coefficients = slots_to_coefficients(slots, before, literal.slots_to_coefficients, 1.0);
         let to_coefficients = prepare(to_coefficients, |index| costs(start - index))?;
         let coefficients = 2 * slots;
@@ -257,8 +249,8 @@ impl Bootstrapping {
     /// The level that operands are dropped to: 0, or the levels of slots to coefficients.
     pub fn input_level(&self) -> usize {
         match self.literal.order {
-            BootstrappingOrder::Full => 0,
-            BootstrappingOrder::Slim => self.literal.slots_to_coefficients,
+            BootstrapOrder::Full => 0,
+            BootstrapOrder::Slim => self.literal.slots_to_coefficients,
         }
     }
 
@@ -266,9 +258,9 @@ impl Bootstrapping {
     pub fn output_level(&self) -> usize {
         let after = self.top - self.literal.coefficients_to_slots - self.reduction_levels;
         match self.literal.order {
-            BootstrappingOrder::Full => after - self.literal.slots_to_coefficients,
+            BootstrapOrder::Full => after - self.literal.slots_to_coefficients,
             // Sparse packing ends with a product that brings both parts together.
-            BootstrappingOrder::Slim => after - usize::from(self.packing == Packing::Sparse),
+            BootstrapOrder::Slim => after - usize::from(self.packing == Packing::Sparse),
         }
     }
 
@@ -293,7 +285,7 @@ impl Bootstrapping {
     /// result's, else a larger one, that slots to coefficients bring down.
     pub fn reduced_scale(&self, chain: &Chain, message_scale: f64) -> f64 {
         let last = self.reduction_level() - self.reduction_levels;
-        if self.literal.order == BootstrappingOrder::Slim && self.packing == Packing::Full {
+        if self.literal.order == BootstrapOrder::Slim && self.packing == Packing::Full {
             return chain.scale(last).real() / self.message_factor(chain, message_scale);
         }
         let levels = self.literal.slots_to_coefficients as f64;

@@ -1,6 +1,6 @@
 //! Coefficients to slots, slots to coefficients, and the real and imaginary parts between them.
 
-use super::{Bootstrapping, BootstrappingOrder, real};
+use super::{BootstrapOrder, Bootstrapping, real};
 use crate::rns::approximation::embedding::Packing;
 use crate::rns::homomorphic::{Complex, Values};
 use crate::rns::kernel::{PublicPolynomial, ValueType};
@@ -48,8 +48,8 @@ impl Lowering<'_> {
                 self.add(&both[0], &imaginary)
             }
             Parts::One(both) => match plan.literal().order {
-                BootstrappingOrder::Full => Ok(both),
-                BootstrappingOrder::Slim => self.joined_halves(&both, plan),
+                BootstrapOrder::Full => Ok(both),
+                BootstrapOrder::Slim => self.joined_halves(&both, plan),
             },
         }
     }
@@ -75,12 +75,12 @@ impl Lowering<'_> {
         plan: &Bootstrapping,
     ) -> Result<CiphertextValue> {
         let level = match plan.literal().order {
-            BootstrappingOrder::Full => plan.output_level(),
-            BootstrappingOrder::Slim => 0,
+            BootstrapOrder::Full => plan.output_level(),
+            BootstrapOrder::Slim => 0,
         };
         let target = self.chain().scale(level).real();
         let fold = match (plan.packing(), plan.literal().order) {
-            (Packing::Sparse, BootstrappingOrder::Full) => Some(plan.literal().slots),
+            (Packing::Sparse, BootstrapOrder::Full) => Some(plan.literal().slots),
             _ => None,
         };
         self.transforms(a.clone(), plan.to_coefficients(), target, 0.25, fold)

@@ -4,12 +4,16 @@
 //!
 //! An instruction's duration is its data over its unit's rate; nothing here knows when it runs.
 
+mod linear;
+
+pub use linear::{linear_block, row_passes};
+
 use super::instruction::{Instruction, Opcode, WORD_BYTES};
 use super::latency;
 use super::layout::{Layout, LayoutError};
 use super::machine::Morphling;
 use super::plan::{IterationPlan, PlanError, plan};
-use super::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, read};
+use super::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, read};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -617,71 +621,6 @@ impl Writer<'_> {
         let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[range], done, sizes.small);
         self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
     }
-
-    fn linear(&mut self, layer: &LinearLayer, matrix: &polyfabric_program::tfhe::matrix::Matrix) {
-        let layout = self.streams.layout;
-        let bytes = (layer.dimension as u64 + 1) * super::machine::COEFFICIENT_BYTES;
-        let block = linear_block(&layout, bytes) as usize;
-        let group = Group { work: 0, first: 0, count: 0, sequence: 0, nodes: 0..0, rotation: None };
-        let blocks = layer.sources.len().div_ceil(block).max(1);
-        let mut operand_count = 0;
-        for first_row in (0..matrix.rows()).step_by(block) {
-            let rows = first_row..(first_row + block).min(matrix.rows());
-            let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
-            for column_block in 0..blocks {
-                let columns = column_block * block..((column_block + 1) * block).min(layer.sources.len());
-                let mut blank = self.blank(Opcode::LoadOperands, &group);
-                blank.operation = layer.op;
-                blank.part = column_block as u16;
-                blank.length = layer.dimension as u32 + 1;
-                let entry = operand_count % 2;
-                let mut loaded = self.fetch;
-                if !columns.is_empty() {
-                    operand_count += 1;
-                    let mut load = blank;
-                    load.entry = entry as u8;
-                    load.first = columns.start as u32;
-                    load.count = columns.len() as u16;
-                    load.amount = (columns.len() as u64 * bytes) as u32;
-                    let mut waits = self.free(Buffer::Operands(entry));
-                    waits.extend(self.producers(&layer.sources[columns.clone()]));
-                    waits.push(Wait::all(self.fetch));
-                    loaded = self.dma(load, waits, Priority::Rest);
-                }
-                let mut readers = Vec::new();
-                for lane in 0..self.machine.lane_groups {
-                    let mine = linear_rows(self.machine, rows.clone(), lane);
-                    if mine.is_empty() {
-                        continue;
-                    }
-                    // A row passes once for each of its weights in the block, and once to stay without any; the first block
-                    // also starts each sum from its bias.
-                    let in_block = |row| matrix.row(row).filter(|(column, _)| columns.contains(column)).count().max(1);
-                    let bias = if column_block == 0 { mine.len() } else { 0 };
-                    let products = mine.clone().map(in_block).sum::<usize>() + bias;
-                    let mut work = Instruction { opcode: Opcode::Linear, unit: lane as u8, ..blank };
-                    work.entry = entry as u8;
-                    work.first = mine.start as u32;
-                    work.count = mine.len() as u16;
-                    work.amount = products as u32;
-                    let mut waits = vec![Wait::all(loaded)];
-                    match last[lane as usize] {
-                        Some(node) => waits.push(Wait::all(node)),
-                        None => waits.extend(self.free(Buffer::LinearSums)),
-                    }
-                    let occupancy = products as i64 * self.vector(layer.dimension as u64 + 1);
-                    let node = self.lanes(work, waits, occupancy, Priority::Rest);
-                    last[lane as usize] = Some(node);
-                    readers.push(Wait::all(node));
-                }
-                self.users.insert(Buffer::Operands(entry), readers);
-            }
-            let done = last.into_iter().flatten().map(Wait::all).collect();
-            let items: Vec<Item> = rows.map(|row| Item { op: layer.op, element: row as u32 }).collect();
-            let node = self.store(Opcode::StoreSums, &group, 0, 0, &items, done, bytes);
-            self.users.insert(Buffer::LinearSums, vec![Wait::all(node)]);
-        }
-    }
 }
 
 /// Elements of slot `slot` of `group`, as a range of its work's elements.
@@ -700,17 +639,4 @@ fn group_lane_count(machine: &Morphling, lane: u64, count: u64) -> u64 {
         range.end - range.start
     };
     (0..slots).map(served).sum()
-}
-
-/// Ciphertexts of `bytes` in one of the three parts of Private-B's region for linear layers: two blocks of operands, one of
-/// sums.
-pub fn linear_block(layout: &Layout, bytes: u64) -> u64 {
-    (layout.linear.entry_bytes / 3 / bytes).max(1)
-}
-
-/// Rows among `rows` that lane group `lane` computes.
-pub fn linear_rows(machine: &Morphling, rows: Range<usize>, lane: u64) -> Range<usize> {
-    let share = rows.len().div_ceil(machine.lane_groups as usize);
-    let start = (rows.start + share * lane as usize).min(rows.end);
-    start..(start + share).min(rows.end)
 }

@@ -1,0 +1,139 @@
+//! Linear layers: blocks of rows against those blocks of columns that hold weights of theirs.
+
+use super::super::instruction::{Instruction, Opcode};
+use super::super::layout::Layout;
+use super::super::machine::{COEFFICIENT_BYTES, Morphling};
+use super::super::workload::{Item, LinearLayer};
+use super::{Buffer, Group, Priority, Wait, Writer};
+use polyfabric_program::tfhe::Matrix;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+impl Writer<'_> {
+    pub(super) fn linear(&mut self, layer: &LinearLayer, matrix: &Matrix) {
+        let layout = self.streams.layout;
+        let bytes = (layer.dimension as u64 + 1) * COEFFICIENT_BYTES;
+        let block = linear_block(&layout, bytes) as usize;
+        let group = Group { work: 0, first: 0, count: 0, sequence: 0, nodes: 0..0, rotation: None };
+        let mut operand_count = 0;
+        for first_row in (0..matrix.rows()).step_by(block) {
+            let rows = first_row..(first_row + block).min(matrix.rows());
+            let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
+            let shares: Vec<Range<usize>> =
+                (0..self.machine.lane_groups).map(|lane| linear_rows(self.machine, rows.clone(), lane)).collect();
+            // Products of each lane group in each block of columns that a row needs. The first block of a row also starts its
+            // sum from the bias.
+            let mut products: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            for (lane, share) in shares.iter().enumerate() {
+                for pass in share.clone().flat_map(|row| row_passes(matrix, row, block)) {
+                    let lanes = products.entry(pass.block).or_insert_with(|| vec![0; shares.len()]);
+                    lanes[lane] += pass.columns.len() + usize::from(pass.before.is_none());
+                }
+            }
+            for (column_block, products) in products {
+                let columns = column_block * block..((column_block + 1) * block).min(layer.sources.len());
+                let mut blank = self.blank(Opcode::LoadOperands, &group);
+                blank.operation = layer.op;
+                blank.part = column_block as u16;
+                blank.length = layer.dimension as u32 + 1;
+                let entry = operand_count % 2;
+                let mut loaded = self.fetch;
+                if !columns.is_empty() {
+                    operand_count += 1;
+                    let mut load = blank;
+                    load.entry = entry as u8;
+                    load.first = columns.start as u32;
+                    load.count = columns.len() as u16;
+                    load.amount = (columns.len() as u64 * bytes) as u32;
+                    let mut waits = self.free(Buffer::Operands(entry));
+                    waits.extend(self.producers(&layer.sources[columns.clone()]));
+                    waits.push(Wait::all(self.fetch));
+                    loaded = self.dma(load, waits, Priority::Rest);
+                }
+                let mut readers = Vec::new();
+                for (lane, products) in products.into_iter().enumerate().filter(|(_, products)| *products > 0) {
+                    let mut work = Instruction { opcode: Opcode::Linear, unit: lane as u8, ..blank };
+                    work.entry = entry as u8;
+                    work.first = shares[lane].start as u32;
+                    work.count = shares[lane].len() as u16;
+                    work.amount = products as u32;
+                    let mut waits = vec![Wait::all(loaded)];
+                    match last[lane] {
+                        Some(node) => waits.push(Wait::all(node)),
+                        None => waits.extend(self.free(Buffer::LinearSums)),
+                    }
+                    let occupancy = products as i64 * self.vector(layer.dimension as u64 + 1);
+                    let node = self.lanes(work, waits, occupancy, Priority::Rest);
+                    last[lane] = Some(node);
+                    readers.push(Wait::all(node));
+                }
+                self.users.insert(Buffer::Operands(entry), readers);
+            }
+            let done = last.into_iter().flatten().map(Wait::all).collect();
+            let items: Vec<Item> = rows.map(|row| Item { op: layer.op, element: row as u32 }).collect();
+            let node = self.store(Opcode::StoreSums, &group, 0, 0, &items, done, bytes);
+            self.users.insert(Buffer::LinearSums, vec![Wait::all(node)]);
+        }
+    }
+}
+
+/// Ciphertexts of `bytes` in one of the three parts of Private-B's region for linear layers: two blocks of operands, one of
+/// sums.
+pub fn linear_block(layout: &Layout, bytes: u64) -> u64 {
+    (layout.linear.entry_bytes / 3 / bytes).max(1)
+}
+
+/// Rows among `rows` that lane group `lane` computes.
+pub fn linear_rows(machine: &Morphling, rows: Range<usize>, lane: u64) -> Range<usize> {
+    let share = rows.len().div_ceil(machine.lane_groups as usize);
+    let start = (rows.start + share * lane as usize).min(rows.end);
+    start..(start + share).min(rows.end)
+}
+
+/// What a row of a linear layer takes from one block of columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowPass<'a> {
+    /// The block.
+    pub block: usize,
+    /// Columns of the row's weights in it; none for a row without weights, which passes once for its bias.
+    pub columns: &'a [u32],
+    /// The block of the row's pass before, whose sum this one goes on with.
+    pub before: Option<usize>,
+    /// Whether the row's sum is complete after it.
+    pub last: bool,
+}
+
+/// The passes of row `row` of `matrix` through blocks of `block` columns, in order.
+pub fn row_passes(matrix: &Matrix, row: usize, block: usize) -> impl Iterator<Item = RowPass<'_>> {
+    let (columns, _) = matrix.row_slices(row);
+    let (mut at, mut before, mut done) = (0, None, false);
+    std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        let number = columns.get(at).map_or(0, |&column| column as usize / block);
+        let length = columns[at..].partition_point(|&column| column as usize / block == number);
+        let taken = &columns[at..at + length];
+        at += length;
+        done = at == columns.len();
+        Some(RowPass { block: number, columns: taken, before: before.replace(number), last: done })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do the passes of a row take each weight once, in order?
+
+    use super::*;
+
+    #[test]
+    fn passes_of_a_row() {
+        let rows = [vec![(1, 1), (3, 1), (9, 1), (11, -1)], vec![], vec![(7, 2)]];
+        let matrix = Matrix::from_rows(12, &rows).expect("columns within the matrix");
+        let passes = |row| row_passes(&matrix, row, 4).collect::<Vec<_>>();
+        let pass = |block, columns, before, last| RowPass { block, columns, before, last };
+        assert_eq!(passes(0), [pass(0, &[1, 3], None, false), pass(2, &[9, 11], Some(0), true)]);
+        assert_eq!(passes(1), [pass(0, &[], None, true)]);
+        assert_eq!(passes(2), [pass(1, &[7], None, true)]);
+    }
+}
