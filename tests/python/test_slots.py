@@ -137,10 +137,10 @@ def test_the_sign_and_relu_are_close_outside_of_the_gap():
     large = np.linspace(2**-7, 1, 100)
     x = np.concatenate([-large[::-1], large])
     found = {name: np.asarray(values) for name, values in signs(x=x).items()}
-    np.testing.assert_allclose(found["sign"], np.sign(x), atol=2**-9)
-    np.testing.assert_allclose(found["step"], x > 0, atol=2**-10)
-    np.testing.assert_allclose(found["relu"], np.maximum(x, 0), atol=2**-10)
+    np.testing.assert_allclose(found["sign"], np.sign(x), atol=2**-13)
+    np.testing.assert_allclose(found["step"], x > 0, atol=2**-14)
+    np.testing.assert_allclose(found["relu"], np.maximum(x, 0), atol=2**-14)
     far = np.abs(x) >= 0.25
     np.testing.assert_allclose(found["coarse"][far], np.sign(x[far]), atol=0.083)
     # Inside it, anything from -1 to 1.
-    assert np.abs(np.asarray(signs(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-9
+    assert np.abs(np.asarray(signs(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-13

@@ -261,22 +261,4 @@ mod tests {
             assert!(chi < 63.0 + 6.0 * 126f64.sqrt(), "{modulus:?}: {chi}");
         }
     }
-
-    /// `cargo test --release -p polyfabric-kernels expander -- --ignored --nocapture`
-    #[test]
-    #[ignore = "a measurement"]
-    fn rate() {
-        for bits in [30, 40, 50, 60] {
-            let modulus = Modulus::new(PrimeClass::F1.of_bits(bits, 1).unwrap()[0]).unwrap();
-            let mut residues = vec![0; 1 << 16];
-            let mut best = f64::INFINITY;
-            for stream in 0..50 {
-                let start = std::time::Instant::now();
-                fill_uniform(&seed(1), stream, modulus, &mut residues);
-                best = best.min(start.elapsed().as_secs_f64());
-            }
-            let bytes = (residues.len() * size_of::<u64>()) as f64;
-            println!("{bits} bits: {:.1} us for 65536 residues, {:.2} GB/s", best * 1e6, bytes / best / 1e9);
-        }
-    }
 }

@@ -476,7 +476,7 @@ def chebyshev(
 
 SIGN_GAP = 2.0**-7
 SIGN_DEGREES = (7, 15, 15)
-"""The sign by default: within 2^-9 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
+"""The sign by default: within 2^-13 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
 
 
 def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False) -> SlotValue:

@@ -4,10 +4,12 @@ use crate::failure::{Failure, Kind, detached};
 use polyfabric_program::rns::approximation::minimax::CompositeSign;
 use pyo3::prelude::*;
 
-/// The sign outside of (-gap, gap) as odd polynomials, the first applied first: the end of each one's interval and its
-/// Chebyshev coefficients; and the largest error of their composition.
+/// The end of a polynomial's interval around 0, and its Chebyshev coefficients.
+type Stage = (f64, Vec<f64>);
+
+/// The sign outside of (-gap, gap) as odd polynomials, the first applied first, and the largest error of their composition.
 #[pyfunction]
-pub fn composite_sign(py: Python<'_>, gap: f64, degrees: Vec<usize>) -> PyResult<(Vec<(f64, Vec<f64>)>, f64)> {
+pub fn composite_sign(py: Python<'_>, gap: f64, degrees: Vec<usize>) -> PyResult<(Vec<Stage>, f64)> {
     detached(py, || {
         let sign = CompositeSign::new(gap, &degrees).map_err(Failure::of(Kind::Program))?;
         let stages = sign.stages().iter().map(|stage| (stage.interval().1, stage.coefficients().to_vec())).collect();
