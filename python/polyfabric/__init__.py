@@ -47,6 +47,7 @@ from .language.values import (
 from .machines import Machine
 from .machines import load as machine
 from .reports import Report
+from .slot_execution import SlotKeys
 
 __all__ = [
     "Bool",
@@ -68,6 +69,7 @@ __all__ = [
     "Report",
     "RunError",
     "RunResult",
+    "SlotKeys",
     "SlotProgram",
     "SlotType",
     "SlotValue",

@@ -57,6 +57,20 @@ class SlotKeys:
         check_memory(planned)
         return cls(_native.SlotKeys.generate(planned.native, progress))
 
+    def save(self, folder: str | Path) -> None:
+        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        self.native.save(path / "client.key", path / "server.key")
+
+    @classmethod
+    def load(cls, folder: str | Path, scheme: str = "ckks") -> SlotKeys:
+        """The keys that `save` wrote; `scheme` is "ckks" or "bgv"."""
+        path = Path(folder)
+        return cls(
+            _native.SlotKeys.load(pick("scheme", scheme, ["ckks", "bgv"]), path / "client.key", path / "server.key")
+        )
+
 
 @dataclass(frozen=True)
 class SlotRunResult:

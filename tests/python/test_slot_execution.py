@@ -267,3 +267,24 @@ def test_a_set_without_bootstrapping_says_so():
 
     with pytest.raises(pf.Error, match="choose a set that has"):
         refreshed.run({"x": np.zeros(64)}, parameters="toy-10")
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bgv"])
+def test_keys_come_back_from_their_files(scheme, tmp_path):
+    kind = pf.Real if scheme == "ckks" else pf.Mod(T)
+
+    @pf.program(x=kind.vector(16))
+    def squared(x):
+        return x * x + pf.rotate(x, 1)
+
+    x = np.arange(16) if scheme == "bgv" else np.linspace(-1, 1, 16)
+    parameters = "toy-10" if scheme == "ckks" else None
+    done = squared.run({"x": x}, parameters=parameters)
+    done.keys.save(tmp_path)
+    assert (tmp_path / "client.key").stat().st_mode & 0o777 == 0o600
+    keys = pf.SlotKeys.load(tmp_path, scheme)
+    assert keys.parameters == done.parameters
+    assert squared.run({"x": x}, keys=keys).correct
+    other = "bgv" if scheme == "ckks" else "ckks"
+    with pytest.raises(pf.FileError, match="does not start with"):
+        pf.SlotKeys.load(tmp_path, other)

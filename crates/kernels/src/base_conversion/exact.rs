@@ -60,7 +60,8 @@ impl ExactQuotient {
     /// The quotient of each column of `residues`, rows of `stride` words y_i. In AVX-512 if `vectors`: for IFMA's moduli alone.
     pub(super) fn quotients(&self, residues: &[u64], stride: usize, quotients: &mut [u64], vectors: bool) {
         let y = |index: usize, column: usize| residues[index * stride + column];
-        let decide = |column: usize, nearest: u64| nearest - u64::from(!self.reaches(|index| y(index, column), nearest));
+        let decide =
+            |column: usize, nearest: u64| nearest - u64::from(!self.reaches(|index| y(index, column), nearest));
         let done = match vectors {
             #[cfg(target_arch = "x86_64")]
             true => {

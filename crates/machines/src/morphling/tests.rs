@@ -268,7 +268,7 @@ impl Scene {
 fn replay_is_the_interpreter_bit_for_bit() {
     let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
     let unmerged = Morphling { merge_split: false, fft_points: 8, ..machine() };
-    let cramped = Morphling { private_b: 64 << 10, ..machine() };
+    let cramped = Morphling { private_b: 160 << 10, ..machine() };
     let separate = lowering(InputTransform::PerProduct, Accumulation::CoefficientDomain);
     let scenes = [
         (machine(), Scene::new(&parameters("toy-256"), 70, one(70, 2, true), both_reuses())),

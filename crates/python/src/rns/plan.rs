@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub const NODE_OUTPUT: &str = "node-";
 
 /// Most bytes of keys that are kept as words; the keys of a bootstrapping are more.
-const MOST_WORDS: usize = 4 << 30;
+pub const MOST_WORDS: usize = 4 << 30;
 
 /// A lowered CKKS program.
 pub struct CkksPlan {

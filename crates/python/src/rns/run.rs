@@ -1,6 +1,6 @@
 //! Keys, ciphertexts, execution.
 
-use super::plan::{BgvPlan, CkksPlan, Lowering, NODE_OUTPUT, PySlotPlan, SlotPlan};
+use super::plan::{BgvPlan, CkksPlan, Lowering, MOST_WORDS, NODE_OUTPUT, PySlotPlan, SlotPlan};
 use super::program::{PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
@@ -11,10 +11,12 @@ use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::progress::KeyProgress;
-use polyfabric_schemes::rns::{Ciphertext, KeySet, RnsPolynomial};
+use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, RnsPolynomial};
+use polyfabric_schemes::serial::{FileError, load, save};
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 enum Client {
@@ -63,6 +65,58 @@ impl PySlotKeys {
                     let client = bgv::ClientKey::generate(parameters).map_err(run_failure)?;
                     let server = client.switching_keys(plan.keys().keys().copied(), &hook).map_err(run_failure)?;
                     Ok(Self { client: Client::Bgv(client), server: Arc::new(server) })
+                }
+            }
+        })
+    }
+
+    /// Writes the secret key, readable by its owner alone, and the switching keys in their transport form; each whole or not at all.
+    fn save(&self, py: Python<'_>, client: PathBuf, server: PathBuf) -> PyResult<()> {
+        detached(py, || {
+            let keys = (*self.server).clone();
+            match &self.client {
+                Client::Ckks(key) => {
+                    let parameters = key.parameters().clone();
+                    save(key, &client).and_then(|()| save(&ckks::serial::EvaluationKeys { parameters, keys }, &server))
+                }
+                Client::Bgv(key) => {
+                    let parameters = key.parameters().clone();
+                    save(key, &client).and_then(|()| save(&bgv::serial::EvaluationKeys { parameters, keys }, &server))
+                }
+            }
+            .map_err(Failure::of(Kind::File))
+        })
+    }
+
+    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
+    #[staticmethod]
+    fn load(py: Python<'_>, scheme: &str, client: PathBuf, server: PathBuf) -> PyResult<Self> {
+        let file = |error: FileError| Failure::new(Kind::File, error);
+        detached(py, || {
+            let (key, name, keys) = if scheme == "bgv" {
+                let key: bgv::ClientKey = load(&client).map_err(file)?;
+                let set: bgv::serial::EvaluationKeys = load(&server).map_err(file)?;
+                let other = (*key.parameters() != set.parameters).then(|| set.parameters.name().to_owned());
+                (Client::Bgv(key), other, set.keys)
+            } else {
+                let key: ckks::ClientKey = load(&client).map_err(file)?;
+                let set: ckks::serial::EvaluationKeys = load(&server).map_err(file)?;
+                let other = (*key.parameters() != set.parameters).then(|| set.parameters.name().to_owned());
+                (Client::Ckks(key), other, set.keys)
+            };
+            // They were packed for the way; now they are read for every operation.
+            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_WORDS, ..KeyStorage::WORDS };
+            let loaded = Self { client: key, server: Arc::new(keys.stored(storage)) };
+            match name {
+                None => Ok(loaded),
+                Some(other) => {
+                    let own = loaded.parameters();
+                    let message = format!(
+                        "{} is of parameter set {own}, {} of {other}; use the two files of one key generation",
+                        client.display(),
+                        server.display()
+                    );
+                    Err(Failure::new(Kind::File, message))
                 }
             }
         })

@@ -121,9 +121,13 @@ impl ClientKey {
     fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, ClientError> {
         let degree = parameters.ring().degree();
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
-        let secret = SecretKey::generate(degree, parameters.literal().secret, &mut stream);
-        let encoder = Arc::new(Encoder::new(degree, parameters.literal().plaintext_modulus)?);
-        Ok(Self { parameters: parameters.clone(), encoder, secret })
+        Self::from_secret(parameters, SecretKey::generate(degree, parameters.literal().secret, &mut stream))
+    }
+
+    /// The key with the secret `secret`, which is one of the parameters'.
+    pub(super) fn from_secret(parameters: &Parameters, secret: SecretKey) -> Result<Self, ClientError> {
+        let encoder = Encoder::new(parameters.ring().degree(), parameters.literal().plaintext_modulus)?;
+        Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), secret })
     }
 
     /// The parameters.

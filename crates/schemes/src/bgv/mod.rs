@@ -1,4 +1,4 @@
-//! BGV, client side: parameters, packed slots, encryption, decryption, noise.
+//! BGV, client side: parameters, packed slots, encryption, decryption, noise, files.
 //!
 //! A ciphertext of the message m in R_t has the phase \[f·m\]_t + t·e: errors are multiples of t, and f, its correction factor,
 //! is 1 when it is fresh. What a program's output has for f, its lowering says.
@@ -8,6 +8,7 @@ pub mod encoding;
 pub mod noise;
 pub mod parameters;
 pub mod phase;
+pub mod serial;
 pub mod sets;
 
 pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted};

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
+use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
+use zeroize::Zeroizing;
 
 use super::ciphertext::Ciphertext;
 use super::gadget::{Gadget, GadgetLiteral};
@@ -14,6 +16,7 @@ use super::limb::{Domain, LimbId};
 use super::packed::PackedBits;
 use super::polynomial::RnsPolynomial;
 use super::ring::{MAX_LIMBS, Ring};
+use super::secret::{SecretDistribution, SecretKey};
 use crate::random::MaskSeed;
 use crate::serial::{FormatError, Reader, Sink};
 
@@ -256,4 +259,30 @@ fn read_terms(
         Ok(bytes)
     };
     (0..gadget.terms().len()).map(&mut term).collect()
+}
+
+/// Writes a secret's coefficients, a byte each.
+pub(crate) fn write_secret(secret: &SecretKey, sink: &mut Sink<'_>) -> std::io::Result<()> {
+    let coefficients = secret.coefficients().iter().map(|&coefficient| coefficient as u8);
+    let bytes: Zeroizing<Vec<u8>> = Zeroizing::new(coefficients.collect());
+    sink.bytes(&bytes)
+}
+
+/// Reads a secret, which must be one of `distribution`.
+pub(crate) fn read_secret(
+    degree: RingDegree,
+    distribution: SecretDistribution,
+    reader: &mut Reader<'_>,
+) -> Result<SecretKey, FormatError> {
+    let mut bytes = Zeroizing::new(vec![0; degree.get()]);
+    reader.bytes("a secret", &mut bytes)?;
+    let coefficients = bytes.iter().map(|&byte| byte as i8).collect();
+    let secret = SecretKey::from_coefficients(degree, coefficients)
+        .ok_or(FormatError::Content("a secret's coefficient is not -1, 0 or 1"))?;
+    match distribution {
+        SecretDistribution::SparseTernary(weight) if secret.hamming_weight() != weight => {
+            Err(FormatError::Content("a secret has another weight than the parameters say"))
+        }
+        _ => Ok(secret),
+    }
 }

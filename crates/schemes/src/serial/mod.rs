@@ -23,12 +23,14 @@
 mod error;
 mod fields;
 mod file;
+mod kinds;
 
 pub use error::{FileError, FormatError};
 pub(crate) use fields::Fields;
 pub use file::{Reader, Sink, load, save};
 #[cfg(test)]
 pub(crate) use file::{read_from, write_to};
+pub(crate) use kinds::file_kinds;
 
 /// What a file of a family holds.
 pub trait FileKind: Copy + PartialEq + std::fmt::Display + 'static {

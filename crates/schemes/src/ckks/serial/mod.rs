@@ -15,47 +15,17 @@ pub use crate::serial::{FileError, FormatError, Storable, load, save};
 pub use payload::{Ciphertexts, EvaluationKeys};
 
 use super::Parameters;
-use crate::serial::{Family, FileKind};
+use crate::serial::{Family, file_kinds};
 
-/// What a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Kind {
+file_kinds! {
     /// [`ClientKey`](super::ClientKey).
-    ClientKey = 1,
+    ClientKey = 1, "a CKKS client key";
     /// [`PublicEncryptionKey`](super::PublicEncryptionKey).
-    PublicKey = 2,
+    PublicKey = 2, "a CKKS public key";
     /// [`EvaluationKeys`].
-    EvaluationKeys = 3,
+    EvaluationKeys = 3, "CKKS evaluation keys";
     /// [`Ciphertexts`].
-    Ciphertexts = 4,
-}
-
-impl FileKind for Kind {
-    fn code(self) -> u32 {
-        self as u32
-    }
-
-    fn from_code(code: u32) -> Option<Self> {
-        [Self::ClientKey, Self::PublicKey, Self::EvaluationKeys, Self::Ciphertexts]
-            .into_iter()
-            .find(|&kind| kind as u32 == code)
-    }
-
-    fn is_private(self) -> bool {
-        self == Self::ClientKey
-    }
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ClientKey => "a CKKS client key",
-            Self::PublicKey => "a CKKS public key",
-            Self::EvaluationKeys => "CKKS evaluation keys",
-            Self::Ciphertexts => "CKKS ciphertexts",
-        })
-    }
+    Ciphertexts = 4, "CKKS ciphertexts";
 }
 
 /// CKKS's files.

@@ -1,18 +1,15 @@
 //! What each kind of file holds, and how long it must be.
 
-use polyfabric_kernels::RingDegree;
-use zeroize::Zeroizing;
-
 use super::{Ckks, Kind};
 use crate::ckks::ciphertext::CkksCiphertext;
 use crate::ckks::client_key::{ClientKey, PublicEncryptionKey};
 use crate::ckks::parameters::Parameters;
 use crate::random::MaskSeed;
 use crate::rns::serial::{
-    ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial,
-    write_ciphertext, write_key_set, write_polynomial,
+    ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
+    write_ciphertext, write_key_set, write_polynomial, write_secret,
 };
-use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError, SecretDistribution, SecretKey};
+use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use std::sync::Arc;
 
@@ -64,9 +61,7 @@ impl Storable for ClientKey {
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         for secret in [Some(self.secret()), self.ephemeral()].into_iter().flatten() {
-            let bytes: Zeroizing<Vec<u8>> =
-                Zeroizing::new(secret.coefficients().iter().map(|&coefficient| coefficient as u8).collect());
-            sink.bytes(&bytes)?;
+            write_secret(secret, sink)?;
         }
         Ok(())
     }
@@ -84,24 +79,6 @@ impl Storable for ClientKey {
 fn client_key_bytes(parameters: &Parameters) -> u64 {
     let secrets = 1 + u64::from(parameters.ephemeral_secret().is_some());
     secrets * parameters.ring_degree().get() as u64
-}
-
-fn read_secret(
-    degree: RingDegree,
-    distribution: SecretDistribution,
-    reader: &mut Reader<'_>,
-) -> Result<SecretKey, FormatError> {
-    let mut bytes = Zeroizing::new(vec![0; degree.get()]);
-    reader.bytes("a secret", &mut bytes)?;
-    let coefficients = bytes.iter().map(|&byte| byte as i8).collect();
-    let secret = SecretKey::from_coefficients(degree, coefficients)
-        .ok_or(FormatError::Content("a secret's coefficient is not -1, 0 or 1"))?;
-    match distribution {
-        SecretDistribution::SparseTernary(weight) if secret.hamming_weight() != weight => {
-            Err(FormatError::Content("a secret has another weight than the parameters say"))
-        }
-        _ => Ok(secret),
-    }
 }
 
 /// The payload is the mask's seed and the body.

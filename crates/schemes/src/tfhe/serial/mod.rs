@@ -8,50 +8,20 @@ mod payload;
 mod tests;
 
 use super::Parameters;
-use crate::serial::{Family, FileKind};
+use crate::serial::{Family, file_kinds};
 
 pub use crate::serial::{FileError, FormatError, Storable, load, save};
 pub use payload::{AnyCiphertexts, Ciphertexts};
 
-/// What a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Kind {
+file_kinds! {
     /// [`AnyClientKey`](super::AnyClientKey).
-    ClientKey = 1,
+    ClientKey = 1, "a client key";
     /// [`AnyServerKey`](super::AnyServerKey).
-    ServerKey = 2,
+    ServerKey = 2, "a server key";
     /// [`AnyCompressedServerKey`](super::AnyCompressedServerKey).
-    CompressedServerKey = 3,
+    CompressedServerKey = 3, "a compressed server key";
     /// [`AnyCiphertexts`].
-    Ciphertexts = 4,
-}
-
-impl FileKind for Kind {
-    fn code(self) -> u32 {
-        self as u32
-    }
-
-    fn from_code(code: u32) -> Option<Self> {
-        [Self::ClientKey, Self::ServerKey, Self::CompressedServerKey, Self::Ciphertexts]
-            .into_iter()
-            .find(|&kind| kind as u32 == code)
-    }
-
-    fn is_private(self) -> bool {
-        self == Self::ClientKey
-    }
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ClientKey => "a client key",
-            Self::ServerKey => "a server key",
-            Self::CompressedServerKey => "a compressed server key",
-            Self::Ciphertexts => "ciphertexts",
-        })
-    }
+    Ciphertexts = 4, "ciphertexts";
 }
 
 /// TFHE's files.

@@ -1,0 +1,45 @@
+//! Versioned files: client keys, sets of switching keys, ciphertexts.
+//!
+//! The layout is [`crate::serial`]'s; the parameter block is the literal and the primes that it gave (`literal`), the payloads are in
+//! `payload`, residues packed. Parameters come with their ring: what a reader allocates beyond a file's own length is the ring's tables, at
+//! most 0.8 GiB.
+
+mod literal;
+mod payload;
+#[cfg(test)]
+mod tests;
+
+pub use crate::serial::{FileError, FormatError, Storable, load, save};
+pub use payload::{Ciphertexts, EvaluationKeys};
+
+use super::Parameters;
+use crate::serial::{Family, file_kinds};
+
+file_kinds! {
+    /// [`ClientKey`](super::ClientKey).
+    ClientKey = 1, "a BGV client key";
+    /// [`EvaluationKeys`].
+    EvaluationKeys = 2, "BGV evaluation keys";
+    /// [`Ciphertexts`].
+    Ciphertexts = 3, "BGV ciphertexts";
+}
+
+/// BGV's files.
+#[derive(Clone, Copy, Debug)]
+pub struct Bgv;
+
+impl Family for Bgv {
+    type Kind = Kind;
+    type Parameters = Parameters;
+    const MAGIC: [u8; 8] = *b"PLYF_BGV";
+    const VERSION: u32 = 1;
+    const MAX_PARAMETERS: u32 = literal::MAX_LENGTH;
+
+    fn encode(parameters: &Parameters) -> Vec<u8> {
+        literal::encode(parameters)
+    }
+
+    fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
+        literal::decode(block)
+    }
+}

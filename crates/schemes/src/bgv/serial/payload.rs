@@ -1,0 +1,134 @@
+//! What each kind of file holds, and how long it must be.
+
+use super::{Bgv, Kind};
+use crate::bgv::client_key::ClientKey;
+use crate::bgv::parameters::Parameters;
+use crate::rns::serial::{
+    ciphertext_bytes, key_set_bytes, read_ciphertext, read_key_set, read_secret, write_ciphertext, write_key_set,
+    write_secret,
+};
+use crate::rns::{Ciphertext, KeySet};
+use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
+
+/// The switching keys that a server needs for a program, and their parameter set.
+#[derive(Clone, Debug)]
+pub struct EvaluationKeys {
+    /// The parameter set.
+    pub parameters: Parameters,
+    /// The keys. After reading they are packed and their masks seeds; [`KeySet::stored`] changes that.
+    pub keys: KeySet,
+}
+
+/// Ciphertexts, each with its correction factor, and their parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ciphertexts {
+    /// The parameter set.
+    pub parameters: Parameters,
+    /// The ciphertexts over the first limbs of Q, and their correction factors, which are prime to t.
+    pub ciphertexts: Vec<(Ciphertext, u64)>,
+}
+
+/// Most ciphertexts of a file.
+const MAX_CIPHERTEXTS: u32 = 1 << 24;
+
+/// The payload is the secret's coefficients, a byte each.
+impl Storable for ClientKey {
+    type Family = Bgv;
+    const KIND: Kind = Kind::ClientKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        self.parameters().ring().degree().get() as u64
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        write_secret(self.secret(), sink)
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let degree = parameters.ring().degree();
+        expect_length("the client key", length, degree.get() as u64)?;
+        let secret = read_secret(degree, parameters.literal().secret, reader)?;
+        Self::from_secret(&parameters, secret).map_err(|error| FormatError::Parameters(Box::new(error)))
+    }
+}
+
+/// The payload is that of `write_key_set`.
+impl Storable for EvaluationKeys {
+    type Family = Bgv;
+    const KIND: Kind = Kind::EvaluationKeys;
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        key_set_bytes(&self.keys)
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        write_key_set(&self.keys, sink)
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let before = reader.left();
+        let keys = read_key_set(parameters.ring(), reader)?;
+        expect_length("the evaluation keys", length, before - reader.left())?;
+        Ok(Self { parameters, keys })
+    }
+}
+
+/// The payload is the number of ciphertexts, then of each its limbs, correction factor and parts.
+impl Storable for Ciphertexts {
+    type Family = Bgv;
+    const KIND: Kind = Kind::Ciphertexts;
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        let moduli = self.parameters.ring().moduli();
+        let each = |(ciphertext, _): &(Ciphertext, u64)| 12 + ciphertext_bytes(moduli, ciphertext);
+        4 + self.ciphertexts.iter().map(each).sum::<u64>()
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        sink.bytes(&(self.ciphertexts.len() as u32).to_le_bytes())?;
+        for (ciphertext, factor) in &self.ciphertexts {
+            sink.bytes(&(ciphertext.limbs().len() as u32).to_le_bytes())?;
+            sink.bytes(&factor.to_le_bytes())?;
+            write_ciphertext(self.parameters.ring(), ciphertext, sink)?;
+        }
+        Ok(())
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let before = reader.left();
+        let count = reader.u32("the number of ciphertexts")?;
+        if count > MAX_CIPHERTEXTS {
+            return Err(FormatError::Content("there are more than 2^24 ciphertexts"));
+        }
+        let t = parameters.plaintext_modulus().modulus();
+        let mut ciphertexts = Vec::new();
+        for _ in 0..count {
+            let (limbs, factor) = (reader.u32("a number of limbs")? as usize, reader.u64("a correction factor")?);
+            if !(1..=parameters.q_limbs()).contains(&limbs) {
+                return Err(FormatError::Content("a ciphertext has no limb, or more than the parameters"));
+            }
+            if !t.holds(factor) || t.inverse(factor).is_none() {
+                return Err(FormatError::Content("a correction factor has no inverse modulo t"));
+            }
+            let ciphertext = read_ciphertext(parameters.ring(), &parameters.limbs(limbs), reader)?;
+            if ciphertext.parts.len() < 2 {
+                return Err(FormatError::Content("a ciphertext has one part; it has at least two"));
+            }
+            ciphertexts.push((ciphertext, factor));
+        }
+        expect_length("the ciphertexts", length, before - reader.left())?;
+        Ok(Self { parameters, ciphertexts })
+    }
+}

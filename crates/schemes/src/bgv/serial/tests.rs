@@ -1,0 +1,90 @@
+//! Does a file come back as it was written, and does damage of any kind end in an error, without a panic?
+
+use std::io::Cursor;
+
+use super::*;
+use crate::bgv::{ClientKey, sets};
+use crate::progress::no_progress;
+use crate::rns::KeyId;
+use crate::serial::{read_from, write_to};
+
+fn bytes<S: Storable>(content: &S) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_to(content, &mut bytes).expect("a vector takes everything");
+    bytes
+}
+
+fn read<S: Storable>(bytes: &[u8]) -> Result<S, FormatError> {
+    read_from(&mut Cursor::new(bytes), bytes.len() as u64)
+}
+
+fn client(name: &str) -> ClientKey {
+    ClientKey::for_tests(&sets::named(name).expect("a set"), 1).expect("keys")
+}
+
+fn ciphertexts(client: &ClientKey) -> Ciphertexts {
+    let values: Vec<u64> = (0..client.parameters().ring().degree().get() as u64).map(|i| i % 2).collect();
+    let encrypt = |limbs| (client.encrypt_coefficients(&values, limbs).expect("an encryption"), limbs as u64);
+    Ciphertexts { parameters: client.parameters().clone(), ciphertexts: [1, 3].map(encrypt).to_vec() }
+}
+
+fn keys(client: &ClientKey) -> EvaluationKeys {
+    let keys = client.switching_keys([KeyId::Relinearisation, KeyId::Galois(5)], &no_progress).expect("keys");
+    EvaluationKeys { parameters: client.parameters().clone(), keys }
+}
+
+/// With the checksum made right again.
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.len() - 32);
+    let checksum = *blake3::hash(&bytes).as_bytes();
+    bytes.extend(checksum);
+    bytes
+}
+
+#[test]
+fn everything_comes_back() {
+    for name in ["bgv-toy-1024", "bgv-toy-1024-t40", "bgv-toy-1024-bootstrap"] {
+        let client = client(name);
+        let back = read::<ClientKey>(&bytes(&client)).expect("a client key");
+        assert!(back.secret() == client.secret() && back.parameters() == client.parameters(), "{name}");
+        let keys = keys(&client);
+        let back = read::<EvaluationKeys>(&bytes(&keys)).expect("keys");
+        assert!(back.keys.iter().eq(keys.keys.iter()), "{name}");
+        let written = ciphertexts(&client);
+        assert!(read::<Ciphertexts>(&bytes(&written)).expect("ciphertexts") == written, "{name}");
+    }
+}
+
+#[test]
+fn damage_is_found() {
+    let client = client("bgv-toy-1024");
+    let whole = bytes(&ciphertexts(&client));
+    for length in (0..whole.len()).step_by(997) {
+        assert!(matches!(read::<Ciphertexts>(&whole[..length]), Err(FormatError::Truncated { .. })), "{length}");
+    }
+    for place in (0..500).chain((500..whole.len()).step_by(1_009)) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x41;
+        assert!(read::<Ciphertexts>(&damaged).is_err(), "byte {place}");
+        // A forger makes the checksum right: then it is an error or other content, not a panic.
+        let _ = read::<Ciphertexts>(&with_checksum(damaged));
+    }
+    let error = read::<ClientKey>(&whole).expect_err("another kind").to_string();
+    assert!(error.contains("BGV ciphertexts, not a BGV client key"), "{error}");
+    let error = read::<crate::ckks::serial::Ciphertexts>(&whole).expect_err("another family").to_string();
+    assert!(error.contains("does not start with PLYFCKKS"), "{error}");
+}
+
+#[test]
+fn what_no_writer_writes_is_refused() {
+    let client = client("bgv-toy-1024");
+    let mut content = ciphertexts(&client);
+    content.ciphertexts[0].1 = 0;
+    let error = read::<Ciphertexts>(&bytes(&content)).expect_err("a factor of 0");
+    assert!(matches!(error, FormatError::Content("a correction factor has no inverse modulo t")), "{error}");
+    let mut whole = bytes(&client);
+    let payload = whole.len() - 32 - 1024;
+    whole[payload] = 2;
+    let error = read::<ClientKey>(&with_checksum(whole)).expect_err("a digit of 2");
+    assert!(matches!(error, FormatError::Content("a secret's coefficient is not -1, 0 or 1")), "{error}");
+}
