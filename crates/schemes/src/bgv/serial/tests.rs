@@ -24,7 +24,8 @@ fn client(name: &str) -> ClientKey {
 
 fn ciphertexts(client: &ClientKey) -> Ciphertexts {
     let values: Vec<u64> = (0..client.parameters().ring().degree().get() as u64).map(|i| i % 2).collect();
-    let encrypt = |limbs| (client.encrypt_coefficients(&values, limbs).expect("an encryption"), limbs as u64);
+    let t = client.parameters().plaintext_modulus().value();
+    let encrypt = |limbs| (client.encrypt_coefficients(&values, limbs).expect("an encryption"), limbs as u64 % t);
     Ciphertexts { parameters: client.parameters().clone(), ciphertexts: [1, 3].map(encrypt).to_vec() }
 }
 
