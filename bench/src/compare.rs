@@ -42,6 +42,7 @@ fn median(samples: &[f64]) -> f64 {
 
 /// Runs both sides `repetitions` times each, taking turns and swapping who goes first; one round before
 /// that warms caches and allocations and is not counted.
+#[allow(clippy::too_many_arguments)]
 pub fn compare(
     set: &Set,
     ours: &mut dyn Side,
@@ -50,6 +51,7 @@ pub fn compare(
     repetitions: usize,
     clock: Clock,
     peak: &Peak,
+    unroll: u32,
 ) -> [Row; 2] {
     let (mut our_samples, mut peer_samples) = (Samples::default(), Samples::default());
     Samples::default().take(ours, configuration, clock);
@@ -71,7 +73,7 @@ pub fn compare(
             operation,
             torus_bits: set.torus_bits,
             batch,
-            unroll: 1,
+            unroll,
             threads,
             ours_ms,
             peer_ms,

@@ -15,6 +15,7 @@ use clap::Parser;
 use clock::Clock;
 use compare::{Configuration, compare};
 use machine::Peak;
+use polyfabric_schemes::tfhe::KeyUnrolling;
 use set::Set;
 use side::Side;
 use std::path::PathBuf;
@@ -57,6 +58,16 @@ enum BenchError {
     Ours(#[from] ours::OursError),
 }
 
+/// The unrolled keys that a set is measured with besides the plain one.
+fn unrollings(set: &Set) -> &'static [KeyUnrolling] {
+    match set.name.as_str() {
+        "strix-I" => &[KeyUnrolling::TWO, KeyUnrolling::FOUR],
+        // A plain key of 1 GB in the transform domain is enough.
+        "strix-IV" => &[],
+        _ => &[KeyUnrolling::TWO],
+    }
+}
+
 /// The sets that fit a short run and cover both torus widths and k = 1 and 2.
 const CHECKED: [&str; 3] = ["strix-I", "fpt-I", "morphling-IV"];
 
@@ -96,8 +107,14 @@ fn check(sets: &[Set]) -> Result<(), BenchError> {
     let mut decrypted = 0;
     for set in sets {
         eprintln!("{}: keys and a batch of both sides", set.name);
-        let keys = ours::Keys::generate(set)?;
-        for (name, mut side) in [("tfhe-rs", peer(set)), ("Polyfabric", keys.side(set))] {
+        let keys = ours::Keys::generate(set, KeyUnrolling::ONE)?;
+        let unrolled = ours::Keys::generate(set, KeyUnrolling::TWO)?;
+        let sides = [
+            ("tfhe-rs", peer(set)),
+            ("Polyfabric", keys.side(set)),
+            ("Polyfabric with an unrolled key", unrolled.side(set)),
+        ];
+        for (name, mut side) in sides {
             side.prepare(6, 2);
             side.bootstrap();
             let errors = side.bootstrap_errors();
@@ -121,19 +138,32 @@ fn measure(arguments: &Arguments, sets: &[Set]) -> Result<(), BenchError> {
     let mut rows = Vec::new();
     for (index, set) in sets.iter().enumerate() {
         eprintln!("[{}/{}] {}: keys", index + 1, sets.len(), set.name);
-        let keys = ours::Keys::generate(set)?;
-        let (mut ours, mut peer) = (keys.side(set), peer(set));
-        for configuration in configurations(set, arguments) {
-            let Configuration { batch, threads } = configuration;
-            eprintln!("[{}/{}] {}: batch {batch}, {threads} thread(s)", index + 1, sets.len(), set.name);
-            let repetitions = arguments.repetitions.unwrap_or(match (arguments.quick, batch) {
-                (true, _) => 3,
-                (false, 1) => 15,
-                (false, _) => 5,
-            });
-            for row in compare(set, ours.as_mut(), peer.as_mut(), configuration, repetitions, clock, &peak) {
-                report::print_row(&row);
-                rows.push(row);
+        let mut peer = peer(set);
+        let plain = configurations(set, arguments).into_iter().map(|configuration| (KeyUnrolling::ONE, configuration));
+        let batch = Configuration { batch: 64, threads: 1 };
+        let runs: Vec<_> = plain.chain(unrollings(set).iter().map(|&unrolling| (unrolling, batch))).collect();
+        for runs in runs.chunk_by(|a, b| a.0 == b.0) {
+            let unrolling = runs[0].0;
+            let keys = ours::Keys::generate(set, unrolling)?;
+            let mut ours = keys.side(set);
+            for &(_, configuration) in runs {
+                let Configuration { batch, threads } = configuration;
+                eprintln!("[{}/{}] {}: batch {batch}, {threads} thread(s)", index + 1, sets.len(), set.name);
+                let repetitions = arguments.repetitions.unwrap_or(match (arguments.quick, batch) {
+                    (true, _) => 3,
+                    (false, 1) => 15,
+                    (false, _) => 5,
+                });
+                let unroll = unrolling.bits();
+                for row in compare(set, ours.as_mut(), peer.as_mut(), configuration, repetitions, clock, &peak, unroll)
+                {
+                    // A key switch is the same with any bootstrapping key.
+                    if unroll > 1 && row.operation == "keyswitch" {
+                        continue;
+                    }
+                    report::print_row(&row);
+                    rows.push(row);
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, LoweringErr
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::{RunError, cpu::Executor};
 use polyfabric_schemes::tfhe::server_key::no_progress;
-use polyfabric_schemes::tfhe::{ClientKey, KeyError, LweBatch, LweKind, RandomnessError, ServerKey};
+use polyfabric_schemes::tfhe::{ClientKey, KeyError, KeyUnrolling, LweBatch, LweKind, RandomnessError, ServerKey};
 use std::collections::BTreeMap;
 
 /// What can go wrong before anything is measured.
@@ -39,19 +39,19 @@ pub struct Pair<T: Torus> {
 }
 
 impl<T: Torus> Pair<T> {
-    fn generate(set: &Set) -> Result<Self, OursError> {
+    fn generate(set: &Set, unrolling: KeyUnrolling) -> Result<Self, OursError> {
         let client = ClientKey::<T>::generate(&set.parameters)?;
-        let server = ServerKey::generate(&client, &no_progress)?;
+        let server = ServerKey::generate_unrolled(&client, unrolling, &no_progress)?;
         Ok(Self { client, server })
     }
 }
 
 impl Keys {
-    /// Fresh keys for `set`.
-    pub fn generate(set: &Set) -> Result<Self, OursError> {
+    /// Fresh keys for `set`, the bootstrapping key for `unrolling` secret bits an iteration.
+    pub fn generate(set: &Set, unrolling: KeyUnrolling) -> Result<Self, OursError> {
         Ok(match set.torus_bits {
-            32 => Self::Torus32(Pair::generate(set)?),
-            _ => Self::Torus64(Pair::generate(set)?),
+            32 => Self::Torus32(Pair::generate(set, unrolling)?),
+            _ => Self::Torus64(Pair::generate(set, unrolling)?),
         })
     }
 
@@ -88,8 +88,11 @@ fn slot<T: Torus>(message: usize) -> T {
 }
 
 impl Programs {
-    fn new(set: &Set, batch: usize) -> Result<Self, OursError> {
-        let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+    fn new(set: &Set, batch: usize, unrolling: KeyUnrolling) -> Result<Self, OursError> {
+        let choice = TfheLowering {
+            key_unrolling: unrolling.bits(),
+            ..TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64)
+        };
         let entries = (0..MESSAGES).map(|message| table(message) as i64).collect();
         let mut builder = Builder::new("pbs")?;
         let domain = Range::new(0, MESSAGES as i64 - 1).unwrap_or(Range::point(0));
@@ -138,7 +141,7 @@ impl<'k, T: Torus> Ours<'k, T> {
 
     fn try_prepare(&mut self, batch: usize, threads: usize) -> Result<(), OursError> {
         if self.programs.as_ref().is_none_or(|programs| programs.batch != batch) {
-            self.programs = Some(Programs::new(&self.set, batch)?);
+            self.programs = Some(Programs::new(&self.set, batch, self.keys.server.unrolling())?);
         }
         if self.executor.as_ref().is_none_or(|executor| executor.threads() != threads) {
             self.executor = None;

@@ -1,24 +1,19 @@
 //! One step of a blind rotation, fused: ACC += BSK_i ⊡ (X^e · ACC − ACC), in the f64 transform.
 //!
 //! The equation in rows and columns (TFHE, Chillotti et al. 2020, section 3): with Λ_j the k + 1 polynomials of
-//! X^e · ACC − ACC, column c gains Σ_{j,t} digit_t(Λ_j) · `BSK_i[(j, t)][c]`. Each Λ_j is made once and prepared so that a digit
-//! is two shifts inside the first pass of its transform; the sums of all columns are taken together,
-//! each key number loaded once; the last inverse pass rounds and adds to ACC.
+//! X^e · ACC − ACC, column c gains Σ_{j,t} digit_t(Λ_j) · `BSK_i[(j, t)][c]`. The digits of each Λ_j are cut out in place, as words that
+//! the first pass of a transform reads; the middle of the transforms and the products go block by block through
+//! the first-level cache; the last inverse pass rounds and adds to ACC.
 //!
 //! The key is kept in the transform domain, scaled by powers of two that the transforms then need not apply, in the order in which the products read it: for
-//! each group of eight points [row][column][16 numbers], one consecutive stream an iteration.
+//! each group of eight points [pattern][row][column][16 numbers], one consecutive stream an iteration; there is one pattern unless the key is unrolled.
 
-use crate::aligned::{AlignedTorus, AlignedVector};
+use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
-use crate::fft::{Ahead, FoldedFft, Isa};
+use crate::fft::{FoldedFft, Isa, ProductRoom};
 use crate::ring::RingDegree;
-use crate::rotation::rotate_subtract_prepared;
 use crate::torus::Torus;
 use std::marker::PhantomData;
-
-/// Accumulators that one call of [`ExternalProduct::rotate_multiply_add`] takes: the key's numbers are loaded once for
-/// all of them.
-pub const GROUP: usize = 4;
 
 /// External products of one shape.
 #[derive(Debug)]
@@ -27,21 +22,17 @@ pub struct ExternalProduct<T> {
     gadget: Gadget,
     /// k + 1.
     columns: usize,
-    /// Whether every coefficient stays under 2^62 before it is taken mod q.
-    bounded: bool,
+    /// log2 of what coefficients are rounded to, if a sum plus a constant can do it (32-bit torus).
+    rounding: Option<u32>,
     element: PhantomData<T>,
 }
 
 /// Memory of one thread.
 #[derive(Clone, Debug)]
-pub struct Workspace<T> {
-    /// Λ_j, prepared.
-    lambda: AlignedTorus<T>,
-    /// One spectrum a row, for each accumulator of a group.
-    digits: AlignedVector,
-    /// One spectrum a column, likewise.
-    sums: AlignedVector,
-}
+pub struct Workspace<T>(ProductRoom<T>);
+
+/// Coefficients may be rounded to multiples of 2 to the power of this, in units of 2^-32.
+const MAX_ROUNDING: u32 = 2;
 
 impl<T: Torus> ExternalProduct<T> {
     /// For ring degree N, `gadget`, and GLWE dimension k, with `isa` or the processor's best; `None` if
@@ -50,9 +41,11 @@ impl<T: Torus> ExternalProduct<T> {
         let fft = FoldedFft::with_isa(degree, isa.unwrap_or_else(Isa::best))?;
         let columns = glwe_dimension + 1;
         let rows = columns as f64 * f64::from(gadget.levels);
-        // R · N · β/2 · q/2, the largest sum of products.
+        // R · N · β/2 · q/2, the largest sum of products: 2^(51 + rounding) can be rounded by a sum.
         let largest = rows.log2() + f64::from(degree.log2() + gadget.log2_base + T::BITS) - 2.0;
-        Some(Self { fft, gadget, columns, bounded: T::BITS == 64 || largest < 61.9, element: PhantomData })
+        let rounding = (largest - 51.0).ceil().max(0.0) as u32;
+        let rounding = (T::BITS == 32 && rounding <= MAX_ROUNDING).then_some(rounding);
+        Some(Self { fft, gadget, columns, rounding, element: PhantomData })
     }
 
     /// Rows of a GGSW ciphertext, (k + 1) · l.
@@ -65,21 +58,26 @@ impl<T: Torus> ExternalProduct<T> {
         self.rows() * self.columns * self.fft.degree().get()
     }
 
-    /// Memory for one thread.
-    pub fn workspace(&self) -> Workspace<T> {
-        let degree = self.fft.degree().get();
-        Workspace {
-            lambda: AlignedTorus::zeros(degree),
-            digits: AlignedVector::zeros(GROUP * self.rows() * degree),
-            sums: AlignedVector::zeros(GROUP * self.columns * degree),
-        }
+    /// How far the rounding to the torus may be off, in units of 1/q: by at most a half where there is one rounding; by 2^r where
+    /// two roundings to multiples of 2^r, r ≤ 2, take the place of a reduction, far under the noise of any ciphertext.
+    pub fn rounding_unit(&self) -> f64 {
+        self.rounding.map_or(0.5, |rounding| f64::from(1 << rounding))
     }
 
-    /// Transforms one GGSW ciphertext, `[row][column][N]` torus elements, to `key` ([`Self::key_len`] numbers).
+    /// Memory for one thread.
+    pub fn workspace(&self) -> Workspace<T> {
+        Workspace(self.fft.room(self.gadget, self.columns))
+    }
+
+    /// Transforms the GGSW ciphertexts of one iteration, `[pattern][row][column][N]` torus elements, one pattern without unrolling, to `key`,
+    /// [`Self::key_len`] numbers for each.
     pub fn transform_key(&self, ggsw: &[T], key: &mut [f64]) {
         let degree = self.fft.degree().get();
-        let polynomials = self.rows() * self.columns;
-        assert_eq!([ggsw.len(), key.len()], [polynomials * degree; 2], "rows · columns polynomials");
+        let polynomials = ggsw.len() / degree;
+        assert!(
+            ggsw.len() == key.len() && polynomials.is_multiple_of(self.rows() * self.columns),
+            "rows · columns polynomials for each pattern"
+        );
         // 1/M, and the factor that digits are left with when they are cut out in place.
         let in_place = self.gadget.field::<T>(0).right;
         let scale = 2.0 / degree as f64 / 2f64.powi(in_place as i32);
@@ -95,43 +93,37 @@ impl<T: Torus> ExternalProduct<T> {
         }
     }
 
-    /// For each (exponent, accumulator) of up to [`GROUP`]: the accumulator, k + 1 polynomials, gains
-    /// `key` ⊡ (X^exponent · accumulator − accumulator); exponents are mod 2N. `next` is brought nearer in the meantime: the
-    /// key of the next step, or nothing.
+    /// `accumulator`, k + 1 polynomials, gains `key` ⊡ (X^`exponent` · accumulator − accumulator); the exponent is mod 2N.
+    /// Brought nearer in the meantime: `next`, some of the key of the next step or nothing, and the accumulator `following`.
     pub fn rotate_multiply_add(
         &self,
         key: &[f64],
         next: &[f64],
-        group: &mut [(usize, &mut [T])],
+        exponent: usize,
+        accumulator: &mut [T],
+        following: Option<&[T]>,
         workspace: &mut Workspace<T>,
     ) {
-        let degree = self.fft.degree().get();
-        let (rows, columns, levels) = (self.rows(), self.columns, self.gadget.levels as usize);
-        assert!(group.len() <= GROUP, "a group is at most {GROUP} accumulators");
-        let transforms = (rows + columns) * group.len();
-        let share = (next.len() / transforms.max(1)).next_multiple_of(8);
-        let mut shares = next.chunks(share.max(8));
-        let mut ahead = || shares.next().map_or(Ahead::NONE, |share| Ahead::new(share, self.fft.steps()));
-        let digits = &mut workspace.digits[..group.len() * rows * degree];
-        let sums = &mut workspace.sums[..group.len() * columns * degree];
-        let lambda = &mut workspace.lambda;
-        for ((exponent, accumulator), digits) in group.iter().zip(digits.chunks_exact_mut(rows * degree)) {
-            assert_eq!(accumulator.len(), columns * degree, "k + 1 polynomials");
-            for (polynomial, spectra) in accumulator.chunks_exact(degree).zip(digits.chunks_exact_mut(levels * degree))
-            {
-                rotate_subtract_prepared(polynomial, *exponent, self.gadget, lambda, self.fft.isa());
-                for (level, spectrum) in spectra.chunks_exact_mut(degree).enumerate() {
-                    let field = self.gadget.field::<T>(level as u32);
-                    self.fft.forward_field(lambda, field, spectrum, ahead());
-                }
-            }
-        }
-        self.fft.row_products((rows, columns), digits, key, sums);
-        for ((_, accumulator), sums) in group.iter_mut().zip(sums.chunks_exact_mut(columns * degree)) {
-            for (polynomial, spectrum) in accumulator.chunks_exact_mut(degree).zip(sums.chunks_exact_mut(degree)) {
-                self.fft.inverse_add_scaled(self.bounded, spectrum, polynomial, ahead());
-            }
-        }
+        assert_eq!(accumulator.len(), self.columns * self.fft.degree().get(), "k + 1 polynomials");
+        let room = &mut workspace.0;
+        let exponents = [exponent as u32];
+        self.fft.product(self.gadget, self.rounding, &exponents, false, key, next, following, room, accumulator);
+    }
+
+    /// `accumulator` gains Σ_u (X^{e_u} − 1) · (key_u ⊡ accumulator) over the patterns u of an unrolled key, `exponents` being the e_u mod 2N and
+    /// `keys` what [`Self::transform_key`] makes of as many GGSW ciphertexts, at most 15. `next` and `following` as for [`Self::rotate_multiply_add`].
+    pub fn patterns_multiply_add(
+        &self,
+        keys: &[f64],
+        next: &[f64],
+        exponents: &[u32],
+        accumulator: &mut [T],
+        following: Option<&[T]>,
+        workspace: &mut Workspace<T>,
+    ) {
+        assert_eq!(accumulator.len(), self.columns * self.fft.degree().get(), "k + 1 polynomials");
+        let room = &mut workspace.0;
+        self.fft.product(self.gadget, None, exponents, true, keys, next, following, room, accumulator);
     }
 }
 
@@ -175,42 +167,70 @@ mod tests {
             for exponent in [0, 1, 333, degree.get() + 8] {
                 let start = torus_vector::<T>((k + 1) * degree.get(), 2);
                 let (mut fused, mut expected) = (start.clone(), start);
-                product.rotate_multiply_add(&key, &[], &mut [(exponent, &mut fused[..])], &mut workspace);
+                product.rotate_multiply_add(&key, &[], exponent, &mut fused, None, &mut workspace);
                 exact(degree, gadget, &ggsw, exponent, &mut expected);
                 let largest =
                     fused.iter().zip(&expected).map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap();
+                let unit = product.rounding_unit();
                 assert!(
-                    largest as f64 <= bound + 0.5,
+                    largest as f64 <= bound + unit,
                     "N 2^{log2_degree} k {k} {gadget:?} {isa:?} exponent {exponent}: {largest} > {bound}"
                 );
                 let usual = error_deviation(degree, 2f64.powi(gadget.log2_base as i32), product.rows(), T::BITS);
-                assert!(largest as f64 <= 8.0 * usual + 0.5, "{largest} is far over the usual {usual}");
+                assert!(largest as f64 <= 8.0 * usual + unit, "{largest} is far over the usual {usual}");
             }
         }
     }
 
-    #[test]
-    fn a_group_gives_what_each_gives_alone() {
-        for k in 1..=4 {
-            let degree = RingDegree::new(256).unwrap();
-            let gadget = Gadget { log2_base: 8, levels: 2 };
-            let product = ExternalProduct::<u32>::new(degree, gadget, k, None).unwrap();
-            let mut key = AlignedVector::zeros(product.key_len());
-            product.transform_key(&torus_vector(product.key_len(), 1), &mut key);
-            let mut workspace = product.workspace();
-            for count in 1..=GROUP {
-                let mut together: Vec<Vec<u32>> =
-                    (0..count).map(|c| torus_vector((k + 1) * 256, 10 + c as u32)).collect();
-                let mut alone = together.clone();
-                let mut group: Vec<(usize, &mut [u32])> =
-                    together.iter_mut().enumerate().map(|(c, a)| (77 * c + 1, a.as_mut_slice())).collect();
-                product.rotate_multiply_add(&key, &key, &mut group, &mut workspace);
-                for (c, accumulator) in alone.iter_mut().enumerate() {
-                    product.rotate_multiply_add(&key, &[], &mut [(77 * c + 1, accumulator)], &mut workspace);
+    /// Σ_u (X^{e_u} − 1) · (key_u ⊡ ACC), from exact products.
+    fn check_patterns<T: Torus>(log2_degree: u32, k: usize, gadget: Gadget, exponents: &[u32]) {
+        let degree = RingDegree::new(1 << log2_degree).unwrap();
+        let n = degree.get();
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
+            let product = ExternalProduct::<T>::new(degree, gadget, k, Some(isa)).unwrap();
+            let length = product.key_len();
+            let ggsw = torus_vector::<T>(length * exponents.len(), 1);
+            let mut keys = AlignedVector::zeros(length * exponents.len());
+            product.transform_key(&ggsw, &mut keys);
+            let start = torus_vector::<T>((k + 1) * n, 2);
+            let (mut fused, mut expected) = (start.clone(), start.clone());
+            product.patterns_multiply_add(&keys, &[], exponents, &mut fused, None, &mut product.workspace());
+            let multiplier = ExactMultiplier::new(degree);
+            let (mut digits, mut change) = (vec![0; n], vec![T::default(); n]);
+            for (ggsw, &exponent) in ggsw.chunks_exact(length).zip(exponents) {
+                let mut sums = vec![T::default(); (k + 1) * n];
+                for (row, row_key) in ggsw.chunks_exact((k + 1) * n).enumerate() {
+                    let (j, level) = (row / gadget.levels as usize, row as u32 % gadget.levels);
+                    decompose_level(&start[j * n..][..n], gadget, level, &mut digits);
+                    for (sum, key) in sums.chunks_exact_mut(n).zip(row_key.chunks_exact(n)) {
+                        multiplier.multiply_add(&digits, key, sum);
+                    }
                 }
-                assert_eq!(together, alone, "k {k}, {count} together");
+                for (sum, expected) in sums.chunks_exact(n).zip(expected.chunks_exact_mut(n)) {
+                    rotate_subtract(sum, exponent as usize, &mut change);
+                    expected.iter_mut().zip(&change).for_each(|(out, change)| *out = out.wrapping_add(*change));
+                }
             }
+            // Each pattern's product is at most doubled by its monomial less one, which has an error of its own.
+            let rows = 2 * product.rows() * exponents.len() + 4;
+            let bound = error_bound(degree, 2f64.powi(gadget.log2_base as i32 - 1), rows, T::BITS);
+            let difference = |(a, b): (&T, &T)| a.wrapping_sub(*b).to_i64().unsigned_abs();
+            let largest = fused.iter().zip(&expected).map(difference).max().unwrap();
+            assert!(largest as f64 <= bound + product.rounding_unit(), "N {n} k {k} {isa:?}: {largest} > {bound}");
         }
+    }
+
+    #[test]
+    fn patterns_equal_the_exact_products_within_the_bound() {
+        check_patterns::<u32>(4, 1, Gadget { log2_base: 8, levels: 2 }, &[5, 31, 4]);
+        check_patterns::<u32>(8, 1, Gadget { log2_base: 10, levels: 2 }, &[0, 300, 511]);
+        check_patterns::<u32>(9, 2, Gadget { log2_base: 8, levels: 2 }, &[1, 1000, 1001]);
+        check_patterns::<u64>(
+            10,
+            1,
+            Gadget { log2_base: 22, levels: 1 },
+            &(0..15).map(|u| 131 * u).collect::<Vec<_>>(),
+        );
     }
 
     #[test]

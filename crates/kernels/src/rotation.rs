@@ -3,8 +3,6 @@
 //! X^N = −1, so coefficient c of X^e · p is p[c − e], negated once for every wrap past N. The
 //! exponent is read modulo 2N.
 
-use crate::decompose::Gadget;
-use crate::fft::Isa;
 use crate::torus::Torus;
 
 /// X^`exponent` · `polynomial`, one coefficient at a time.
@@ -35,48 +33,6 @@ pub fn rotate_subtract<T: Torus>(polynomial: &[T], exponent: usize, difference: 
         difference,
         |value, own| value.wrapping_sub(own),
         |value, own| value.wrapping_add(own).wrapping_neg(),
-    );
-}
-
-/// Writes (X^`exponent` − 1) · `polynomial` as words that [`Gadget::preparation`] has prepared for its digits, compiled
-/// for `isa`, which the processor must have.
-pub(crate) fn rotate_subtract_prepared<T: Torus>(
-    polynomial: &[T],
-    exponent: usize,
-    gadget: Gadget,
-    words: &mut [T],
-    isa: Isa,
-) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
-        fn avx512<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
-            prepare(polynomial, exponent, gadget, words);
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn avx2<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
-            prepare(polynomial, exponent, gadget, words);
-        }
-        match isa {
-            // SAFETY: the processor has `isa`, by this function's contract with its one caller, `external_product`.
-            Isa::Avx512 => return unsafe { avx512(polynomial, exponent, gadget, words) },
-            // SAFETY: as above.
-            Isa::Avx2 => return unsafe { avx2(polynomial, exponent, gadget, words) },
-            Isa::Portable => {}
-        }
-    }
-    prepare(polynomial, exponent, gadget, words);
-}
-
-#[inline(always)]
-fn prepare<T: Torus>(polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
-    let (add, flip) = gadget.preparation::<T>();
-    combine(
-        polynomial,
-        exponent,
-        words,
-        |value, own| value.wrapping_sub(own).wrapping_add(add).bit_xor(flip),
-        |value, own| add.wrapping_sub(value.wrapping_add(own)).bit_xor(flip),
     );
 }
 

@@ -3,7 +3,6 @@
 //! Every intrinsic below needs AVX2 and FMA, which the caller of a [`Lanes`] method has.
 
 use super::lanes::{Lanes, MAGIC, TWO_32, TWO_64};
-use super::passes::Field;
 use std::arch::x86_64::*;
 
 /// Two 256-bit registers, the low lanes first.
@@ -52,11 +51,6 @@ impl Lanes for Avx2 {
         unsafe { Self(_mm256_sub_pd(self.0, other.0), _mm256_sub_pd(self.1, other.1)) }
     }
     #[inline(always)]
-    unsafe fn mul(self, other: Self) -> Self {
-        // SAFETY: the set is present, by the trait's contract.
-        unsafe { Self(_mm256_mul_pd(self.0, other.0), _mm256_mul_pd(self.1, other.1)) }
-    }
-    #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         unsafe { Self(_mm256_fmadd_pd(self.0, factor.0, term.0), _mm256_fmadd_pd(self.1, factor.1, term.1)) }
@@ -91,41 +85,36 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
-    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self {
+    unsafe fn from_i32(words: *const i32) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {
-            let mut words = _mm256_loadu_si256(words.cast());
-            if SHIFT {
-                words = _mm256_sllv_epi32(words, _mm256_set1_epi32(field.left as i32));
-            }
-            let kept = _mm256_and_si256(words, _mm256_set1_epi32(field.mask as i32));
             Self(
-                _mm256_cvtepi32_pd(_mm256_castsi256_si128(kept)),
-                _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(kept)),
+                _mm256_cvtepi32_pd(_mm_loadu_si128(words.cast())),
+                _mm256_cvtepi32_pd(_mm_loadu_si128(words.add(4).cast())),
             )
         }
     }
     #[inline(always)]
-    unsafe fn fields_64(words: *const u64, field: Field) -> Self {
+    unsafe fn from_i64(words: *const i64) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {
             // The set has no 64-bit conversion.
-            let words = words.cast::<[u64; 8]>().read_unaligned();
-            let kept = words.map(|w| ((w << field.left) & field.mask) as i64 as f64);
-            Self::load(kept.as_ptr())
+            let numbers = words.cast::<[i64; 8]>().read_unaligned().map(|word| word as f64);
+            Self::load(numbers.as_ptr())
         }
     }
     #[inline(always)]
-    unsafe fn add_to_32(self, words: *mut u32) {
-        // SAFETY: the set is present and eight elements are valid, by the trait's contract.
-        unsafe {
-            let magic = _mm256_set1_pd(MAGIC);
-            let low_bits = |x: __m256d| _mm256_castpd_ps(_mm256_add_pd(reduce(x, TWO_32), magic));
-            // The low halves of eight 64-bit lanes, in order.
-            let pairs = _mm256_shuffle_ps::<0x88>(low_bits(self.0), low_bits(self.1));
-            let ordered = _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(pairs));
-            let old = _mm256_loadu_si256(words.cast());
-            _mm256_storeu_si256(words.cast(), _mm256_add_epi32(old, ordered));
+    unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32) {
+        for (value, to) in [(a, to_a), (b, to_b)] {
+            // SAFETY: the set is present and eight elements are valid, by the trait's contract.
+            unsafe {
+                // The low halves of eight 64-bit lanes, in order.
+                let pairs = _mm256_shuffle_ps::<0x88>(_mm256_castpd_ps(value.0), _mm256_castpd_ps(value.1));
+                let ordered = _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(pairs));
+                let words = _mm256_sllv_epi32(ordered, _mm256_set1_epi32(shift as i32));
+                let old = _mm256_loadu_si256(to.cast());
+                _mm256_storeu_si256(to.cast(), _mm256_add_epi32(old, words));
+            }
         }
     }
     #[inline(always)]
@@ -153,6 +142,11 @@ impl Lanes for Avx2 {
     unsafe fn prefetch(line: *const u8) {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn prefetch_near(line: *const u8) {
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
     #[inline(always)]
     unsafe fn reduce_32(self) -> Self {

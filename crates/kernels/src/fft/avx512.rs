@@ -3,7 +3,7 @@
 //! Every intrinsic below needs AVX-512 F, DQ, BW and VL, which the caller of a [`Lanes`] method has.
 
 use super::lanes::{Lanes, TWO_32, TWO_64};
-use super::passes::Field;
+use super::words::Preparation;
 use std::arch::x86_64::*;
 
 /// One 512-bit register.
@@ -39,11 +39,6 @@ impl Lanes for Avx512 {
         Self(unsafe { _mm512_sub_pd(self.0, other.0) })
     }
     #[inline(always)]
-    unsafe fn mul(self, other: Self) -> Self {
-        // SAFETY: the set is present, by the trait's contract.
-        Self(unsafe { _mm512_mul_pd(self.0, other.0) })
-    }
-    #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         Self(unsafe { _mm512_fmadd_pd(self.0, factor.0, term.0) })
@@ -69,32 +64,55 @@ impl Lanes for Avx512 {
         unsafe { (Self(_mm512_unpacklo_pd(a.0, b.0)), Self(_mm512_unpackhi_pd(a.0, b.0))) }
     }
     #[inline(always)]
-    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self {
-        // SAFETY: the set is present and eight elements are valid, by the trait's contract.
+    unsafe fn digits_32<const LEVELS: u32>(
+        from: *const u32,
+        own: *const u32,
+        negated: bool,
+        preparation: Preparation,
+        out: *mut u32,
+        degree: usize,
+    ) {
+        // SAFETY: the set is present and sixteen elements are valid, by the trait's contract.
         unsafe {
-            let mut words = _mm256_loadu_si256(words.cast());
-            if SHIFT {
-                words = _mm256_sllv_epi32(words, _mm256_set1_epi32(field.left as i32));
+            let Preparation { add, flip, mask, log2_base, .. } = preparation;
+            let (from, own) = (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(own.cast()));
+            let add = _mm512_set1_epi32(add as i32);
+            let sum = if negated {
+                _mm512_sub_epi32(_mm512_sub_epi32(add, own), from)
+            } else {
+                _mm512_add_epi32(_mm512_sub_epi32(from, own), add)
+            };
+            let mut words = _mm512_xor_si512(sum, _mm512_set1_epi32(flip as i32));
+            let (mask, base) = (_mm512_set1_epi32(mask as i32), _mm512_set1_epi32(log2_base as i32));
+            for level in 0..preparation.count::<LEVELS>() {
+                _mm512_storeu_si512(out.add(level as usize * degree).cast(), _mm512_and_si512(words, mask));
+                words = _mm512_sllv_epi32(words, base);
             }
-            Self(_mm512_cvtepi32_pd(_mm256_and_si256(words, _mm256_set1_epi32(field.mask as i32))))
         }
     }
     #[inline(always)]
-    unsafe fn fields_64(words: *const u64, field: Field) -> Self {
+    unsafe fn from_i32(words: *const i32) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
-        unsafe {
-            let words = _mm512_loadu_si512(words.cast());
-            let left = _mm512_sllv_epi64(words, _mm512_set1_epi64(i64::from(field.left)));
-            Self(_mm512_cvtepi64_pd(_mm512_and_si512(left, _mm512_set1_epi64(field.mask as i64))))
-        }
+        Self(unsafe { _mm512_cvtepi32_pd(_mm256_loadu_si256(words.cast())) })
     }
     #[inline(always)]
-    unsafe fn add_to_32(self, words: *mut u32) {
+    unsafe fn from_i64(words: *const i64) -> Self {
+        // SAFETY: the set is present and eight elements are valid, by the trait's contract.
+        Self(unsafe { _mm512_cvtepi64_pd(_mm512_loadu_si512(words.cast())) })
+    }
+    #[inline(always)]
+    unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32) {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {
-            let low = _mm512_cvtepi64_epi32(_mm512_cvtpd_epi64(self.0));
-            let old = _mm256_loadu_si256(words.cast());
-            _mm256_storeu_si256(words.cast(), _mm256_add_epi32(old, low));
+            // The low halves of the sixteen lanes.
+            let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let words = _mm512_permutex2var_epi32(_mm512_castpd_si512(a.0), low, _mm512_castpd_si512(b.0));
+            let words = _mm512_sllv_epi32(words, _mm512_set1_epi32(shift as i32));
+            let old = _mm512_castsi256_si512(_mm256_loadu_si256(to_a.cast()));
+            let old = _mm512_inserti64x4::<1>(old, _mm256_loadu_si256(to_b.cast()));
+            let sum = _mm512_add_epi32(old, words);
+            _mm256_storeu_si256(to_a.cast(), _mm512_castsi512_si256(sum));
+            _mm256_storeu_si256(to_b.cast(), _mm512_extracti64x4_epi64::<1>(sum));
         }
     }
     #[inline(always)]
@@ -113,6 +131,11 @@ impl Lanes for Avx512 {
     unsafe fn prefetch(line: *const u8) {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn prefetch_near(line: *const u8) {
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
     #[inline(always)]
     unsafe fn reduce_32(self) -> Self {

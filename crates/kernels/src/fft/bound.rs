@@ -3,11 +3,18 @@
 //! Setting: r = Σ_{rows} d · g, digits |d_c| ≤ D, key coefficients |g_c| ≤ q/2, R rows, M = N/2 points,
 //! m = log2 M levels, u = 2^-53. Terms in u² are covered by the factor 1.001 in the code (m ≤ 16).
 //!
-//! **One butterfly** a ± w b, computed as t = fl(w b), fl(a ± t). The table has |ŵ − w| ≤ 2√2 u (a test
-//! holds each part to 2u); a complex product errs by at most √5 u |w| |b| (Brent, Percival, Zimmermann, Math. Comp. 76,
-//! 2007; with FMA, 2u); the sum errs by u |a ± t|. With c = √5 + 2√2 + 1 < 6.07, the error of the
-//! two outputs together is at most c u times their Euclidean norm, and an inverse butterfly
-//! a + b, w̄(a − b) errs in each output by at most c u (|a| + |b|).
+//! **One butterfly** a ± w b with w = c (1 + i t), computed as z = fl(b (1 + i t̂)), d = fl(a − ĉ z), s = fl(d + 2ĉ z). The table has ĉ within 2u
+//! of the cosine (a test holds each part to 2u; a cosine of 0 is 2^-60) and t̂ = fl(ŝ/ĉ), so that ĉ t̂ is ŝ within u: the twiddle
+//! that is applied, ĉ (1 + i t̂), is within √(2² + 3²) u < 3.61 u of w, however large t̂. Each part of z is a multiply-add of b's parts and
+//! errs by at most 2u times the larger of b and z there (u with FMA); ĉ scales z back to |w b| = |b|, so that z adds at most
+//! 2u |b|. Without FMA the products ĉ z and 2ĉ z round too, u |b| in d and 3u |b| in s; the sums round by u |d| and u (|s| + |d|), as s holds the
+//! error of d. So d errs by at most (5.61 + 1) u |b| + u |d|, s by (5.61 + 3) u |b| + u (|s| + |d|). With c = 10.7 ≥ 8.61 + 2, each
+//! output errs by at most c u (|a| + |b|); and the two together by at most c u times their Euclidean norm √2 √(|a|² + |b|²), since
+//! 5.61 + √(1² + 3²)/√2 + 1.62 < 9.5.
+//!
+//! Three levels in one step (`butterflies::tree_8`) apply one twiddle to each element instead of three: as a product of at most four rounded
+//! constants with 1 + i t̂, within 3.61 u + 5u; z adds 2u, e^{iπ/4} u, and each level at most 3.9 u as above: 23.4 u, less than three times c u. Cosines
+//! are applied as ratios, later in part: all roundings are relative, so that a scale common to both operands changes nothing.
 //!
 //! **Forward.** A level is √2 times a unitary map, so relative Euclidean errors add:
 //! ‖X̂ − X‖₂ ≤ ε ‖X‖₂ with ε = m c u, and ‖X‖₂ = √M ‖x‖₂. Here ‖d‖₂ ≤ D√N, ‖g‖₂ ≤ (q/2)√N.
@@ -20,11 +27,16 @@
 //!
 //! **Inverse.** After j levels a value is a sum of 2^j points with unit factors; by the butterfly's
 //! bound level j adds at most c u times the ‖·‖₁ of those points, and what level j adds at the 2^(m−j)
-//! places that meet in one coefficient sums to at most c u ‖P‖₁/M: ε R D (q/2) N in all. Scaling by 1/M
+//! places that meet in one coefficient sums to at most c u ‖P‖₁/M: ε R D (q/2) N in all. Taking off the twist is a product with a
+//! number of the table: at most (2√2 + √5) u (Brent, Percival, Zimmermann, Math. Comp. 76, 2007), less than another level. Scaling by 1/M
 //! is exact.
 //!
-//! Sum: |r̂ − r| ≤ u · R D (q/2) N · (3 m c + √2 (2R + 1) + 1), before the rounding to the torus (another
-//! 1/2), and before the wrap mod q, which is exact below 2^83 and 2^114.
+//! Sum: |r̂ − r| ≤ u · R D (q/2) N · ((3 m + 1) c + √2 (2R + 1) + 1), before the rounding to the torus (another
+//! 1/2; where a sum with a constant rounds to multiples of 2^r, twice that, two times), and before the wrap mod q, which is exact below 2^83 and 2^114.
+//!
+//! **Unrolled keys.** With P patterns of R rows each, 2RP + 4 rows bound the sum: each row once for X^e and once for −1. A factor X^e − 1 comes of
+//! three numbers of the table and two complex products, within 16 u, and 2P more multiply-adds add up the patterns: at most
+//! R P (16 + 2√2 (2P + 1)) u, which the four rows and the longer chain in √2 (2R + 1) more than cover.
 
 use crate::ring::RingDegree;
 
@@ -32,7 +44,7 @@ use crate::ring::RingDegree;
 const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// The constant c of one butterfly.
-const BUTTERFLY: f64 = 6.07;
+const BUTTERFLY: f64 = 10.7;
 
 /// Proven bound on |computed − exact| of each coefficient of an external product, before the final
 /// rounding, in units of 1/q: `rows` products of digits of at most `digit_magnitude` with
@@ -42,18 +54,19 @@ pub fn error_bound(degree: RingDegree, digit_magnitude: f64, rows: usize, torus_
     let rows = rows as f64;
     let half_modulus = 2f64.powi(torus_bits as i32 - 1);
     let largest = rows * digit_magnitude * half_modulus * degree.get() as f64;
-    let relative = 3.0 * levels * BUTTERFLY + 2f64.sqrt() * (2.0 * rows + 1.0) + 1.0;
+    let relative = (3.0 * levels + 1.0) * BUTTERFLY + 2f64.sqrt() * (2.0 * rows + 1.0) + 1.0;
     1.001 * UNIT_ROUNDOFF * largest * relative
 }
 
 /// Model of the standard deviation of that error for uniform digits in [-β/2, β/2) and a uniform key, in units of
 /// 1/q: what a noise analysis adds for each external product.
 ///
-/// Roundings are taken as independent. One rounding errs by 0.18 u² of the squared value on average
-/// (uniform error, logarithmic mantissa); a butterfly adds one rounding of its outputs and, in half of
-/// the energy, one complex product (three roundings in each part and the twiddle's own): 0.6 u² a level.
+/// Roundings are taken as independent. One rounding errs by 0.18 u² of the squared value on average (uniform error, logarithmic mantissa). A
+/// butterfly with fused multiply-adds adds, in fractions of its output's energy, 0.09 u² in z and 0.18 u² of the twiddle's two numbers, which have half of
+/// that energy, 0.18 u² in the difference and twice that in the sum: 0.54 u² on average, taken as 0.6 u² a level.
 /// Two forward transforms, the products and the inverse give (3 · 0.6 m + 1) u² of the product's
-/// energy R N (β²/12)(q²/12). Tests hold the measured deviation between a quarter of this and this.
+/// energy R N (β²/12)(q²/12). Tests hold the measured deviation between a quarter of this and this. Without fused multiply-adds
+/// ([`super::Isa::Portable`]) products are rounded too, 0.9 u² a level in all: a deviation of at most a quarter more.
 pub fn error_deviation(degree: RingDegree, base: f64, rows: usize, torus_bits: u32) -> f64 {
     let levels = f64::from(degree.log2() - 1);
     let energy = rows as f64 * degree.get() as f64 * (base * base / 12.0) * (2f64.powi(2 * torus_bits as i32) / 12.0);

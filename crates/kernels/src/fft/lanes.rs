@@ -1,9 +1,15 @@
 //! Eight numbers side by side: what the transform asks of an instruction set.
 
-use super::passes::Field;
+use super::words::{Preparation, plain_step};
 
 /// 1.5 · 2^52: adding it leaves a number's nearest integer in the low bits of the sum.
 pub(super) const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// Adding it rounds a number to a multiple of 2^`shift`, whose quotient is in the low bits of the sum; right while
+/// the number is at most 2^(51 + `shift`).
+pub(super) fn magic(shift: u32) -> f64 {
+    MAGIC * f64::from(1u32 << shift)
+}
+
 /// 2^32.
 pub(super) const TWO_32: f64 = 4_294_967_296.0;
 /// 2^64.
@@ -22,8 +28,6 @@ pub(super) trait Lanes: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// `self - other`.
     unsafe fn sub(self, other: Self) -> Self;
-    /// `self * other`.
-    unsafe fn mul(self, other: Self) -> Self;
     /// `self * factor + term`, rounded once or twice.
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
     /// `term - self * factor`, rounded once or twice.
@@ -34,16 +38,33 @@ pub(super) trait Lanes: Copy {
     unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self);
     /// (a, b) in lanes: (a₀ b₀ a₂ b₂ .., a₁ b₁ a₃ b₃ ..).
     unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self);
-    /// What `field` cuts out of eight 32-bit words; `SHIFT` unless its shift is 0.
-    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self;
-    /// What `field` cuts out of eight 64-bit words.
-    unsafe fn fields_64(words: *const u64, field: Field) -> Self;
-    /// Adds the nearest integers, mod 2^32, to eight words. |self| < 2^62.
-    unsafe fn add_to_32(self, words: *mut u32);
+    /// Sixteen words ±from − own as digits: see [`super::words`]. SAFETY: sixteen words each, for every level `degree` words
+    /// further in `out`.
+    #[inline(always)]
+    unsafe fn digits_32<const LEVELS: u32>(
+        from: *const u32,
+        own: *const u32,
+        negated: bool,
+        preparation: Preparation,
+        out: *mut u32,
+        degree: usize,
+    ) {
+        // SAFETY: this function's contract.
+        unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
+    }
+    /// Eight signed 32-bit words.
+    unsafe fn from_i32(words: *const i32) -> Self;
+    /// Eight signed 64-bit words, rounded to 53 bits.
+    unsafe fn from_i64(words: *const i64) -> Self;
+    /// Adds `a` to the eight words at `to_a` and `b` to those at `to_b`, mod 2^32: numbers to which [`magic`]`(shift)` has been
+    /// added, `shift` below 32.
+    unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32);
     /// Adds the nearest integers, mod 2^64, to eight words. |self| < 2^114.
     unsafe fn add_to_64(self, words: *mut u64);
     /// Asks for the cache line at `line`, valid or not, in the second-level cache.
     unsafe fn prefetch(line: *const u8);
+    /// The same in the first-level cache.
+    unsafe fn prefetch_near(line: *const u8);
     /// self − 2^32 · ⌊self / 2^32⌉, exact for |self| < 2^83.
     unsafe fn reduce_32(self) -> Self;
 }
@@ -96,10 +117,6 @@ impl Lanes for Portable {
         self.zip(other, |a, b| a - b)
     }
     #[inline(always)]
-    unsafe fn mul(self, other: Self) -> Self {
-        self.zip(other, |a, b| a * b)
-    }
-    #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
         Self(std::array::from_fn(|l| self.0[l] * factor.0[l] + term.0[l]))
     }
@@ -120,27 +137,26 @@ impl Lanes for Portable {
         pick(a, b, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
     }
     #[inline(always)]
-    unsafe fn fields_32<const SHIFT: bool>(words: *const u32, field: Field) -> Self {
+    unsafe fn from_i32(words: *const i32) -> Self {
         // SAFETY: eight valid elements, by the trait's contract.
-        let words = unsafe { words.cast::<[u32; 8]>().read_unaligned() };
-        let left = if SHIFT { field.left } else { 0 };
-        Self(words.map(|w| f64::from(((w << left) & field.mask as u32) as i32)))
+        Self(unsafe { words.cast::<[i32; 8]>().read_unaligned() }.map(f64::from))
     }
     #[inline(always)]
-    unsafe fn fields_64(words: *const u64, field: Field) -> Self {
+    unsafe fn from_i64(words: *const i64) -> Self {
         // SAFETY: eight valid elements, by the trait's contract.
-        let words = unsafe { words.cast::<[u64; 8]>().read_unaligned() };
-        Self(words.map(|w| ((w << field.left) & field.mask) as i64 as f64))
+        Self(unsafe { words.cast::<[i64; 8]>().read_unaligned() }.map(|word| word as f64))
     }
     #[inline(always)]
-    unsafe fn add_to_32(self, words: *mut u32) {
-        // SAFETY: `words` is valid for eight elements, by the trait's contract.
-        unsafe {
-            let centred = self.reduce_32();
-            let words = words.cast::<[u32; 8]>();
-            let old = words.read_unaligned();
-            words
-                .write_unaligned(std::array::from_fn(|l| old[l].wrapping_add((centred.0[l] + MAGIC).to_bits() as u32)));
+    unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32) {
+        for (value, to) in [(a, to_a), (b, to_b)] {
+            let to = to.cast::<[u32; 8]>();
+            // SAFETY: eight valid elements each, by the trait's contract.
+            unsafe {
+                let old = to.read_unaligned();
+                to.write_unaligned(std::array::from_fn(|l| {
+                    old[l].wrapping_add((value.0[l].to_bits() as u32) << shift)
+                }));
+            }
         }
     }
     #[inline(always)]
@@ -160,6 +176,8 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     unsafe fn prefetch(_line: *const u8) {}
+    #[inline(always)]
+    unsafe fn prefetch_near(_line: *const u8) {}
     #[inline(always)]
     unsafe fn reduce_32(self) -> Self {
         Self(self.0.map(|x| x - nearest(x / TWO_32) * TWO_32))

@@ -32,21 +32,31 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bound;
+mod butterflies;
+mod kernels;
 mod lanes;
+mod monomial;
 mod passes;
 mod plan;
+mod product;
+mod words;
 
 pub use bound::{error_bound, error_deviation};
 pub(crate) use plan::twiddle as node_twiddle;
 
-use crate::decompose::{DigitField, Gadget};
+use crate::aligned::{AlignedTorus, AlignedVector};
+use crate::decompose::Gadget;
 use crate::ring::RingDegree;
 use crate::torus::Torus;
-pub(crate) use passes::Ahead;
 #[cfg(target_arch = "x86_64")]
-use passes::{Avx2Kernels, Avx512Kernels};
-use passes::{Bounded32, Field, Kernels, PortableKernels, Shape, Torus32, Torus64, Words32, Words64};
+use kernels::{Avx2Kernels, Avx512Kernels};
+use kernels::{Kernels, PortableKernels};
+use monomial::Roots;
+use passes::{Ahead, Bounded32, Scaled, Torus32, Torus64};
 use plan::{BLOCK, Plan};
+use product::{Iteration, MAX_PATTERNS, PADDING, Room, Shape};
+use std::sync::OnceLock;
+use words::Preparation;
 
 /// An instruction set that the vector kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,12 +97,35 @@ impl Isa {
     }
 }
 
+/// Memory of [`FoldedFft::product`].
+#[derive(Clone, Debug)]
+pub(crate) struct ProductRoom<T> {
+    /// Digits of one polynomial as words.
+    words: AlignedTorus<T>,
+    /// One spectrum a row.
+    spectra: AlignedVector,
+    /// One block a column.
+    block: AlignedVector,
+    /// One block a pattern, as many as any step had.
+    monomials: AlignedVector,
+}
+
+/// `polynomial` as words of `W`, the integer that `T` is.
+#[cfg(test)]
+fn as_words<T: Torus, W: Torus>(polynomial: &[T]) -> &[W] {
+    assert_eq!(T::BITS, W::BITS);
+    // SAFETY: `Torus` is sealed to u32 and u64: types of equal width are the same.
+    unsafe { std::slice::from_raw_parts(polynomial.as_ptr().cast(), polynomial.len()) }
+}
+
 /// A transform of one size for one instruction set.
 #[derive(Debug)]
 pub struct FoldedFft {
     degree: RingDegree,
     isa: Isa,
     plan: Plan,
+    /// Made when an unrolled key first needs them.
+    roots: OnceLock<Roots>,
 }
 
 /// Calls a function of the [`Kernels`] of `self.isa`.
@@ -115,7 +148,7 @@ macro_rules! dispatch {
 impl FoldedFft {
     /// A transform with the processor's best set.
     pub fn new(degree: RingDegree) -> Self {
-        Self { degree, isa: Isa::best(), plan: Plan::new(degree.get() / 2) }
+        Self { degree, isa: Isa::best(), plan: Plan::new(degree.get() / 2), roots: OnceLock::new() }
     }
 
     /// A transform with `isa`, or `None` if this processor lacks it.
@@ -140,59 +173,32 @@ impl FoldedFft {
     /// Spectrum of N digits.
     pub fn forward_digits(&self, digits: &[i32], spectrum: &mut [f64]) {
         self.check([digits.len(), spectrum.len()]);
-        let source = Words32::<false>(digits.as_ptr().cast(), Field::WORD);
-        dispatch!(self, forward(&self.plan, source, spectrum, Ahead::NONE))
+        dispatch!(self, forward(&self.plan, digits.as_ptr(), spectrum))
     }
 
     /// Spectrum of N torus elements, each as its representative in [-q/2, q/2) (for q = 2^64 rounded
     /// to 53 bits).
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut [f64]) {
-        self.forward_words(polynomial, Field::WORD, spectrum, Ahead::NONE);
-    }
-
-    /// Spectrum of one digit of N prepared words ([`Gadget::preparation`]), times 2^`field.right`: the digit is cut out in its
-    /// place, which spares a shift. Brings `ahead` nearer in the meantime.
-    pub(crate) fn forward_field<T: Torus>(&self, words: &[T], field: DigitField, spectrum: &mut [f64], ahead: Ahead) {
-        let DigitField { left, right } = field;
-        assert!(left < T::BITS && right < T::BITS, "a digit lies within its word");
-        self.forward_words(words, Field { left, mask: u64::MAX << right }, spectrum, ahead);
-    }
-
-    fn forward_words<T: Torus>(&self, words: &[T], field: Field, spectrum: &mut [f64], ahead: Ahead) {
-        self.check([words.len(), spectrum.len()]);
+        self.check([polynomial.len(), spectrum.len()]);
         // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
-        if T::BITS == 64 {
-            let source = Words64(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
-        } else if field.left == 0 {
-            let source = Words32::<false>(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
+        if T::BITS == 32 {
+            dispatch!(self, forward(&self.plan, polynomial.as_ptr().cast::<i32>(), spectrum))
         } else {
-            let source = Words32::<true>(words.as_ptr().cast(), field);
-            dispatch!(self, forward(&self.plan, source, spectrum, ahead))
+            dispatch!(self, forward(&self.plan, polynomial.as_ptr().cast::<i64>(), spectrum))
         }
-    }
-
-    /// Steps that a transform spreads its [`Ahead`] over.
-    pub(crate) fn steps(&self) -> usize {
-        self.plan.points / BLOCK + ((self.plan.points / 8) >> self.plan.passes.first().map_or(0, |pass| pass.radix))
     }
 
     /// Adds the polynomial of `spectrum`, rounded to the torus, to `polynomial`. Spends `spectrum`.
     /// Coefficients may reach 2^83 (32-bit torus) or 2^114 (64-bit) before they wrap.
     pub fn inverse_add_torus<T: Torus>(&self, spectrum: &mut [f64], polynomial: &mut [T]) {
-        self.inverse_add(1.0 / self.plan.points as f64, spectrum, polynomial, Ahead::NONE);
-    }
-
-    /// Adds `scale` times the unscaled inverse.
-    fn inverse_add<T: Torus>(&self, scale: f64, spectrum: &mut [f64], polynomial: &mut [T], ahead: Ahead) {
         self.check([polynomial.len(), spectrum.len()]);
+        let scale = 1.0 / self.plan.points as f64;
         if T::BITS == 32 {
-            let sink = Torus32(polynomial.as_mut_ptr().cast(), scale);
-            dispatch!(self, inverse(&self.plan, spectrum, sink, ahead))
+            let sink = Scaled(Torus32(polynomial.as_mut_ptr().cast()), scale);
+            dispatch!(self, inverse(&self.plan, spectrum, sink))
         } else {
-            let sink = Torus64(polynomial.as_mut_ptr().cast(), scale);
-            dispatch!(self, inverse(&self.plan, spectrum, sink, ahead))
+            let sink = Scaled(Torus64(polynomial.as_mut_ptr().cast()), scale);
+            dispatch!(self, inverse(&self.plan, spectrum, sink))
         }
     }
 
@@ -214,85 +220,102 @@ impl FoldedFft {
         dispatch!(self, multiply::<true>(accumulator, a, b))
     }
 
-    /// [`Self::inverse_add_torus`] of a spectrum that is scaled by 1/M already. If `bounded`, coefficients
-    /// stay under 2^62 (32-bit torus), which saves their reduction.
-    pub(crate) fn inverse_add_scaled<T: Torus>(
-        &self,
-        bounded: bool,
-        spectrum: &mut [f64],
-        polynomial: &mut [T],
-        ahead: Ahead,
-    ) {
-        if T::BITS == 32 && bounded {
-            self.check([polynomial.len(), spectrum.len()]);
-            let sink = Bounded32(polynomial.as_mut_ptr().cast());
-            dispatch!(self, inverse(&self.plan, spectrum, sink, ahead))
+    /// For each level the words of the digits of (X^`exponent` − 1) · `polynomial`, levels · N of them, each digit times
+    /// 2^`field.right` ([`Gadget::field`]): cut out in its place, which spares a shift.
+    #[cfg(test)]
+    fn rotated_digits<T: Torus>(&self, polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
+        let preparation = Preparation::new::<T>(gadget);
+        assert_eq!(words.len(), polynomial.len() * gadget.levels as usize, "a polynomial of words for each level");
+        if T::BITS == 32 {
+            let (polynomial, words) = (as_words::<T, u32>(polynomial), words.as_mut_ptr().cast::<u32>());
+            dispatch!(self, rotated_digits(polynomial, exponent, preparation, words))
         } else {
-            self.inverse_add(1.0, spectrum, polynomial, ahead);
+            let (polynomial, words) = (as_words::<T, u64>(polynomial), words.as_mut_ptr().cast::<u64>());
+            dispatch!(self, rotated_digits(polynomial, exponent, preparation, words))
         }
     }
 
-    /// External products in the transform domain with one key, `rows` × `columns` spectra as
-    /// [`crate::external_product`] stores them: for each ciphertext, `rows` spectra of `digits` give `columns` of `sums`.
-    pub(crate) fn row_products(&self, (rows, columns): (usize, usize), digits: &[f64], key: &[f64], sums: &mut [f64]) {
-        let shape = Shape { numbers: self.degree.get(), rows, columns };
-        let count = digits.len() / (rows * shape.numbers);
+    /// Room for [`Self::product`] of `columns` columns with digits of `gadget`.
+    pub(crate) fn room<T: Torus>(&self, gadget: Gadget, columns: usize) -> ProductRoom<T> {
+        let (degree, levels) = (self.degree.get(), gadget.levels as usize);
+        ProductRoom {
+            words: AlignedTorus::zeros(levels * degree),
+            spectra: AlignedVector::zeros(columns * levels * (degree + PADDING)),
+            block: AlignedVector::zeros(columns * 2 * BLOCK),
+            monomials: AlignedVector::zeros(0),
+        }
+    }
+
+    /// One step of a blind rotation: `accumulator` gains key ⊡ (X^e − 1) · accumulator for the one of `exponents`, or Σ_u (X^{e_u} − 1) ·
+    /// (key_u ⊡ accumulator) for each of them if `unrolled`, with digits of `gadget`, the key's spectra
+    /// scaled for words with digits in their place, as [`crate::external_product`] stores them. `rounding` is the log2 of what coefficients of
+    /// the 32-bit torus are rounded to multiples of, which must then stay within 2^(51 + rounding); without, they may be any size below
+    /// 2^83, or 2^114 on the 64-bit torus. `next` is brought nearer meanwhile, and the accumulator `following` at last.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn product<T: Torus>(
+        &self,
+        gadget: Gadget,
+        rounding: Option<u32>,
+        exponents: &[u32],
+        unrolled: bool,
+        key: &[f64],
+        next: &[f64],
+        following: Option<&[T]>,
+        room: &mut ProductRoom<T>,
+        accumulator: &mut [T],
+    ) {
+        let degree = self.degree.get();
+        let columns = accumulator.len() / degree;
+        let shape = Shape { columns, preparation: Preparation::new::<T>(gadget) };
+        let (rows, levels) = (shape.rows(), gadget.levels as usize);
         assert_eq!(
-            [digits.len(), sums.len(), key.len()],
-            [count * rows * shape.numbers, count * columns * shape.numbers, rows * columns * shape.numbers],
-            "whole spectra: rows of digits and columns of sums for each ciphertext, rows · columns of key"
+            [accumulator.len(), key.len(), room.words.len(), room.spectra.len(), room.block.len()],
+            [
+                columns * degree,
+                exponents.len() * rows * columns * degree,
+                levels * degree,
+                rows * (degree + PADDING),
+                columns * 2 * BLOCK
+            ],
+            "whole polynomials and spectra: columns of sums, rows · columns of key, and the room of this shape"
         );
-        for first in (0..columns).step_by(4) {
-            let wide = columns - first;
-            let key = key[16 * first..].as_ptr();
-            let mut done = 0;
-            while done < count {
-                let digits = digits[done * rows * shape.numbers..].as_ptr();
-                let sums = sums[(done * columns + first) * shape.numbers..].as_mut_ptr();
-                // As many ciphertexts as leave their sums and the key's row in 32 registers.
-                done += match (wide, count - done) {
-                    (1, 4..) => {
-                        dispatch!(self, row_products::<4, 1>(shape, digits, key, sums));
-                        4
-                    }
-                    (1, 2..) => {
-                        dispatch!(self, row_products::<2, 1>(shape, digits, key, sums));
-                        2
-                    }
-                    (1, _) => {
-                        dispatch!(self, row_products::<1, 1>(shape, digits, key, sums));
-                        1
-                    }
-                    (2, 4..) => {
-                        dispatch!(self, row_products::<4, 2>(shape, digits, key, sums));
-                        4
-                    }
-                    (2, 2..) => {
-                        dispatch!(self, row_products::<2, 2>(shape, digits, key, sums));
-                        2
-                    }
-                    (2, _) => {
-                        dispatch!(self, row_products::<1, 2>(shape, digits, key, sums));
-                        1
-                    }
-                    (3, 2..) => {
-                        dispatch!(self, row_products::<2, 3>(shape, digits, key, sums));
-                        2
-                    }
-                    (3, _) => {
-                        dispatch!(self, row_products::<1, 3>(shape, digits, key, sums));
-                        1
-                    }
-                    (_, 2..) => {
-                        dispatch!(self, row_products::<2, 4>(shape, digits, key, sums));
-                        2
-                    }
-                    (_, _) => {
-                        dispatch!(self, row_products::<1, 4>(shape, digits, key, sums));
-                        1
-                    }
-                };
+        let iteration = match exponents {
+            [exponent] if !unrolled => Iteration::Rotation(*exponent as usize),
+            _ => {
+                assert!(
+                    unrolled && exponents.len() <= MAX_PATTERNS,
+                    "one exponent for one key, or those of four bits at most"
+                );
+                if room.monomials.len() < exponents.len() * 2 * BLOCK {
+                    room.monomials = AlignedVector::zeros(exponents.len() * 2 * BLOCK);
+                }
+                Iteration::Patterns(exponents, self.roots.get_or_init(|| Roots::new(&self.plan)))
             }
+        };
+        let steps = (rows + columns) * self.plan.last_steps() + rows * self.plan.points.div_ceil(BLOCK);
+        let ahead = Ahead::new(next, steps);
+        let key = key.as_ptr();
+        let near: *const T = following.map_or(std::ptr::null(), |following| following.as_ptr());
+        let (spectra, block) = (room.spectra.as_mut_ptr(), room.block.as_mut_ptr());
+        let monomials = room.monomials.as_mut_ptr();
+        let (accumulator, words) = (accumulator.as_mut_ptr(), room.words.as_mut_ptr());
+        let plan = &self.plan;
+        // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
+        if T::BITS == 64 {
+            let (accumulator, room) =
+                (accumulator.cast::<u64>(), Room { words: words.cast::<u64>(), spectra, block, monomials });
+            let sink = Torus64(accumulator);
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()));
+            return;
+        }
+        let (accumulator, room) =
+            (accumulator.cast::<u32>(), Room { words: words.cast::<u32>(), spectra, block, monomials });
+        if let Some(shift) = rounding {
+            let sink = Bounded32(accumulator, shift);
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()))
+        } else {
+            let sink = Torus32(accumulator);
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()))
         }
     }
 

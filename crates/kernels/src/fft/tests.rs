@@ -66,6 +66,7 @@ fn every_set_stays_within_the_bound_and_near_the_model_at_64_bits() {
             let bound = error_bound(degree(log2_degree), 2f64.powi(22), 2, 64);
             let model = error_deviation(degree(log2_degree), 2f64.powi(23), 2, 64);
             assert!(largest <= bound, "N 2^{log2_degree} {isa:?}: {largest} > {bound}");
+            let model = if isa == Isa::Portable { 1.25 * model } else { model };
             assert!(
                 (model / 4.0..model).contains(&deviation),
                 "N 2^{log2_degree} {isa:?}: deviation {deviation}, model {model}"
@@ -134,25 +135,27 @@ fn the_spectrum_is_the_set_of_evaluations() {
 }
 
 #[test]
-fn digit_fields_are_the_digits() {
+fn rotated_digits_are_the_digits_of_the_rotated_difference() {
     use crate::decompose::decompose_level;
+    use crate::rotation::rotate_subtract;
     fn check<T: Torus>(gadget: Gadget) {
         for isa in sets() {
-            let fft = FoldedFft::with_isa(degree(9), isa).unwrap();
-            let polynomial = torus_vector::<T>(512, 4);
-            let (add, flip) = gadget.preparation::<T>();
-            let words: Vec<T> =
-                polynomial.iter().map(|x| T::from_u64(x.wrapping_add(add).to_u64() ^ flip.to_u64())).collect();
-            for level in 0..gadget.levels {
-                let mut digits = vec![0; 512];
-                decompose_level(&polynomial, gadget, level, &mut digits);
-                let (mut a, mut b) = (vec![0.0; 512], vec![0.0; 512]);
-                fft.forward_digits(&digits, &mut a);
-                let field = gadget.field::<T>(level);
-                fft.forward_field(&words, field, &mut b, Ahead::NONE);
-                // A power of two is exact all through.
-                b.iter_mut().for_each(|x| *x *= 2f64.powi(-(field.right as i32)));
-                assert_eq!(a, b, "{gadget:?} level {level} {isa:?}");
+            let fft = FoldedFft::with_isa(degree(6), isa).unwrap();
+            let polynomial = torus_vector::<T>(64, 4);
+            let mut words = vec![T::default(); 64 * gadget.levels as usize];
+            for exponent in 0..128 {
+                fft.rotated_digits(&polynomial, exponent, gadget, &mut words);
+                let (mut difference, mut digits) = (vec![T::default(); 64], vec![0; 64]);
+                rotate_subtract(&polynomial, exponent, &mut difference);
+                for level in 0..gadget.levels {
+                    decompose_level(&difference, gadget, level, &mut digits);
+                    let right = gadget.field::<T>(level).right;
+                    let found = words[64 * level as usize..][..64].iter().map(|word| word.to_i64() >> right);
+                    assert!(
+                        found.eq(digits.iter().map(|&digit| i64::from(digit))),
+                        "{gadget:?} level {level} {isa:?} exponent {exponent}"
+                    );
+                }
             }
         }
     }

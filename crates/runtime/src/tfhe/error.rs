@@ -72,14 +72,6 @@ pub enum RunError {
         /// The program's arithmetic.
         arithmetic: String,
     },
-    /// The CPU runtime takes one secret bit an iteration.
-    #[error(
-        "the server key is made for {unrolling} secret bits an iteration, but the CPU runtime consumes one; give it a key made for one, or run the program in the interpreter"
-    )]
-    UnrolledKey {
-        /// The key's.
-        unrolling: u32,
-    },
     /// Ciphertexts under another key than an operation reads.
     #[error("{what}: ciphertexts of dimension {found} given, but it reads dimension {expected}")]
     Dimension {

@@ -3,14 +3,14 @@
 use crate::Progress;
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
-use polyfabric_kernels::aligned::AlignedVector;
-use polyfabric_kernels::external_product::{ExternalProduct, GROUP};
+use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
+use polyfabric_kernels::external_product::ExternalProduct;
 use polyfabric_kernels::fft::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
-use polyfabric_schemes::tfhe::{KeyUnrolling, LweBatch, LweDimension, Parameters, ServerKey};
+use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ pub struct Executor<'k, T> {
     pub(super) key: &'k ServerKey<T>,
     parameters: Parameters,
     product: ExternalProduct<T>,
-    /// [iteration][`ExternalProduct::key_len`].
+    /// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns.
     spectra: AlignedVector,
     key_switch: Option<KeySwitch<'k, T>>,
     pub(super) pool: rayon::ThreadPool,
@@ -33,8 +33,7 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// Transforms the bootstrapping key of `key`; 0 `threads` are one for each core.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads,
-    /// [`RunError::UnrolledKey`] if the key is made for several secret bits an iteration.
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads.
     pub fn new(key: &'k ServerKey<T>, threads: usize) -> Result<Self, RunError> {
         Self::with_isa(key, threads, Isa::best())
     }
@@ -48,9 +47,6 @@ impl<'k, T: Torus> Executor<'k, T> {
         if parameters.torus_bits() != T::BITS {
             return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
         }
-        if key.unrolling() != KeyUnrolling::ONE {
-            return Err(RunError::UnrolledKey { unrolling: key.unrolling().bits() });
-        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
@@ -60,9 +56,10 @@ impl<'k, T: Torus> Executor<'k, T> {
             .ok_or_else(|| RunError::Isa { isa: format!("{isa:?}") })?;
         let mut spectra = AlignedVector::zeros(key.bootstrap_key().len());
         pool.install(|| {
-            let ggsw = key.bootstrap_key().par_chunks_exact(product.key_len());
+            let iteration = key.unrolling().patterns() * product.key_len();
+            let ggsw = key.bootstrap_key().par_chunks(iteration);
             spectra
-                .par_chunks_exact_mut(product.key_len())
+                .par_chunks_mut(iteration)
                 .zip(ggsw)
                 .for_each(|(spectra, ggsw)| product.transform_key(ggsw, spectra));
         });
@@ -107,11 +104,11 @@ impl<'k, T: Torus> Executor<'k, T> {
         exponents: &[u32],
         table: impl Fn(usize) -> &'t [T] + Sync,
         progress: &dyn Progress,
-    ) -> Vec<T> {
+    ) -> AlignedTorus<T> {
         let size = self.parameters.lwe_dimension().ciphertext_len();
         let count = exponents.len() / size;
         let glwe = self.glwe_len();
-        let mut accumulators = vec![T::default(); count * glwe];
+        let mut accumulators = AlignedTorus::zeros(count * glwe);
         let block = self.block(count);
         let done = AtomicU64::new(0);
         self.pool.install(|| {
@@ -138,20 +135,33 @@ impl<'k, T: Torus> Executor<'k, T> {
             rotate(table(c), 2 * degree - exponents[size - 1] as usize, body);
         }
         let mut workspace = self.product.workspace();
-        let mut keys = self.spectra.chunks_exact(self.product.key_len()).enumerate().peekable();
-        while let Some((i, key)) = keys.next() {
-            // One group fetches the next step's key.
-            let mut next = keys.peek().map_or(&[][..], |(_, key)| key);
-            let pairs = accumulators.chunks_exact_mut(glwe).zip(exponents.chunks_exact(size));
-            // X^0 · ACC − ACC is nothing.
-            let mut pairs =
-                pairs.map(|(accumulator, exponents)| (exponents[i] as usize, accumulator)).filter(|p| p.0 != 0);
-            loop {
-                let mut group: Vec<(usize, &mut [T])> = pairs.by_ref().take(GROUP).collect();
-                if group.is_empty() {
-                    break;
+        let count = exponents.len() / size;
+        let bits = self.key.unrolling().bits() as usize;
+        let mut patterns = Vec::with_capacity(self.key.unrolling().patterns());
+        // The last group of secret bits may be smaller, and have fewer patterns.
+        let mut keys = self.spectra.chunks(self.key.unrolling().patterns() * self.product.key_len()).peekable();
+        for first in (0..size - 1).step_by(bits) {
+            let Some(key) = keys.next() else { break };
+            let group = first..(first + bits).min(size - 1);
+            // Each ciphertext fetches its share of the next step's key.
+            let next = keys.peek().copied().unwrap_or(&[]);
+            let share = next.len().div_ceil(count).next_multiple_of(8);
+            let mut shares = next.chunks(share.max(8));
+            for (c, exponents) in exponents.chunks_exact(size).enumerate() {
+                let next = shares.next().unwrap_or(&[]);
+                let (head, rest) = accumulators.split_at_mut((c + 1) * glwe);
+                let (accumulator, following) = (&mut head[c * glwe..], rest.get(..glwe));
+                if bits == 1 {
+                    // X^0 · ACC − ACC is nothing.
+                    if exponents[first] != 0 {
+                        let exponent = exponents[first] as usize;
+                        let workspace = &mut workspace;
+                        self.product.rotate_multiply_add(key, next, exponent, accumulator, following, workspace);
+                    }
+                    continue;
                 }
-                self.product.rotate_multiply_add(key, std::mem::take(&mut next), &mut group, &mut workspace);
+                pattern_exponents(&exponents[group.clone()], &mut patterns);
+                self.product.patterns_multiply_add(key, next, &patterns, accumulator, following, &mut workspace);
             }
         }
     }
@@ -233,7 +243,19 @@ impl<'k, T: Torus> Executor<'k, T> {
         let exponents = self.parameters.lwe_dimension().ciphertext_len() * size_of::<u32>();
         let fitting = BLOCK_BYTES / (self.glwe_len() * size_of::<T>() + exponents);
         let share = count.div_ceil(self.threads());
-        // Blocks of equal size, whole groups: 64 ciphertexts in blocks of at most 40 are two of 32.
-        share.div_ceil(share.div_ceil(fitting.max(GROUP)).max(1)).next_multiple_of(GROUP)
+        // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
+        share.div_ceil(share.div_ceil(fitting.max(1)).max(1)).max(1)
+    }
+}
+
+/// ⟨a, u⟩ for the non-zero patterns u of the bits that `exponents` belong to, in the order of the key; they are taken mod 2N where they
+/// are used.
+fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
+    patterns.clear();
+    for (bit, &exponent) in exponents.iter().enumerate() {
+        patterns.push(exponent);
+        for lower in 0..(1 << bit) - 1 {
+            patterns.push(patterns[lower].wrapping_add(exponent));
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::Progress;
 use crate::tfhe::RunError;
 use crate::tfhe::interpreter::check_inputs;
 use polyfabric_kernels::Torus;
+use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, ValueId, ValueType};
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_program::tfhe::matrix::Matrix;
@@ -20,7 +21,7 @@ enum Value<T> {
     /// n + 1 exponents for each ciphertext.
     Exponents(Vec<u32>),
     /// k + 1 polynomials for each ciphertext.
-    Glwe(Vec<T>),
+    Glwe(AlignedTorus<T>),
 }
 
 impl<T: Torus> Executor<'_, T> {

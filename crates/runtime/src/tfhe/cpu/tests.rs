@@ -9,7 +9,7 @@ use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, Parameters, ServerKey, sets};
+use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, ServerKey, sets};
 use std::collections::BTreeMap;
 
 struct Case<T> {
@@ -98,6 +98,34 @@ fn results_depend_neither_on_threads_nor_on_the_batch() {
         let alone = LweBatch::from_data(batch.dimension(), batch.get(c).to_vec()).unwrap();
         let outputs = one.run(&single, &BTreeMap::from([(name.clone(), alone)]), &NoProgress).unwrap();
         assert_eq!(outputs.values().next().unwrap().get(0), together.get(c));
+    }
+}
+
+/// An unrolled key: phases as the interpreter's on the same key, for batches and for n that the group does not divide.
+fn agrees_unrolled<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
+    let plain = case::<T>(set, "pbs", batch);
+    let server = ServerKey::for_tests_unrolled(&plain.client, unrolling, 2);
+    let parameters = plain.client.parameters();
+    let choice =
+        TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64) };
+    let program = builtin::build("pbs", parameters, batch, &choice, Transform::F64).unwrap().kernel;
+    let expected = interpreter::run(&program, &server, &plain.inputs, &NoProgress).unwrap();
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
+        let executor = Executor::with_isa(&server, 2, isa).unwrap();
+        let outputs = executor.run(&program, &plain.inputs, &NoProgress).unwrap();
+        for (ours, theirs) in phases(&plain, &outputs).iter().zip(phases(&plain, &expected)) {
+            let difference = (ours - theirs) - (ours - theirs).round();
+            assert!(difference.abs() < 1e-3, "{set} {unrolling} {isa:?}: {ours} and {theirs}");
+        }
+    }
+}
+
+#[test]
+fn unrolled_keys_give_the_interpreters_phases() {
+    for unrolling in [KeyUnrolling::TWO, KeyUnrolling::FOUR] {
+        agrees_unrolled::<u32>("toy-256", unrolling, 3);
+        agrees_unrolled::<u32>("toy-512-k2", unrolling, 2);
+        agrees_unrolled::<u64>("toy-256-t64", unrolling, 2);
     }
 }
 

@@ -1,0 +1,129 @@
+//! The generic functions, compiled for each instruction set.
+
+use super::lanes::{Lanes, Portable};
+use super::passes::{Ahead, Sink, Source, forward, inverse, multiply};
+use super::plan::Plan;
+use super::product::{Iteration, Room, Shape, product};
+use super::words::Digits;
+#[cfg(test)]
+use super::words::{Preparation, rotated_digits};
+
+/// What one instruction set runs. Every function is unsafe because the set must be present, and else for the reasons of
+/// the generic function of its name.
+pub(super) trait Kernels {
+    /// [`forward`].
+    unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]);
+    /// [`inverse`].
+    unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S);
+    /// [`multiply`].
+    unsafe fn multiply<const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]);
+    /// [`rotated_digits`].
+    #[cfg(test)]
+    unsafe fn rotated_digits<T: Digits>(polynomial: &[T], exponent: usize, preparation: Preparation, words: *mut T);
+    /// [`product`].
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn product<T: Digits, S: Sink>(
+        plan: &Plan,
+        shape: Shape,
+        accumulator: *const T,
+        iteration: Iteration<'_>,
+        key: *const f64,
+        room: Room<T>,
+        sink: S,
+        ahead: Ahead,
+        near: *const T,
+    );
+}
+
+/// One type for each instruction set, its functions compiled with `$feature`.
+macro_rules! kernels {
+    ($name:ident, $lanes:ty $(, $feature:literal)?) => {
+        /// Compiled for one instruction set.
+        pub(super) struct $name;
+        impl Kernels for $name {
+            unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+                $(#[target_feature(enable = $feature)])?
+                unsafe fn compiled<V: Lanes, S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
+                    // SAFETY: passed on.
+                    unsafe { forward::<V, S>(plan, source, spectrum) }
+                }
+                // SAFETY: passed on.
+                unsafe { compiled::<$lanes, S>(plan, source, spectrum) }
+            }
+            unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S) {
+                $(#[target_feature(enable = $feature)])?
+                unsafe fn compiled<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S) {
+                    // SAFETY: passed on.
+                    unsafe { inverse::<V, S>(plan, spectrum, sink) }
+                }
+                // SAFETY: passed on.
+                unsafe { compiled::<$lanes, S>(plan, spectrum, sink) }
+            }
+            unsafe fn multiply<const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
+                $(#[target_feature(enable = $feature)])?
+                unsafe fn compiled<V: Lanes, const ADD: bool>(sum: &mut [f64], a: &[f64], b: &[f64]) {
+                    // SAFETY: passed on.
+                    unsafe { multiply::<V, ADD>(sum, a, b) }
+                }
+                // SAFETY: passed on.
+                unsafe { compiled::<$lanes, ADD>(sum, a, b) }
+            }
+            #[cfg(test)]
+            unsafe fn rotated_digits<T: Digits>(
+                polynomial: &[T],
+                exponent: usize,
+                preparation: Preparation,
+                words: *mut T,
+            ) {
+                $(#[target_feature(enable = $feature)])?
+                unsafe fn compiled<V: Lanes, T: Digits>(
+                    polynomial: &[T],
+                    exponent: usize,
+                    preparation: Preparation,
+                    words: *mut T,
+                ) {
+                    // SAFETY: passed on.
+                    unsafe { rotated_digits::<V, T>(polynomial, exponent, preparation, words) }
+                }
+                // SAFETY: passed on.
+                unsafe { compiled::<$lanes, T>(polynomial, exponent, preparation, words) }
+            }
+            unsafe fn product<T: Digits, S: Sink>(
+                plan: &Plan,
+                shape: Shape,
+                accumulator: *const T,
+                iteration: Iteration<'_>,
+                key: *const f64,
+                room: Room<T>,
+                sink: S,
+                ahead: Ahead,
+                near: *const T,
+            ) {
+                $(#[target_feature(enable = $feature)])?
+                #[allow(clippy::too_many_arguments)]
+                unsafe fn compiled<V: Lanes, T: Digits, S: Sink>(
+                    plan: &Plan,
+                    shape: Shape,
+                    accumulator: *const T,
+                    iteration: Iteration<'_>,
+                    key: *const f64,
+                    room: Room<T>,
+                    sink: S,
+                    ahead: Ahead,
+                    near: *const T,
+                ) {
+                    // SAFETY: passed on.
+                    unsafe { product::<V, T, S>(plan, shape, accumulator, iteration, key, room, sink, ahead, near) }
+                }
+                // SAFETY: passed on.
+                unsafe { compiled::<$lanes, T, S>(plan, shape, accumulator, iteration, key, room, sink, ahead, near) }
+            }
+        }
+    };
+}
+
+kernels!(PortableKernels, Portable);
+#[cfg(target_arch = "x86_64")]
+kernels!(Avx2Kernels, super::avx2::Avx2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(Avx512Kernels, super::avx512::Avx512, "avx512f,avx512dq,avx512bw,avx512vl");

@@ -1,0 +1,250 @@
+//! Products with a key in the transform domain between the forward and the inverse transforms, block by block.
+//!
+//! After the passes above the 64-point blocks, nothing connects one block with another until the inverse is back there. So each
+//! block goes through its last forward levels, the products of all rows and columns, and its first inverse
+//! levels at once, from the first-level cache; the key streams by.
+
+use super::butterflies::Complex;
+use super::lanes::Lanes;
+use super::monomial::{Roots, turned};
+use super::passes::{Ahead, Near, Sink, block_down, block_up, head_down, head_up, multiply_add, read, write, zero};
+use super::plan::{BLOCK, Plan};
+use super::words::{Digits, Preparation, own_digits, rotated_digits};
+
+/// An external product in the transform domain.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Columns of the key, k + 1; its rows are as many for each level of `preparation`.
+    pub columns: usize,
+    /// The digits.
+    pub preparation: Preparation,
+}
+
+impl Shape {
+    /// Rows of the key.
+    pub fn rows(self) -> usize {
+        self.columns * self.preparation.levels as usize
+    }
+}
+
+/// Room for one product.
+#[derive(Clone, Copy)]
+pub(super) struct Room<T> {
+    /// One polynomial for each level.
+    pub words: *mut T,
+    /// One spectrum a row, and as many times [`PADDING`].
+    pub spectra: *mut f64,
+    /// One block of 64 points a column.
+    pub block: *mut f64,
+    /// One block a pattern of an unrolled key.
+    pub monomials: *mut f64,
+}
+
+/// Numbers from the end of one row's spectrum to the start of the next: a block. Without it the same block of two rows would be a multiple of
+/// 4 KiB apart, and a load of one would wait for the stores to the other.
+pub(super) const PADDING: usize = 2 * BLOCK;
+
+/// Columns whose sums are kept in registers together.
+const WIDE: usize = 4;
+
+/// Patterns of four secret bits.
+pub(super) const MAX_PATTERNS: usize = 15;
+
+/// What an iteration multiplies by.
+#[derive(Clone, Copy)]
+pub(super) enum Iteration<'a> {
+    /// X^e − 1 and the key of one secret bit: digits are of (X^e − 1) · ACC.
+    Rotation(usize),
+    /// X^{e_u} − 1 for each pattern u of some secret bits, at most [`MAX_PATTERNS`], and as many keys: digits are of ACC, and what
+    /// each key gives is multiplied in the transform domain.
+    Patterns(&'a [u32], &'a Roots),
+}
+
+/// Polynomial c of `accumulator` gains Σ_r d_r · key[r][c] for the digits d of (X^e − 1) · `accumulator`, or
+/// Σ_u (X^{e_u} − 1) Σ_r d_r · key_u[r][c] for the digits of `accumulator`; keys have for
+/// each group of eight points [pattern][row][column][16]. SAFETY: `V`'s set is present, and the pointers stand for so many numbers, the sink for
+/// the accumulator.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
+    plan: &Plan,
+    shape: Shape,
+    accumulator: *const T,
+    iteration: Iteration<'_>,
+    key: *const f64,
+    room: Room<T>,
+    sink: S,
+    mut ahead: Ahead,
+    near: *const T,
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let Shape { columns, preparation } = shape;
+        let (rows, levels, degree) = (shape.rows(), preparation.levels as usize, 2 * plan.points);
+        let patterns = match iteration {
+            Iteration::Rotation(_) => 1,
+            Iteration::Patterns(exponents, _) => exponents.len(),
+        };
+        let stride = degree + PADDING;
+        let Room { words, spectra, block: products, monomials } = room;
+        if let Iteration::Patterns(exponents, roots) = iteration {
+            for (pattern, &exponent) in exponents.iter().enumerate() {
+                roots.places::<V>(exponent, monomials.add(pattern * 2 * BLOCK));
+            }
+        }
+        for column in 0..columns {
+            let polynomial = std::slice::from_raw_parts(accumulator.add(column * degree), degree);
+            match iteration {
+                Iteration::Rotation(exponent) => rotated_digits::<V, T>(polynomial, exponent, preparation, words),
+                Iteration::Patterns(..) => own_digits::<V, T>(polynomial, preparation, words),
+            }
+            for level in 0..levels {
+                let spectrum = spectra.add((column * levels + level) * stride);
+                head_down::<V, _>(plan, T::source(words.add(level * degree)), spectrum, &mut ahead);
+            }
+        }
+        // A transform under 64 points is one smaller block.
+        let size = plan.points.min(BLOCK);
+        for block in 0..plan.points / size {
+            let length = rows * columns * 2 * size * patterns;
+            let key = key.wrapping_add(block * length);
+            // The first of the block's keys, a share for each row.
+            let share = columns * 2 * size / 8;
+            for row in 0..rows {
+                ahead.step::<V>();
+                let near = Near { next: key.wrapping_add(8 * row * share).cast(), lines: share };
+                block_down::<V>(plan, block, spectra.add(row * stride), near);
+            }
+            let spectra = spectra.add(block * 2 * size);
+            let block_of = Block { rows, columns, size, stride, spectra, index: block };
+            for first in (0..columns).step_by(WIDE) {
+                let (key, products) = (key.wrapping_add(16 * first), products.add(first * 2 * BLOCK));
+                /// The products of `$wide` columns and `$rows` rows, if that is not 0.
+                macro_rules! products {
+                    ($wide:tt, $rows:tt) => {
+                        match iteration {
+                            Iteration::Rotation(_) => block_products::<V, $wide, $rows>(block_of, key, products),
+                            Iteration::Patterns(exponents, roots) => {
+                                let keys = Keys { key, exponents, roots, monomials };
+                                pattern_products::<V, $wide, $rows>(block_of, keys, products)
+                            }
+                        }
+                    };
+                }
+                match (columns - first, rows) {
+                    (2, 4) if columns == 2 => products!(2, 4),
+                    (2, 2) if columns == 2 => products!(2, 2),
+                    (2, 6) if columns == 2 => products!(2, 6),
+                    (3, 6) if columns == 3 => products!(3, 6),
+                    (4, 12) if columns == 4 => products!(4, 12),
+                    (1, _) => products!(1, 0),
+                    (2, _) => products!(2, 0),
+                    (3, _) => products!(3, 0),
+                    (_, _) => products!(WIDE, 0),
+                }
+            }
+            // The first spectra's blocks are spent.
+            for column in 0..columns {
+                block_up::<V>(plan, products.add(column * 2 * BLOCK), spectra.add(column * stride));
+            }
+        }
+        let lines = if near.is_null() { 0 } else { columns * degree * size_of::<T>() / 64 };
+        let mut near = Near { next: near.cast(), lines };
+        for column in 0..columns {
+            head_up::<V, S>(plan, spectra.add(column * stride), sink.from(column * degree), &mut ahead, &mut near);
+        }
+    }
+}
+
+/// A block of all rows' spectra.
+#[derive(Clone, Copy)]
+struct Block {
+    rows: usize,
+    columns: usize,
+    /// Points.
+    size: usize,
+    /// Numbers from one row's to the next.
+    stride: usize,
+    spectra: *const f64,
+    /// Which one.
+    index: usize,
+}
+
+impl Block {
+    /// Σ_r d_r · key[r][c] at the eight points from `at` on for `C` columns c of the key, which starts there. If `ROWS` is not 0 there are so many
+    /// rows, and `C` columns in all: then the loops are unrolled.
+    #[inline(always)]
+    unsafe fn sums<V: Lanes, const C: usize, const ROWS: usize>(self, at: usize, key: *const f64) -> [Complex<V>; C] {
+        let (rows, columns) = if ROWS == 0 { (self.rows, self.columns) } else { (ROWS, C) };
+        // SAFETY: the contract of `product`.
+        unsafe {
+            let mut sums = [zero::<V>(); C];
+            for row in 0..rows {
+                let x: Complex<V> = read(self.spectra.add(row * self.stride), at);
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    *sum = multiply_add(x, read(key.wrapping_add(16 * (row * columns + column)), 0), *sum);
+                }
+            }
+            sums
+        }
+    }
+}
+
+/// The products of one block in `C` columns.
+#[inline(always)]
+unsafe fn block_products<V: Lanes, const C: usize, const ROWS: usize>(
+    block: Block,
+    key: *const f64,
+    products: *mut f64,
+) {
+    // SAFETY: the contract of `product`.
+    unsafe {
+        for at in (0..block.size).step_by(8) {
+            let sums = block.sums::<V, C, ROWS>(at, key.wrapping_add(2 * at * block.rows * block.columns));
+            for (column, sum) in sums.iter().enumerate() {
+                write(*sum, products.add(column * 2 * BLOCK), at);
+            }
+        }
+    }
+}
+
+/// The keys of some patterns at one block.
+struct Keys<'a> {
+    key: *const f64,
+    exponents: &'a [u32],
+    roots: &'a Roots,
+    /// What [`Roots::places`] gives for each pattern.
+    monomials: *const f64,
+}
+
+/// The products of one block in `C` columns with the keys of all patterns, each times its monomial less one.
+#[inline(always)]
+unsafe fn pattern_products<V: Lanes, const C: usize, const ROWS: usize>(
+    block: Block,
+    keys: Keys<'_>,
+    products: *mut f64,
+) {
+    let mut scales = [(0.0, 0.0); MAX_PATTERNS];
+    for (scale, &exponent) in scales.iter_mut().zip(keys.exponents) {
+        *scale = keys.roots.block(exponent, block.index);
+    }
+    let length = 16 * block.rows * block.columns;
+    let mut key = keys.key;
+    // SAFETY: the contract of `product`.
+    unsafe {
+        for at in (0..block.size).step_by(8) {
+            let mut totals = [zero::<V>(); C];
+            for (pattern, &(re, im)) in scales[..keys.exponents.len()].iter().enumerate() {
+                let sums = block.sums::<V, C, ROWS>(at, key);
+                key = key.wrapping_add(length);
+                let factor = turned(read(keys.monomials.add(pattern * 2 * BLOCK), at), re, im, V::splat(-1.0));
+                for (total, sum) in totals.iter_mut().zip(sums) {
+                    *total = multiply_add(factor, sum, *total);
+                }
+            }
+            for (column, total) in totals.iter().enumerate() {
+                write(*total, products.add(column * 2 * BLOCK), at);
+            }
+        }
+    }
+}
