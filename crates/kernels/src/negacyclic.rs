@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn falls_back_where_no_piece_is_small_enough() {
         assert_eq!(piece_bits(RingDegree::new(RingDegree::MAX).unwrap(), 2f64.powi(31)), None);
-        assert_eq!(piece_bits(RingDegree::new(1024).unwrap(), 512.0), Some(24));
+        assert_eq!(piece_bits(RingDegree::new(1024).unwrap(), 512.0), Some(23));
     }
 }
