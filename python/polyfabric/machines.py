@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import InputError
+from .errors import FileError, InputError
 from .names import pick
 from .progress import ProgressHook
-from .reports import Report
+from .reports import Report, write_text
 
 if TYPE_CHECKING:
     from .execution import Plan
+    from .slot_execution import SlotPlan
 
 
 def names() -> list[str]:
@@ -63,8 +64,22 @@ class Machine:
         """What its widths make of every set on its torus: transform noise, predicted and measured, and failure."""
         return json.loads(self.native.findings())
 
-    def simulate(self, planned: Plan) -> Report:
+    @property
+    def on_slots(self) -> bool:
+        """Whether it executes programs of CKKS and BGV; of TFHE else."""
+        return self.native.on_slots
+
+    def compile(self, planned: SlotPlan | _native.ResidueKernel) -> _native.MappedProgram:
+        """A plan of CKKS or BGV, or a kernel program, compiled and checked: report, timeline, replay."""
+        kernel = planned if isinstance(planned, _native.ResidueKernel) else planned.native.kernel()
+        return self.native.compile(kernel)
+
+    def simulate(self, planned: Plan | SlotPlan | _native.ResidueKernel) -> Report:
         """The report of the machine's schedule for a plan."""
+        from .execution import Plan
+
+        if not isinstance(planned, Plan):
+            return simulation(self.compile(planned))
         return Report("simulation", json.loads(self.native.simulate(planned.kernel)), self._trace(planned))
 
     def replay(
@@ -81,3 +96,19 @@ class Machine:
 
     def _trace(self, planned: Plan) -> Callable[[], str]:
         return lambda: self.native.trace(planned.kernel)
+
+
+def simulation(mapped: _native.MappedProgram) -> Report:
+    """The report of a compiled program."""
+    return Report("simulation", json.loads(mapped.report()), mapped.trace)
+
+
+def write_streams(mapped: _native.MappedProgram, path: Path) -> None:
+    """Writes the instruction streams of a compiled program: in binary form to a `.bin` file, else as text."""
+    if path.suffix != ".bin":
+        write_text(path, mapped.streams_text())
+        return
+    try:
+        path.write_bytes(mapped.streams())
+    except OSError as error:
+        raise FileError(f"{path}: cannot write ({error.strerror}); check that the folder exists") from error

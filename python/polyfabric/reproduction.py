@@ -58,7 +58,7 @@ def _table_vi(progress: ProgressHook | None) -> list[dict[str, Any]]:
             progress(f"simulate {program.name} with set {which}", done, len(work))
         report = machine.simulate(_after(program, sets[which], machine)).to_dict()
         place = ["Table VI", f"{program.name}, {beside}", "s"] if beside else None
-        lookups = f"{report['lookups']:,} look-ups"
+        lookups = f"{report['operations']:,} look-ups"
         rows.append(
             {
                 "id": f"table6.{name}",

@@ -14,8 +14,9 @@ import numpy as np
 
 from . import _native
 from .errors import InputError, ParameterError, RunError
-from .execution import HERE, SecurityWarning, cores
+from .execution import SecurityWarning, cores, place
 from .language.slot_program import SlotOutputs, SlotProgram, numbers
+from .machines import Machine, simulation
 from .names import pick
 from .reports import Report
 from .reports.units import bytes_text
@@ -93,6 +94,8 @@ class SlotRunResult:
     """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
     plan: SlotPlan = field(repr=False)
     keys: SlotKeys = field(repr=False)
+    simulation: Report | None = field(default=None, repr=False)
+    """What the machine takes; nothing for a run on this computer."""
 
     @property
     def correct(self) -> bool:
@@ -124,6 +127,7 @@ class SlotRunResult:
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
             "operations": self.nodes,
+            "simulation": None if self.simulation is None else self.simulation.to_dict(),
         }
 
 
@@ -137,14 +141,19 @@ def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries
 
 
 def plan(
-    program: SlotProgram, parameters: str | None = None, *, measured: bool = False, security: float | None = None
+    program: SlotProgram,
+    parameters: str | None = None,
+    *,
+    measured: bool = False,
+    security: float | None = None,
+    machine: Machine | None = None,
 ) -> SlotPlan:
     """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
 
     With `security`, a set of fewer bits is refused. With `measured`, the value of every operation is kept, so that its
-    error can be measured.
+    error can be measured. With `machine`, the program is lowered as that wants it, in its words.
     """
-    native = _native.SlotPlan.make(program.native, parameters, measured)
+    native = _native.SlotPlan.make(program.native, parameters, measured, machine.native if machine else None)
     facts = json.loads(native.to_json())
     chosen = facts["parameters"]
     if security is not None and chosen["security_bits"] < security:
@@ -173,13 +182,13 @@ def run(
 ) -> SlotRunResult:
     """See `SlotProgram.run`."""
     program.flatten(inputs)
-    pick("place to run CKKS and BGV", on, HERE)
+    machine = place(on)
     if keys is not None:
         if parameters is not None and parameters != keys.parameters:
             raise InputError(f"the keys are of parameter set {keys.parameters}, not {parameters}; name that set")
         parameters = keys.parameters
-    planned = plan(program, parameters, measured=measure, security=security)
-    return run_plan(planned, inputs, on=on, keys=keys, threads=threads, progress=progress)
+    planned = plan(program, parameters, measured=measure, security=security, machine=machine)
+    return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
 
 
 def run_plan(
@@ -187,11 +196,15 @@ def run_plan(
     inputs: Mapping[str, Numbers],
     *,
     on: str = "cpu",
+    machine: Machine | None = None,
     keys: SlotKeys | None = None,
     threads: int | None = None,
     progress: ProgressHook | None = None,
 ) -> SlotRunResult:
-    """Encrypts, executes, decrypts, and compares with the program in the clear."""
+    """Encrypts, executes, decrypts, and compares with the program in the clear.
+
+    On a machine the schedule that is reported on is carried out, on the ciphertexts.
+    """
     program = planned.program
     flat = program.flatten(inputs)
     whole = program.native.evaluate(flat)
@@ -208,9 +221,17 @@ def run_plan(
         lap("keys")
     ciphertexts = keys.native.encrypt(planned.native, flat)
     lap("encrypt")
-    workers = None if on == "interpreter" else threads or cores()
-    results = keys.native.execute(planned.native, ciphertexts, workers, progress)
-    lap("execute")
+    simulated: Report | None = None
+    if machine is not None:
+        mapped = machine.compile(planned)
+        simulated = simulation(mapped)
+        lap("compile")
+        results = mapped.replay(keys.native, ciphertexts)
+        lap("replay")
+    else:
+        workers = None if on == "interpreter" else threads or cores()
+        results = keys.native.execute(planned.native, ciphertexts, workers, progress)
+        lap("execute")
     found = keys.native.decrypt(planned.native, results)
     lap("decrypt")
     nodes = [dict(node) for node in planned.facts["nodes"]]
@@ -233,6 +254,7 @@ def run_plan(
         nodes=nodes,
         plan=planned,
         keys=keys,
+        simulation=simulated,
     )
 
 

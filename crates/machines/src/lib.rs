@@ -9,10 +9,11 @@ mod findings;
 mod machine;
 pub mod morphling;
 mod reproduce;
+pub mod residue;
 
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
 pub use machine::{
-    FILES, MachineError, Replayed, arithmetic, choose, description, descriptions, instructions, names, parse, replay,
-    report, schedule, simulate, specs,
+    FILES, Family, MachineError, Replayed, arithmetic, choose, description, descriptions, instructions, names, parse,
+    replay, report, schedule, simulate, specs,
 };
 pub use reproduce::{Kind, Prediction, ReproduceError, Row, reproduce};

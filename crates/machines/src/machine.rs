@@ -1,8 +1,9 @@
 //! The machines by name: file, mapper, simulation, replay. A further machine is one more arm in each match.
 
-use crate::engine::description::{Description, DescriptionError, DescriptionLiteral, FigureSpec};
+use crate::engine::description::{Description, DescriptionError, DescriptionLiteral, FigureError, FigureSpec};
 use crate::engine::report::{SimulationError, SimulationReport, Subject};
 use crate::engine::schedule::Schedule;
+use crate::f1;
 use crate::morphling::{self, machine::Morphling};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
@@ -12,7 +13,10 @@ use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use std::collections::BTreeMap;
 
 /// The machine files that come with the project: name and text.
-pub const FILES: &[(&str, &str)] = &[("morphling", include_str!("../../../machines/morphling.toml"))];
+pub const FILES: &[(&str, &str)] = &[
+    ("f1", include_str!("../../../machines/f1.toml")),
+    ("morphling", include_str!("../../../machines/morphling.toml")),
+];
 
 /// Why a machine cannot be asked.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +30,7 @@ pub enum MachineError {
         known: String,
     },
     /// No mapper of that name.
-    #[error("{file}: there is no mapper {mapper:?}; choose from: morphling")]
+    #[error("{file}: there is no mapper {mapper:?}; choose from: f1, morphling")]
     Mapper {
         /// Machine file.
         file: String,
@@ -38,7 +42,7 @@ pub enum MachineError {
     Description(#[from] DescriptionError),
     /// Figures of the machine file that contradict each other.
     #[error(transparent)]
-    Figures(#[from] morphling::specs::FigureError),
+    Figures(#[from] FigureError),
     /// The program does not fit the machine.
     #[error("`{program}` does not run on `{machine}`: {cause}")]
     Mapping {
@@ -49,6 +53,33 @@ pub enum MachineError {
         /// Why.
         cause: morphling::software::SoftwareError,
     },
+    /// A machine of another family of schemes than the program.
+    #[error(
+        "`{machine}` executes programs of {runs}, and `{program}` is of {is}: name a machine of that family (`polyfabric machines`)"
+    )]
+    Family {
+        /// Machine.
+        machine: String,
+        /// What it executes.
+        runs: Family,
+        /// Program.
+        program: String,
+        /// What that is.
+        is: Family,
+    },
+    /// The program does not fit a machine of residue polynomials.
+    #[error("`{program}` does not run on `{machine}`: {cause}")]
+    Compilation {
+        /// Program.
+        program: String,
+        /// Machine.
+        machine: String,
+        /// Why.
+        cause: Box<f1::compile::CompileError>,
+    },
+    /// The replay on residues.
+    #[error(transparent)]
+    ResidueReplay(Box<f1::replay::ReplayError>),
     /// The simulation.
     #[error(transparent)]
     Simulation(Box<SimulationError>),
@@ -75,6 +106,47 @@ pub enum MachineError {
 impl From<SimulationError> for MachineError {
     fn from(error: SimulationError) -> Self {
         Self::Simulation(Box::new(error))
+    }
+}
+
+/// What a machine computes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Torus polynomials.
+    Torus,
+    /// Residue polynomials.
+    Residue,
+}
+
+impl std::fmt::Display for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Torus => "TFHE",
+            Self::Residue => "CKKS and BGV",
+        })
+    }
+}
+
+impl Family {
+    /// The family of a machine.
+    pub fn of(machine: &Description) -> Self {
+        match machine.mapper() {
+            "f1" => Self::Residue,
+            _ => Self::Torus,
+        }
+    }
+
+    /// Whether `machine` is of this family.
+    ///
+    /// # Errors
+    /// [`MachineError::Family`] if it is not.
+    pub fn require(self, machine: &Description, program: &str) -> Result<(), MachineError> {
+        let runs = Self::of(machine);
+        if runs == self {
+            return Ok(());
+        }
+        let (machine, program) = (machine.name().to_owned(), program.to_owned());
+        Err(MachineError::Family { machine, runs, program, is: self })
     }
 }
 
@@ -118,6 +190,7 @@ pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
 /// [`MachineError::Mapper`] if there is no such mapper.
 pub fn specs(file: &str, mapper: &str) -> Result<&'static [FigureSpec], MachineError> {
     match mapper {
+        "f1" => Ok(f1::specs::SPECS),
         "morphling" => Ok(morphling::specs::SPECS),
         _ => Err(MachineError::Mapper { file: file.to_owned(), mapper: mapper.to_owned() }),
     }
@@ -138,6 +211,7 @@ pub fn choose(machine: &Description, choices: &[(&str, &str)]) -> Result<Descrip
 /// # Errors
 /// [`MachineError::Torus`] for a set that is wider than the machine's words; a figure that is unknown.
 pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+    Family::Torus.require(machine, parameters.name())?;
     let bits = machine.count("machine.arithmetic.coefficient")? as u32;
     if parameters.torus_bits() != bits {
         return Err(MachineError::Torus {
@@ -167,7 +241,7 @@ pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arit
 }
 
 fn map(machine: &Description, program: &KernelProgram) -> Result<morphling::Mapped, MachineError> {
-    specs(machine.file(), machine.mapper())?;
+    Family::Torus.require(machine, &program.name)?;
     let figures = Morphling::new(machine)?;
     morphling::map(&figures, program).map_err(|cause| MachineError::Mapping {
         program: program.name.to_string(),
@@ -222,16 +296,17 @@ pub fn report(
         .parameters
         .key_switch_gadget()
         .map_or(1, |gadget| u64::from(gadget.levels) * program.parameters.large_lwe_dimension().get() as u64);
-    let lookups = match program.lookups() as u64 {
-        0 => products / per_switch.max(1),
-        lookups => lookups,
+    let (operations, operation) = match program.lookups() as u64 {
+        0 => (products / per_switch.max(1), "key switches"),
+        lookups => (lookups, "look-ups"),
     };
     let subject = Subject {
         machine,
         schedule,
         program: &program.name,
         parameters: program.parameters.name(),
-        lookups,
+        operations,
+        operation,
         primary: &classes,
     };
     Ok(SimulationReport::of(&subject)?)

@@ -1,12 +1,14 @@
 //! Comparison of the models with the published results. Nothing else reads the files of published figures.
 
+use crate::f1;
 use crate::machine::MachineError;
 use crate::morphling;
 use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
 
 /// The published figures that come with the project: paper and text.
-const FILES: &[(&str, &str)] = &[("morphling", include_str!("../../../figures/morphling.toml"))];
+const FILES: &[(&str, &str)] =
+    &[("f1", include_str!("../../../figures/f1.toml")), ("morphling", include_str!("../../../figures/morphling.toml"))];
 
 /// Where a model's number comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,10 @@ struct Cell {
     unit: String,
     value: Option<f64>,
     upper_bound: Option<f64>,
+    /// What the number is, where the model has none.
+    kind: Option<Kind>,
+    /// Why the model has no number.
+    unmodelled: Option<String>,
 }
 
 /// A file of published figures.
@@ -136,7 +142,10 @@ pub fn reproduce(
     };
     let file = |cause: String| ReproduceError::File { name: name.to_owned(), cause };
     let figures: Figures = toml::from_str(text).map_err(|error| file(error.to_string()))?;
-    let mut predictions = morphling::reproduce::predictions(progress)?;
+    let mut predictions = match name {
+        "f1" => f1::reproduce::predictions(progress)?,
+        _ => morphling::reproduce::predictions(progress)?,
+    };
     predictions.extend(applications);
     let mut rows = Vec::new();
     for cell in &figures.figure {
@@ -161,9 +170,13 @@ fn row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> Row {
         published,
         model,
         deviation: model.zip(published).map(|(model, published)| model / published - 1.0),
-        kind: prediction.map_or(Kind::Predicted, |prediction| prediction.kind),
+        kind: prediction.map_or(cell.kind.unwrap_or(Kind::Predicted), |prediction| prediction.kind),
         reason: prediction.map_or_else(
-            || "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes".to_owned(),
+            || {
+                let application =
+                    "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes";
+                cell.unmodelled.clone().unwrap_or_else(|| application.to_owned())
+            },
             |prediction| match cell.upper_bound {
                 Some(_) => format!("published as an upper bound; {}", prediction.reason),
                 None => prediction.reason.clone(),

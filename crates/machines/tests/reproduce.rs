@@ -38,5 +38,43 @@ fn morphling_meets_its_tables() {
 #[test]
 fn an_unknown_paper_is_named() {
     let error = reproduce("none", Vec::new(), &NoProgress).expect_err("there is no such paper").to_string();
-    assert_eq!(error, "no published figures of \"none\" are in the project; it has morphling");
+    assert_eq!(error, "no published figures of \"none\" are in the project; it has f1, morphling");
+}
+
+#[test]
+fn f1_meets_what_it_is_held_to() {
+    let rows = reproduce("f1", Vec::new(), &NoProgress).expect("every table can be computed");
+    let find = |table: &str, cell: &str| {
+        let row = rows.iter().find(|row| row.table == table && row.cell == cell);
+        row.unwrap_or_else(|| panic!("{table}: {cell}"))
+    };
+    for row in &rows {
+        assert!(!row.reason.is_empty(), "{}", row.cell);
+        assert_ne!(row.kind, Kind::Calibrated, "{}", row.cell);
+        if row.table == "Table 2" {
+            // The sums are of parts that are printed with two decimals.
+            assert_eq!(row.kind, Kind::Input);
+            assert!(
+                row.deviation.is_some_and(|deviation| deviation.abs() < 0.002),
+                "{}: {:?}",
+                row.cell,
+                row.deviation
+            );
+        }
+    }
+    for (table, cell) in [
+        ("Section 5.3", "prime moduli that the multiplier serves"),
+        ("Section 5.2", "multipliers of an NTT unit"),
+        ("Section 4.2", "all hints of listing 2"),
+        ("Section 4.2", "sets of hints of listing 2"),
+        ("Section 2.4", "key-switch hints at L = 16, N = 16K"),
+        ("Section 2.4", "NTTs of a key switch at L = 16: L^2"),
+    ] {
+        assert_eq!(find(table, cell).deviation, Some(0.0), "{cell}");
+    }
+    // The transforms of a permutation at N = 2^13, at their units' rate, are the published time.
+    assert_eq!(find("Table 4", "permute, N = 2^13: bound of the ntt units").model, Some(224.0));
+    let permutation = find("Table 4", "homomorphic permutation, N = 2^13, log Q = 218");
+    assert!(permutation.model.is_some_and(|model| (224.0..500.0).contains(&model)), "{:?}", permutation.model);
+    assert!(rows.iter().any(|row| row.published.is_none() && row.model.is_some()), "withheld cells are predicted");
 }

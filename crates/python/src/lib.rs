@@ -35,6 +35,7 @@ mod _native {
     use crate::reproduce::reproduce;
     #[pymodule_export]
     use crate::rns::{
-        PySlotBuilder, PySlotCiphertexts, PySlotKeys, PySlotPlan, PySlotProgram, composite_sign, slot_parameter_sets,
+        PyMapped, PyResidueKernel, PySlotBuilder, PySlotCiphertexts, PySlotKeys, PySlotPlan, PySlotProgram,
+        composite_sign, slot_parameter_sets,
     };
 }

@@ -9,7 +9,9 @@ use crate::progress::Callback;
 use polyfabric_machines as machines;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
+use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_program::tfhe::lowering::Arithmetic;
+use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_schemes::tfhe::AnyServerKey;
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
@@ -21,11 +23,11 @@ use std::sync::Arc;
 #[pyclass(name = "Machine", frozen)]
 pub struct PyMachine(Arc<Description>);
 
-fn refused(error: machines::MachineError) -> Failure {
+pub fn refused(error: machines::MachineError) -> Failure {
     Failure::new(Kind::Machine, error)
 }
 
-fn json(data: &impl Serialize) -> Result<String, Failure> {
+pub fn json(data: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(data).map_err(Failure::of(Kind::Internal))
 }
 
@@ -39,6 +41,16 @@ impl PyMachine {
     fn chosen(machine: &Description, choices: &[(String, String)]) -> Result<Self, Failure> {
         let choices: Vec<(&str, &str)> = choices.iter().map(|(fact, option)| (&**fact, &**option)).collect();
         Ok(Self(Arc::new(machines::choose(machine, &choices).map_err(refused)?)))
+    }
+
+    /// The checked description.
+    pub fn description(&self) -> &Description {
+        &self.0
+    }
+
+    /// How programs of CKKS and BGV are lowered for the machine.
+    pub fn slot_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
+        machines::residue::lowering(&self.0, program, gadget).map_err(refused)
     }
 
     /// The arithmetic of the machine's widths for a set.
@@ -70,6 +82,12 @@ impl PyMachine {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    /// Whether it executes CKKS and BGV; TFHE else.
+    #[getter]
+    fn on_slots(&self) -> bool {
+        machines::Family::of(&self.0) == machines::Family::Residue
     }
 
     /// The option that is chosen of every open fact.

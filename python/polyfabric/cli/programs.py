@@ -27,8 +27,17 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
-ON_SLOTS = ("logistic-regression", "database-lookup")
+ON_SLOTS = ("logistic-regression", "database-lookup", "matvec")
 """Applications of CKKS and BGV."""
+
+MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
+"""Single operations on residue polynomials, to be timed on a machine."""
+
+MICROBENCHMARK_SIZES = {"12": (12, 3), "13": (13, 6), "14": (14, 13)}
+"""By --params: log2 of the ring degree, and limbs beside the special one: 109, 218 and 438 bits in all (F1, table 4)."""
+
+MICROBENCHMARK_ROUNDS = 8
+"""Operations on each ciphertext, one after the other."""
 
 
 def known() -> list[str]:
@@ -38,8 +47,32 @@ def known() -> list[str]:
 
 def on_slots(name: str) -> SlotProgram | None:
     """The program of CKKS or BGV that `FILE.py:FUNCTION` names; nothing if it is of TFHE, or no file."""
+    if name == "matvec":
+        from ..apps.matvec import matvec
+
+        return matvec()
     found = load(name) if ":" in name else None
     return found if isinstance(found, SlotProgram) else None
+
+
+def slot_parameters(name: str, parameters: str | None) -> str | None:
+    """The parameter set of a program on slots: the one named, or the application's own."""
+    if parameters is None and name == "matvec":
+        from ..apps.matvec import PAPER_SET
+
+        return PAPER_SET
+    return parameters
+
+
+def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.ResidueKernel:
+    """A microbenchmark's kernel program."""
+    size = parameters or "13"
+    if size not in MICROBENCHMARK_SIZES:
+        raise InputError(
+            f"{name}: --params of a microbenchmark is log2 of the ring degree; {suggestion(size, MICROBENCHMARK_SIZES)}"
+        )
+    log2_degree, limbs = MICROBENCHMARK_SIZES[size]
+    return _native.ResidueKernel.microbenchmark(name, log2_degree, limbs, batch, MICROBENCHMARK_ROUNDS)
 
 
 @cache
@@ -113,7 +146,8 @@ def planned(
     program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
         raise InputError(
-            f"{name} is a program of {program.scheme.upper()}, which runs on this computer; use polyfabric run"
+            f"{name} is a program of {program.scheme.upper()}, and {machine.name if machine else 'this'} executes TFHE; "
+            "name a machine for it"
         )
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")

@@ -24,7 +24,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.command()
 @click.argument("program")
 @click.option(
-    "--on", default="cpu", show_default=True, metavar="PLACE", help="cpu, interpreter, or a machine: morphling."
+    "--on", default="cpu", show_default=True, metavar="PLACE", help="cpu, interpreter, or a machine: f1, morphling."
 )
 @click.option("--params", "parameters", metavar="SET", help="Parameter set; without it, one is chosen.")
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
@@ -92,7 +92,7 @@ def run(
     """Run PROGRAM on encrypted data and compare with the clear result.
 
     PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression
-    (CKKS), database-lookup (BGV), or your own: FILE.py:FUNCTION.
+    (CKKS), database-lookup, matvec (BGV), or your own: FILE.py:FUNCTION.
     """
     own = programs.on_slots(program)
     if own is not None or program in programs.ON_SLOTS:
@@ -104,10 +104,10 @@ def run(
             "--step": step,
             "--max-failure": target,
             "--reading": readings,
-            "--report": folder_out,
         }
         slot_run.refuse_options(program, options)
-        asked = slot_run.Asked(own, given, rows, query, on, parameters, threads, measure)
+        chosen = programs.slot_parameters(program, parameters)
+        asked = slot_run.Asked(own, given, rows, query, on, chosen, threads, measure, folder_out)
         return slot_run.run(program, asked, as_json=as_json)
     if rows is not None or query is not None or measure:
         raise InputError(f"--rows, --query and --measure are of programs of CKKS and BGV, but the program is {program}")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from .. import _native
-from ..machines import load
+from .. import _native, slot_execution
+from ..errors import InputError
+from ..execution import Plan
+from ..machines import load, simulation, write_streams
 from ..progress import working
+from ..slot_execution import SlotPlan
 from . import programs
-from .console import out, print_json, security_warnings
+from .console import grid, out, print_json, security_warnings
 
 
 @click.command()
@@ -40,6 +45,19 @@ from .console import out, print_json, security_warnings
     metavar="DIR",
     help="Write report.html, report.json and timeline.json.",
 )
+@click.option(
+    "--streams",
+    "stream_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="f1: write the instruction streams, as text, or in binary form to a FILE.bin.",
+)
+@click.option(
+    "--groups",
+    "show_groups",
+    is_flag=True,
+    help="f1: print the compiler's groups of operations that share a key-switch hint.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,
@@ -51,16 +69,27 @@ def simulate(
     target: float | None,
     timeline: Path | None,
     folder: Path | None,
+    stream_file: Path | None,
+    show_groups: bool,
     as_json: bool,
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
 
-    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch, or your own:
-    FILE.py:FUNCTION.
+    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec (BGV), ntt,
+    automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or
+    your own: FILE.py:FUNCTION.
     """
     machine = load(machine_name, readings)
+    planned: Plan | SlotPlan | _native.ResidueKernel
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        if program in _native.built_in_names():
+        own = programs.on_slots(program)
+        if program in programs.MICROBENCHMARKS:
+            planned = programs.microbenchmark(program, parameters, batch or 64)
+        elif own is not None:
+            if batch is not None:
+                raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")
+            planned = slot_execution.plan(own, programs.slot_parameters(program, parameters), machine=machine)
+        elif program in _native.built_in_names():
             planned = programs.timed(program, parameters, batch or 64, machine)
         elif program == "digits":
             from ..apps.digits.classify import prepare
@@ -68,14 +97,30 @@ def simulate(
             planned, _ = prepare(batch or 1, machine, parameters, target)
         else:
             planned = programs.planned(program, parameters, batch, machine, target)
-        report = machine.simulate(planned)
+        groups: list[dict[str, Any]] = []
+        if isinstance(planned, Plan):
+            if stream_file is not None or show_groups:
+                raise InputError(f"--streams and --groups are of programs on slots, but {program} is of TFHE")
+            report = machine.simulate(planned)
+        else:
+            mapped = machine.compile(planned)
+            report = simulation(mapped)
+            groups = json.loads(mapped.groups())
+            if stream_file is not None:
+                write_streams(mapped, stream_file)
         if timeline is not None:
             report.timeline(timeline)
         if folder is not None:
             report.save(folder)
     if as_json:
-        print_json(report.to_dict())
+        print_json({**report.to_dict(), "groups": groups} if show_groups else report.to_dict())
     else:
         report.print(out())
-        for path in filter(None, (timeline, folder)):
+        if show_groups:
+            table = grid("hint", "operations", "instructions")
+            for group in groups:
+                table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
+            out().print()
+            out().print(table)
+        for path in filter(None, (timeline, folder, stream_file)):
             out().print(f"\nwritten: {path}")

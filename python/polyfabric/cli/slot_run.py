@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -34,6 +35,8 @@ class Asked:
     parameters: str | None
     threads: int | None
     measure: bool
+    report: Path | None
+    """Folder for a machine's report and timeline."""
 
 
 def refuse_options(program: str, options: Mapping[str, object]) -> None:
@@ -56,6 +59,11 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
             )
     with security_warnings(), bars() as progress:
         done = _run(program, asked, progress)
+    simulated = (done if isinstance(done, SlotRunResult) else done.run).simulation
+    if asked.report is not None:
+        if simulated is None:
+            raise InputError("--report writes a machine's report; this run was not on a machine")
+        simulated.save(asked.report)
     if as_json:
         print_json(done.to_dict())
     elif isinstance(done, SlotRunResult):
@@ -156,6 +164,9 @@ def _show_common(console: Console, result: SlotRunResult) -> None:
     )
     times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in result.seconds.items())
     console.print(f"this run          {times}")
+    if result.simulation is not None:
+        console.print()
+        result.simulation.print(console)
     if result.plan.measured:
         console.print()
         result.report.print(console)

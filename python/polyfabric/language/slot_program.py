@@ -15,6 +15,7 @@ from .slots import Native, SlotTracer, SlotValue, native
 from .types import SlotType
 
 if TYPE_CHECKING:
+    from ..machines import Machine
     from ..progress import ProgressHook
     from ..reports import Report
     from ..slot_execution import SlotKeys, SlotRunResult
@@ -135,7 +136,7 @@ class SlotProgram:
     ) -> SlotRunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
 
-        `on` is "cpu" or "interpreter". Without `parameters`, the smallest ring of 128 bits of security is taken whose
+        `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, the smallest ring of 128 bits of security is taken whose
         modulus carries the program's levels; a named set below `security` bits is refused.
         """
         from ..slot_execution import run
@@ -151,6 +152,14 @@ class SlotProgram:
             security=security,
             progress=progress,
         )
+
+    def simulate(self, machine: str | Machine, *, parameters: str | None = None) -> Report:
+        """The time, stalls, traffic and energy of the program on a machine, from a checked schedule."""
+        from ..machines import load
+        from ..slot_execution import plan
+
+        target = load(machine) if isinstance(machine, str) else machine
+        return target.simulate(plan(self, parameters, machine=target))
 
     def cost(self, parameters: str | None = None) -> Report:
         """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds."""

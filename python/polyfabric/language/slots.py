@@ -50,9 +50,9 @@ class SlotTracer:
         self.builder.at(*place())
         return step(self.builder)
 
-    def input(self, name: str, kind: SlotType) -> SlotValue:
-        """An encrypted input."""
-        node = self.node(lambda b: b.input(name, kind.bound))
+    def input(self, name: str, kind: SlotType, level: int | None = None) -> SlotValue:
+        """An encrypted input, at a level or as low as the program allows."""
+        node = self.node(lambda b: b.input(name, kind.bound, level))
         numbers: Literal["real", "complex", "residue"] = kind.kind
         return SlotValue(self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True)
 

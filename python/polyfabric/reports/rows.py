@@ -51,7 +51,7 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
     facts = [
         ("time", f"{scaled(d['seconds'], 's')} ({cycles:,} cycles)"),
         ("first result after", scaled(d["latency_s"], "s")),
-        ("throughput", f"{d['throughput_per_s']:,.0f} a second, of {d['lookups']:,}"),
+        ("throughput", f"{d['throughput_per_s']:,.0f} {d['operation']} a second, of {d['operations']:,}"),
         (
             "lower bound",
             f"{d['lower_bound_cycles']:,} cycles, set by {words(d['critical_resource'])}: the schedule reaches {percent(d['efficiency'])}",

@@ -99,13 +99,13 @@ pub fn utilisation(schedule: &Schedule, totals: &Totals, cycles: u64) -> BTreeMa
 }
 
 impl Energy {
-    /// Energy of a checked schedule of `cycles` cycles on a machine.
+    /// Energy of a checked schedule of `cycles` cycles on a machine that moves `traffic_bytes` between chip and memory.
     ///
     /// # Errors
     /// [`EnergyError`], if the file names an activity that the schedule does not have, or its clock is unknown.
     pub fn of(
         machine: &Description,
-        totals: &Totals,
+        traffic_bytes: u64,
         utilisation: &BTreeMap<String, f64>,
         cycles: u64,
     ) -> Result<Self, EnergyError> {
@@ -119,7 +119,7 @@ impl Energy {
             .into_iter()
             .collect::<Option<Vec<f64>>>()
             .and_then(|values| values.into_iter().reduce(f64::max))
-            .map(|joule| joule * 8.0 * totals.traffic_bytes() as f64);
+            .map(|joule| joule * 8.0 * traffic_bytes as f64);
         let on_chip: Option<f64> = components.iter().map(|part| part.energy_j).sum();
         let total_j = on_chip.zip(off_chip_j).map(|(on_chip, off_chip)| on_chip + off_chip);
         let area_mm2 = components.iter().map(|part| part.area_mm2).sum();

@@ -18,7 +18,7 @@ pub mod trace;
 mod tests;
 
 pub use checker::{Checked, Hazard, Violation, check};
-pub use description::{Description, DescriptionError, DescriptionLiteral, Dimension, FigureSpec};
+pub use description::{Description, DescriptionError, DescriptionLiteral, Dimension, FigureError, FigureSpec};
 pub use report::{SimulationError, SimulationReport, Subject};
 pub use schedule::{
     Access, Channel, ClassId, Event, Item, KindId, Memory, MemoryId, MemoryKind, OpKind, OpRef, Order, Place, Placed,

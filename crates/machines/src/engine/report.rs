@@ -21,8 +21,10 @@ pub struct Subject<'a> {
     pub program: &'a str,
     /// Name of the parameter set.
     pub parameters: &'a str,
-    /// Units of throughput in the program, for example look-ups.
-    pub lookups: u64,
+    /// Units of throughput in the program.
+    pub operations: u64,
+    /// What they are.
+    pub operation: &'a str,
     /// Unit classes whose stalls are accounted for; the first is the headline.
     pub primary: &'a [String],
 }
@@ -56,15 +58,17 @@ pub struct SimulationReport {
     pub program: String,
     /// Parameter set.
     pub parameters: String,
-    /// Look-ups in the program.
-    pub lookups: u64,
+    /// Units of throughput in the program.
+    pub operations: u64,
+    /// What they are: look-ups, key switches, instructions.
+    pub operation: String,
     /// Total cycles.
     pub cycles: u64,
     /// Total time.
     pub seconds: f64,
     /// From the first to the last event of ciphertext 0.
     pub latency_s: f64,
-    /// Look-ups a second.
+    /// Units of throughput a second.
     pub throughput_per_s: f64,
     /// No schedule of the same events takes fewer cycles.
     pub lower_bound_cycles: u64,
@@ -134,7 +138,7 @@ impl SimulationReport {
         let totals = Totals::of(schedule);
         let bound = Bound::of(schedule, &totals, &checked);
         let utilisation = utilisation(schedule, &totals, checked.cycles);
-        let energy = Energy::of(machine, &totals, &utilisation, checked.cycles)?;
+        let energy = Energy::of(machine, totals.traffic_bytes(), &utilisation, checked.cycles)?;
         let clock = machine.clock_hz()?;
         let seconds = checked.cycles as f64 / clock;
         let stalls_by_class: Vec<StallReport> = checked.stalls.iter().map(StallReport::from).collect();
@@ -146,11 +150,12 @@ impl SimulationReport {
             readings: machine.readings().clone(),
             program: subject.program.to_owned(),
             parameters: subject.parameters.to_owned(),
-            lookups: subject.lookups,
+            operations: subject.operations,
+            operation: subject.operation.to_owned(),
             cycles: checked.cycles,
             seconds,
             latency_s: latency_cycles(schedule, 0).unwrap_or(checked.cycles) as f64 / clock,
-            throughput_per_s: if seconds > 0.0 { subject.lookups as f64 / seconds } else { 0.0 },
+            throughput_per_s: if seconds > 0.0 { subject.operations as f64 / seconds } else { 0.0 },
             lower_bound_cycles: bound.cycles,
             efficiency: bound.efficiency(checked.cycles),
             critical_resource: bound.critical,

@@ -58,7 +58,8 @@ fn report_of(schedule: &Schedule, text: &str) -> Result<SimulationReport, Simula
         schedule,
         program: "sum",
         parameters: "none",
-        lookups: 21,
+        operations: 21,
+        operation: "look-ups",
         primary: &["adder".to_owned(), "channel".to_owned()],
     })
 }

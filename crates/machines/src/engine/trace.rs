@@ -157,6 +157,60 @@ pub fn trace(schedule: &Schedule, clock_hz: f64, options: TraceOptions) -> Trace
     Trace { display_time_unit: "ns", trace_events: events }
 }
 
+/// A slice on a track, for machines whose schedule is a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// Index of the track.
+    pub track: usize,
+    /// Cycle.
+    pub start: u64,
+    /// Cycles.
+    pub duration: u64,
+    /// What happens.
+    pub name: String,
+}
+
+/// Draws slices, in order of their starts, on `tracks` of (class, name) at a clock in Hz; of too many the middle is left out.
+pub fn draw(tracks: &[(String, String)], slices: &[Drawn], clock_hz: f64, options: TraceOptions) -> Trace {
+    let microseconds = |cycles: i64| cycles as f64 / clock_hz * 1e6;
+    let mut processes: Vec<&str> = Vec::new();
+    let mut events = Vec::new();
+    let mut process = Vec::with_capacity(tracks.len());
+    for (index, (class, track)) in tracks.iter().enumerate() {
+        let known = processes.iter().position(|known| known == class).unwrap_or_else(|| {
+            processes.push(class);
+            events.push(name("process_name", processes.len() as u32, 0, class));
+            processes.len() - 1
+        });
+        process.push(known as u32 + 1);
+        events.push(name("thread_name", known as u32 + 1, index as u32 + 1, track));
+    }
+    let most = options.slices.max(2);
+    let (head, tail) = match slices.len() {
+        few if few <= most => (few, few),
+        many => (most - most / 4, many - most / 4),
+    };
+    for slice in slices[..head].iter().chain(&slices[tail..]) {
+        let args = [("cycle", slice.start), ("cycles", slice.duration)];
+        events.push(TraceEvent {
+            ph: "X",
+            name: slice.name.clone(),
+            cat: tracks[slice.track].0.clone(),
+            pid: process[slice.track],
+            tid: slice.track as u32 + 1,
+            ts: Some(microseconds(slice.start as i64)),
+            dur: Some(microseconds(slice.duration as i64)),
+            args: args.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect(),
+        });
+    }
+    if tail > head {
+        let (start, end) = (slices[head].start as i64, slices[tail].start as i64);
+        let text = format!("{} events left out", tail - head);
+        elide(&mut events, vec![Elision { start, end: end.max(start + 1), text }], microseconds);
+    }
+    Trace { display_time_unit: "ns", trace_events: events }
+}
+
 /// Marks of what is left out, on as many tracks as overlap.
 fn elide(events: &mut Vec<TraceEvent>, mut elisions: Vec<Elision>, microseconds: impl Fn(i64) -> f64) {
     const LOOPS: u32 = 0;

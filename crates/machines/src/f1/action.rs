@@ -18,6 +18,27 @@ pub struct Register {
     pub index: u16,
 }
 
+/// Where a functional unit takes a vector from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// A register of its cluster.
+    Register(u16),
+    /// The scratchpad, through the first crossbar, chunk by chunk as it is consumed (section 3: a bank sends a vector to a unit at
+    /// that rate).
+    Scratchpad(Slot),
+    /// A register of another cluster, through the third crossbar.
+    Cluster(Register),
+}
+
+/// Where a functional unit puts its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Destination {
+    /// A register of its cluster.
+    Register(u16),
+    /// The scratchpad, through the second crossbar, as it is produced.
+    Scratchpad(Slot),
+}
+
 /// One operation of one component, or one transfer between two. Each moves one vector, a chunk a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
@@ -68,10 +89,10 @@ pub enum Action {
         cluster: u16,
         /// Unit among those of its kind in the cluster.
         unit: u8,
-        /// Registers of the operands; the second repeats the first where there is one.
-        operands: [u16; 2],
-        /// Register of the result.
-        result: u16,
+        /// Its operands; the second repeats the first where there is one.
+        operands: [Source; 2],
+        /// Its result.
+        result: Destination,
     },
 }
 

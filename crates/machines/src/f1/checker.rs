@@ -4,7 +4,7 @@
 //! of time and finds every place that does not hold what is read, every value overwritten while it is still being read, every
 //! unit, port or channel that is used twice, and every result that never reaches off-chip memory.
 
-use super::action::{Action, Register, Slot, Timed};
+use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
 use std::collections::HashMap;
@@ -143,6 +143,10 @@ pub struct Checked {
     pub transfers: [u64; 3],
     /// Vectors loaded and stored.
     pub off_chip: [u64; 2],
+    /// Vectors that register files gave and took.
+    pub register_streams: u64,
+    /// Vectors that scratchpad banks gave and took.
+    pub bank_streams: u64,
 }
 
 /// A vector's place and what happens to it.
@@ -171,29 +175,56 @@ struct Simulation<'a> {
     checked: Checked,
 }
 
-/// Every action twice, as (cycle, whether it writes, its index), in the order of time: in the cycle in which it takes its first
-/// chunk it reads, in that in which it gives its first it writes. In the same cycle, reads come first.
+/// What happens to an action at a moment; in the same cycle in this order, so that reads come before writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Moment {
+    /// Operands leave the scratchpad or another cluster on their way to a unit.
+    Depart,
+    /// It takes its first chunk.
+    Start,
+    /// A unit's result enters the crossbar to the scratchpad.
+    Leave,
+    /// Its first chunk is written.
+    Write,
+}
+
+/// Every action's moments, as (cycle, moment, its index), in the order of time.
 pub(super) fn in_time_order(
     graph: &Graph,
     actions: &[Timed],
     machine: &F1,
     geometry: &Geometry,
-) -> Result<Vec<(u64, bool, usize)>, Violation> {
+) -> Result<Vec<(u64, Moment, usize)>, Violation> {
+    let network = machine.depth.network;
     let mut order = Vec::with_capacity(2 * actions.len());
     for (index, timed) in actions.iter().enumerate() {
-        let delay = match timed.action {
-            Action::Load { .. } => machine.memory_latency,
-            Action::Store { .. } => geometry.transfer.max(geometry.occupancy),
-            Action::Fetch { .. } | Action::WriteBack { .. } | Action::Forward { .. } => machine.depth.network,
-            Action::Execute { instruction, .. } => {
+        let start = timed.cycle;
+        let end = match timed.action {
+            Action::Load { .. } => start + machine.memory_latency,
+            Action::Store { .. } => start + geometry.transfer.max(geometry.occupancy),
+            Action::Fetch { .. } | Action::WriteBack { .. } | Action::Forward { .. } => start + network,
+            Action::Execute { instruction, operands, result, .. } => {
                 if instruction as usize >= graph.len() {
-                    return Err(Violation::Nothing { cycle: timed.cycle, what: "such instruction" });
+                    return Err(Violation::Nothing { cycle: start, what: "such instruction" });
                 }
-                geometry.latency(graph.function(instruction as usize))
+                if operands.iter().any(|operand| !matches!(operand, Source::Register(_))) {
+                    let depart = start.checked_sub(network);
+                    let what = "time for an operand to pass the crossbar";
+                    let depart = depart.ok_or(Violation::Nothing { cycle: start, what })?;
+                    order.push((depart, Moment::Depart, index));
+                }
+                let end = start + geometry.latency(graph.function(instruction as usize));
+                match result {
+                    Destination::Register(_) => end,
+                    Destination::Scratchpad(_) => {
+                        order.push((end, Moment::Leave, index));
+                        end + network
+                    }
+                }
             }
         };
-        order.push((timed.cycle, false, index));
-        order.push((timed.cycle + delay, true, index));
+        order.push((start, Moment::Start, index));
+        order.push((end, Moment::Write, index));
     }
     order.sort_unstable();
     Ok(order)
@@ -219,14 +250,22 @@ pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry
     let order = in_time_order(graph, actions, machine, geometry)?;
     // What an action has read, until it writes.
     let mut carried: HashMap<usize, u32> = HashMap::new();
-    for (cycle, writes, index) in order {
+    // What has left for a unit, until the unit takes it.
+    let mut under_way: HashMap<usize, [Option<u32>; 2]> = HashMap::new();
+    for (cycle, moment, index) in order {
         let action = actions[index].action;
-        if writes {
-            if let Some(value) = carried.remove(&index) {
-                simulation.write(cycle, action, value)?;
+        match moment {
+            Moment::Depart => drop(under_way.insert(index, simulation.depart(cycle, action)?)),
+            Moment::Start => {
+                let streamed = under_way.remove(&index).unwrap_or_default();
+                carried.insert(index, simulation.read(cycle, action, streamed)?);
             }
-        } else {
-            carried.insert(index, simulation.read(cycle, action)?);
+            Moment::Leave => simulation.leave(cycle, action)?,
+            Moment::Write => {
+                if let Some(value) = carried.remove(&index) {
+                    simulation.write(cycle, action, value)?;
+                }
+            }
         }
     }
     simulation.finish()
@@ -238,9 +277,13 @@ impl Simulation<'_> {
         let hazard = Violation::Hazard { cycle, part };
         let key = match part {
             Part::RegisterPort(cluster, bank) => {
+                self.checked.register_streams += 1;
                 return self.occupy_shared(cycle, (false, cluster, bank), hazard, duration);
             }
-            Part::Bank(bank) => return self.occupy_shared(cycle, (true, bank, 0), hazard, duration),
+            Part::Bank(bank) => {
+                self.checked.bank_streams += 1;
+                return self.occupy_shared(cycle, (true, bank, 0), hazard, duration);
+            }
             Part::Unit(kind, cluster, unit) => (kind as u8, cluster, unit),
             Part::Crossbar(way, cluster) => (10, cluster, way as u8),
             Part::Stack(stack) => (11, stack, 0),
@@ -306,7 +349,39 @@ impl Simulation<'_> {
         Part::RegisterPort(cluster, (cycle % self.machine.register_banks as u64) as u16)
     }
 
-    fn read(&mut self, cycle: u64, action: Action) -> Result<u32, Violation> {
+    /// Operands of a unit leave where they are, the same one once.
+    fn depart(&mut self, cycle: u64, action: Action) -> Result<[Option<u32>; 2], Violation> {
+        let vector = self.geometry.occupancy;
+        let mut values = [None; 2];
+        let Action::Execute { operands, .. } = action else { return Ok(values) };
+        for position in 0..2 {
+            if position == 1 && operands[1] == operands[0] {
+                values[1] = values[0];
+                continue;
+            }
+            values[position] = match operands[position] {
+                Source::Register(_) => None,
+                Source::Scratchpad(slot) => {
+                    self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                    Some(self.take(cycle, Location::Slot(slot), None)?)
+                }
+                Source::Cluster(from) => {
+                    self.occupy(cycle, Part::Crossbar(Way::ToClusters, from.cluster), vector)?;
+                    self.occupy(cycle, self.register_port(from.cluster, cycle), vector)?;
+                    Some(self.take(cycle, Location::Register(from), None)?)
+                }
+            };
+        }
+        Ok(values)
+    }
+
+    /// A unit's result enters the crossbar to the scratchpad.
+    fn leave(&mut self, cycle: u64, action: Action) -> Result<(), Violation> {
+        let Action::Execute { cluster, .. } = action else { return Ok(()) };
+        self.occupy(cycle, Part::Crossbar(Way::ToScratchpad, cluster), self.geometry.occupancy)
+    }
+
+    fn read(&mut self, cycle: u64, action: Action, streamed: [Option<u32>; 2]) -> Result<u32, Violation> {
         let (vector, transfer) = (self.geometry.occupancy, self.geometry.transfer);
         match action {
             Action::Load { stack, value, .. } => {
@@ -349,12 +424,28 @@ impl Simulation<'_> {
                 self.occupy(cycle, Part::Unit(kind, cluster, unit), vector)?;
                 self.checked.busy[kind as usize] += vector;
                 for (position, &vector_read) in self.graph.operands(instruction as usize).iter().enumerate() {
-                    let register = Register { cluster, index: operands[position] };
                     let value = self.graph.number(vector_read) as u32;
-                    if position == 0 || operands[0] != operands[1] {
-                        self.occupy(cycle, self.register_port(cluster, cycle), vector)?;
+                    let again = position == 1 && operands[0] == operands[1];
+                    let way = match operands[position] {
+                        Source::Register(index) => {
+                            if !again {
+                                self.occupy(cycle, self.register_port(cluster, cycle), vector)?;
+                            }
+                            self.take(cycle, Location::Register(Register { cluster, index }), Some(value))?;
+                            continue;
+                        }
+                        Source::Scratchpad(slot) => (Way::FromScratchpad, Location::Slot(slot), 0),
+                        Source::Cluster(from) => (Way::FromClusters, Location::Register(from), 2),
+                    };
+                    let (way, location, crossbar) = way;
+                    if streamed[position] != Some(value) {
+                        let found = streamed[position];
+                        return Err(Violation::Missing { cycle, location, wanted: value, found });
                     }
-                    self.take(cycle, Location::Register(register), Some(value))?;
+                    if !again {
+                        self.checked.transfers[crossbar] += 1;
+                        self.occupy(cycle, Part::Crossbar(way, cluster), vector)?;
+                    }
                 }
                 Ok(instruction)
             }
@@ -391,9 +482,14 @@ impl Simulation<'_> {
                 self.occupy(cycle, self.register_port(to.cluster, cycle), vector)?;
                 self.put(cycle, Location::Register(to), value)
             }
-            Action::Execute { cluster, result, .. } => {
+            Action::Execute { cluster, result: Destination::Register(index), .. } => {
                 self.occupy(cycle, self.register_port(cluster, cycle), vector)?;
-                self.put(cycle, Location::Register(Register { cluster, index: result }), value)
+                self.put(cycle, Location::Register(Register { cluster, index }), value)
+            }
+            Action::Execute { result: Destination::Scratchpad(slot), .. } => {
+                self.checked.transfers[1] += 1;
+                self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                self.put(cycle, Location::Slot(slot), value)
             }
         }
     }

@@ -77,19 +77,11 @@ impl Cluster {
         starts.map(|(index, unit)| (index, unit.earliest(from, duration))).min_by_key(|&(_, at)| at)
     }
 
-    /// The first cycle from `from` on in which an instruction may start that reads `reads` registers and writes one after
-    /// `latency`, and its unit.
-    pub fn issue(&self, kind: UnitKind, from: u64, reads: usize, latency: u64, duration: u64) -> Option<(usize, u64)> {
-        let mut at = from;
-        loop {
-            let (unit, free) = self.unit(kind, at, duration)?;
-            let write = free + latency;
-            let same = (write - free).is_multiple_of(self.ports.len() as u64) && latency < duration;
-            let needed = if same { reads + 1 } else { reads };
-            if self.free_ports(free, duration) >= needed && self.free_ports(write, duration) >= 1 {
-                return Some((unit, free));
-            }
-            at = free + 1;
-        }
+    /// Whether an instruction that starts in `at` finds ports for its reads, and for a result written in `write`.
+    pub fn ports_for(&self, at: u64, reads: usize, write: Option<u64>, duration: u64) -> bool {
+        let Some(write) = write else { return self.free_ports(at, duration) >= reads };
+        // A result that begins in the bank of its operands while they are still read meets them there.
+        let same = (write - at).is_multiple_of(self.ports.len() as u64) && write - at < duration;
+        self.free_ports(at, duration) >= reads + usize::from(same) && self.free_ports(write, duration) >= 1
     }
 }

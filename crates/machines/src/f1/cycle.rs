@@ -1,20 +1,29 @@
 //! Phase 3: clusters, registers, crossbars and banks, cycle by cycle (section 4.4).
 //!
 //! Takes the steps of phase 2 in order and gives each the first cycle in which everything that it needs is free. It adds
-//! no load and no store; it moves loads to their earliest cycle. Instructions that hand values to each other form tasks, and a
-//! task stays in one cluster. Operands that are not in its registers come from the scratchpad or from another cluster; a result stays in its
-//! register and is written back only when the register is needed and no other place holds it.
+//! no load and no store; it moves loads to their earliest cycle. An instruction runs in the cluster that phase 1 dealt it to. An operand
+//! comes from a register, or streams into the unit from the scratchpad or from another cluster's register, whichever is sooner; it is
+//! put into a register on its way if it is read again before what it displaces. A result stays in a register if it is read from there
+//! soon, else it streams to the scratchpad.
 //! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle.
 
-use super::action::{Action, Register, Slot, Timed};
+use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::cluster::{Cell, Cluster, NONE};
 use super::graph::Graph;
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
-use super::tasks::Tasks;
 use super::timeline::Timeline;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+
+/// Instructions of a cluster ahead within which a vector is worth a register.
+const HERE: usize = 256;
+
+/// Instructions of a cluster ahead within which another cluster is expected to fetch a vector from a register.
+const ELSEWHERE: usize = 2;
+
+/// Readers of a value that are looked at for its next use in a cluster.
+const LOOKED_AT: usize = 48;
 
 /// A value's copy in the scratchpad.
 #[derive(Clone, Copy, Debug)]
@@ -68,25 +77,23 @@ struct Scheduler<'a> {
     cursor: Vec<u32>,
     /// The cycle in which off-chip memory holds a computed value.
     stored: HashMap<u32, u64>,
-    tasks: Tasks,
-    /// Cluster of each task that has begun.
-    home: HashMap<u32, usize>,
-    /// Instructions given to each cluster.
-    given: Vec<u64>,
+    /// The cluster of every instruction.
+    home: &'a [u16],
     actions: Vec<Timed>,
 }
 
-/// Gives every step its cycle. The actions come out in the order of the steps, not of time.
+/// Gives every step its cycle, and every instruction its place in its cluster, `home`. The actions come out in the order of the steps, not of time.
 ///
 /// # Errors
 /// [`CycleError`] if the register files are too small.
 pub fn schedule(
     graph: &Graph,
+    home: &[u16],
     movement: &Movement,
     machine: &F1,
     geometry: &Geometry,
 ) -> Result<Vec<Timed>, CycleError> {
-    let mut scheduler = Scheduler::new(graph, machine, geometry);
+    let mut scheduler = Scheduler::new(graph, home, machine, geometry);
     for &step in &movement.steps {
         match step {
             Step::Load(value) => scheduler.load(value)?,
@@ -108,7 +115,7 @@ pub fn schedule(
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(graph: &'a Graph, machine: &F1, geometry: &'a Geometry) -> Self {
+    fn new(graph: &'a Graph, home: &'a [u16], machine: &F1, geometry: &'a Geometry) -> Self {
         let values = graph.values();
         let mut output = vec![false; values];
         graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
@@ -130,9 +137,7 @@ impl<'a> Scheduler<'a> {
             output,
             cursor: vec![0; values],
             stored: HashMap::new(),
-            tasks: Tasks::of(graph),
-            home: HashMap::new(),
-            given: vec![0; machine.clusters],
+            home,
             actions: Vec::new(),
         }
     }
@@ -208,7 +213,8 @@ impl<'a> Scheduler<'a> {
         self.stacks[stack].reserve(start, duration);
         self.banks[held.slot.bank as usize][port].reserve(start, self.geometry.occupancy);
         self.held[value as usize] = Some(Held { free_from: held.free_from.max(start + 1), ..held });
-        self.stored.insert(value, start + duration.max(self.geometry.occupancy));
+        // Read from the cycle after the one in which it is whole.
+        self.stored.insert(value, start + duration.max(self.geometry.occupancy) + 1);
         self.push(start, Action::Store { stack: stack as u16, slot: held.slot, value });
         Ok(())
     }
@@ -265,25 +271,44 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// The instruction that reads a value next; [`NONE`] if none does.
-    fn next_use(&mut self, value: u32) -> u32 {
+    /// The instruction that reads a value next in a cluster; [`NONE`] if none does soon.
+    fn next_use(&mut self, value: u32, cluster: usize) -> u32 {
+        let users = self.unissued(value);
+        let (issued, home) = (&self.issued, self.home);
+        let here = |&&user: &&u32| !issued[user as usize] && usize::from(home[user as usize]) == cluster;
+        users.iter().take(LOOKED_AT).find(here).copied().unwrap_or(NONE)
+    }
+
+    /// The readers of a value from the first on that is not issued.
+    fn unissued(&mut self, value: u32) -> &'a [u32] {
         let users = self.graph.users(value as usize);
         let cursor = &mut self.cursor[value as usize];
         while users.get(*cursor as usize).is_some_and(|&user| self.issued[user as usize]) {
             *cursor += 1;
         }
-        users.get(*cursor as usize).copied().unwrap_or(NONE)
+        &users[*cursor as usize..]
     }
 
-    /// A register of a cluster for a value that arrives about `wanted`, and the cycle from which it can be written. Values in
-    /// `pinned` stay.
+    /// Until which instruction a value read or made by `instruction` in `cluster` is worth a register; `None` if it is not.
+    fn worth(&mut self, value: u32, cluster: usize, instruction: u32) -> Option<u32> {
+        let clusters = self.clusters.len();
+        let next = self.next_use(value, cluster);
+        if next != NONE && next.saturating_sub(instruction) as usize <= HERE * clusters {
+            return Some(next);
+        }
+        let soon = self.unissued(value).first().copied()?;
+        (soon.saturating_sub(instruction) as usize <= ELSEWHERE * clusters).then_some(soon)
+    }
+
+    /// A register of a cluster for a value that arrives about `wanted` and is next used by `until`, and the cycle from which it can be
+    /// written. Values in `pinned` stay, and so do those that are used sooner.
     fn take_register(
         &mut self,
         cluster: usize,
         wanted: u64,
         pinned: &[u32],
-        instruction: u32,
-    ) -> Result<(usize, u64), CycleError> {
+        (instruction, until): (u32, u32),
+    ) -> Result<Option<(usize, u64)>, CycleError> {
         let cells = &self.clusters[cluster].cells;
         let empty = (0..cells.len()).filter(|&index| cells[index].value == NONE);
         let soonest = empty.clone().min_by_key(|&index| cells[index].free_from);
@@ -291,25 +316,25 @@ impl<'a> Scheduler<'a> {
         let in_time =
             empty.filter(|&index| cells[index].free_from <= wanted).max_by_key(|&index| cells[index].free_from);
         if let Some(index) = in_time {
-            return Ok((index, cells[index].free_from));
+            return Ok(Some((index, cells[index].free_from)));
         }
         let patience = wanted + self.geometry.occupancy;
         if let Some(index) = soonest.filter(|&index| cells[index].free_from <= patience) {
-            return Ok((index, cells[index].free_from));
+            return Ok(Some((index, cells[index].free_from)));
         }
         let mut victims = Vec::new();
         for index in 0..self.clusters[cluster].cells.len() {
-            let value = self.clusters[cluster].cells[index].value;
+            let Cell { value, at, .. } = self.clusters[cluster].cells[index];
             if value == NONE || pinned.contains(&value) {
                 continue;
             }
             let elsewhere = self.held[value as usize].is_some() || self.copies[value as usize].count_ones() > 1;
-            victims.push((self.next_use(value), elsewhere, index));
+            let next = self.worth(value, cluster, instruction).unwrap_or(NONE);
+            victims.push((next, elsewhere, Reverse(at), index));
         }
-        let Some(&(_, elsewhere, index)) = victims.iter().max() else {
-            // Only operands are here: wait for the first empty one, if any.
-            let index = soonest.ok_or(CycleError::Registers { instruction, cluster })?;
-            return Ok((index, self.clusters[cluster].cells[index].free_from));
+        let Some(&(_, elsewhere, _, index)) = victims.iter().max().filter(|&&(next, ..)| next > until) else {
+            let cells = &self.clusters[cluster].cells;
+            return Ok(soonest.map(|index| (index, cells[index].free_from)));
         };
         if !elsewhere {
             self.write_back(Register { cluster: cluster as u16, index: index as u16 })?;
@@ -317,181 +342,355 @@ impl<'a> Scheduler<'a> {
         let cell = &mut self.clusters[cluster].cells[index];
         let value = std::mem::replace(&mut cell.value, NONE);
         self.copies[value as usize] &= !(1 << cluster);
-        Ok((index, self.clusters[cluster].cells[index].free_from))
+        Ok(Some((index, self.clusters[cluster].cells[index].free_from)))
     }
 
-    /// Brings an operand into a cluster's registers; where it is, and from which cycle it can be read.
-    fn operand(
+    /// Where a value can be sent to a cluster from, and the first cycle in which it can leave there.
+    fn origins(&self, value: u32, cluster: usize) -> Vec<(Source, u64)> {
+        let mut origins: Vec<(Source, u64)> =
+            self.held[value as usize].iter().map(|held| (Source::Scratchpad(held.slot), held.at + 1)).collect();
+        let copies = self.copies[value as usize];
+        for other in (0..self.clusters.len()).filter(|&other| other != cluster && copies >> other & 1 == 1) {
+            if let Some(index) = self.clusters[other].find(value) {
+                let register = Register { cluster: other as u16, index: index as u16 };
+                origins.push((Source::Cluster(register), self.clusters[other].cells[index].at + 1));
+            }
+        }
+        origins
+    }
+
+    /// The first cycle from `from` on in which a vector from `origin` can arrive in a cluster, `stored` in a register or in a unit.
+    fn arrival(&self, (origin, ready): (Source, u64), cluster: usize, from: u64, stored: bool) -> u64 {
+        let duration = self.geometry.occupancy;
+        let receiver = &self.clusters[cluster];
+        let mut at = from.max(ready + self.network);
+        loop {
+            let mut next = match origin {
+                Source::Register(_) => at,
+                Source::Scratchpad(slot) => {
+                    let port = receiver.from_scratchpad.earliest(at, duration);
+                    self.bank_port(slot.bank, port - self.network).1 + self.network
+                }
+                Source::Cluster(register) => {
+                    let sender = &self.clusters[register.cluster as usize];
+                    let port = receiver.from_clusters.earliest(at, duration);
+                    let depart = sender.to_clusters.earliest(port - self.network, duration);
+                    depart + u64::from(sender.free_ports(depart, duration) == 0) + self.network
+                }
+            };
+            if stored && next == at && receiver.free_ports(at, duration) == 0 {
+                next += 1;
+            }
+            if next == at {
+                return at;
+            }
+            at = next;
+        }
+    }
+
+    /// The smaller, the sooner an arrival is taken: the scratchpad's crossbar is the scarcer one, so another cluster may be a vector
+    /// later.
+    fn preference(&self, origin: Source, arrival: u64) -> u64 {
+        match origin {
+            Source::Scratchpad(_) => arrival + self.geometry.occupancy,
+            _ => arrival,
+        }
+    }
+
+    /// Reserves what a vector from `origin` passes on its way to `cluster`, to arrive `at` a cycle.
+    fn send(&mut self, origin: Source, cluster: usize, at: u64) {
+        let (duration, depart) = (self.geometry.occupancy, at - self.network);
+        match origin {
+            Source::Register(_) => {}
+            Source::Scratchpad(slot) => {
+                let (port, _) = self.bank_port(slot.bank, depart);
+                self.banks[slot.bank as usize][port].reserve(depart, duration);
+                self.clusters[cluster].from_scratchpad.reserve(at, duration);
+            }
+            Source::Cluster(register) => {
+                let sender = &mut self.clusters[register.cluster as usize];
+                sender.to_clusters.reserve(depart, duration);
+                sender.take_port(depart, duration);
+                let cell = &mut sender.cells[register.index as usize];
+                cell.free_from = cell.free_from.max(depart + 1);
+                self.clusters[cluster].from_clusters.reserve(at, duration);
+            }
+        }
+    }
+
+    /// A slot of a value is read from `at` on.
+    fn touch(&mut self, value: u32, at: u64) {
+        if let Some(held) = &mut self.held[value as usize] {
+            held.free_from = held.free_from.max(at + 1);
+        }
+    }
+
+    /// Brings an operand into a register, if one is worth it; where it is, and from which cycle it can be read.
+    fn bring(
         &mut self,
         value: u32,
         cluster: usize,
         target: u64,
         pinned: &[u32],
-        instruction: u32,
-    ) -> Result<(usize, u64), CycleError> {
-        if self.copies[value as usize] >> cluster & 1 == 1
-            && let Some(index) = self.clusters[cluster].find(value)
-        {
-            return Ok((index, self.clusters[cluster].cells[index].at + 1));
+        until: (u32, u32),
+    ) -> Result<Option<(usize, u64)>, CycleError> {
+        let origins = self.origins(value, cluster);
+        let ready = origins.iter().map(|&(_, ready)| ready + self.network).min();
+        let ready = ready.ok_or(CycleError::Movement { value, what: "it is read, but not on chip" })?;
+        let Some((index, from)) = self.take_register(cluster, ready.max(target), pinned, until)? else {
+            return Ok(None);
+        };
+        let arrivals = origins.iter().map(|&origin| (self.arrival(origin, cluster, from, true), origin.0));
+        let Some((at, origin)) = arrivals.min_by_key(|&(at, origin)| self.preference(origin, at)) else {
+            return Ok(None);
+        };
+        self.send(origin, cluster, at);
+        let (depart, register) = (at - self.network, Register { cluster: cluster as u16, index: index as u16 });
+        match origin {
+            Source::Scratchpad(slot) => {
+                self.touch(value, depart);
+                self.push(depart, Action::Fetch { slot, register });
+            }
+            Source::Cluster(from) => self.push(depart, Action::Forward { from, to: register }),
+            Source::Register(_) => {}
         }
-        let duration = self.geometry.occupancy;
-        let source = match self.held[value as usize] {
-            Some(held) => Ok(held),
-            None => {
-                Err(self.any_copy(value).ok_or(CycleError::Movement { value, what: "it is read, but not on chip" })?)
-            }
-        };
-        let ready = match source {
-            Ok(held) => held.at + 1,
-            Err(register) => self.clusters[register.cluster as usize].cells[register.index as usize].at + 1,
-        };
-        let (index, from) = self.take_register(cluster, (ready + self.network).max(target), pinned, instruction)?;
-        let mut at = ready.max(from.saturating_sub(self.network));
-        let bank_port = loop {
-            let port_in = match source {
-                Ok(_) => &self.clusters[cluster].from_scratchpad,
-                Err(_) => &self.clusters[cluster].from_clusters,
-            };
-            let arrival = port_in.earliest(at + self.network, duration);
-            let mut next = arrival - self.network;
-            let mut bank_port = 0;
-            match source {
-                Ok(held) => (bank_port, next) = self.bank_port(held.slot.bank, next),
-                Err(register) => {
-                    let cluster = &self.clusters[register.cluster as usize];
-                    next = cluster.to_clusters.earliest(next, duration);
-                    if cluster.free_ports(next, duration) == 0 {
-                        next += 1;
-                    }
-                }
-            }
-            if next == at && self.clusters[cluster].free_ports(at + self.network, duration) > 0 {
-                break bank_port;
-            }
-            at = next.max(at + u64::from(next == at));
-        };
-        let arrival = at + self.network;
-        let to = Register { cluster: cluster as u16, index: index as u16 };
-        match source {
-            Ok(held) => {
-                self.banks[held.slot.bank as usize][bank_port].reserve(at, duration);
-                self.held[value as usize] = Some(Held { free_from: held.free_from.max(at + 1), ..held });
-                self.clusters[cluster].from_scratchpad.reserve(arrival, duration);
-                self.push(at, Action::Fetch { slot: held.slot, register: to });
-            }
-            Err(from) => {
-                let sender = &mut self.clusters[from.cluster as usize];
-                sender.to_clusters.reserve(at, duration);
-                sender.take_port(at, duration);
-                let cell = &mut sender.cells[from.index as usize];
-                cell.free_from = cell.free_from.max(at + 1);
-                self.clusters[cluster].from_clusters.reserve(arrival, duration);
-                self.push(at, Action::Forward { from, to });
-            }
-        }
-        self.clusters[cluster].take_port(arrival, duration);
-        self.clusters[cluster].cells[index] = Cell { value, at: arrival, free_from: arrival + 1 };
+        self.clusters[cluster].take_port(at, self.geometry.occupancy);
+        self.clusters[cluster].cells[index] = Cell { value, at, free_from: at + 1 };
         self.copies[value as usize] |= 1 << cluster;
-        Ok((index, arrival + 1))
+        Ok(Some((index, at + 1)))
+    }
+
+    /// The operands of an instruction: registers, or where they stream from, each with the first cycle in which it leaves; and the
+    /// first cycle in which the registers can be read.
+    fn operands(
+        &mut self,
+        values: &[u32],
+        cluster: usize,
+        target: u64,
+        instruction: u32,
+    ) -> Result<(Vec<(Source, u64)>, u64), CycleError> {
+        let mut found: Vec<Option<usize>> = values
+            .iter()
+            .map(|&value| self.copies[value as usize] >> cluster & 1)
+            .map(|here| (here == 1).then_some(0))
+            .collect();
+        let mut ready = 0;
+        for (place, &value) in found.iter_mut().zip(values) {
+            if place.is_some() {
+                *place = self.clusters[cluster].find(value);
+            }
+        }
+        let mut until: Vec<Option<u32>> = Vec::with_capacity(2);
+        for &value in values {
+            until.push(self.worth(value, cluster, instruction));
+        }
+        for position in 0..values.len() {
+            if let (None, Some(until)) = (found[position], until[position]) {
+                found[position] = self
+                    .bring(values[position], cluster, target, values, (instruction, until))?
+                    .map(|(index, _)| index);
+            }
+        }
+        // Two streams pass different crossbars.
+        let mut streams = Vec::with_capacity(values.len());
+        for position in 0..values.len() {
+            if let Some(index) = found[position] {
+                ready = ready.max(self.clusters[cluster].cells[index].at + 1);
+                streams.push((Source::Register(index as u16), 0));
+                continue;
+            }
+            let value = values[position];
+            let taken = streams.iter().any(|(source, _)| matches!(source, Source::Scratchpad(_)));
+            let both = streams.iter().any(|(source, _)| matches!(source, Source::Cluster(_)));
+            let origins = self.origins(value, cluster).into_iter().filter(|(source, _)| match source {
+                Source::Scratchpad(_) => !taken,
+                _ => !both,
+            });
+            let best =
+                origins.min_by_key(|&origin| self.preference(origin.0, self.arrival(origin, cluster, target, false)));
+            streams.push(match best {
+                Some(origin) => origin,
+                // Both lie in the scratchpad alone: the second goes through a register, whatever that displaces.
+                None => {
+                    let instead = self.bring(value, cluster, target, values, (instruction, 0))?;
+                    let (index, at) = instead.ok_or(CycleError::Registers { instruction, cluster })?;
+                    ready = ready.max(at);
+                    (Source::Register(index as u16), 0)
+                }
+            });
+        }
+        Ok((streams, ready))
     }
 
     /// The first cycle in which every operand of an instruction can be read somewhere on chip.
-    fn operands_exist(&self, instruction: u32) -> u64 {
-        let first = |number: usize| {
+    fn operands_exist(&self, values: &[u32]) -> u64 {
+        let first = |&value: &u32| {
+            let number = value as usize;
             let held = self.held[number].map(|held| held.at);
             let copies = (0..self.clusters.len()).filter(|cluster| self.copies[number] >> cluster & 1 == 1);
             let cells = copies.filter_map(|cluster| {
                 let cluster = &self.clusters[cluster];
-                cluster.find(number as u32).map(|index| cluster.cells[index].at)
+                cluster.find(value).map(|index| cluster.cells[index].at)
             });
             held.into_iter().chain(cells).min().map_or(0, |at| at + 1)
         };
-        let operands = self.graph.operands(instruction as usize).iter();
-        operands.map(|&vector| first(self.graph.number(vector))).max().unwrap_or(0)
+        values.iter().map(first).max().unwrap_or(0)
     }
 
-    /// The cluster of an instruction's task; a new task goes to the one that has been given least.
-    fn place(&mut self, instruction: u32) -> usize {
-        let (task, size) = self.tasks.of_instruction(instruction);
-        if let Some(&home) = self.home.get(&task) {
-            return home;
+    /// A slot for a result: a free one, in another bank than `busy` if there is one among the first; or that of an operand that dies
+    /// with its reader.
+    fn result_slot(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Slot, u64), CycleError> {
+        if !self.free.is_empty() {
+            let mut passed_over = Vec::new();
+            let mut found = self.take_slot(value)?;
+            while Some(found.0.bank) == busy && !self.free.is_empty() && passed_over.len() < self.banks.len() {
+                passed_over.push(found);
+                found = self.take_slot(value)?;
+            }
+            for (slot, from) in passed_over {
+                self.free.push(Reverse((from, slot.index, slot.bank)));
+            }
+            return Ok(found);
         }
-        let home = (0..self.clusters.len()).min_by_key(|&cluster| self.given[cluster]).unwrap_or(0);
-        self.given[home] += u64::from(size);
-        self.home.insert(task, home);
-        home
+        let held = dying.iter().find_map(|&operand| self.held[operand as usize].take());
+        let held = held.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
+        Ok((held.slot, held.free_from))
     }
 
     fn execute(&mut self, instruction: u32) -> Result<(), CycleError> {
         let graph = self.graph;
         let function = graph.function(instruction as usize);
-        let cluster = self.place(instruction);
-        let duration = self.geometry.occupancy;
-        let latency = self.geometry.latency(function);
-        let values: Vec<u32> =
+        let (kind, cluster) = (function.unit(), usize::from(self.home[instruction as usize]));
+        let (duration, latency) = (self.geometry.occupancy, self.geometry.latency(function));
+        let mut values: Vec<u32> =
             graph.operands(instruction as usize).iter().map(|&vector| graph.number(vector) as u32).collect();
-        let mut operands = [0; 2];
-        let exist = self.operands_exist(instruction);
-        let target = self.clusters[cluster].unit(function.unit(), exist, duration).map_or(0, |(_, at)| at);
-        let mut ready = 0;
-        for (position, &value) in values.iter().enumerate() {
-            let (index, at) = self.operand(value, cluster, target, &values, instruction)?;
-            operands[position] = index;
-            ready = ready.max(at);
-        }
-        if values.len() == 1 {
-            operands[1] = operands[0];
-        }
-        let distinct = if operands[0] == operands[1] { 1 } else { 2 };
-        let read = &operands[..distinct];
-        // Operands whose last reader this is leave their registers to the result.
+        values.dedup();
+        let exist = self.operands_exist(&values);
+        let no_unit = CycleError::Movement { value: instruction, what: "the machine has no unit for it" };
+        let (_, target) = self.clusters[cluster].unit(kind, exist, duration).ok_or(no_unit)?;
         self.issued[instruction as usize] = true;
+        let (sources, ready) = self.operands(&values, cluster, target, instruction)?;
         let mut dying = Vec::new();
-        for &value in &values[..distinct.min(values.len())] {
+        for &value in &values {
             self.remaining[value as usize] -= 1;
             if self.remaining[value as usize] == 0 {
                 dying.push(value);
             }
         }
-        let (result, from) = match dying.first() {
-            Some(&value) => {
-                let index = self.clusters[cluster].find(value).unwrap_or(operands[0]);
-                // The result follows the read by the unit's latency, which is more than nothing.
-                (index, self.clusters[cluster].cells[index].free_from)
+        // Operands whose last reader this is leave their registers to the result, which follows the read by the unit's latency.
+        let dead = dying.iter().find_map(|&value| self.clusters[cluster].find(value));
+        let place = match self.worth(instruction, cluster, instruction) {
+            None => None,
+            Some(_) if dead.is_some() => dead.map(|index| (index, self.clusters[cluster].cells[index].free_from)),
+            Some(until) => self.take_register(cluster, ready.max(target) + latency, &values, (instruction, until))?,
+        };
+        // The bank that an operand streams from while the result may already arrive.
+        let overlap = latency + 2 * self.network < duration;
+        let busy = sources.iter().find_map(|&(source, _)| match source {
+            Source::Scratchpad(slot) if overlap => Some(slot.bank),
+            _ => None,
+        });
+        let (result, from) = match place {
+            Some((index, from)) => (Destination::Register(index as u16), from),
+            None => {
+                let (slot, from) = self.result_slot(instruction, &dying, busy)?;
+                (Destination::Scratchpad(slot), from.saturating_sub(self.network))
             }
-            None => self.take_register(cluster, ready + latency, &values, instruction)?,
         };
-        let earliest = ready.max(from.saturating_sub(latency));
-        let Some((unit, start)) = self.clusters[cluster].issue(function.unit(), earliest, distinct, latency, duration)
-        else {
-            return Err(CycleError::Movement { value: instruction, what: "the machine has no unit for it" });
+        let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
+        let mut at = ready.max(from.saturating_sub(latency));
+        let (unit, start) = loop {
+            let Some((unit, mut next)) = self.clusters[cluster].unit(kind, at, duration) else {
+                return Err(CycleError::Movement { value: instruction, what: "the machine has no unit for it" });
+            };
+            for &origin in sources.iter().filter(|(source, _)| !matches!(source, Source::Register(_))) {
+                next = self.arrival(origin, cluster, next, false);
+            }
+            let own = &self.clusters[cluster];
+            let write = next + latency;
+            match result {
+                Destination::Register(_) => {
+                    if !own.ports_for(next, reads, Some(write), duration) {
+                        next += 1;
+                    }
+                }
+                Destination::Scratchpad(slot) => {
+                    let leave = own.to_scratchpad.earliest(write, duration);
+                    let (_, arrive) = self.bank_port(slot.bank, leave + self.network);
+                    next = arrive - self.network - latency;
+                    let bank = &self.banks[slot.bank as usize];
+                    let free = |from| bank.iter().all(|port| port.is_free(from, duration));
+                    let meets = busy == Some(slot.bank) && !(free(next - self.network) && free(arrive));
+                    if next == at && (meets || !own.ports_for(next, reads, None, duration)) {
+                        next += 1;
+                    }
+                }
+            }
+            if next == at {
+                break (unit, at);
+            }
+            at = next;
         };
-        let target = &mut self.clusters[cluster];
-        target.units[function.unit() as usize][unit].reserve(start, duration);
-        for &index in read {
-            target.take_port(start, duration);
-            target.cells[index].free_from = target.cells[index].free_from.max(start + 1);
-        }
-        target.take_port(start + latency, duration);
+        self.commit(instruction, &values, &sources, (cluster, unit), start, result);
         for value in dying {
             self.release(value);
         }
-        self.clusters[cluster].cells[result] =
-            Cell { value: instruction, at: start + latency, free_from: start + latency + 1 };
-        self.copies[instruction as usize] = 1 << cluster;
-        self.push(
-            start,
-            Action::Execute {
-                instruction,
-                cluster: cluster as u16,
-                unit: unit as u8,
-                operands: [operands[0] as u16, operands[1] as u16],
-                result: result as u16,
-            },
-        );
+        let write = start + latency;
+        match result {
+            Destination::Register(index) => {
+                let cell = Cell { value: instruction, at: write, free_from: write + 1 };
+                self.clusters[cluster].cells[usize::from(index)] = cell;
+                self.copies[instruction as usize] = 1 << cluster;
+            }
+            Destination::Scratchpad(slot) => {
+                let at = write + self.network;
+                self.held[instruction as usize] = Some(Held { slot, at, free_from: at + 1 });
+            }
+        }
         if self.remaining[instruction as usize] == 0 && !self.output[instruction as usize] {
             self.release(instruction);
         }
         Ok(())
+    }
+
+    /// Reserves all that an instruction occupies.
+    fn commit(
+        &mut self,
+        instruction: u32,
+        values: &[u32],
+        sources: &[(Source, u64)],
+        (cluster, unit): (usize, usize),
+        start: u64,
+        result: Destination,
+    ) {
+        let function = self.graph.function(instruction as usize);
+        let (duration, write) = (self.geometry.occupancy, start + self.geometry.latency(function));
+        self.clusters[cluster].units[function.unit() as usize][unit].reserve(start, duration);
+        for (&(source, _), &value) in sources.iter().zip(values) {
+            match source {
+                Source::Register(index) => {
+                    self.clusters[cluster].take_port(start, duration);
+                    let cell = &mut self.clusters[cluster].cells[usize::from(index)];
+                    cell.free_from = cell.free_from.max(start + 1);
+                }
+                Source::Scratchpad(_) => {
+                    self.touch(value, start - self.network);
+                    self.send(source, cluster, start);
+                }
+                Source::Cluster(_) => self.send(source, cluster, start),
+            }
+        }
+        match result {
+            Destination::Register(_) => self.clusters[cluster].take_port(write, duration),
+            Destination::Scratchpad(slot) => {
+                self.clusters[cluster].to_scratchpad.reserve(write, duration);
+                let (port, _) = self.bank_port(slot.bank, write + self.network);
+                self.banks[slot.bank as usize][port].reserve(write + self.network, duration);
+            }
+        }
+        let first = sources[0].0;
+        let operands = [first, sources.get(1).map_or(first, |&(source, _)| source)];
+        let cluster = cluster as u16;
+        self.push(start, Action::Execute { instruction, cluster, unit: unit as u8, operands, result });
     }
 }

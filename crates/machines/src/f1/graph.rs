@@ -94,6 +94,21 @@ impl UnitKind {
 }
 
 impl Function {
+    /// Name in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ForwardNtt { .. } => "ntt",
+            Self::InverseNtt { .. } => "intt",
+            Self::Automorphism { .. } => "aut",
+            Self::Multiply { .. } => "mul",
+            Self::MultiplyConstant { .. } => "mulc",
+            Self::Add { .. } => "add",
+            Self::Subtract { .. } => "sub",
+            Self::Negate { .. } => "neg",
+            Self::AddConstant { .. } => "addc",
+        }
+    }
+
     /// The unit that does it.
     pub fn unit(self) -> UnitKind {
         match self {
@@ -101,6 +116,21 @@ impl Function {
             Self::Automorphism { .. } => UnitKind::Automorphism,
             Self::Multiply { .. } | Self::MultiplyConstant { .. } => UnitKind::Multiply,
             Self::Add { .. } | Self::Subtract { .. } | Self::Negate { .. } | Self::AddConstant { .. } => UnitKind::Add,
+        }
+    }
+
+    /// Modulus of the result.
+    pub fn limb(self) -> u16 {
+        match self {
+            Self::ForwardNtt { limb }
+            | Self::InverseNtt { limb }
+            | Self::Automorphism { limb, .. }
+            | Self::Multiply { limb }
+            | Self::MultiplyConstant { limb, .. }
+            | Self::Add { limb }
+            | Self::Subtract { limb }
+            | Self::Negate { limb }
+            | Self::AddConstant { limb, .. } => limb,
         }
     }
 
@@ -241,6 +271,16 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
+    /// Number of instructions so far.
+    pub fn len(&self) -> usize {
+        self.graph.len()
+    }
+
+    /// Whether there is no instruction yet.
+    pub fn is_empty(&self) -> bool {
+        self.graph.is_empty()
+    }
+
     /// A vector in off-chip memory.
     pub fn leaf(&mut self, class: LeafClass) -> Vector {
         self.graph.leaves.push(class);

@@ -1,6 +1,6 @@
 //! Phase 2: when a vector comes on chip and which one makes room (section 4.3).
 //!
-//! The machine is seen as a scratchpad with all units attached. One instruction at a time is scheduled, the one of highest
+//! The machine is seen as a scratchpad with all units attached, each as long at work as a vector occupies it. One instruction at a time is scheduled, the one of highest
 //! priority among those whose operands are on chip. A load has the priority of its most urgent user and is issued as soon as
 //! bandwidth and space allow. Room is made by dropping dead vectors first, then the vector whose next use lies furthest
 //! ahead, if it lies further ahead than that of the one that comes; a vector that off-chip memory does not hold is
@@ -52,7 +52,7 @@ enum State {
 
 /// Instructions a unit of the machine by which one may run ahead of the most urgent open one. Without a limit units that have
 /// little to do work through the whole program, and their results fill the scratchpad.
-const AHEAD: usize = 8;
+const AHEAD: usize = 4;
 
 /// Next use of a value that no instruction reads any more.
 const NEVER: u32 = u32::MAX;
@@ -62,7 +62,6 @@ struct Scheduler<'a> {
     capacity: usize,
     transfer: u64,
     occupancy: u64,
-    latency: [u64; 4],
     memory_latency: u64,
     state: Vec<State>,
     /// Whether off-chip memory holds the value.
@@ -104,10 +103,8 @@ impl<'a> Scheduler<'a> {
         let values = graph.values();
         let mut output = vec![false; values];
         graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
-        let mut latency = [0; 4];
         let mut missing = vec![0; graph.len()];
         for (index, missing) in missing.iter_mut().enumerate() {
-            latency[graph.function(index).unit() as usize] = geometry.latency(graph.function(index));
             let operands = graph.operands(index);
             *missing = if operands.len() == 2 && operands[0] != operands[1] { 2 } else { 1 };
         }
@@ -116,7 +113,6 @@ impl<'a> Scheduler<'a> {
             capacity: geometry.slots * machine.banks,
             transfer: geometry.transfer.div_ceil(machine.stacks as u64),
             occupancy: geometry.occupancy,
-            latency,
             memory_latency: machine.memory_latency,
             state: vec![State::Undefined; values],
             saved: vec![false; values],
@@ -323,7 +319,8 @@ impl<'a> Scheduler<'a> {
         let kind = self.graph.function(instruction as usize).unit() as usize;
         self.units[kind].pop();
         self.units[kind].push(Reverse(now + self.occupancy));
-        self.insert(instruction, now + self.latency[kind] + 1);
+        // Pipelines have no depth here: else transforms would run ahead of what reads them, and registers hold all of them.
+        self.insert(instruction, now + 1);
         if self.output[instruction as usize] {
             self.movement.steps.push(Step::Store(instruction));
             self.saved[instruction as usize] = true;

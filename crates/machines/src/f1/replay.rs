@@ -3,19 +3,23 @@
 //! Products are the multiplier's own (section 5.3). Vectors keep the order that the project's transforms give; the order
 //! in which a unit streams them is what [`super::units`] shows.
 
-use super::action::{Action, Register, Slot, Timed};
-use super::checker::{Violation, in_time_order};
+use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::checker::{Moment, Violation, in_time_order};
 use super::graph::{Function, Graph};
 use super::machine::{F1, Geometry};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError, ValuePermutation};
 use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
 use polyfabric_kernels::ntt::{Ntt, NttError};
+use polyfabric_schemes::rns::MissingKey;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Residues of one vector.
 pub type Words = Arc<[u64]>;
+
+/// Gives the words of a leaf, by index.
+pub type Leaves<'a> = &'a dyn Fn(usize) -> Result<Words, ReplayError>;
 
 /// Why a schedule cannot be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +36,23 @@ pub enum ReplayError {
     /// A permutation that is no automorphism.
     #[error(transparent)]
     Element(#[from] GaloisElementError),
+    /// A switching key is missing.
+    #[error(transparent)]
+    Key(#[from] MissingKey),
+    /// A switching key has not the limbs that the program reads.
+    #[error("a switching key has no limb {limb}; make the program's own keys")]
+    Hint {
+        /// Limb.
+        limb: usize,
+    },
+    /// An input that does not suit the program.
+    #[error("input {index} has no limb {limb} of the program's ring; give the program's inputs, in order")]
+    Input {
+        /// Which of the program's inputs.
+        index: usize,
+        /// Limb.
+        limb: usize,
+    },
     /// A place is read that nothing was written to. The checker refuses such schedules.
     #[error("cycle {cycle}: a place is read that nothing was written to; check the schedule first")]
     Empty {
@@ -66,7 +87,7 @@ pub fn replay(
     machine: &F1,
     geometry: &Geometry,
     moduli: &[Modulus],
-    leaf: &dyn Fn(usize) -> Words,
+    leaf: Leaves<'_>,
 ) -> Result<Vec<Words>, ReplayError> {
     let degree = geometry.degree;
     let limb = |&modulus: &Modulus| {
@@ -82,19 +103,26 @@ pub fn replay(
         memory: HashMap::new(),
     };
     let mut carried: HashMap<usize, Words> = HashMap::new();
-    for (cycle, writes, index) in in_time_order(graph, actions, machine, geometry)? {
+    let mut under_way: HashMap<usize, [Option<Words>; 2]> = HashMap::new();
+    for (cycle, moment, index) in in_time_order(graph, actions, machine, geometry)? {
         let action = actions[index].action;
-        if writes {
-            if let Some(words) = carried.remove(&index) {
-                replay.write(action, words);
+        match moment {
+            Moment::Depart => drop(under_way.insert(index, replay.depart(action))),
+            Moment::Start => {
+                let streamed = under_way.remove(&index).unwrap_or_default();
+                let words = replay.read(action, streamed, leaf)?.ok_or(ReplayError::Empty { cycle })?;
+                carried.insert(index, words);
             }
-        } else {
-            let words = replay.read(action, leaf)?.ok_or(ReplayError::Empty { cycle })?;
-            carried.insert(index, words);
+            Moment::Leave => {}
+            Moment::Write => {
+                if let Some(words) = carried.remove(&index) {
+                    replay.write(action, words);
+                }
+            }
         }
     }
     let outputs = graph.outputs().iter().map(|&output| match output.as_leaf() {
-        Some(index) => Ok(leaf(index)),
+        Some(index) => leaf(index),
         None => {
             let value = graph.number(output) as u32;
             replay.memory.get(&value).cloned().ok_or(ReplayError::Schedule(Violation::Lost { value }))
@@ -104,10 +132,25 @@ pub fn replay(
 }
 
 impl Replay<'_> {
-    fn read(&self, action: Action, leaf: &dyn Fn(usize) -> Words) -> Result<Option<Words>, ReplayError> {
+    /// What leaves the scratchpad or another cluster for a unit.
+    fn depart(&self, action: Action) -> [Option<Words>; 2] {
+        let Action::Execute { operands, .. } = action else { return [None, None] };
+        operands.map(|operand| match operand {
+            Source::Register(_) => None,
+            Source::Scratchpad(slot) => self.slots.get(&slot).cloned(),
+            Source::Cluster(from) => self.registers.get(&from).cloned(),
+        })
+    }
+
+    fn read(
+        &self,
+        action: Action,
+        streamed: [Option<Words>; 2],
+        leaf: Leaves<'_>,
+    ) -> Result<Option<Words>, ReplayError> {
         Ok(match action {
             Action::Load { value, .. } => match self.graph.vector(value as usize).as_leaf() {
-                Some(index) => Some(leaf(index)),
+                Some(index) => Some(leaf(index)?),
                 None => self.memory.get(&value).cloned(),
             },
             Action::Store { slot, .. } | Action::Fetch { slot, .. } => self.slots.get(&slot).cloned(),
@@ -115,8 +158,11 @@ impl Replay<'_> {
                 self.registers.get(&register).cloned()
             }
             Action::Execute { instruction, cluster, operands, .. } => {
-                let operand = |index| self.registers.get(&Register { cluster, index });
-                let (Some(a), Some(b)) = (operand(operands[0]), operand(operands[1])) else { return Ok(None) };
+                let operand = |position: usize| match operands[position] {
+                    Source::Register(index) => self.registers.get(&Register { cluster, index }),
+                    _ => streamed[position].as_ref(),
+                };
+                let (Some(a), Some(b)) = (operand(0), operand(1)) else { return Ok(None) };
                 Some(self.execute(self.graph.function(instruction as usize), a, b)?)
             }
         })
@@ -133,8 +179,11 @@ impl Replay<'_> {
             Action::Fetch { register, .. } | Action::Forward { to: register, .. } => {
                 self.registers.insert(register, words);
             }
-            Action::Execute { cluster, result, .. } => {
-                self.registers.insert(Register { cluster, index: result }, words);
+            Action::Execute { cluster, result: Destination::Register(index), .. } => {
+                self.registers.insert(Register { cluster, index }, words);
+            }
+            Action::Execute { result: Destination::Scratchpad(slot), .. } => {
+                self.slots.insert(slot, words);
             }
         }
     }

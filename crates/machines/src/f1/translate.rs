@@ -66,6 +66,8 @@ pub struct Translation {
     pub outputs: Vec<Output>,
     /// The moduli that limbs index.
     pub moduli: Arc<[Modulus]>,
+    /// For each instruction, which homomorphic operation it serves: a run of equal numbers is one.
+    pub origins: Vec<u32>,
 }
 
 /// Why a program has no translation.
@@ -125,9 +127,12 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
         reduced: reduced_by_readers(&program),
     };
     let mut inputs = 0;
+    let mut origins = Vec::new();
     for op in &program.ops {
         let vectors = translator.op(op, &mut inputs)?;
         translator.values.push(vectors);
+        let origin = op.origin.map_or(u32::MAX, |origin| origin.0);
+        origins.resize(translator.builder.len(), origin);
     }
     let mut outputs = Vec::new();
     for output in &program.outputs {
@@ -142,7 +147,7 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
         });
     }
     let Translator { builder, leaves, .. } = translator;
-    Ok(Translation { graph: builder.finish(), leaves, outputs, moduli: program.moduli.clone() })
+    Ok(Translation { graph: builder.finish(), leaves, outputs, moduli: program.moduli.clone(), origins })
 }
 
 impl Translator<'_> {

@@ -2,7 +2,7 @@
 
 use super::latency::PipelineDepth;
 use super::machine::Morphling;
-use crate::engine::description::{Description, DescriptionError, Dimension, FigureSpec};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 
 const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
     FigureSpec { key, dimension, least, most, meaning, optional: false }
@@ -85,30 +85,6 @@ pub const SPECS: &[FigureSpec] = &[
         "the largest step of a test polynomial, as a share of the torus",
     ),
 ];
-
-/// Figures that contradict each other.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum FigureError {
-    /// Missing or unknown.
-    #[error(transparent)]
-    Description(#[from] DescriptionError),
-    /// Two figures that cannot both be.
-    #[error("{file}: `{first}` is {first_value} and `{second}` is {second_value}: {cause}")]
-    Together {
-        /// Machine file.
-        file: String,
-        /// One figure.
-        first: &'static str,
-        /// Its value.
-        first_value: u64,
-        /// The other.
-        second: &'static str,
-        /// Its value.
-        second_value: u64,
-        /// Why not, and what to do.
-        cause: &'static str,
-    },
-}
 
 impl Morphling {
     /// The machine of a checked description.

@@ -1,12 +1,14 @@
 //! Programs on vectors of slots: CKKS and BGV.
 
 mod approximation;
+mod machine;
 mod parameters;
 mod plan;
 mod program;
 mod run;
 
 pub use approximation::composite_sign;
+pub use machine::{PyMapped, PyResidueKernel};
 pub use parameters::slot_parameter_sets;
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};

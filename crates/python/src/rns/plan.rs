@@ -1,8 +1,10 @@
 //! A program with the parameters that carry it and its kernel program: what is known before anything is encrypted.
 
+use super::machine::PyResidueKernel;
 use super::parameters;
 use super::program::PySlotProgram;
 use crate::failure::{Failure, Kind, detached};
+use crate::machine::PyMachine;
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels};
@@ -77,9 +79,17 @@ fn instrumented(program: &Program) -> Result<Program, Failure> {
 
 // -- CKKS ---------------------------------------------------------------------------------------------------------------
 
-fn lower_ckks(program: &Program, parameters: ckks_scheme::Parameters, observed: bool) -> Result<CkksPlan, Failure> {
+fn lower_ckks(
+    program: &Program,
+    parameters: ckks_scheme::Parameters,
+    observed: bool,
+    machine: Option<&PyMachine>,
+) -> Result<CkksPlan, Failure> {
     let chain = ckks::chain(&parameters).map_err(parameter)?;
-    let choice = ckks::choice(&parameters);
+    let choice = match machine {
+        Some(machine) => machine.slot_lowering(program.name(), parameters.gadget().literal().clone())?,
+        None => ckks::choice(&parameters),
+    };
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
     let model = ckks::model(&parameters);
@@ -136,16 +146,28 @@ fn choose_ckks(program: &Program) -> Result<ckks_scheme::Parameters, Failure> {
 
 // -- BGV ----------------------------------------------------------------------------------------------------------------
 
-fn lower_bgv(program: &Program, parameters: bgv_scheme::Parameters) -> Result<BgvPlan, Failure> {
+fn lower_bgv(
+    program: &Program,
+    parameters: bgv_scheme::Parameters,
+    machine: Option<&PyMachine>,
+) -> Result<BgvPlan, Failure> {
     let literal = parameters.literal();
     let encoder = bgv_scheme::Encoder::new(parameters.ring().degree(), literal.plaintext_modulus).map_err(parameter)?;
-    let choice = bgv_choice(&parameters);
+    let choice = bgv_choice(program, &parameters, machine)?;
     let lowered = bgv::lower(program, &parameters, &choice, &encoder).map_err(refused)?;
     Ok(BgvPlan { parameters, lowered })
 }
 
-fn bgv_choice(parameters: &bgv_scheme::Parameters) -> RnsLowering {
-    RnsLowering::new(parameters.gadget().literal().clone())
+fn bgv_choice(
+    program: &Program,
+    parameters: &bgv_scheme::Parameters,
+    machine: Option<&PyMachine>,
+) -> Result<RnsLowering, Failure> {
+    let gadget = parameters.gadget().literal().clone();
+    match machine {
+        Some(machine) => machine.slot_lowering(program.name(), gadget),
+        None => Ok(RnsLowering::new(gadget)),
+    }
 }
 
 /// Rings that are tried for a BGV program, smallest first.
@@ -155,11 +177,17 @@ const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
 const BGV_DIGITS: [usize; 4] = [2, 3, 6, 12];
 
 /// The smallest ring of 128 bits that carries the program, with as few digits as do; or why the largest does not.
-fn choose_bgv(program: &Program, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
+fn choose_bgv(program: &Program, modulus: u64, machine: Option<&PyMachine>) -> Result<bgv_scheme::Parameters, Failure> {
     let mut reason = None;
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
-    for (log2_degree, digits) in rings.flat_map(|log2_degree| BGV_DIGITS.map(|digits| (log2_degree, digits))) {
-        let Some(literal) = bgv_literal(log2_degree, digits, modulus) else { continue };
+    let candidates: Vec<_> = match machine {
+        None => rings
+            .flat_map(|log2_degree| BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, modulus)))
+            .flatten()
+            .collect(),
+        Some(_) => rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, modulus)).collect(),
+    };
+    for literal in candidates {
         let parameters = match bgv_scheme::Parameters::check(&literal) {
             Ok(parameters) => parameters,
             // What a smaller ring lacked says more than that t has no slots in a larger one.
@@ -168,7 +196,7 @@ fn choose_bgv(program: &Program, modulus: u64) -> Result<bgv_scheme::Parameters,
                 continue;
             }
         };
-        match bgv::plan(program, &parameters, &bgv_choice(&parameters)) {
+        match bgv::plan(program, &parameters, &bgv_choice(program, &parameters, machine)?) {
             Ok(_) => return Ok(parameters),
             Err(error) => reason = Some(refused(error)),
         }
@@ -209,27 +237,65 @@ fn bgv_literal(log2_degree: u32, digits: usize, modulus: u64) -> Option<bgv_sche
     serde_json::from_value(text).ok()
 }
 
+/// The same in a machine's 32-bit words: a digit a limb, one special prime.
+fn bgv_machine_literal(log2_degree: u32, modulus: u64) -> Option<bgv_scheme::ParametersLiteral> {
+    const WORD: u32 = 32;
+    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
+    let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
+    let all = room / WORD;
+    if all < 2 {
+        return None;
+    }
+    let text = json!({
+        "name": format!("bgv-2p{log2_degree}-{all}x{WORD}"),
+        "ring_degree": 1 << log2_degree,
+        "plaintext_modulus": { "packed": modulus },
+        "q_bits": vec![WORD; all as usize - 1],
+        "special_bits": [WORD],
+        "primes": "f1",
+        "digit_limbs": 1,
+        "secret": "uniform-ternary",
+        "noise_std": 3.2,
+        "sources": {
+            "ring_degree": "derived: the least that carries the program",
+            "q_bits": "derived: what 128 bits of security leave room for, in words of the machine",
+            "secret": "the homomorphic-encryption standard (2018): uniform ternary",
+            "noise_std": "the homomorphic-encryption standard (2018): 8/sqrt(2 pi)",
+        },
+    });
+    serde_json::from_value(text).ok()
+}
+
 // -- both ---------------------------------------------------------------------------------------------------------------
 
 impl SlotPlan {
     /// Lowers `program` for the set called `name`, or for the smallest that carries it; with every
-    /// encrypted node an output too if it is `measured`.
-    fn make(program: &Arc<Program>, name: Option<&str>, measured: bool) -> Result<Self, Failure> {
+    /// encrypted node an output too if it is `measured`; for this computer, or for `machine`.
+    fn make(
+        program: &Arc<Program>,
+        name: Option<&str>,
+        measured: bool,
+        machine: Option<&PyMachine>,
+    ) -> Result<Self, Failure> {
         let lowering = match program.scheme() {
             Scheme::Ckks => {
                 let parameters = match name {
                     Some(name) => ckks_scheme::sets::parameters(name).map_err(parameter)?,
+                    None if machine.is_some() => {
+                        let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
+                        return Err(Failure::new(Kind::Parameter, message));
+                    }
                     None => choose_ckks(program)?,
                 };
-                Lowering::Ckks(lower_ckks(program, parameters, measured)?)
+                Lowering::Ckks(lower_ckks(program, parameters, measured, machine)?)
             }
             Scheme::Bgv { plaintext_modulus } => {
                 let parameters = match name {
                     Some(name) => bgv_scheme::sets::named(name).map_err(parameter)?,
-                    None => choose_bgv(program, plaintext_modulus)?,
+                    None => choose_bgv(program, plaintext_modulus, machine)?,
                 };
                 let body = if measured { &instrumented(program)? } else { &**program };
-                Lowering::Bgv(lower_bgv(body, parameters)?)
+                Lowering::Bgv(lower_bgv(body, parameters, machine)?)
             }
         };
         Ok(Self { program: Arc::clone(program), lowering })
@@ -367,12 +433,27 @@ pub struct PySlotPlan(pub Arc<SlotPlan>);
 #[pymethods]
 impl PySlotPlan {
     /// For the set called `parameters`, or the smallest one of 128 bits that carries the program. With `measured`, every
-    /// encrypted node is an output too.
+    /// encrypted node is an output too. With `machine`, as that lowers it, in its words.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false))]
-    fn make(py: Python<'_>, program: &PySlotProgram, parameters: Option<String>, measured: bool) -> PyResult<Self> {
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None))]
+    fn make(
+        py: Python<'_>,
+        program: &PySlotProgram,
+        parameters: Option<String>,
+        measured: bool,
+        machine: Option<&PyMachine>,
+    ) -> PyResult<Self> {
         let program = &program.0;
-        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured)?))))
+        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured, machine)?))))
+    }
+
+    /// The kernel program, for machines.
+    fn kernel(&self) -> PyResidueKernel {
+        let parameters = match &self.0.lowering {
+            Lowering::Ckks(plan) => plan.parameters.name(),
+            Lowering::Bgv(plan) => plan.parameters.name(),
+        };
+        PyResidueKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: parameters.to_owned() }
     }
 
     /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node, as JSON.

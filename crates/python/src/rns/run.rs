@@ -28,12 +28,12 @@ enum Client {
 #[pyclass(name = "SlotKeys", frozen)]
 pub struct PySlotKeys {
     client: Client,
-    server: Arc<KeySet>,
+    pub server: Arc<KeySet>,
 }
 
 /// Polynomials in the order of a kernel program's inputs or outputs.
 #[pyclass(name = "SlotCiphertexts", frozen)]
-pub struct PySlotCiphertexts(Vec<RnsPolynomial>);
+pub struct PySlotCiphertexts(pub Vec<RnsPolynomial>);
 
 fn other_parameters(keys: &str, plan: &str) -> Failure {
     let message = format!("the keys are of parameter set {keys}, the program is lowered for {plan}; use one set");

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...execution import place
 from ...progress import ProgressHook
 from ...slot_execution import SlotRunResult, plan, run_plan
 from . import database_lookup
@@ -51,7 +52,8 @@ def look_up(
     table = capitals()
     inputs = {"query": key(query), **columns(table)}
     width = stride(len(table))
-    planned = plan(database_lookup(width), parameters, measured=measure)
-    run = run_plan(planned, inputs, on=on, threads=threads, progress=progress)
+    machine = place(on)
+    planned = plan(database_lookup(width), parameters, measured=measure, machine=machine)
+    run = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
     found = text([part % T for part in run.outputs["result"][::width]])
     return Answer(query, len(table), found, table.get(query.strip().upper(), ""), run)

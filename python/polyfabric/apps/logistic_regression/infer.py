@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...execution import place
 from ...progress import ProgressHook
 from ...slot_execution import SlotRunResult, plan, run_plan
 from . import STRIDE, logistic_regression
@@ -83,8 +84,10 @@ def infer(
     encoded = model.encode(held_out.measurements[:count])
     padded = np.zeros((count, STRIDE))
     padded[:, : model.features] = encoded
-    planned = plan(logistic_regression(count), parameters, measured=measure)
-    result = run_plan(planned, {"rows": padded.reshape(-1)}, on=on, threads=threads, progress=progress)
+    machine = place(on)
+    planned = plan(logistic_regression(count), parameters, measured=measure, machine=machine)
+    inputs = {"rows": padded.reshape(-1)}
+    result = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
     return Inference(
         probabilities=result.outputs["result"][::STRIDE],
         clear=model.probabilities(encoded).tolist(),

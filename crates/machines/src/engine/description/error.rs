@@ -84,3 +84,27 @@ pub enum DescriptionError {
         known: String,
     },
 }
+
+/// Figures that contradict each other.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FigureError {
+    /// Missing or unknown.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// Two figures that cannot both be.
+    #[error("{file}: `{first}` is {first_value} and `{second}` is {second_value}: {cause}")]
+    Together {
+        /// Machine file.
+        file: String,
+        /// One figure.
+        first: &'static str,
+        /// Its value.
+        first_value: u64,
+        /// The other.
+        second: &'static str,
+        /// Its value.
+        second_value: u64,
+        /// Why not, and what to do.
+        cause: &'static str,
+    },
+}

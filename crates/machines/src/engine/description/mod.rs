@@ -12,7 +12,7 @@ mod literal;
 mod tests;
 
 pub use dimension::Dimension;
-pub use error::DescriptionError;
+pub use error::{DescriptionError, FigureError};
 pub use literal::{
     ComponentLiteral, DescriptionLiteral, FigureLiteral, LARGEST_FILE, OptionLiteral, ReadingLiteral, Written,
 };

@@ -1,7 +1,11 @@
 //! The compiler's phases together.
 
+mod descriptions;
+mod orders;
 mod programs;
+mod reports;
 mod schedules;
+mod streams;
 
 use super::action::Timed;
 use super::graph::Graph;
@@ -32,7 +36,10 @@ fn geometry(machine: &F1, degree: usize) -> Geometry {
     machine.geometry(RingDegree::new(degree).expect("a degree")).expect("it fits")
 }
 
+/// Phases 2 and 3, with every instruction in the cluster of its limb.
 fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     let movement = movement::schedule(graph, machine, geometry);
-    cycle::schedule(graph, &movement, machine, geometry).expect("registers suffice")
+    let limb = |index| usize::from(graph.function(index).limb());
+    let home: Vec<u16> = (0..graph.len()).map(|index| (limb(index) % machine.clusters) as u16).collect();
+    cycle::schedule(graph, &home, &movement, machine, geometry).expect("registers suffice")
 }

@@ -1,7 +1,7 @@
 //! Do compiled kernel programs, carried out action by action, give the interpreter's words?
 
-use super::{compile, geometry, paper};
-use crate::f1::checker::check;
+use super::paper;
+use crate::f1::compile::{Compiled, compile};
 use crate::f1::machine::F1;
 use crate::f1::replay::{Words, replay};
 use crate::f1::translate::{Leaf, TranslationError, translate};
@@ -106,12 +106,9 @@ fn the_replay_gives_the_interpreters_words() {
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
 
-        let translation = translate(&program).expect("F1's primes");
-        let geometry = geometry(&machine, ring.degree().get());
-        let actions = compile(&translation.graph, &machine, &geometry);
-        check(&translation.graph, &actions, &machine, &geometry).expect("a schedule that holds");
-        let leaf = |index: usize| -> Words {
-            match translation.leaves[index] {
+        let Compiled { geometry, translation, actions, .. } = compile(&machine, &program).expect("it compiles");
+        let leaf = |index: usize| -> Result<Words, _> {
+            Ok(match translation.leaves[index] {
                 Leaf::Input { index, limb } => {
                     let input = &inputs[index];
                     input.limb(input.position(limb).expect("a limb")).into()
@@ -123,7 +120,7 @@ fn the_replay_gives_the_interpreters_words() {
                     key.limb(part, usize::from(row), position, &mut scratch).into()
                 }
                 Leaf::Plaintext { .. } => unreachable!("the program has none"),
-            }
+            })
         };
         let found =
             replay(&translation.graph, &actions, &machine, &geometry, &translation.moduli, &leaf).expect("it runs");

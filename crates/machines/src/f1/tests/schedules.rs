@@ -115,10 +115,11 @@ fn a_result_is_tight_against_its_operands() {
     let graph = builder.finish();
     let actions = compile(&graph, &machine, &geometry);
     let checked = check(&graph, &actions, &machine, &geometry).expect("it holds");
-    // Both loads at once, on two stacks; then the second fetch waits for the cluster's port to take the first.
+    // Both loads at once, on two stacks. One operand goes to a register, the other streams when the cluster's port has taken the
+    // first; the sum streams to the scratchpad.
     let depth = machine.depth;
-    let fetched = machine.memory_latency + 1 + geometry.occupancy + depth.network;
-    let stored = fetched + 1 + depth.adder + 1 + depth.network + 1;
+    let added = machine.memory_latency + 1 + geometry.occupancy + depth.network;
+    let stored = added + depth.adder + depth.network + 1;
     assert_eq!(checked.cycles, stored + geometry.occupancy);
     for (position, timed) in actions.iter().enumerate() {
         if timed.cycle > 0 {

@@ -2,3 +2,4 @@
 
 pub mod database;
 pub mod matrix_vector;
+pub mod microbenchmark;

@@ -1,0 +1,54 @@
+//! How fast F1's compiler is, and how close its schedules of single operations come to the units' bound:
+//! `cargo run --release -p polyfabric-machines --example f1_compile [-- OPERATION LOG2_DEGREE LIMBS SPECIAL CIPHERTEXTS ROUNDS]`.
+
+use polyfabric_machines::f1::compile::compile;
+use polyfabric_machines::f1::machine::F1;
+use polyfabric_machines::f1::report::limits;
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use std::time::Instant;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let description = polyfabric_machines::description("f1").expect("the machine file");
+    let machine = F1::new(&description).expect("its figures");
+    let one = |operation: Operation, shape: Shape| {
+        let (mut cycles, mut bounds) = (Vec::new(), Vec::new());
+        for rounds in [shape.rounds, 2 * shape.rounds] {
+            let program = build(operation, Shape { rounds, ..shape }).expect("a program");
+            let begin = Instant::now();
+            let compiled = compile(&machine, &program).unwrap_or_else(|error| panic!("{error}"));
+            let seconds = begin.elapsed().as_secs_f64();
+            let limits = limits(&compiled, &machine);
+            let (name, bound) =
+                limits.iter().filter(|(name, _)| *name != "hbm").max_by_key(|(_, c)| **c).expect("a limit");
+            let instructions = compiled.translation.graph.len();
+            println!(
+                "{operation:?} {shape}, {} x {rounds}: {instructions} instructions, {:.2} million a minute, {} cycles, bound {bound} ({name}), phase 2 {}, transfers {:?}",
+                shape.ciphertexts,
+                instructions as f64 / seconds * 60e-6,
+                compiled.checked.cycles,
+                compiled.movement.cycles,
+                compiled.checked.transfers,
+            );
+            let units: u64 =
+                ["ntt", "automorphism", "multiply", "add"].iter().map(|unit| limits[*unit]).max().expect("units");
+            cycles.push(compiled.checked.cycles);
+            bounds.push(units);
+        }
+        let count = (shape.ciphertexts * shape.rounds) as f64;
+        let slope = |values: &[u64]| (values[1] - values[0]) as f64 / count;
+        println!("    {:.1} cycles an operation, units' bound {:.1}", slope(&cycles), slope(&bounds));
+    };
+    if let [operation, numbers @ ..] = &arguments[..] {
+        let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().expect("a number")).collect();
+        let [log2_degree, limbs, special, ciphertexts, rounds] = numbers[..] else { panic!("five numbers") };
+        let shape = Shape { log2_degree: log2_degree as u32, limbs, special, ciphertexts, rounds };
+        one(operation.parse().expect("an operation"), shape);
+        return;
+    }
+    for (_, operation) in Operation::ALL {
+        for (log2_degree, limbs) in [(12, 3), (13, 6), (14, 13)] {
+            one(operation, Shape { log2_degree, limbs, special: 1, ciphertexts: 32, rounds: 2 });
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Phase 1: the order of homomorphic operations, of the instructions of each, and the cluster of each (section 4.2).
+//!
+//! Homomorphic operations that are independent and use the same hint form a group; groups are list-scheduled, the hint that most
+//! ready operations wait for first. What uses no hint joins the group that it follows.
+//!
+//! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
+//! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
+//! hint's vectors of that limb. Where there are as many operations as clusters, each cluster has one; all take the same limb at the
+//! same time, so that a vector of the hint that comes to one cluster is passed on to the others. Where there are fewer, tasks are
+//! dealt out limb by limb in contiguous shares of equal load.
+
+use super::graph::{Graph, GraphBuilder, Vector};
+use super::machine::{F1, Geometry};
+use super::translate::{Leaf, Translation};
+use polyfabric_schemes::rns::KeyId;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::ops::Range;
+
+/// Vectors of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
+const HELD: usize = 6;
+
+/// Operations that use one hint in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The hint.
+    pub hint: Option<KeyId>,
+    /// Homomorphic operations.
+    pub operations: usize,
+    /// Its instructions.
+    pub instructions: Range<u32>,
+}
+
+/// A program in order.
+#[derive(Clone, Debug)]
+pub struct Ordered {
+    /// The program, its instructions in order of priority.
+    pub translation: Translation,
+    /// The cluster of every instruction.
+    pub home: Vec<u16>,
+    /// The groups, in order.
+    pub groups: Vec<Group>,
+}
+
+/// A homomorphic operation: instructions that stand together in the translation.
+struct Operation {
+    instructions: Range<u32>,
+    hint: Option<KeyId>,
+    limbs: usize,
+    /// Operations that read its results.
+    readers: Vec<u32>,
+    /// Operations that it waits for.
+    waits: u32,
+}
+
+/// Orders `translation` for `machine`.
+pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ordered {
+    let graph = &translation.graph;
+    let mut operations = operations(&translation);
+    let groups = group(&mut operations, geometry.slots * machine.banks, machine.clusters);
+    let mut arranger = Arranger {
+        graph,
+        operation: operation_of(&operations, graph.len()),
+        stage: vec![0; graph.len()],
+        digit: vec![0; graph.len()],
+        home: vec![0; graph.len()],
+        clusters: machine.clusters as u32,
+    };
+    let mut order: Vec<u32> = Vec::with_capacity(graph.len());
+    let mut described = Vec::with_capacity(groups.len());
+    for members in &groups {
+        let begin = order.len() as u32;
+        arranger.arrange(members, &operations, &mut order);
+        described.push(Group {
+            hint: members.iter().find_map(|&member| operations[member as usize].hint),
+            operations: members.len(),
+            instructions: begin..order.len() as u32,
+        });
+    }
+    let home = order.iter().map(|&old| arranger.home[old as usize]).collect();
+    Ordered { translation: reordered(&translation, &order), home, groups: described }
+}
+
+/// The homomorphic operations, and how they depend on each other.
+fn operations(translation: &Translation) -> Vec<Operation> {
+    let graph = &translation.graph;
+    let mut operations: Vec<Operation> = Vec::new();
+    let mut limbs: Vec<u16> = Vec::new();
+    let mut own = vec![0u32; graph.len()];
+    for index in 0..graph.len() {
+        let new = index == 0 || translation.origins[index] != translation.origins[index - 1];
+        if new {
+            let instructions = index as u32..index as u32;
+            operations.push(Operation { instructions, hint: None, limbs: 0, readers: Vec::new(), waits: 0 });
+            limbs.clear();
+        }
+        let number = operations.len() as u32 - 1;
+        own[index] = number;
+        let mut makers = [u32::MAX; 2];
+        for (maker, &operand) in makers.iter_mut().zip(graph.operands(index)) {
+            let operation = &mut operations[number as usize];
+            match (operand.as_leaf(), operand.as_result()) {
+                (Some(leaf), _) => {
+                    if let (None, Leaf::Hint { key, .. }) = (operation.hint, translation.leaves[leaf]) {
+                        operation.hint = Some(key);
+                    }
+                }
+                (_, Some(result)) => *maker = own[result],
+                _ => {}
+            }
+        }
+        for maker in makers.into_iter().filter(|&maker| maker != u32::MAX && maker != number) {
+            if operations[maker as usize].readers.last() != Some(&number) {
+                operations[maker as usize].readers.push(number);
+                operations[number as usize].waits += 1;
+            }
+        }
+        let limb = graph.function(index).limb();
+        if !limbs.contains(&limb) {
+            limbs.push(limb);
+        }
+        let operation = &mut operations[number as usize];
+        operation.instructions.end = index as u32 + 1;
+        operation.limbs = limbs.len();
+    }
+    operations
+}
+
+fn operation_of(operations: &[Operation], instructions: usize) -> Vec<u32> {
+    let mut of = vec![0; instructions];
+    for (number, operation) in operations.iter().enumerate() {
+        of[operation.instructions.start as usize..operation.instructions.end as usize].fill(number as u32);
+    }
+    of
+}
+
+/// List-schedules the operations in groups that share a hint.
+fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<Vec<u32>> {
+    let mut free: VecDeque<u32> = VecDeque::new();
+    let mut waiting: BTreeMap<KeyId, VecDeque<u32>> = BTreeMap::new();
+    let mut ready: Vec<u32> = (0..operations.len() as u32).filter(|&o| operations[o as usize].waits == 0).collect();
+    let mut groups = Vec::new();
+    loop {
+        for operation in ready.drain(..) {
+            match operations[operation as usize].hint {
+                Some(hint) => waiting.entry(hint).or_default().push_back(operation),
+                None => free.push_back(operation),
+            }
+        }
+        let mut members: Vec<u32> = Vec::new();
+        // Without a hint: whatever is ready, at once.
+        if !free.is_empty() {
+            members.extend(free.drain(..));
+        } else if let Some(hint) =
+            waiting.iter().max_by_key(|(_, those)| (those.len(), Reverse(those[0]))).map(|(&hint, _)| hint)
+        {
+            let those = waiting.get_mut(&hint).map(std::mem::take).unwrap_or_default();
+            let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
+            // One for each cluster, if two thirds of the scratchpad hold them.
+            let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
+            let most = most.min(clusters);
+            let mut those = those;
+            let rest = those.split_off(those.len().min(most));
+            if rest.is_empty() {
+                waiting.remove(&hint);
+            } else {
+                waiting.insert(hint, rest);
+            }
+            members.extend(those);
+        } else {
+            return groups;
+        }
+        // What follows without a hint of its own joins.
+        let mut next = 0;
+        while next < members.len() {
+            let member = members[next] as usize;
+            next += 1;
+            for reader in std::mem::take(&mut operations[member].readers) {
+                let reading = &mut operations[reader as usize];
+                reading.waits -= 1;
+                if reading.waits == 0 {
+                    match reading.hint {
+                        None => members.push(reader),
+                        Some(_) => ready.push(reader),
+                    }
+                }
+            }
+        }
+        members.sort_unstable();
+        ready.sort_unstable();
+        groups.push(members);
+    }
+}
+
+struct Arranger<'a> {
+    graph: &'a Graph,
+    operation: Vec<u32>,
+    /// Changes of limb until the group's end; then the stage.
+    stage: Vec<u32>,
+    /// Place in the order of a task.
+    digit: Vec<u32>,
+    home: Vec<u16>,
+    clusters: u32,
+}
+
+/// Work of one operation in one limb, in one stage.
+#[derive(Clone, Copy, Debug, Default)]
+struct Task {
+    /// Instructions by kind of unit.
+    load: [u32; 4],
+    cluster: u32,
+    /// Place among the cluster's tasks of the stage.
+    round: u32,
+}
+
+impl Task {
+    /// Vectors that its busiest unit takes.
+    fn cost(&self) -> u64 {
+        let [ntt, automorphism, multiply, add] = self.load;
+        u64::from(ntt.max(automorphism).max(multiply.div_ceil(2)).max(add.div_ceil(2)).max(1))
+    }
+}
+
+impl Arranger<'_> {
+    /// Appends the instructions of the operations `members` to `order`.
+    fn arrange(&mut self, members: &[u32], operations: &[Operation], order: &mut Vec<u32>) {
+        let graph = self.graph;
+        let instructions = || members.iter().flat_map(|&m| operations[m as usize].instructions.clone());
+        let inside = |operation: u32| members.binary_search(&operation).is_ok();
+        // Backwards: how many changes of limb follow in this group.
+        let mut last = 0;
+        let reversed: Vec<u32> = instructions().collect();
+        for &index in reversed.iter().rev() {
+            let limb = graph.function(index as usize).limb();
+            let users = graph.users(index as usize).iter().filter(|&&user| inside(self.operation[user as usize]));
+            let after =
+                |&user: &u32| self.stage[user as usize] + u32::from(graph.function(user as usize).limb() != limb);
+            self.stage[index as usize] = users.map(after).max().unwrap_or(0);
+            last = last.max(self.stage[index as usize]);
+        }
+        // (stage, limb, operation): the tasks, in the order in which they are dealt out.
+        let mut tasks: BTreeMap<(u32, u16, u32), Task> = BTreeMap::new();
+        let task_of = |this: &Self, index: u32| {
+            (this.stage[index as usize], graph.function(index as usize).limb(), this.operation[index as usize])
+        };
+        let mut next: HashMap<(u32, u16, u32), u32> = HashMap::new();
+        for &index in &reversed {
+            self.stage[index as usize] = last - self.stage[index as usize];
+        }
+        for &index in &reversed {
+            let key = task_of(self, index);
+            let task = tasks.entry(key).or_default();
+            task.load[graph.function(index as usize).unit() as usize] += 1;
+            // An instruction follows the last of its operands that the same task makes; a first one opens a new place.
+            let operands = graph.operands(index as usize).iter().filter_map(|operand| operand.as_result());
+            let made = operands.filter(|&o| inside(self.operation[o]) && task_of(self, o as u32) == key);
+            self.digit[index as usize] = match made.map(|operand| self.digit[operand]).max() {
+                Some(digit) => digit,
+                None => {
+                    let place = next.entry(key).or_default();
+                    *place += 1;
+                    *place - 1
+                }
+            };
+        }
+        self.deal(&mut tasks, members.iter().filter(|&&m| operations[m as usize].hint.is_some()).count());
+        // In the order of the keys, as far as the dependencies between operations of the group allow.
+        let mut keys: HashMap<u32, [u32; 6]> = HashMap::with_capacity(reversed.len());
+        let mut waits: HashMap<u32, u32> = HashMap::new();
+        let mut steps: HashMap<((u32, u16, u32), u32), u32> = HashMap::new();
+        let mut ready: BinaryHeap<Reverse<[u32; 6]>> = BinaryHeap::new();
+        for &index in &reversed {
+            let task = tasks[&task_of(self, index)];
+            self.home[index as usize] = task.cluster as u16;
+            let stage = self.stage[index as usize];
+            let digit = self.digit[index as usize];
+            let step = steps.entry((task_of(self, index), digit)).or_default();
+            *step += 1;
+            let key = [stage, task.round, digit, *step, task.cluster, index];
+            keys.insert(index, key);
+            let operands = graph.operands(index as usize);
+            let distinct = if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands };
+            let makers = distinct.iter().filter_map(|operand| operand.as_result());
+            let count = makers.filter(|&maker| inside(self.operation[maker])).count() as u32;
+            match count {
+                0 => ready.push(Reverse(key)),
+                _ => drop(waits.insert(index, count)),
+            }
+        }
+        while let Some(Reverse([.., index])) = ready.pop() {
+            order.push(index);
+            for user in graph.users(index as usize) {
+                let Some(count) = waits.get_mut(user) else { continue };
+                *count -= 1;
+                if *count == 0 {
+                    waits.remove(user);
+                    ready.push(Reverse(keys[user]));
+                }
+            }
+        }
+    }
+
+    /// Gives every task its cluster, stage by stage: contiguous shares of equal load, by operation where each cluster gets a whole
+    /// one, else by limb.
+    fn deal(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>, operations: usize) {
+        let mut keys: Vec<(u32, u16, u32)> = tasks.keys().copied().collect();
+        if operations >= self.clusters as usize {
+            keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, operation, limb));
+        }
+        for stage in keys.chunk_by(|a, b| a.0 == b.0) {
+            let total: u64 = stage.iter().map(|key| tasks[key].cost()).sum();
+            let (mut before, mut cluster, mut round) = (0, 0, 0);
+            for key in stage {
+                let Some(task) = tasks.get_mut(key) else { continue };
+                let cost = task.cost();
+                let share = ((before + cost / 2) * u64::from(self.clusters) / total).min(u64::from(self.clusters) - 1);
+                before += cost;
+                if share as u32 != cluster {
+                    (cluster, round) = (share as u32, 0);
+                }
+                *task = Task { cluster, round, ..*task };
+                round += 1;
+            }
+        }
+    }
+}
+
+/// The same program with its instructions in another order.
+fn reordered(translation: &Translation, order: &[u32]) -> Translation {
+    let graph = &translation.graph;
+    let mut builder = GraphBuilder::default();
+    let leaves: Vec<Vector> = graph.leaves().iter().map(|&class| builder.leaf(class)).collect();
+    let mut place: Vec<Option<Vector>> = vec![None; graph.len()];
+    let moved = |place: &[Option<Vector>], vector: Vector| match (vector.as_leaf(), vector.as_result()) {
+        (Some(leaf), _) => Some(leaves[leaf]),
+        (None, Some(result)) => place[result],
+        _ => None,
+    };
+    let mut origins = Vec::with_capacity(order.len());
+    for &old in order {
+        // The order follows the dependencies, so every operand has its place.
+        let operands: Vec<Vector> =
+            graph.operands(old as usize).iter().filter_map(|&operand| moved(&place, operand)).collect();
+        place[old as usize] = Some(builder.push(graph.function(old as usize), &operands));
+        origins.push(translation.origins[old as usize]);
+    }
+    for &output in graph.outputs() {
+        if let Some(output) = moved(&place, output) {
+            builder.output(output);
+        }
+    }
+    let outputs = translation.outputs.iter().map(|output| {
+        let limbs = output.limbs.iter().filter_map(|&(limb, vector)| Some((limb, moved(&place, vector)?)));
+        super::translate::Output { limbs: limbs.collect(), ..output.clone() }
+    });
+    Translation {
+        outputs: outputs.collect(),
+        graph: builder.finish(),
+        leaves: translation.leaves.clone(),
+        moduli: translation.moduli.clone(),
+        origins,
+    }
+}

@@ -1,0 +1,86 @@
+//! The figures that this mapper reads from a machine file.
+
+use super::machine::{F1, PipelineDepth};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+
+const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional: false }
+}
+
+/// Every figure.
+pub const SPECS: &[FigureSpec] = &[
+    figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
+    figure("units.cluster.count", Dimension::Count, 1.0, 32.0, "the number of compute clusters"),
+    figure("units.cluster.lanes", Dimension::Count, 2.0, 1024.0, "the lanes of a functional unit"),
+    figure("units.ntt.count", Dimension::Count, 1.0, 64.0, "the NTT units of a cluster"),
+    figure("units.automorphism.count", Dimension::Count, 1.0, 64.0, "the automorphism units of a cluster"),
+    figure("units.multiply.count", Dimension::Count, 1.0, 64.0, "the multipliers of a cluster"),
+    figure("units.add.count", Dimension::Count, 1.0, 64.0, "the adders of a cluster"),
+    figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
+    figure("units.pipeline.adder", Dimension::Cycles, 1.0, 64.0, "the registers of an adder"),
+    figure("units.pipeline.network", Dimension::Cycles, 1.0, 64.0, "the registers of a crossbar"),
+    figure("memories.register_file.capacity", Dimension::Bytes, 1024.0, 268435456.0, "a cluster's register file"),
+    figure("memories.register_file.banks", Dimension::Count, 1.0, 64.0, "the banks of a register file"),
+    figure("memories.register_file.accesses", Dimension::Count, 1.0, 8.0, "the accesses of a memory bank a cycle"),
+    figure("memories.scratchpad.bank", Dimension::Bytes, 1024.0, 134217728.0, "a scratchpad bank"),
+    figure("memories.scratchpad.banks", Dimension::Count, 1.0, 256.0, "the scratchpad banks"),
+    figure("channels.hbm.count", Dimension::Count, 1.0, 64.0, "the memory stacks"),
+    figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of all stacks"),
+    figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
+    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+];
+
+impl F1 {
+    /// The machine of a checked description.
+    ///
+    /// # Errors
+    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    pub fn new(description: &Description) -> Result<Self, FigureError> {
+        let d = description;
+        let count = |key| d.count(key).map(|value| value as usize);
+        let machine = Self {
+            clock_hz: d.clock_hz()?,
+            clusters: count("units.cluster.count")?,
+            lanes: count("units.cluster.lanes")?,
+            units: [
+                count("units.ntt.count")?,
+                count("units.automorphism.count")?,
+                count("units.multiply.count")?,
+                count("units.add.count")?,
+            ],
+            register_file: d.count("memories.register_file.capacity")?,
+            register_banks: count("memories.register_file.banks")?,
+            accesses_per_cycle: count("memories.register_file.accesses")?,
+            banks: count("memories.scratchpad.banks")?,
+            bank_bytes: d.count("memories.scratchpad.bank")?,
+            stacks: count("channels.hbm.count")?,
+            stack_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")? / d.value("channels.hbm.count")?,
+            memory_latency: d.count("channels.hbm.latency")?,
+            depth: PipelineDepth {
+                multiplier: d.count("units.pipeline.multiplier")?,
+                adder: d.count("units.pipeline.adder")?,
+                network: d.count("units.pipeline.network")?,
+            },
+        };
+        let together = |first, second, cause, holds: bool| {
+            if holds {
+                return Ok(());
+            }
+            let (first_value, second_value) = (d.count(first)?, d.count(second)?);
+            Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
+        };
+        together(
+            "units.cluster.lanes",
+            "memories.register_file.banks",
+            "lanes are a power of two, as the transforms are, and the banks divide them",
+            machine.lanes.is_power_of_two() && machine.lanes.is_multiple_of(machine.register_banks),
+        )?;
+        together(
+            "memories.register_file.banks",
+            "memories.register_file.accesses",
+            "two operands and a result of one instruction need three accesses a cycle",
+            machine.register_banks * machine.accesses_per_cycle >= 3 && machine.accesses_per_cycle >= 2,
+        )?;
+        Ok(machine)
+    }
+}

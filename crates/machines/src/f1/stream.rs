@@ -1,0 +1,367 @@
+//! The instruction streams: one for each component, each instruction an operation and the cycles to wait until the next (section 3).
+//!
+//! | component | operations |
+//! |---|---|
+//! | functional unit | what it does to the vector that arrives |
+//! | register file | give or take a register's vector |
+//! | crossbar port of a cluster | connect to a bank or to another cluster |
+//! | scratchpad bank | give or take a slot's vector |
+//! | memory stack | load or store a vector by number |
+//!
+//! In the binary form, which parses back, every number is a varint of seven bits a byte; in the readable form an instruction is a line.
+
+use super::action::{Action, Destination, Source};
+use super::compile::Compiled;
+use super::graph::{Function, UnitKind};
+use super::machine::F1;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// A component with a stream of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Component {
+    /// A functional unit: kind, cluster, number.
+    Unit(UnitKind, u16, u8),
+    /// A cluster's register file.
+    Registers(u16),
+    /// A cluster's port: 0 from the scratchpad, 1 to it, 2 from the other clusters.
+    Port(u8, u16),
+    /// A scratchpad bank.
+    Bank(u16),
+    /// A memory stack.
+    Stack(u16),
+}
+
+/// What a component does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A unit's function.
+    Compute(Function),
+    /// Give the vector in a register or slot.
+    Give(u16),
+    /// Take a vector into a register or slot.
+    Take(u16),
+    /// Connect to a bank or cluster.
+    Connect(u16),
+    /// Load a vector by number.
+    Load(u32),
+    /// Store a vector by number.
+    Store(u32),
+}
+
+/// An operation, and the cycles from its start to the next one's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// What to do.
+    pub operation: Operation,
+    /// Cycles to wait; 0 after the last.
+    pub wait: u64,
+}
+
+/// A component's instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Whose.
+    pub component: Component,
+    /// The cycle of the first one.
+    pub begin: u64,
+    /// In order.
+    pub instructions: Vec<Instruction>,
+}
+
+/// Why bytes are no streams.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// Bytes.
+    #[error("byte {at}: {cause}; the file is damaged or none of instruction streams")]
+    Bytes {
+        /// Where.
+        at: usize,
+        /// What is wrong.
+        cause: &'static str,
+    },
+}
+
+/// The streams of a compiled program, in the order of their components.
+pub fn streams(compiled: &Compiled, machine: &F1) -> Vec<Stream> {
+    let (graph, network) = (&compiled.translation.graph, machine.depth.network);
+    let mut events: BTreeMap<Component, Vec<(u64, Operation)>> = BTreeMap::new();
+    let mut at = |component, cycle, operation| events.entry(component).or_default().push((cycle, operation));
+    for timed in &compiled.actions {
+        let start = timed.cycle;
+        match timed.action {
+            Action::Load { stack, slot, value } => {
+                at(Component::Stack(stack), start, Operation::Load(value));
+                at(Component::Bank(slot.bank), start + machine.memory_latency, Operation::Take(slot.index));
+            }
+            Action::Store { stack, slot, value } => {
+                at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
+                at(Component::Stack(stack), start, Operation::Store(value));
+            }
+            Action::Fetch { slot, register } => {
+                at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
+                at(Component::Port(0, register.cluster), start + network, Operation::Connect(slot.bank));
+                at(Component::Registers(register.cluster), start + network, Operation::Take(register.index));
+            }
+            Action::WriteBack { register, slot } => {
+                at(Component::Registers(register.cluster), start, Operation::Give(register.index));
+                at(Component::Port(1, register.cluster), start, Operation::Connect(slot.bank));
+                at(Component::Bank(slot.bank), start + network, Operation::Take(slot.index));
+            }
+            Action::Forward { from, to } => {
+                at(Component::Registers(from.cluster), start, Operation::Give(from.index));
+                at(Component::Port(2, to.cluster), start + network, Operation::Connect(from.cluster));
+                at(Component::Registers(to.cluster), start + network, Operation::Take(to.index));
+            }
+            Action::Execute { instruction, cluster, unit, operands, result } => {
+                let function = graph.function(instruction as usize);
+                let distinct = if operands[0] == operands[1] { &operands[..1] } else { &operands[..] };
+                for operand in distinct {
+                    match *operand {
+                        Source::Register(index) => at(Component::Registers(cluster), start, Operation::Give(index)),
+                        Source::Scratchpad(slot) => {
+                            at(Component::Bank(slot.bank), start - network, Operation::Give(slot.index));
+                            at(Component::Port(0, cluster), start, Operation::Connect(slot.bank));
+                        }
+                        Source::Cluster(from) => {
+                            at(Component::Registers(from.cluster), start - network, Operation::Give(from.index));
+                            at(Component::Port(2, cluster), start, Operation::Connect(from.cluster));
+                        }
+                    }
+                }
+                at(Component::Unit(function.unit(), cluster, unit), start, Operation::Compute(function));
+                let end = start + compiled.geometry.latency(function);
+                match result {
+                    Destination::Register(index) => at(Component::Registers(cluster), end, Operation::Take(index)),
+                    Destination::Scratchpad(slot) => {
+                        at(Component::Port(1, cluster), end, Operation::Connect(slot.bank));
+                        at(Component::Bank(slot.bank), end + network, Operation::Take(slot.index));
+                    }
+                }
+            }
+        }
+    }
+    let stream = |(component, mut events): (Component, Vec<(u64, Operation)>)| {
+        events.sort_by_key(|&(cycle, _)| cycle);
+        let next = events.iter().skip(1).map(|&(cycle, _)| Some(cycle)).chain([None]);
+        let instructions = events
+            .iter()
+            .zip(next)
+            .map(|(&(cycle, operation), next)| Instruction { operation, wait: next.map_or(0, |next| next - cycle) });
+        Stream { component, begin: events[0].0, instructions: instructions.collect() }
+    };
+    events.into_iter().map(stream).collect()
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 128 {
+        bytes.push(number as u8 | 128);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The compact form of all streams.
+pub fn encode(streams: &[Stream]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put(&mut bytes, streams.len() as u64);
+    for stream in streams {
+        let [kind, first, second] = match stream.component {
+            Component::Unit(kind, cluster, unit) => [kind as u64, u64::from(cluster), u64::from(unit)],
+            Component::Registers(cluster) => [4, u64::from(cluster), 0],
+            Component::Port(way, cluster) => [5, u64::from(cluster), u64::from(way)],
+            Component::Bank(bank) => [6, u64::from(bank), 0],
+            Component::Stack(stack) => [7, u64::from(stack), 0],
+        };
+        for number in [kind, first, second, stream.begin, stream.instructions.len() as u64] {
+            put(&mut bytes, number);
+        }
+        for instruction in &stream.instructions {
+            let (code, numbers) = code(instruction.operation);
+            bytes.push(code);
+            for number in numbers.into_iter().flatten().chain([instruction.wait]) {
+                put(&mut bytes, number);
+            }
+        }
+    }
+    bytes
+}
+
+/// Code and operands of an operation.
+fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
+    let one = |number: u64| [Some(number), None];
+    let two = |a: u16, b: u32| [Some(u64::from(a)), Some(u64::from(b))];
+    match operation {
+        Operation::Compute(Function::ForwardNtt { limb }) => (0, one(limb.into())),
+        Operation::Compute(Function::InverseNtt { limb }) => (1, one(limb.into())),
+        Operation::Compute(Function::Automorphism { limb, element, values }) => {
+            (2 + u8::from(values), two(limb, element))
+        }
+        Operation::Compute(Function::Multiply { limb }) => (4, one(limb.into())),
+        Operation::Compute(Function::MultiplyConstant { limb, constant }) => (5, two(limb, constant)),
+        Operation::Compute(Function::Add { limb }) => (6, one(limb.into())),
+        Operation::Compute(Function::Subtract { limb }) => (7, one(limb.into())),
+        Operation::Compute(Function::Negate { limb }) => (8, one(limb.into())),
+        Operation::Compute(Function::AddConstant { limb, constant }) => (9, two(limb, constant)),
+        Operation::Give(place) => (10, one(place.into())),
+        Operation::Take(place) => (11, one(place.into())),
+        Operation::Connect(to) => (12, one(to.into())),
+        Operation::Load(value) => (13, one(value.into())),
+        Operation::Store(value) => (14, one(value.into())),
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn fail<T>(&self, cause: &'static str) -> Result<T, StreamError> {
+        Err(StreamError::Bytes { at: self.at, cause })
+    }
+
+    fn byte(&mut self) -> Result<u8, StreamError> {
+        let Some(&byte) = self.bytes.get(self.at) else { return self.fail("the end comes too soon") };
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn number(&mut self) -> Result<u64, StreamError> {
+        let mut number = 0;
+        for shift in (0..63).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 127) << shift;
+            if byte < 128 {
+                return Ok(number);
+            }
+        }
+        self.fail("a number of more than 63 bits")
+    }
+
+    fn narrow<T: TryFrom<u64>>(&mut self) -> Result<T, StreamError> {
+        let number = self.number()?;
+        T::try_from(number).or_else(|_| self.fail("a number that is too large for its place"))
+    }
+
+    /// A count of things of at least `least` bytes each.
+    fn count(&mut self, least: usize) -> Result<usize, StreamError> {
+        let count: usize = self.narrow()?;
+        if count > (self.bytes.len() - self.at) / least {
+            return self.fail("more is announced than there is");
+        }
+        Ok(count)
+    }
+}
+
+/// The streams that [`encode`] wrote.
+///
+/// # Errors
+/// [`StreamError::Bytes`].
+pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
+    let mut reader = Reader { bytes, at: 0 };
+    let streams = reader.count(5)?;
+    let mut found = Vec::with_capacity(streams);
+    for _ in 0..streams {
+        let kind: usize = reader.narrow()?;
+        let (first, second): (u16, u8) = (reader.narrow()?, reader.narrow()?);
+        let component = match kind {
+            0..=3 => Component::Unit(UnitKind::ALL[kind], first, second),
+            4 => Component::Registers(first),
+            5 => Component::Port(second, first),
+            6 => Component::Bank(first),
+            7 => Component::Stack(first),
+            _ => return reader.fail("no such component"),
+        };
+        let begin = reader.number()?;
+        let count = reader.count(3)?;
+        let mut instructions = Vec::with_capacity(count);
+        for _ in 0..count {
+            let code = reader.byte()?;
+            let operation = match code {
+                0 => Operation::Compute(Function::ForwardNtt { limb: reader.narrow()? }),
+                1 => Operation::Compute(Function::InverseNtt { limb: reader.narrow()? }),
+                2 | 3 => {
+                    let (limb, element) = (reader.narrow()?, reader.narrow()?);
+                    Operation::Compute(Function::Automorphism { limb, element, values: code == 3 })
+                }
+                4 => Operation::Compute(Function::Multiply { limb: reader.narrow()? }),
+                5 => {
+                    let (limb, constant) = (reader.narrow()?, reader.narrow()?);
+                    Operation::Compute(Function::MultiplyConstant { limb, constant })
+                }
+                6 => Operation::Compute(Function::Add { limb: reader.narrow()? }),
+                7 => Operation::Compute(Function::Subtract { limb: reader.narrow()? }),
+                8 => Operation::Compute(Function::Negate { limb: reader.narrow()? }),
+                9 => {
+                    let (limb, constant) = (reader.narrow()?, reader.narrow()?);
+                    Operation::Compute(Function::AddConstant { limb, constant })
+                }
+                10 => Operation::Give(reader.narrow()?),
+                11 => Operation::Take(reader.narrow()?),
+                12 => Operation::Connect(reader.narrow()?),
+                13 => Operation::Load(reader.narrow()?),
+                14 => Operation::Store(reader.narrow()?),
+                _ => return reader.fail("no such operation"),
+            };
+            instructions.push(Instruction { operation, wait: reader.number()? });
+        }
+        found.push(Stream { component, begin, instructions });
+    }
+    if reader.at != bytes.len() {
+        return reader.fail("something follows the last stream");
+    }
+    Ok(found)
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit(kind, cluster, unit) => write!(f, "cluster {cluster} {} {unit}", kind.name()),
+            Self::Registers(cluster) => write!(f, "cluster {cluster} registers"),
+            Self::Port(way, cluster) => {
+                let way = ["from scratchpad", "to scratchpad", "from clusters"].get(usize::from(*way)).unwrap_or(&"?");
+                write!(f, "cluster {cluster} {way}")
+            }
+            Self::Bank(bank) => write!(f, "bank {bank}"),
+            Self::Stack(stack) => write!(f, "hbm {stack}"),
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compute(function) => {
+                write!(f, "{} q{}", function.name(), function.limb())?;
+                match function {
+                    Function::Automorphism { element, values, .. } => {
+                        write!(f, " {element} {}", if *values { "values" } else { "coefficients" })
+                    }
+                    Function::MultiplyConstant { constant, .. } | Function::AddConstant { constant, .. } => {
+                        write!(f, " {constant}")
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Self::Give(place) => write!(f, "give {place}"),
+            Self::Take(place) => write!(f, "take {place}"),
+            Self::Connect(to) => write!(f, "connect {to}"),
+            Self::Load(value) => write!(f, "load {value}"),
+            Self::Store(value) => write!(f, "store {value}"),
+        }
+    }
+}
+
+/// The readable form of all streams: a heading with the first cycle, then an instruction a line.
+pub fn text(streams: &[Stream]) -> String {
+    let mut text = String::new();
+    for stream in streams {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}: from cycle {}", stream.component, stream.begin);
+        for Instruction { operation, wait } in &stream.instructions {
+            let _ = writeln!(text, "    {operation}, wait {wait}");
+        }
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! Do the streams hold what the schedule does, survive their binary form, and weigh little; and are damaged ones refused?
+
+use super::paper;
+use crate::f1::compile::compile;
+use crate::f1::graph::UnitKind;
+use crate::f1::report::Traffic;
+use crate::f1::stream::{Component, Operation, decode, encode, streams, text};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation as Repeated, Shape, build};
+
+#[test]
+fn streams_of_permutations() {
+    let machine = paper();
+    let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
+    let compiled = compile(&machine, &build(Repeated::Permute, shape).expect("a program")).expect("it compiles");
+    let found = streams(&compiled, &machine);
+    let counts = compiled.translation.graph.counts();
+    for kind in UnitKind::ALL {
+        let own = found.iter().filter(|stream| matches!(stream.component, Component::Unit(of, ..) if of == kind));
+        assert_eq!(own.map(|stream| stream.instructions.len() as u64).sum::<u64>(), counts[kind as usize]);
+    }
+    for stream in &found {
+        // A unit waits at least as long as a vector occupies it; nothing starts after the schedule's end.
+        let waits: u64 = stream.instructions.iter().map(|instruction| instruction.wait).sum();
+        assert!(stream.begin + waits < compiled.checked.cycles);
+        if let (Component::Unit(..), [all @ .., _]) = (stream.component, &stream.instructions[..]) {
+            assert!(all.iter().all(|instruction| instruction.wait >= compiled.geometry.occupancy));
+        }
+    }
+    let loads = found.iter().flat_map(|stream| &stream.instructions);
+    let loads = loads.filter(|instruction| matches!(instruction.operation, Operation::Load(_))).count() as u64;
+    assert_eq!(loads, compiled.checked.off_chip[0]);
+    let bytes = encode(&found);
+    assert_eq!(decode(&bytes).expect("they parse"), found);
+    assert!((bytes.len() as f64) < 0.01 * Traffic::of(&compiled).total() as f64, "{} bytes", bytes.len());
+    assert_eq!(text(&found).lines().count(), found.len() + found.iter().map(|s| s.instructions.len()).sum::<usize>());
+    for cut in 0..bytes.len().min(2000) {
+        assert!(decode(&bytes[..cut]).is_err(), "cut at {cut}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(decode(&longer).is_err());
+    assert!(decode(&[255; 12]).is_err());
+}

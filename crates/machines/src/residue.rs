@@ -1,0 +1,133 @@
+//! Programs on residue polynomials on the machines that execute them.
+
+use crate::engine::description::Description;
+use crate::engine::report::SimulationReport;
+use crate::engine::trace::{Trace, TraceOptions};
+use crate::f1::compile::{Compiled, compile};
+use crate::f1::machine::F1;
+use crate::f1::replay::{ReplayError, Words, replay as replay_words};
+use crate::f1::report::{Work, report};
+use crate::f1::stream::{Stream, streams};
+use crate::f1::trace::trace;
+use crate::f1::translate::Leaf;
+use crate::machine::{Family, MachineError};
+use polyfabric_kernels::ntt::Ntt;
+use polyfabric_program::rns::kernel::{Conversion, KernelProgram, OpKind};
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder};
+use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+
+/// A program on a machine: what every question about it is answered from.
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    /// The compiled program.
+    pub compiled: Compiled,
+    /// The report of its schedule.
+    pub report: SimulationReport,
+    machine: F1,
+}
+
+/// How programs are lowered for `machine`, with key switches as `gadget` cuts them: rotations with the automorphism first,
+/// each with digits of its own (F1, listing 1), lifted as they are.
+///
+/// # Errors
+/// [`MachineError::Family`] for a machine of another family.
+pub fn lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+    Family::Residue.require(machine, program)?;
+    Ok(RnsLowering {
+        conversion: Conversion::Approximate,
+        rotation: RotationOrder::AutomorphismFirst,
+        hoisting: Hoisting::None,
+        ..RnsLowering::new(gadget)
+    })
+}
+
+/// Compiles `program` for `machine`, checks the schedule and reports on it.
+///
+/// # Errors
+/// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
+pub fn map(machine: &Description, program: &KernelProgram, parameters: &str) -> Result<Mapped, MachineError> {
+    Family::Residue.require(machine, &program.name)?;
+    let figures = F1::new(machine)?;
+    let compiled = compile(&figures, program).map_err(|cause| MachineError::Compilation {
+        program: program.name.to_string(),
+        machine: machine.name().to_owned(),
+        cause: Box::new(cause),
+    })?;
+    let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
+    let work = match switches {
+        0 => Work { count: compiled.translation.graph.len() as u64, of: "instructions" },
+        count => Work { count, of: "key switches" },
+    };
+    let report = report(&compiled, &figures, machine, (&program.name, parameters), work)?;
+    Ok(Mapped { compiled, report, machine: figures })
+}
+
+impl Mapped {
+    /// The timeline of the schedule.
+    pub fn trace(&self, options: TraceOptions) -> Trace {
+        trace(&self.compiled, &self.machine, self.machine.clock_hz, options)
+    }
+
+    /// The instruction streams of all components.
+    pub fn streams(&self) -> Vec<Stream> {
+        streams(&self.compiled, &self.machine)
+    }
+
+    /// Carries out the schedule on `inputs`, in the order of [`KernelProgram::inputs`], and the switching keys; the outputs of
+    /// `program`, in order.
+    ///
+    /// # Errors
+    /// [`MachineError::ResidueReplay`] if a key or an input is not there.
+    pub fn replay(
+        &self,
+        program: &KernelProgram,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let failed = |error| MachineError::ResidueReplay(Box::new(error));
+        let Compiled { translation, geometry, actions, .. } = &self.compiled;
+        let leaf = |index: usize| leaf(program, keys, inputs, translation.leaves[index]);
+        let words = replay_words(&translation.graph, actions, &self.machine, geometry, &translation.moduli, &leaf)
+            .map_err(failed)?;
+        let mut words = words.into_iter();
+        let outputs = translation.outputs.iter().map(|output| {
+            let limbs: Vec<_> = output.limbs.iter().map(|&(limb, _)| limb).collect();
+            let mut polynomial = RnsPolynomial::zero(program.degree, &limbs, output.domain);
+            for position in 0..limbs.len() {
+                if let Some(words) = words.next() {
+                    polynomial.limb_mut(position).copy_from_slice(&words);
+                }
+            }
+            polynomial
+        });
+        Ok(outputs.collect())
+    }
+}
+
+/// The words of a leaf.
+fn leaf(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], leaf: Leaf) -> Result<Words, ReplayError> {
+    let degree = program.degree.get();
+    match leaf {
+        Leaf::Input { index, limb } => {
+            let input = inputs.get(index).filter(|input| input.degree() == program.degree);
+            let words = input.and_then(|input| input.position(limb).map(|position| input.limb(position)));
+            words.map(Into::into).ok_or(ReplayError::Input { index, limb: limb.index() })
+        }
+        Leaf::Hint { key, row, part, limb } => {
+            let key = keys.get(key)?;
+            let position = key.limbs().iter().position(|&held| held == limb);
+            let position = position.ok_or(ReplayError::Hint { limb: limb.index() })?;
+            let mut scratch = vec![0; degree];
+            Ok(key.limb(part, usize::from(row), position, &mut scratch).into())
+        }
+        Leaf::Plaintext { plaintext, limb, values } => {
+            let modulus = program.modulus(limb);
+            let mut words = vec![0; degree];
+            program.plaintexts[plaintext as usize].residues(modulus, &mut words);
+            if values {
+                Ntt::<u64>::new(program.degree, modulus)?.forward(&mut words);
+            }
+            Ok(words.into())
+        }
+    }
+}

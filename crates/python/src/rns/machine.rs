@@ -1,0 +1,98 @@
+//! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
+
+use super::run::{PySlotCiphertexts, PySlotKeys};
+use crate::failure::{Failure, Kind, detached};
+use crate::machine::{PyMachine, json, refused};
+use polyfabric_machines::engine::trace::TraceOptions;
+use polyfabric_machines::f1::stream::{encode, text};
+use polyfabric_machines::residue::{Mapped, map};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::RnsPolynomial;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A kernel program on residue polynomials.
+#[pyclass(name = "ResidueKernel", frozen)]
+pub struct PyResidueKernel {
+    pub kernel: Arc<KernelProgram>,
+    /// Name of its parameter set.
+    pub parameters: String,
+}
+
+#[pymethods]
+impl PyResidueKernel {
+    /// `rounds` of an operation (ntt, automorphism, multiply, permute) on each of `ciphertexts`, of `limbs` limbs and a special one
+    /// for key switches; random words do, so it has no parameter set.
+    #[staticmethod]
+    fn microbenchmark(name: &str, log2_degree: u32, limbs: usize, ciphertexts: usize, rounds: usize) -> PyResult<Self> {
+        let refused = Failure::of(Kind::Program);
+        let operation: Operation = name.parse().map_err(&refused)?;
+        let shape = Shape { log2_degree, limbs, special: 1, ciphertexts, rounds };
+        let kernel = build(operation, shape).map_err(refused)?;
+        Ok(Self { kernel: Arc::new(kernel), parameters: shape.to_string() })
+    }
+}
+
+/// A kernel program on a machine.
+#[pyclass(name = "MappedProgram", frozen)]
+pub struct PyMapped {
+    mapped: Mapped,
+    kernel: Arc<KernelProgram>,
+}
+
+#[pymethods]
+impl PyMachine {
+    /// Compiles `kernel` for the machine and checks the schedule.
+    fn compile(&self, py: Python<'_>, kernel: &PyResidueKernel) -> PyResult<PyMapped> {
+        let (program, parameters) = (&kernel.kernel, &kernel.parameters);
+        detached(py, || {
+            let mapped = map(self.description(), program, parameters).map_err(refused)?;
+            Ok(PyMapped { mapped, kernel: Arc::clone(program) })
+        })
+    }
+}
+
+#[pymethods]
+impl PyMapped {
+    /// The report of the schedule, as JSON.
+    fn report(&self) -> PyResult<String> {
+        Ok(json(&self.mapped.report)?)
+    }
+
+    /// The schedule as Chrome trace-event JSON; of a long one, its beginning and its end.
+    fn trace(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || json(&self.mapped.trace(TraceOptions::default())))
+    }
+
+    /// The instruction streams of all components, in the binary form.
+    fn streams(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        detached(py, || Ok(encode(&self.mapped.streams())))
+    }
+
+    /// The same as text.
+    fn streams_text(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || Ok(text(&self.mapped.streams())))
+    }
+
+    /// The compiler's first phase: the groups of operations that share a hint, as JSON.
+    fn groups(&self) -> PyResult<String> {
+        let groups = self.mapped.compiled.groups.iter().map(|group| {
+            serde_json::json!({
+                "hint": group.hint.map(|hint| hint.to_string()),
+                "operations": group.operations,
+                "instructions": group.instructions.len(),
+            })
+        });
+        Ok(serde_json::Value::Array(groups.collect()).to_string())
+    }
+
+    /// Carries out the schedule on ciphertexts.
+    fn replay(&self, py: Python<'_>, keys: &PySlotKeys, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
+        detached(py, || {
+            let inputs: Vec<&RnsPolynomial> = inputs.0.iter().collect();
+            let outputs = self.mapped.replay(&self.kernel, &keys.server, &inputs).map_err(refused)?;
+            Ok(PySlotCiphertexts(outputs))
+        })
+    }
+}

@@ -1,0 +1,112 @@
+"""Do programs of BGV run by F1's schedule, and is what is timed what ran?"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric.apps.matvec import matvec
+from polyfabric.execution import SecurityWarning
+from polyfabric.language import statements
+from polyfabric.language.statements import Add, Mul, Program, Rotate
+
+SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
+SET = "bgv-toy-1024-listing1"
+
+
+def test_a_small_listing_2_replays_right():
+    program = matvec(**SMALL)
+    generator = np.random.default_rng(5)
+    inputs = {name: generator.integers(0, 65537, 1024) for name in program.inputs}
+    with pytest.warns(SecurityWarning):
+        done = program.run(inputs, on="f1", parameters=SET)
+    assert done.correct
+    for row in range(2):
+        product = int((inputs[f"row{row}"].astype(object) * inputs["vector"]).sum() % 65537)
+        assert {value % 65537 for value in done.outputs[f"product{row}"]} == {product}
+    assert done.simulation is not None
+    assert done.simulation["operations"] == 2 * 11
+    assert done.simulation["lower_bound_cycles"] <= done.simulation["cycles"]
+    trace = json.loads(done.simulation.timeline())
+    assert any(event["ph"] == "X" for event in trace["traceEvents"])
+
+
+def test_statements_and_decorated_functions_are_the_same_graph():
+    p = Program(N=64, name="same")
+    x, y = p.Input(name="x"), p.Input(name="y")
+    p.Output(Add(Mul(x, y), Rotate(x, 3)), name="result")
+    p.Output(Rotate(y, 32), name="swapped")
+
+    @pf.program(x=pf.Mod(65537).vector(64), y=pf.Mod(65537).vector(64))
+    def same(x, y):
+        return {"result": x * y + pf.rotate(x, 3), "swapped": y.swap_rows()}
+
+    mine, theirs = (re.sub(r' at ".*?":\d+', "", made.text()) for made in (p.finish(), same))
+    assert mine == theirs
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (lambda p: p.Input(L=0), "L=0 limbs"),
+        (lambda p: (p.Input(name="a"), p.Input(name="a")), "two inputs"),
+        (lambda p: p.finish(), "no output"),
+        (lambda p: statements.Program(N=100), "no power of two"),
+    ],
+)
+def test_wrong_statements_are_refused(step, message):
+    with pytest.raises(pf.ProgramError, match=message) as refused:
+        step(Program(N=64))
+    assert "test_f1.py:" in str(refused.value)
+
+
+def test_a_microbenchmark_is_timed(polyfabric):
+    done = polyfabric("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
+    report = json.loads(done.out)
+    assert report["operations"] == 4 * 8
+    for key in (
+        "cycles",
+        "seconds",
+        "latency_s",
+        "throughput_per_s",
+        "lower_bound_cycles",
+        "utilisation",
+        "stalls",
+        "traffic_bytes",
+        "area_mm2",
+        "power_w",
+        "energy_j",
+    ):
+        assert key in report
+    assert sum(report["stalls"].values()) == pytest.approx(report["cycles"])
+
+
+def test_streams_and_groups_are_shown(polyfabric, tmp_path):
+    common = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "2")
+    done = polyfabric(*common, "--streams", "streams.txt", "--groups", "--json")
+    assert done.status == 0, done.err
+    text = (tmp_path / "streams.txt").read_text()
+    assert text.count("\n    ntt q") + text.count("\n    intt q") == 2 * 8 * 20
+    assert "hbm 0: from cycle 0" in text
+    groups = json.loads(done.out)["groups"]
+    assert sum(group["operations"] for group in groups) == 2 * 8
+    assert polyfabric(*common, "--streams", "streams.bin").status == 0
+    assert (tmp_path / "streams.bin").stat().st_size < len(text) / 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("simulate", "pbs", "--machine", "f1"), "executes programs of CKKS and BGV"),
+        (("run", "matvec", "--on", "morphling"), "executes programs of TFHE"),
+        (("simulate", "permute", "--machine", "f1", "--params", "15"), "log2 of the ring degree"),
+        (("simulate", "permute", "--machine", "morphling", "--batch", "1"), "executes programs of TFHE"),
+    ],
+)
+def test_what_does_not_fit_is_told(polyfabric, arguments, message):
+    done = polyfabric(*arguments)
+    assert done.status == 2
+    assert message in " ".join(done.err.split())
