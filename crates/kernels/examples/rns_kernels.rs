@@ -9,7 +9,8 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
 use polyfabric_kernels::fft::Isa;
-use polyfabric_kernels::modular::{Limb, Modulus, peak};
+use polyfabric_kernels::memory::NextUse;
+use polyfabric_kernels::modular::{Limb, Modulus, Rows, peak};
 use polyfabric_kernels::ntt::{Ntt, NttWord};
 use polyfabric_kernels::primes::PrimeClass;
 use std::error::Error;
@@ -93,7 +94,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         print(
             "2 inner products of 5 terms",
             least(500, || {
-                limb.inner_products([&mut a, &mut second], &[&b[..]; 5], [&[&c[..]; 5], &[&b[..]; 5]]);
+                limb.inner_products(
+                    [&mut a, &mut second],
+                    &[&b[..]; 5],
+                    [Rows::Apart(&[&c[..]; 5]), Rows::Apart(&[&b[..]; 5])],
+                    NextUse::Soon,
+                );
             }),
         );
     }
@@ -115,11 +121,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (input, output) = limbs.split_at_mut(5);
         let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
         let mut output: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
-        print("base conversion 5 to 25", least(50, || converter.convert(&input, &mut output)), 25.0);
-        print("exact conversion 5 to 25", least(50, || converter.convert_exact(&input, &mut output)), 25.0);
+        print("base conversion 5 to 25", least(50, || converter.convert(&input, &mut output, NextUse::Soon)), 25.0);
+        print(
+            "exact conversion 5 to 25",
+            least(50, || converter.convert_exact(&input, &mut output, NextUse::Soon)),
+            25.0,
+        );
         let element = GaloisElement::rotation(degree, 3);
         let permutation = ValuePermutation::new(element);
-        print("automorphism of values", least(500, || permutation.apply(input[0], output[0])), 1.0);
+        print("automorphism of values", least(500, || permutation.apply(input[0], output[0], NextUse::Soon)), 1.0);
         print("of coefficients", least(500, || element.apply(moduli[0], input[0], output[0])), 1.0);
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! Of coefficients it is a permutation with signs: X^j becomes X^(gj), and X^N = −1. Of values it is a permutation alone:
 //! the value at ψ^(2k+1) becomes the one that stood at ψ^(g(2k+1)).
 
+use crate::memory::NextUse;
 use crate::modular::Modulus;
 use crate::ntt::EvaluationOrder;
 use crate::ring::RingDegree;
@@ -168,12 +169,12 @@ impl ValuePermutation {
     ///
     /// # Panics
     /// Unless both have N words.
-    pub fn apply(&self, values: &[u64], result: &mut [u64]) {
+    pub fn apply(&self, values: &[u64], result: &mut [u64], next_use: NextUse) {
         assert_eq!([values.len(), result.len()], [self.element.degree.get(); 2], "a polynomial has N values");
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the set is present.
-            return unsafe { self.apply_avx512(values, result) };
+            return unsafe { self.apply_avx512(values, result, next_use) };
         }
         self.apply_portable(values, result);
     }
@@ -190,8 +191,9 @@ impl ValuePermutation {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
-    fn apply_avx512(&self, values: &[u64], result: &mut [u64]) {
-        use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutexvar_epi64, _mm512_storeu_si512};
+    fn apply_avx512(&self, values: &[u64], result: &mut [u64], next_use: NextUse) {
+        use std::arch::x86_64::*;
+        let late = next_use == NextUse::Late && result.as_ptr().addr().is_multiple_of(64);
         let values = values.as_chunks::<BLOCK>().0;
         for (target, &entry) in result.as_chunks_mut::<BLOCK>().0.iter_mut().zip(&self.blocks) {
             let (source, order) = (&values[entry as usize / BLOCK], &self.orders[entry as usize % BLOCK]);
@@ -199,8 +201,18 @@ impl ValuePermutation {
             unsafe {
                 let source = _mm512_loadu_si512(source.as_ptr().cast());
                 let order = _mm512_loadu_si512(order.as_ptr().cast());
-                _mm512_storeu_si512(target.as_mut_ptr().cast(), _mm512_permutexvar_epi64(order, source));
+                let permuted = _mm512_permutexvar_epi64(order, source);
+                if late {
+                    // Aligned, as has been seen.
+                    _mm512_stream_si512(target.as_mut_ptr().cast(), permuted);
+                } else {
+                    _mm512_storeu_si512(target.as_mut_ptr().cast(), permuted);
+                }
             }
+        }
+        if late {
+            // What was written past the cache comes before everything that follows.
+            _mm_sfence();
         }
     }
 }
@@ -235,7 +247,10 @@ mod tests {
         ntt.forward(&mut result);
         let permutation = ValuePermutation::new(element);
         let mut permuted = vec![0; x.len()];
-        permutation.apply(&values, &mut permuted);
+        permutation.apply(&values, &mut permuted, NextUse::Soon);
+        assert!(permuted == result, "values of g = {g}, {degree:?}");
+        permuted.fill(0);
+        permutation.apply(&values, &mut permuted, NextUse::Late);
         assert!(permuted == result, "values of g = {g}, {degree:?}");
         permuted.fill(0);
         permutation.apply_portable(&values, &mut permuted);

@@ -11,11 +11,11 @@ pub mod external_product;
 pub mod fft;
 pub mod fixed;
 pub mod key_switch;
+pub mod memory;
 pub mod modular;
 pub mod modulus_switch;
 pub mod negacyclic;
 pub mod ntt;
-pub mod prefetch;
 pub mod primes;
 #[cfg(test)]
 mod random;

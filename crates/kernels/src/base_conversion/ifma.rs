@@ -1,7 +1,8 @@
 //! The blocked product in AVX-512 IFMA.
 
+use crate::memory::NextUse;
 use crate::modular::Modulus;
-use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, load, store, sum_capacity};
+use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, finish, load, next_use_of, sum_capacity, write};
 use std::arch::x86_64::*;
 
 /// Vectors that share a load of the matrix.
@@ -17,7 +18,9 @@ pub(super) fn combine(
     row: &[u64],
     constant: u64,
     target: &mut [u64],
+    next_use: NextUse,
 ) -> usize {
+    let next_use = next_use_of(target, next_use);
     let q = Constants::new(modulus.value());
     let reduction = Reduction {
         square: q.factor(modulus, modulus.reduce(1 << WORD_BITS)),
@@ -27,17 +30,22 @@ pub(super) fn combine(
         q,
     };
     let chunks = target.as_chunks_mut::<LANES>().0;
-    for (start, chunks) in chunks.chunks_mut(WIDTH).enumerate() {
-        let first = start * WIDTH * LANES;
-        match chunks {
-            [a, b, c, d] => columns(reduction, terms, first, row, [a, b, c, d]),
-            chunks => {
-                for (index, chunk) in chunks.iter_mut().enumerate() {
-                    columns(reduction, terms, first + index * LANES, row, [chunk]);
+    assert!(terms.iter().all(|term| term.len() >= chunks.len() * LANES), "a word of each term for each of the target");
+    for (index, chunks) in chunks.chunks_mut(WIDTH).enumerate() {
+        let first = index * WIDTH * LANES;
+        // SAFETY: the terms have the words of each chunk, by the assertion.
+        unsafe {
+            match chunks {
+                [a, b, c, d] => columns(reduction, terms, first, row, [a, b, c, d], next_use),
+                chunks => {
+                    for (index, chunk) in chunks.iter_mut().enumerate() {
+                        columns(reduction, terms, first + index * LANES, row, [chunk], next_use);
+                    }
                 }
             }
         }
     }
+    finish(next_use);
     chunks.len() * LANES
 }
 
@@ -51,31 +59,40 @@ struct Reduction {
     constant: __m512i,
 }
 
-/// The targets begin at column `first` of the terms.
+/// The targets begin at column `first` of the terms. Loops, not maps of arrays: the compiler keeps those in memory.
+///
+/// # Safety
+/// The terms have W registers from column `first` on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn columns<const W: usize>(
+unsafe fn columns<const W: usize>(
     reduction: Reduction,
     terms: &[&[u64]],
     first: usize,
     row: &[u64],
     targets: [&mut [u64; LANES]; W],
+    next_use: NextUse,
 ) {
     let Reduction { q, square, capacity, constant } = reduction;
-    let mut totals = [constant; W];
-    for (terms, factors) in terms.chunks(capacity).zip(row.chunks(capacity)) {
-        let mut sums = totals.map(|total| Sum { low: total, ..Sum::zero() });
-        for (term, &factor) in terms.iter().zip(factors) {
-            let factor = _mm512_set1_epi64(factor as i64);
-            let words = &term[first..first + W * LANES];
-            for (sum, words) in sums.iter_mut().zip(words.as_chunks::<LANES>().0) {
-                sum.add_product(load(words), factor);
+    let mut sums = [Sum { high: q.zero, low: constant }; W];
+    let mut room = capacity;
+    for (term, &factor) in terms.iter().zip(row) {
+        if room == 0 {
+            for sum in &mut sums {
+                *sum = Sum { high: q.zero, low: sum.reduce(&q, square) };
             }
+            room = capacity;
         }
-        totals = sums.map(|sum| sum.reduce(&q, square));
+        room -= 1;
+        let factor = _mm512_set1_epi64(factor as i64);
+        for lanes in 0..W {
+            // SAFETY: by this function's contract.
+            let words = unsafe { load(&*term.as_ptr().add(first + lanes * LANES).cast()) };
+            sums[lanes].add_product(words, factor);
+        }
     }
-    for (target, total) in targets.into_iter().zip(totals) {
-        store(target, total);
+    for (target, sum) in targets.into_iter().zip(sums) {
+        write(target, sum.reduce(&q, square), next_use);
     }
 }
 

@@ -19,6 +19,7 @@ mod exact;
 mod ifma;
 
 use crate::fft::Isa;
+use crate::memory::NextUse;
 use crate::modular::{Limb, Modulus};
 use exact::ExactQuotient;
 use thiserror::Error;
@@ -161,16 +162,16 @@ impl BaseConverter {
     ///
     /// # Panics
     /// Unless there is a limb for each modulus, all of one length.
-    pub fn convert(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
-        self.run(input, output, Kind::Approximate);
+    pub fn convert(&self, input: &[&[u64]], output: &mut [&mut [u64]], next_use: NextUse) {
+        self.run(input, output, Kind::Approximate, next_use);
     }
 
     /// A number within α·Q/2 of 0, x modulo Q, modulo each target prime: `output[j][c]` from all `input[i][c]`.
     ///
     /// # Panics
     /// As [`Self::convert`].
-    pub fn convert_balanced(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
-        self.run(input, output, Kind::Balanced);
+    pub fn convert_balanced(&self, input: &[&[u64]], output: &mut [&mut [u64]], next_use: NextUse) {
+        self.run(input, output, Kind::Balanced, next_use);
     }
 
     /// The first half of [`Self::convert`], or of [`Self::convert_balanced`], on its own: source limb `source`, to what
@@ -193,18 +194,18 @@ impl BaseConverter {
     pub fn combine(&self, target: usize, balanced: bool, weighed: &[&[u64]], words: &mut [u64]) {
         assert_eq!(weighed.len(), self.from.moduli.len(), "one limb for each source");
         assert!(weighed.iter().all(|limb| limb.len() == words.len()), "limbs of one length");
-        self.product(target, weighed, if balanced { self.constants[target] } else { 0 }, words);
+        self.product(target, weighed, if balanced { self.constants[target] } else { 0 }, words, NextUse::Soon);
     }
 
     /// x in [−Q/2, Q/2) modulo each target prime: `output[j][c]` from all `input[i][c]`.
     ///
     /// # Panics
     /// As [`Self::convert`].
-    pub fn convert_exact(&self, input: &[&[u64]], output: &mut [&mut [u64]]) {
-        self.run(input, output, Kind::Exact);
+    pub fn convert_exact(&self, input: &[&[u64]], output: &mut [&mut [u64]], next_use: NextUse) {
+        self.run(input, output, Kind::Exact, next_use);
     }
 
-    fn run(&self, input: &[&[u64]], output: &mut [&mut [u64]], kind: Kind) {
+    fn run(&self, input: &[&[u64]], output: &mut [&mut [u64]], kind: Kind, next_use: NextUse) {
         let sources = self.from.moduli.len();
         assert_eq!((input.len(), output.len()), (sources, self.to.moduli.len()), "one limb for each modulus");
         let count = input[0].len();
@@ -231,13 +232,13 @@ impl BaseConverter {
             let rows: Vec<&[u64]> = block.chunks_exact(stride).take(terms).map(|row| &row[..columns.len()]).collect();
             for (index, limb) in output.iter_mut().enumerate() {
                 let constant = if kind == Kind::Balanced { self.constants[index] } else { 0 };
-                self.product(index, &rows, constant, &mut limb[columns.clone()]);
+                self.product(index, &rows, constant, &mut limb[columns.clone()], next_use);
             }
         }
     }
 
     /// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod p_j.
-    fn product(&self, index: usize, terms: &[&[u64]], constant: u64, target: &mut [u64]) {
+    fn product(&self, index: usize, terms: &[&[u64]], constant: u64, target: &mut [u64], next_use: NextUse) {
         let (limb, row) = (self.to_limbs[index], &self.rows[index]);
         let modulus = limb.modulus();
         let done = match limb.isa() {
@@ -246,7 +247,7 @@ impl BaseConverter {
                 let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
                 if widest <= crate::modular::ifma::MAX_BITS {
                     // SAFETY: a limb is in AVX-512 only if the processor has IFMA and the modulus suits it.
-                    unsafe { ifma::combine(modulus, widest, terms, row, constant, target) }
+                    unsafe { ifma::combine(modulus, widest, terms, row, constant, target, next_use) }
                 } else {
                     0
                 }

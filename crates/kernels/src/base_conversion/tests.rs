@@ -1,6 +1,7 @@
 //! Are converted residues those of the big integer, with the error that is stated and no other?
 
 use super::*;
+use crate::aligned::AlignedTorus;
 use crate::primes::PrimeClass;
 use num_bigint::{BigInt, BigUint};
 use rand::{Rng, SeedableRng};
@@ -41,10 +42,15 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
     let input: Vec<Vec<u64>> =
         from.moduli().iter().map(|&modulus| numbers.iter().map(|x| residue(x, modulus)).collect()).collect();
     let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
-    for converter in [BaseConverter::new(from.clone(), to.clone()), BaseConverter::portable(from.clone(), to.clone())] {
-        let mut output = vec![vec![0; count]; to.moduli().len()];
+    let converters = [
+        (BaseConverter::new(from.clone(), to.clone()), NextUse::Soon),
+        (BaseConverter::new(from.clone(), to.clone()), NextUse::Late),
+        (BaseConverter::portable(from.clone(), to.clone()), NextUse::Soon),
+    ];
+    for (converter, next_use) in converters {
+        let mut output = vec![AlignedTorus::<u64>::zeros(count); to.moduli().len()];
         let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
-        converter.convert(&input, &mut limbs);
+        converter.convert(&input, &mut limbs, next_use);
         for (column, x) in numbers.iter().enumerate() {
             let of_u = |u: usize| {
                 let number = x + &q * u;
@@ -54,7 +60,7 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
             assert!((0..sources).any(of_u), "column {column} is not {x} + u*Q");
         }
         let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
-        converter.convert_exact(&input, &mut limbs);
+        converter.convert_exact(&input, &mut limbs, next_use);
         for (column, x) in numbers.iter().enumerate() {
             let centred = if x * 2 >= q { x - &q } else { x.clone() };
             for (&modulus, limb) in to.moduli().iter().zip(&output) {
@@ -62,7 +68,7 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
             }
         }
         let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
-        converter.convert_balanced(&input, &mut limbs);
+        converter.convert_balanced(&input, &mut limbs, next_use);
         for (column, x) in numbers.iter().enumerate() {
             let sum = balanced(&from, x);
             assert!(residue(&(&sum - x), Modulus::new(from.moduli()[0].value()).unwrap()) == 0);
@@ -78,7 +84,7 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
         for (target, limb) in output.iter().enumerate() {
             let mut words = vec![0; count];
             converter.combine(target, true, &weighed, &mut words);
-            assert_eq!(&words, limb, "target {target}");
+            assert_eq!(words, limb[..], "target {target}");
         }
     }
 }
@@ -114,9 +120,9 @@ fn multiples_of_a_plaintext_modulus() {
             let mut output = vec![vec![0; numbers.len()]; 2];
             let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
             if exact {
-                converter.convert_exact(&input, &mut limbs);
+                converter.convert_exact(&input, &mut limbs, NextUse::Soon);
             } else {
-                converter.convert_balanced(&input, &mut limbs);
+                converter.convert_balanced(&input, &mut limbs, NextUse::Soon);
             }
             output
         };

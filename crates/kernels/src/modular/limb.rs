@@ -6,6 +6,7 @@ use super::ifma;
 use super::limb_ifma as vector;
 use super::{Modulus, ShoupFactor};
 use crate::fft::Isa;
+use crate::memory::NextUse;
 
 /// Coefficient-wise operations modulo one q. Operands and results are canonical, in [0, q), unless
 /// an operation says otherwise.
@@ -15,6 +16,74 @@ use crate::fft::Isa;
 pub struct Limb {
     modulus: Modulus,
     isa: Isa,
+}
+
+/// Words of a row that stand together in [`Rows::InTurns`]: a cache line.
+pub const TURN: usize = 8;
+
+/// The factors of an inner product, a row for each term.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// Each for itself.
+    Apart(&'a [&'a [u64]]),
+    /// [`TURN`] words of each of several rows in turn, so that all of them are one stream to read.
+    InTurns {
+        /// The words.
+        words: &'a [u64],
+        /// How many rows there are.
+        count: usize,
+        /// Which of them are meant.
+        rows: &'a [u16],
+    },
+}
+
+impl Rows<'_> {
+    /// How many rows are meant.
+    ///
+    /// # Panics
+    /// Unless each has `words` words.
+    fn check(&self, words: usize) -> usize {
+        match *self {
+            Self::Apart(rows) => {
+                assert!(rows.iter().all(|row| row.len() == words), "limbs of different lengths");
+                rows.len()
+            }
+            Self::InTurns { words: all, count, rows } => {
+                assert!(all.len() == count * words && words.is_multiple_of(TURN), "limbs of different lengths");
+                assert!(rows.iter().all(|&row| usize::from(row) < count), "a row that is there");
+                rows.len()
+            }
+        }
+    }
+
+    fn word(&self, term: usize, index: usize) -> u64 {
+        match *self {
+            Self::Apart(rows) => rows[term][index],
+            Self::InTurns { words, count, rows } => {
+                words[(index / TURN * count + usize::from(rows[term])) * TURN + index % TURN]
+            }
+        }
+    }
+
+    /// Where each row that is meant begins.
+    #[cfg(target_arch = "x86_64")]
+    fn pointers(self) -> Vec<*const u64> {
+        match self {
+            Self::Apart(rows) => rows.iter().map(|row| row.as_ptr()).collect(),
+            Self::InTurns { words, rows, .. } => {
+                rows.iter().map(|&row| words.as_ptr().wrapping_add(usize::from(row) * TURN)).collect()
+            }
+        }
+    }
+
+    /// Words from eight of a row to the next eight.
+    #[cfg(target_arch = "x86_64")]
+    fn stride(self) -> usize {
+        match self {
+            Self::Apart(_) => TURN,
+            Self::InTurns { count, .. } => count * TURN,
+        }
+    }
 }
 
 /// How many leading words the vector form of an operation has done; 0 without one.
@@ -235,6 +304,17 @@ impl Limb {
         }
     }
 
+    /// target ← (a − b) · w.
+    pub fn sub_scale(&self, target: &mut [u64], a: &[u64], b: &[u64], w: u64, next_use: NextUse) {
+        assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
+        check(&[target.len(), a.len(), b.len()]);
+        let done = vector!(self, sub_scale(target, a, b, w, next_use));
+        let factor = ShoupFactor::new(self.modulus, w);
+        for ((target, &a), &b) in target[done..].iter_mut().zip(&a[done..]).zip(&b[done..]) {
+            *target = factor.multiply(self.modulus, self.modulus.sub(a, b));
+        }
+    }
+
     /// target ← source, of residues modulo `from`, each taken as its representative in [0, `from`).
     pub fn reduce_from(&self, target: &mut [u64], source: &[u64], from: Modulus) {
         check(&[target.len(), source.len()]);
@@ -263,23 +343,36 @@ impl Limb {
     /// reduced after so many terms.
     ///
     /// # Panics
-    /// If a key has another number of terms than there are digits.
-    pub fn inner_products<const S: usize>(&self, sums: [&mut [u64]; S], digits: &[&[u64]], keys: [&[&[u64]]; S]) {
+    /// If a key has another number of terms than there are digits, or slices differ in length.
+    pub fn inner_products<const S: usize>(
+        &self,
+        sums: [&mut [u64]; S],
+        digits: &[&[u64]],
+        keys: [Rows<'_>; S],
+        next_use: NextUse,
+    ) {
         let count = sums.first().map_or(0, |sum| sum.len());
-        let mut inputs = digits.iter().chain(keys.iter().copied().flatten());
-        let alike = inputs.all(|input| input.len() == count) && sums.iter().all(|sum| sum.len() == count);
+        let alike = digits.iter().all(|digit| digit.len() == count) && sums.iter().all(|sum| sum.len() == count);
         assert!(alike, "limbs of different lengths");
-        assert!(keys.iter().all(|key| key.len() == digits.len()), "a key has one term for each digit");
+        assert!(keys.iter().all(|key| key.check(count) == digits.len()), "a key has one term for each digit");
         let mut sums = sums;
-        let done = vector!(self, inner_products(&mut sums, digits, &keys));
+        let done = match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                let (rows, strides) = (keys.map(Rows::pointers), keys.map(Rows::stride));
+                // SAFETY: `serves` admits the set only if the processor has it, and `check` has seen the factors' lengths.
+                unsafe { vector::inner_products(self.modulus, &mut sums, digits, &rows, strides, next_use) }
+            }
+            _ => 0,
+        };
         for (sum, key) in sums.iter_mut().zip(keys) {
             for (index, sum) in sum.iter_mut().enumerate().skip(done) {
                 let mut wide = 0u128;
-                for (term, (digit, key)) in digits.iter().zip(key).enumerate() {
+                for (term, digit) in digits.iter().enumerate() {
                     if term % 32 == 0 {
                         wide = u128::from(self.modulus.reduce_wide(wide));
                     }
-                    wide += u128::from(digit[index]) * u128::from(key[index]);
+                    wide += u128::from(digit[index]) * u128::from(key.word(term, index));
                 }
                 *sum = self.modulus.reduce_wide(wide);
             }

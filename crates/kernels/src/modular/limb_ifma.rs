@@ -1,7 +1,8 @@
 //! The operations of [`super::Limb`] in AVX-512 IFMA. Each does whole registers and gives the number of words done.
 
 use super::Modulus;
-use super::ifma::{Constants, LANES, Sum, WORD_BITS, load, store, sum_capacity};
+use super::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, finish, load, next_use_of, store, sum_capacity, write};
+use crate::memory::NextUse;
 use std::arch::x86_64::*;
 
 #[inline]
@@ -171,6 +172,28 @@ pub(super) fn sub_scale_assign(modulus: Modulus, a: &mut [u64], b: &[u64], w: u6
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sub_scale(
+    modulus: Modulus,
+    target: &mut [u64],
+    a: &[u64],
+    b: &[u64],
+    w: u64,
+    next_use: NextUse,
+) -> usize {
+    let q = Constants::new(modulus.value());
+    let w = q.factor(modulus, w);
+    let next_use = next_use_of(target, next_use);
+    let chunks = target.as_chunks_mut::<LANES>().0;
+    for ((target, a), b) in chunks.iter_mut().zip(a.as_chunks::<LANES>().0).zip(b.as_chunks::<LANES>().0) {
+        // As in `sub_scale_assign`.
+        let difference = _mm512_add_epi64(load(a), _mm512_sub_epi64(q.q, load(b)));
+        write(target, q.reduce_once(q.multiply_lazy(difference, w)), next_use);
+    }
+    finish(next_use);
+    chunks.len() * LANES
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_from(modulus: Modulus, target: &mut [u64], source: &[u64], from: Modulus) -> usize {
     if from.bits() > WORD_BITS {
         return 0;
@@ -199,33 +222,105 @@ pub(super) fn reduce_centred_from(modulus: Modulus, target: &mut [u64], source: 
     })
 }
 
+/// Most terms that are summed up in registers before a reduction; the sums of longer ones go through memory.
+const TERMS: usize = 7;
+
+/// The products of all terms over whole registers: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, `strides`\[s\] how
+/// far apart their registers are.
+///
+/// # Safety
+/// Factors are valid at every whole register of the sums.
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn inner_products<const S: usize>(
+pub(super) unsafe fn inner_products<const S: usize>(
     modulus: Modulus,
     sums: &mut [&mut [u64]; S],
     digits: &[&[u64]],
-    keys: &[&[&[u64]]; S],
+    rows: &[Vec<*const u64>; S],
+    strides: [usize; S],
+    next_use: NextUse,
 ) -> usize {
+    let next_use = sums.iter().fold(next_use, |next_use, sum| next_use_of(sum, next_use));
     let q = Constants::new(modulus.value());
     let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
     // One place is for what an earlier group left.
-    let capacity = sum_capacity(modulus.bits(), modulus.bits()) - 1;
-    let chunks = sums.iter().map(|sum| sum.len() / LANES).min().unwrap_or(0);
-    for chunk in 0..chunks {
-        let mut totals = [q.zero; S];
-        for group in (0..digits.len()).step_by(capacity) {
-            let mut wide = totals.map(|total| Sum { low: total, ..Sum::zero() });
-            for term in group..digits.len().min(group + capacity) {
-                let digit = load(&digits[term].as_chunks::<LANES>().0[chunk]);
-                for (wide, key) in wide.iter_mut().zip(keys) {
-                    wide.add_product(digit, load(&key[term].as_chunks::<LANES>().0[chunk]));
-                }
+    let capacity = (sum_capacity(modulus.bits(), modulus.bits()) - 1).min(TERMS);
+    for start in (0..digits.len().max(1)).step_by(capacity) {
+        let end = digits.len().min(start + capacity);
+        let group = Group { q, square, strides, first: start == 0 };
+        let next_use = if end == digits.len() { next_use } else { NextUse::Soon };
+        let digits = &digits[start..end];
+        let rows: [&[*const u64]; S] = std::array::from_fn(|sum| &rows[sum][start..end]);
+        // SAFETY: by this function's contract.
+        unsafe {
+            match digits.len() {
+                0 => products::<S, 0>(group, sums, digits, rows, next_use),
+                1 => products::<S, 1>(group, sums, digits, rows, next_use),
+                2 => products::<S, 2>(group, sums, digits, rows, next_use),
+                3 => products::<S, 3>(group, sums, digits, rows, next_use),
+                4 => products::<S, 4>(group, sums, digits, rows, next_use),
+                5 => products::<S, 5>(group, sums, digits, rows, next_use),
+                6 => products::<S, 6>(group, sums, digits, rows, next_use),
+                _ => products::<S, TERMS>(group, sums, digits, rows, next_use),
             }
-            totals = wide.map(|wide| wide.reduce(&q, square));
-        }
-        for (sum, total) in sums.iter_mut().zip(totals) {
-            store(&mut sum.as_chunks_mut::<LANES>().0[chunk], total);
         }
     }
-    chunks * LANES
+    finish(next_use);
+    sums.iter().map(|sum| sum.len() / LANES * LANES).min().unwrap_or(0)
+}
+
+/// What the terms of a group have in common.
+#[derive(Clone, Copy)]
+struct Group<const S: usize> {
+    q: Constants,
+    square: Factor,
+    strides: [usize; S],
+    /// Whether the sums begin with 0, not with what is there.
+    first: bool,
+}
+
+/// # Safety
+/// As for [`inner_products`]; there are T digits, and T rows for each sum.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+unsafe fn products<const S: usize, const T: usize>(
+    group: Group<S>,
+    sums: &mut [&mut [u64]; S],
+    digits: &[&[u64]],
+    rows: [&[*const u64]; S],
+    next_use: NextUse,
+) {
+    let Group { q, square, strides, first } = group;
+    let chunks = sums.iter().map(|sum| sum.len() / LANES).min().unwrap_or(0);
+    let (mut from, mut factors) = ([std::ptr::null(); T], [[std::ptr::null(); T]; S]);
+    for term in 0..T {
+        assert!(digits[term].len() >= chunks * LANES, "a word of each digit for each sum");
+        from[term] = digits[term].as_ptr();
+        for sum in 0..S {
+            factors[sum][term] = rows[sum][term];
+        }
+    }
+    let mut targets = [std::ptr::null_mut(); S];
+    for sum in 0..S {
+        targets[sum] = sums[sum].as_mut_ptr();
+    }
+    // SAFETY: every pointer is valid for register `chunk`: digits by the assertion, sums by the number of chunks, factors by contract.
+    unsafe {
+        for chunk in 0..chunks {
+            let mut wide = [Sum { high: q.zero, low: q.zero }; S];
+            if !first {
+                for sum in 0..S {
+                    wide[sum].low = load(&*targets[sum].add(chunk * LANES).cast());
+                }
+            }
+            for term in 0..T {
+                let digit = load(&*from[term].add(chunk * LANES).cast());
+                for sum in 0..S {
+                    wide[sum].add_product(digit, load(&*factors[sum][term].add(chunk * strides[sum]).cast()));
+                }
+            }
+            for sum in 0..S {
+                write(&mut *targets[sum].add(chunk * LANES).cast(), wide[sum].reduce(&q, square), next_use);
+            }
+        }
+    }
 }

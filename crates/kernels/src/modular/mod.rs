@@ -20,7 +20,7 @@ mod prime_form;
 pub mod reference;
 mod shoup;
 
-pub use limb::Limb;
+pub use limb::{Limb, Rows, TURN};
 pub use montgomery::{Montgomery, MontgomeryError};
 pub use prime_form::{PrimeForm, PrimeFormError};
 pub use shoup::ShoupFactor;

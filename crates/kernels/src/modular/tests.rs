@@ -1,7 +1,9 @@
 //! Does every multiplier give what 128-bit division gives, at every word size, and stay in its stated range?
 
 use super::*;
+use crate::aligned::AlignedTorus;
 use crate::fft::Isa;
+use crate::memory::NextUse;
 use crate::primes::PrimeClass;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -267,13 +269,34 @@ fn inner_products_of_any_length() {
             let digits: Vec<&[u64]> = (0..count).map(|i| if i < 40 { &top[..] } else { a }).collect();
             let keys: [Vec<&[u64]>; 2] =
                 [b, c].map(|key| (0..count).map(|i| if i < 40 { &top[..] } else { key }).collect());
-            let mut sums = [a.to_vec(), a.to_vec()];
+            let rows: Vec<u16> = (0..count as u16).rev().collect();
+            // The same rows in turns, the last one first, and one that is not meant.
+            let whole = a.len() / TURN * TURN;
+            let in_turns = keys.each_ref().map(|key| {
+                let lines = (0..whole).step_by(TURN);
+                let line =
+                    |start: usize| key.iter().rev().chain([&a]).flat_map(move |row| row[start..start + TURN].to_vec());
+                lines.flat_map(line).collect::<Vec<u64>>()
+            });
+            let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(whole));
             let [first, second] = &mut sums;
-            limb.inner_products([first, second], &digits, [&keys[0], &keys[1]]);
-            for (sum, key) in sums.iter().zip(&keys) {
-                for index in 0..a.len() {
-                    let terms: Vec<(u64, u64)> = (0..count).map(|i| (digits[i][index], key[i][index])).collect();
-                    assert_eq!(sum[index], reference::inner_product(q, &terms), "{limb:?}, {count} terms");
+            let of_rows = |words| Rows::InTurns { words, count: count + 1, rows: &rows };
+            let short: Vec<&[u64]> = digits.iter().map(|digit| &digit[..whole]).collect();
+            limb.inner_products([first, second], &short, [of_rows(&in_turns[0]), of_rows(&in_turns[1])], NextUse::Soon);
+            for next_use in [NextUse::Soon, NextUse::Late] {
+                let in_turns = sums.clone();
+                let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(a.len()));
+                let [first, second] = &mut sums;
+                limb.inner_products([first, second], &digits, [Rows::Apart(&keys[0]), Rows::Apart(&keys[1])], next_use);
+                assert!(
+                    sums.iter().zip(&in_turns).all(|(sum, in_turns)| sum[..whole] == in_turns[..]),
+                    "{limb:?}, {count} terms in turns"
+                );
+                for (sum, key) in sums.iter().zip(&keys) {
+                    for index in 0..a.len() {
+                        let terms: Vec<(u64, u64)> = (0..count).map(|i| (digits[i][index], key[i][index])).collect();
+                        assert_eq!(sum[index], reference::inner_product(q, &terms), "{limb:?}, {count} terms");
+                    }
                 }
             }
         }

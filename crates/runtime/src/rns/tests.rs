@@ -280,7 +280,8 @@ fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<
     let options = ExecutorOptions { threads: generator.random_range(1..=3), compact_plaintexts: generator.random() };
     let window = [2, 20, 1000][generator.random_range(0..3)];
     let combine_bytes = if generator.random() { 0 } else { usize::MAX };
-    let tuning = Tuning { window, combine_bytes };
+    let spilling = if generator.random() { 0 } else { usize::MAX };
+    let tuning = Tuning { window, combine_bytes, spilling };
     let executor = Executor::with_tuning(&program, &keys, options, tuning).unwrap();
     // Twice: the second run meets what the first left in its buffers.
     for run in 0..2 {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polyfabric_kernels::RingDegree;
-use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::modular::{Modulus, TURN};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::gadget::Gadget;
-use super::limb::{Domain, LimbId};
+use super::limb::LimbId;
 use super::packed::PackedBits;
 use super::polynomial::RnsPolynomial;
 use super::ring::Ring;
@@ -97,11 +98,37 @@ impl KeyStorage {
 /// One half of a key: a polynomial for each term.
 #[derive(Clone, Debug)]
 enum Half {
-    Words(Vec<RnsPolynomial>),
+    /// Limb by limb, [`TURN`] words of each term in turn: a key switch reads all terms of a limb in one stream.
+    Words(AlignedTorus<u64>),
     /// For each term its limbs' bytes, one limb after the other.
     Packed(Vec<Vec<u8>>),
     /// Drawn from the key's seed.
     Seeded,
+}
+
+/// Puts `words` into a limb of which every term of `terms` has its turn.
+fn put(limb: &mut [u64], terms: usize, term: usize, words: &[u64]) {
+    for (turns, words) in limb.chunks_exact_mut(terms * TURN).zip(words.chunks_exact(TURN)) {
+        turns[term * TURN..(term + 1) * TURN].copy_from_slice(words);
+    }
+}
+
+impl Half {
+    /// Of a polynomial for each term.
+    fn of(polynomials: &[RnsPolynomial]) -> Self {
+        let terms = polynomials.len();
+        let all = polynomials.first().map_or(0, |polynomial| polynomial.words().len());
+        let mut words = AlignedTorus::zeros(terms * all);
+        // Pieces of a few pages, for the threads.
+        const LINES: usize = 512;
+        words.par_chunks_mut((terms * LINES * TURN).max(1)).enumerate().for_each(|(piece, target)| {
+            let start = piece * LINES * TURN;
+            for (term, polynomial) in polynomials.iter().enumerate() {
+                put(target, terms, term, &polynomial.words()[start..all.min(start + LINES * TURN)]);
+            }
+        });
+        Self::Words(words)
+    }
 }
 
 /// A switching key in the evaluation domain: a pair (b_d, a_d) for each term of its gadget, over [`Gadget::qp`].
@@ -145,7 +172,7 @@ impl SwitchingKey {
     ) -> Self {
         assert_eq!([bodies.len(), masks.len()], [gadget.terms().len(); 2], "a pair for each term");
         assert!(bodies.iter().chain(&masks).all(|polynomial| polynomial.limbs() == gadget.qp()), "limbs of the gadget");
-        Self { id, ring, gadget, seed: None, bodies: Half::Words(bodies), masks: Half::Words(masks) }
+        Self { id, ring, gadget, seed: None, bodies: Half::of(&bodies), masks: Half::of(&masks) }
     }
 
     /// From its bodies and the seed of its masks ([`super::sample::fill_mask`], the row being the term).
@@ -161,7 +188,7 @@ impl SwitchingKey {
     ) -> Self {
         assert_eq!(bodies.len(), gadget.terms().len(), "a body for each term");
         assert!(bodies.iter().all(|polynomial| polynomial.limbs() == gadget.qp()), "limbs of the gadget");
-        Self { id, ring, gadget, seed: Some(seed), bodies: Half::Words(bodies), masks: Half::Seeded }
+        Self { id, ring, gadget, seed: Some(seed), bodies: Half::of(&bodies), masks: Half::Seeded }
     }
 
     /// From packed limbs of each term, one limb after the other, which hold canonical residues. `None` without masks and without a seed.
@@ -194,13 +221,13 @@ impl SwitchingKey {
             Part::Mask => &mut self.masks,
         };
         match (half, storage.packed) {
-            (Half::Words(words), false) => return Half::Words(std::mem::take(words)),
+            (Half::Words(words), false) => return Half::Words(std::mem::replace(words, AlignedTorus::zeros(0))),
             (Half::Packed(bytes), true) => return Half::Packed(std::mem::take(bytes)),
             _ => {}
         }
         let (count, this) = (self.ring.degree().get(), &*self);
-        let terms = (0..self.gadget.terms().len()).into_par_iter();
         if storage.packed {
+            let terms = (0..self.gadget.terms().len()).into_par_iter();
             let pack = |term| {
                 let mut scratch = vec![0; count];
                 let mut bytes = Vec::with_capacity(storage.half_term_bytes(&this.ring, &this.gadget));
@@ -214,15 +241,17 @@ impl SwitchingKey {
             };
             return Half::Packed(terms.map(pack).collect());
         }
-        let unpack = |term| {
-            let mut polynomial = RnsPolynomial::zero(this.ring.degree(), this.limbs(), Domain::Evaluation);
-            polynomial.for_each_limb(|_, position, words| {
-                let mut scratch = vec![0; count];
-                words.copy_from_slice(this.limb(part, term, position, &mut scratch));
-            });
-            polynomial
-        };
-        Half::Words(terms.map(unpack).collect())
+        let terms = this.gadget.terms().len();
+        let mut words = AlignedTorus::zeros(this.limbs().len() * terms * count);
+        words.par_chunks_exact_mut(terms * count).enumerate().for_each_init(
+            || vec![0; count],
+            |scratch, (position, limb)| {
+                for term in 0..terms {
+                    put(limb, terms, term, this.limb(part, term, position, scratch));
+                }
+            },
+        );
+        Half::Words(words)
     }
 
     /// What it is for.
@@ -250,28 +279,38 @@ impl SwitchingKey {
         self.gadget.qp()
     }
 
-    /// Whether a half is stored as words, so that [`Self::limb`] needs no scratch for it.
-    pub fn holds_words(&self, part: Part) -> bool {
+    /// One limb of all terms, [`TURN`] words of each in turn, `position` an index into [`Self::limbs`]. `None` if the half is not
+    /// stored as words.
+    ///
+    /// # Panics
+    /// If there is no such limb.
+    pub fn limb_in_turns(&self, part: Part, position: usize) -> Option<&[u64]> {
         let half = match part {
             Part::Body => &self.bodies,
             Part::Mask => &self.masks,
         };
-        matches!(half, Half::Words(_))
+        let Half::Words(words) = half else { return None };
+        let count = self.gadget.terms().len() * self.ring.degree().get();
+        Some(&words[position * count..(position + 1) * count])
     }
 
-    /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`]. `scratch`, of N words, is used only if the half
-    /// is not stored as words: what comes back is either inside the key or inside `scratch`.
+    /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`], written to `scratch` of N words.
     ///
     /// # Panics
     /// If there is no such term or limb.
-    pub fn limb<'a>(&'a self, part: Part, term: usize, position: usize, scratch: &'a mut [u64]) -> &'a [u64] {
+    pub fn limb<'a>(&self, part: Part, term: usize, position: usize, scratch: &'a mut [u64]) -> &'a [u64] {
         let half = match part {
             Part::Body => &self.bodies,
             Part::Mask => &self.masks,
         };
         let limb = self.limbs()[position];
         match (half, self.seed) {
-            (Half::Words(polynomials), _) => return polynomials[term].limb(position),
+            (Half::Words(words), _) => {
+                let (terms, count) = (self.gadget.terms().len(), self.ring.degree().get());
+                let limb = &words[position * terms * count..(position + 1) * terms * count];
+                let turns = limb.chunks_exact(terms * TURN).map(|turns| &turns[term * TURN..(term + 1) * TURN]);
+                scratch.chunks_exact_mut(TURN).zip(turns).for_each(|(target, turn)| target.copy_from_slice(turn));
+            }
             (Half::Packed(terms), _) => {
                 let bytes = |&limb: &LimbId| PackedBits::of(self.ring.modulus(limb)).bytes(self.ring.degree().get());
                 let start: usize = self.limbs()[..position].iter().map(bytes).sum();
@@ -286,7 +325,7 @@ impl SwitchingKey {
     /// Its bytes in memory.
     pub fn bytes(&self) -> usize {
         let half = |half: &Half| match half {
-            Half::Words(polynomials) => polynomials.iter().map(RnsPolynomial::bytes).sum(),
+            Half::Words(words) => size_of_val(&words[..]),
             Half::Packed(terms) => terms.iter().map(Vec::len).sum(),
             Half::Seeded => 0,
         };

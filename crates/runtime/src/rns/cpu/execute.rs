@@ -5,10 +5,10 @@ use super::step::{Place, PlaintextLimb, Step, Work};
 use super::{Arena, Executor};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
-use polyfabric_kernels::modular::Limb;
-use polyfabric_kernels::prefetch::prefetch;
+use polyfabric_kernels::memory::{NextUse, prefetch};
+use polyfabric_kernels::modular::{Limb, Rows};
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
-use polyfabric_schemes::rns::{Domain, LimbId, Part, Ring, RnsPolynomial};
+use polyfabric_schemes::rns::{Domain, Part, Ring, RnsPolynomial};
 use rayon::prelude::*;
 use std::ops::{Deref, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -25,6 +25,9 @@ pub(super) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb
     }
     words
 }
+
+/// Words of an inner product between which the words that come next are fetched.
+const PRODUCT_COLUMNS: usize = 256;
 
 /// The buffers of a run. Tasks of one level lock what they touch: the schedule gives no two of them one buffer to write, so no lock
 /// waits, and one costs nothing beside an operation on N words.
@@ -74,6 +77,52 @@ impl Digit<'_, '_> {
             Self::Open(guard) => guard,
             Self::Done(words) => words,
         }
+    }
+}
+
+/// The factors of an inner product: one half of a key.
+enum Factors<'b> {
+    InTurns { words: &'b [u64], count: usize, rows: &'b [u16] },
+    Apart(Vec<&'b [u64]>),
+}
+
+impl Factors<'_> {
+    /// Begins to fetch piece `piece` of `pieces` of the factors of the words `words`.
+    fn fetch(&self, words: &Range<usize>, piece: usize, pieces: usize) {
+        match self {
+            Self::InTurns { words: all, count, .. } => {
+                let (start, length) = (words.start * count, words.len() * count);
+                prefetch(&all[start + length * piece / pieces..start + length * (piece + 1) / pieces]);
+            }
+            // They have just been made.
+            Self::Apart(_) => {}
+        }
+    }
+}
+
+/// One of several inner products of the same digits.
+struct Member<'b, 'a> {
+    factors: [Factors<'b>; 2],
+    sums: [RwLockWriteGuard<'b, &'a mut [u64]>; 2],
+    next_use: NextUse,
+}
+
+impl Member<'_, '_> {
+    /// The products of the words `words`.
+    fn multiply(&mut self, limb: Limb, digits: &[Digit<'_, '_>], words: Range<usize>) {
+        let digits: Vec<&[u64]> = digits.iter().map(|digit| &digit.words()[words.clone()]).collect();
+        let apart = self.factors.each_ref().map(|factors| match factors {
+            Factors::InTurns { .. } => Vec::new(),
+            Factors::Apart(rows) => rows.iter().map(|row| &row[words.clone()]).collect::<Vec<&[u64]>>(),
+        });
+        let rows = [0, 1].map(|half| match self.factors[half] {
+            Factors::InTurns { words: all, count, rows } => {
+                Rows::InTurns { words: &all[words.start * count..words.end * count], count, rows }
+            }
+            Factors::Apart(_) => Rows::Apart(&apart[half]),
+        });
+        let [body, mask] = &mut self.sums;
+        limb.inner_products([&mut body[words.clone()], &mut mask[words]], &digits, rows, self.next_use);
     }
 }
 
@@ -136,18 +185,35 @@ impl Executor {
     }
 
     fn task(&self, task: &Task, buffers: &Buffers<'_>, scratch: &mut Scratch) {
-        for placed in task {
+        let mut rest = &task[..];
+        while let [placed, after @ ..] = rest {
+            rest = after;
             let step = &self.steps.steps[placed.step as usize];
             match &step.work {
                 Work::Convert { converter, conversion } => {
                     self.convert(*converter as usize, *conversion, step, placed, buffers);
                 }
-                Work::InnerProduct { key, rows } => {
-                    self.inner_product(*key as usize, rows, step, placed, buffers, scratch);
+                Work::InnerProduct { key, .. } => {
+                    let same = |other: &&Placed| match &self.steps.steps[other.step as usize] {
+                        Step { work: Work::InnerProduct { key: other, .. }, operands, .. } => {
+                            *operands == step.operands && [key, other].iter().all(|&&key| self.holds_words(key))
+                        }
+                        _ => false,
+                    };
+                    let more = after.iter().take_while(same).count();
+                    rest = &after[more..];
+                    let group = &task[task.len() - after.len() - 1..task.len() - rest.len()];
+                    self.inner_products(group, buffers, scratch);
                 }
-                _ => self.step(step, placed, buffers, scratch),
+                _ => self.step(step, placed, buffers),
             }
         }
+    }
+
+    /// Whether nothing of a key has to be unpacked or expanded.
+    fn holds_words(&self, key: u32) -> bool {
+        let key = &self.keys[key as usize].0;
+        [Part::Body, Part::Mask].into_iter().all(|part| key.limb_in_turns(part, 0).is_some())
     }
 
     /// The words of operand `operand`, whose buffer is not that of the result.
@@ -174,7 +240,7 @@ impl Executor {
         }
     }
 
-    fn step(&self, step: &Step, placed: &Placed, buffers: &Buffers<'_>, scratch: &mut Scratch) {
+    fn step(&self, step: &Step, placed: &Placed, buffers: &Buffers<'_>) {
         let limb: Limb = self.ring.limb(step.limb);
         let mut result = buffers.write(placed.results[0]);
         let result: &mut [u64] = &mut result;
@@ -235,7 +301,7 @@ impl Executor {
                 let weighed: Vec<&[u64]> = weighed.iter().map(|words| &words[..]).collect();
                 self.steps.converters[*converter as usize].combine(*target as usize, *balanced, &weighed, result);
             }
-            Work::Permute(index) => self.steps.permutations[*index as usize].apply(&words(0), result),
+            Work::Permute(index) => self.steps.permutations[*index as usize].apply(&words(0), result, placed.next_use),
             Work::Substitute(element) => element.apply(limb.modulus(), &words(0), result),
             Work::SubScale(factor) if placed.finish[1] => {
                 self.finish_sub_scale(*factor, own, step, placed, buffers, result);
@@ -243,32 +309,18 @@ impl Executor {
             Work::SubScale(factor) => match own {
                 Some(0) => limb.sub_scale_assign(result, &words(1), *factor),
                 Some(_) => limb.sub_from_scale_assign(result, &words(0), *factor),
-                None => {
-                    result.copy_from_slice(&words(0));
-                    limb.sub_scale_assign(result, &words(1), *factor);
-                }
+                None => limb.sub_scale(result, &words(0), &words(1), *factor, placed.next_use),
             },
             Work::Reduce { from, centred: false } => limb.reduce_from(result, &words(0), *from),
             Work::Reduce { from, centred: true } => limb.reduce_centred_from(result, &words(0), *from),
             Work::SubDigit(window) => sub_digits(limb, *window, &words(0), result),
             Work::Key { key, row, part } => {
-                let mut room = scratch.take(1);
-                let words = self.key_limb(*key as usize, *part, *row, step.limb, &mut room[0]);
-                result.copy_from_slice(words);
-                scratch.keys = room;
+                let (key, positions) = &self.keys[*key as usize];
+                key.limb(*part, usize::from(*row), positions[step.limb.index()].unwrap_or(0), result);
             }
             // Done elsewhere.
             Work::InnerProduct { .. } | Work::Convert { .. } => {}
         }
-    }
-
-    fn key_limb<'b>(&'b self, key: usize, part: Part, row: u16, limb: LimbId, room: &'b mut Vec<u64>) -> &'b [u64] {
-        let (key, positions) = &self.keys[key];
-        if !key.holds_words(part) {
-            room.resize(self.program.degree.get(), 0);
-        }
-        // The keys have been checked: the limb is there.
-        key.limb(part, usize::from(row), positions[limb.index()].unwrap_or(0), room)
     }
 
     /// (a − b)·w, region by region: the transform of b is finished on the way.
@@ -296,12 +348,14 @@ impl Executor {
                     ntt.forward_end(result, this.start);
                     limb.sub_from_scale_assign(result, &a[this], factor);
                 }
-                (a, Some(b)) => {
+                (Some(a), Some(b)) => {
                     let b = &mut b[this.clone()];
                     ntt.forward_end(b, this.start);
-                    if let Some(a) = a {
-                        result.copy_from_slice(&a[this]);
-                    }
+                    limb.sub_scale(result, &a[this], b, factor, placed.next_use);
+                }
+                (None, Some(b)) => {
+                    let b = &mut b[this.clone()];
+                    ntt.forward_end(b, this.start);
                     limb.sub_scale_assign(result, b, factor);
                 }
                 // a and b are different registers, so one of them has a buffer of its own.
@@ -310,56 +364,71 @@ impl Executor {
         }
     }
 
-    /// The inner products with both halves of a key, region by region: transforms of digits are finished on the way, and the key's next
-    /// region is fetched meanwhile, which takes as long.
-    fn inner_product(
-        &self,
-        key: usize,
-        rows: &[u16],
-        step: &Step,
-        placed: &Placed,
-        buffers: &Buffers<'_>,
-        scratch: &mut Scratch,
-    ) {
+    /// Inner products of the same digits with both halves of several keys, region by region: transforms of digits are finished on the
+    /// way, and the words of keys that come next are fetched meanwhile, which takes as long.
+    fn inner_products(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
+        let (first, step) = (&group[0], &self.steps.steps[group[0].step as usize]);
         let (ntt, limb) = (self.ring.ntt(step.limb), self.ring.limb(step.limb));
-        let digit = |operand: usize| match placed.operands[operand] {
-            Some(slot) if placed.finish[operand] => Digit::Open(buffers.write(slot)),
-            _ => Digit::Done(self.words(step, placed, buffers, operand)),
+        let digit = |operand: usize| match first.operands[operand] {
+            Some(slot) if first.finish[operand] => Digit::Open(buffers.write(slot)),
+            _ => Digit::Done(self.words(step, first, buffers, operand)),
         };
-        let mut digits: Vec<Digit<'_, '_>> = (0..rows.len()).map(digit).collect();
-        let mut room = scratch.take(2 * rows.len());
-        let (for_bodies, for_masks) = room.split_at_mut(rows.len());
-        let half = |room, part| self.key_limbs(key, part, rows, step.limb, room);
-        let (bodies, masks) = (half(for_bodies, Part::Body), half(for_masks, Part::Mask));
-        let (mut body, mut mask) = (buffers.write(placed.results[0]), buffers.write(placed.results[1]));
+        let mut digits: Vec<Digit<'_, '_>> = (0..step.operands.len()).map(digit).collect();
+        let mut room = scratch.take(group.len() * 2 * digits.len());
+        let rooms = room.chunks_exact_mut(2 * digits.len());
+        let mut members: Vec<Member<'_, '_>> =
+            group.iter().zip(rooms).map(|(placed, room)| self.member(placed, buffers, room)).collect();
         for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
-            for ((digit, body), mask) in digits.iter_mut().zip(&bodies).zip(&masks) {
-                prefetch(&body[next.clone()]);
-                prefetch(&mask[next.clone()]);
-                if let Digit::Open(words) = digit {
-                    ntt.forward_end(&mut words[this.clone()], this.start);
+            for index in 0..members.len() {
+                // Which words of which keys come after these.
+                let (after, words) =
+                    if index + 1 < members.len() { (index + 1, this.clone()) } else { (0, next.clone()) };
+                if index == 0 {
+                    let pieces = digits.len();
+                    for (piece, digit) in digits.iter_mut().enumerate() {
+                        members[after].factors.iter().for_each(|factors| factors.fetch(&words, piece, pieces));
+                        prefetch(&digit.words()[next.clone()]);
+                        if let Digit::Open(digit) = digit {
+                            ntt.forward_end(&mut digit[this.clone()], this.start);
+                        }
+                    }
+                    members[0].multiply(limb, &digits, this.clone());
+                    continue;
+                }
+                let pieces = this.len().div_ceil(PRODUCT_COLUMNS);
+                for piece in 0..pieces {
+                    let start = this.start + piece * PRODUCT_COLUMNS;
+                    members[after].factors.iter().for_each(|factors| factors.fetch(&words, piece, pieces));
+                    members[index].multiply(limb, &digits, start..this.end.min(start + PRODUCT_COLUMNS));
                 }
             }
-            let of_digits: Vec<&[u64]> = digits.iter().map(|digit| &digit.words()[this.clone()]).collect();
-            let of_bodies: Vec<&[u64]> = bodies.iter().map(|words| &words[this.clone()]).collect();
-            let of_masks: Vec<&[u64]> = masks.iter().map(|words| &words[this.clone()]).collect();
-            let sums = [&mut body[this.clone()], &mut mask[this.clone()]];
-            limb.inner_products(sums, &of_digits, [&of_bodies, &of_masks]);
         }
-        drop((bodies, masks));
+        drop(members);
         scratch.keys = room;
     }
 
-    /// One half of the rows `rows` of a key.
-    fn key_limbs<'b>(
-        &'b self,
-        key: usize,
-        part: Part,
-        rows: &[u16],
-        limb: LimbId,
-        room: &'b mut [Vec<u64>],
-    ) -> Vec<&'b [u64]> {
-        rows.iter().zip(room).map(|(&row, room)| self.key_limb(key, part, row, limb, room)).collect()
+    fn member<'b, 'a>(&'b self, placed: &Placed, buffers: &'b Buffers<'a>, room: &'b mut [Vec<u64>]) -> Member<'b, 'a> {
+        let step = &self.steps.steps[placed.step as usize];
+        let Work::InnerProduct { key, rows } = &step.work else { unreachable!("a group of inner products") };
+        let (key, positions) = &self.keys[*key as usize];
+        // The keys have been checked: the limb is there.
+        let position = positions[step.limb.index()].unwrap_or(0);
+        let (for_bodies, for_masks) = room.split_at_mut(rows.len());
+        let half = |room: &'b mut [Vec<u64>], part| match key.limb_in_turns(part, position) {
+            Some(words) => Factors::InTurns { words, count: key.gadget().terms().len(), rows },
+            None => {
+                let expand = |(&row, room): (&u16, &'b mut Vec<u64>)| {
+                    room.resize(self.program.degree.get(), 0);
+                    key.limb(part, usize::from(row), position, room)
+                };
+                Factors::Apart(rows.iter().zip(room).map(expand).collect())
+            }
+        };
+        Member {
+            factors: [half(for_bodies, Part::Body), half(for_masks, Part::Mask)],
+            sums: [buffers.write(placed.results[0]), buffers.write(placed.results[1])],
+            next_use: placed.next_use,
+        }
     }
 
     fn convert(&self, converter: usize, conversion: Conversion, step: &Step, placed: &Placed, buffers: &Buffers<'_>) {
@@ -379,9 +448,9 @@ impl Executor {
             let end = (start + CONVERSION_COLUMNS).min(self.program.degree.get());
             let sources: Vec<&[u64]> = sources.iter().map(|source| &source[start..end]).collect();
             match conversion {
-                Conversion::Approximate => converter.convert(&sources, targets),
-                Conversion::Balanced => converter.convert_balanced(&sources, targets),
-                Conversion::Centred => converter.convert_exact(&sources, targets),
+                Conversion::Approximate => converter.convert(&sources, targets, placed.next_use),
+                Conversion::Balanced => converter.convert_balanced(&sources, targets, placed.next_use),
+                Conversion::Centred => converter.convert_exact(&sources, targets, placed.next_use),
             }
         };
         if self.pool.is_some() {

@@ -28,6 +28,9 @@ const WINDOW_LIMBS: usize = 64;
 /// one is read once, column by column, for all targets.
 const COMBINE_BYTES: usize = 512 << 10;
 
+/// Bytes of buffers that no cache of one core's share holds: those that are used late come from memory then, and are written there.
+const SPILLING_BYTES: usize = 32 << 20;
+
 /// How the runtime cuts its work; no choice of a user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
@@ -35,6 +38,8 @@ pub(super) struct Tuning {
     pub window: usize,
     /// [`COMBINE_BYTES`].
     pub combine_bytes: usize,
+    /// Buffers from which on those that are used late are written past the cache.
+    pub spilling: usize,
 }
 
 /// Choices of the runtime, none of which changes a result.
@@ -89,7 +94,8 @@ impl Executor {
     pub fn with_options(program: &KernelProgram, keys: &KeySet, options: ExecutorOptions) -> Result<Self, RunError> {
         let limb_bytes = program.degree.get() * size_of::<u64>();
         let window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
-        Self::with_tuning(program, keys, options, Tuning { window, combine_bytes: COMBINE_BYTES })
+        let spilling = SPILLING_BYTES / limb_bytes;
+        Self::with_tuning(program, keys, options, Tuning { window, combine_bytes: COMBINE_BYTES, spilling })
     }
 
     pub(super) fn with_tuning(
@@ -110,7 +116,7 @@ impl Executor {
             }
         };
         let steps = Steps::new(program, tuning.combine_bytes);
-        let schedule = Schedule::new(&steps, tuning.window, pool.is_some());
+        let schedule = Schedule::new(&steps, tuning.window, tuning.spilling, pool.is_some());
         let place = |key: &Arc<SwitchingKey>| {
             let position = |limb| key.limbs().iter().position(|&other| other == limb);
             (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())

@@ -8,6 +8,7 @@
 //! Buffers are shared by liveness, and a result takes the buffer of an operand that dies where the operation allows.
 
 use super::step::{Place, Register, Step, Steps, Work};
+use polyfabric_kernels::memory::NextUse;
 use polyfabric_schemes::rns::LimbId;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,8 @@ pub(super) struct Placed {
     pub open: bool,
     /// Operands that come from such a step: their last passes are done here, region by region.
     pub finish: Vec<bool>,
+    /// When the results are used next.
+    pub next_use: NextUse,
 }
 
 /// Steps to run one after the other.
@@ -107,6 +110,78 @@ fn levels(steps: &Steps, window: usize) -> Vec<usize> {
     levels
 }
 
+/// Puts products and sums of inputs into the level of their first use, where the cache still has them, in place of their own earliest.
+fn sink(steps: &Steps, levels: &mut [usize]) {
+    let mut defined = vec![usize::MAX; steps.registers as usize];
+    let mut uses = vec![0; steps.registers as usize];
+    for (index, step) in steps.steps.iter().enumerate() {
+        step.results.iter().for_each(|&register| defined[register as usize] = index);
+        for operand in &step.operands {
+            if let Place::Register(register) = *operand {
+                uses[register as usize] += 1;
+            }
+        }
+    }
+    // Steps whose operands take no buffer, or one that nothing else needs.
+    let mut sinks = vec![false; steps.steps.len()];
+    for (index, step) in steps.steps.iter().enumerate() {
+        let wordwise = matches!(
+            step.work,
+            Work::Add | Work::Sub | Work::Negate | Work::Multiply | Work::MultiplyAdd | Work::Scale(_)
+        );
+        sinks[index] = wordwise
+            && step.operands.iter().all(|operand| match *operand {
+                Place::Register(register) => uses[register as usize] == 1 && sinks[defined[register as usize]],
+                Place::Input(..) | Place::Plaintext(_) => true,
+            });
+    }
+    let mut latest = vec![usize::MAX; steps.registers as usize];
+    for (index, step) in steps.steps.iter().enumerate().rev() {
+        if let (true, Some(level)) =
+            (sinks[index], Some(latest[step.results[0] as usize]).filter(|&level| level != usize::MAX))
+        {
+            levels[index] = levels[index].max(level);
+        }
+        for operand in &step.operands {
+            let Place::Register(register) = *operand else { continue };
+            let limb = steps.steps[defined[register as usize]].limb;
+            let before = match levels[index] {
+                level if level % 2 == 1 => level - 1,
+                level if limb == step.limb => level,
+                level => level - 2,
+            };
+            let latest = &mut latest[register as usize];
+            *latest = before.min(*latest);
+        }
+    }
+}
+
+/// The steps of a task, inner products with the same digits one after the other: the digits are read once for all of them.
+fn grouped(steps: &Steps, indices: Vec<usize>) -> Vec<usize> {
+    let is_product = |index: usize| matches!(steps.steps[index].work, Work::InnerProduct { .. });
+    let mut grouped = Vec::with_capacity(indices.len());
+    let mut rest = indices;
+    while !rest.is_empty() {
+        let first = rest.remove(0);
+        grouped.push(first);
+        if !is_product(first) {
+            continue;
+        }
+        let digits = &steps.steps[first].operands;
+        let mut reads = false;
+        rest.retain(|&index| {
+            let same = is_product(index) && steps.steps[index].operands == *digits;
+            // What reads a digit in between stays before the products that follow it, the last of which gives the buffer back.
+            reads |= !same && steps.steps[index].operands.iter().any(|operand| digits.contains(operand));
+            if same && !reads {
+                grouped.push(index);
+            }
+            !same || reads
+        });
+    }
+    grouped
+}
+
 fn lives(steps: &Steps, levels: &[usize]) -> Vec<Life> {
     let none = Life { last_level: 0, last_step: usize::MAX, one_task: true, last_task: LimbId(0) };
     let mut lives = vec![none; steps.registers as usize];
@@ -162,6 +237,22 @@ fn open_transforms(steps: &Steps, levels: &[usize]) -> Vec<bool> {
     steps.steps.iter().enumerate().map(is_open).collect()
 }
 
+/// For each step whether none of its results is used in its own level.
+fn used_late(steps: &Steps, levels: &[usize]) -> Vec<bool> {
+    let mut soon = vec![false; steps.steps.len()];
+    let mut defined = vec![0; steps.registers as usize];
+    for (index, step) in steps.steps.iter().enumerate() {
+        step.results.iter().for_each(|&register| defined[register as usize] = index);
+        for operand in &step.operands {
+            if let Place::Register(register) = *operand {
+                let definition = defined[register as usize];
+                soon[definition] |= levels[definition] == levels[index];
+            }
+        }
+    }
+    soon.into_iter().map(|soon| !soon).collect()
+}
+
 /// Hands out buffers.
 #[derive(Default)]
 struct Buffers {
@@ -184,11 +275,14 @@ impl Buffers {
 }
 
 impl Schedule {
-    /// Of `steps`, with windows of `window` limbs; `parallel` if the tasks of a level may run at the same time.
-    pub(super) fn new(steps: &Steps, window: usize, parallel: bool) -> Self {
-        let levels_of = levels(steps, window);
+    /// Of `steps`, with windows of `window` limbs; `parallel` if the tasks of a level may run at the same time. From `spilling` buffers
+    /// on, results for later levels are written past the cache.
+    pub(super) fn new(steps: &Steps, window: usize, spilling: usize, parallel: bool) -> Self {
+        let mut levels_of = levels(steps, window);
+        sink(steps, &mut levels_of);
         let lives = lives(steps, &levels_of);
         let open = open_transforms(steps, &levels_of);
+        let late = used_late(steps, &levels_of);
         let outputs: Vec<Register> = steps.outputs.iter().flatten().copied().collect();
         let mut slots: Vec<Option<Slot>> = vec![None; steps.registers as usize];
         let mut is_output = vec![false; steps.registers as usize];
@@ -210,7 +304,7 @@ impl Schedule {
         for tasks in order {
             let mut level = Level::default();
             for indices in tasks.into_values() {
-                let task = indices.into_iter().map(|index| {
+                let task = grouped(steps, indices).into_iter().map(|index| {
                     let step = &steps.steps[index];
                     let mut placed = place(steps, &lives, &is_output, &mut slots, &mut buffers, index);
                     let finished = |operand: &Place| match *operand {
@@ -219,6 +313,9 @@ impl Schedule {
                     };
                     placed.finish = step.operands.iter().map(finished).collect();
                     placed.open = open[index];
+                    if late[index] {
+                        placed.next_use = NextUse::Late;
+                    }
                     unfinished[step.results[0] as usize] = open[index];
                     placed
                 });
@@ -231,6 +328,13 @@ impl Schedule {
             if !level.tasks.is_empty() {
                 levels.push(level);
             }
+        }
+        if (buffers.next as usize) < spilling {
+            levels
+                .iter_mut()
+                .flat_map(|level| &mut level.tasks)
+                .flatten()
+                .for_each(|placed| placed.next_use = NextUse::Soon);
         }
         Self { levels, slots: buffers.next as usize - outputs.len() }
     }
@@ -261,6 +365,10 @@ fn place(
         {
             dying.push((position, register));
         }
+    }
+    if matches!(step.work, Work::SubScale(_)) {
+        // What is subtracted has just been made, and is in the cache.
+        dying.reverse();
     }
     let conversion = is_conversion(step);
     let mut results = Vec::new();
@@ -297,5 +405,5 @@ fn place(
             if conversion { buffers.later.push(slot) } else { buffers.local.push(slot) }
         }
     }
-    Placed { step: index as u32, results, operands, open: false, finish: Vec::new() }
+    Placed { step: index as u32, results, operands, open: false, finish: Vec::new(), next_use: NextUse::Soon }
 }
