@@ -10,15 +10,59 @@ pub enum NextUse {
     Late,
 }
 
-/// Begins to fetch `words` into the second-level cache, where the processor has an instruction for it.
-#[inline]
-pub fn prefetch(words: &[u64]) {
+/// Begins to fetch the line at `address` into the second-level cache, where the processor has an instruction for it.
+#[inline(always)]
+fn fetch_line(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    for line in words.chunks(8) {
+    // SAFETY: SSE is part of x86-64, and the instruction ignores an address that is not valid.
+    unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: SSE is part of x86-64, and the address is valid.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) }
+        _mm_prefetch::<_MM_HINT_T1>(address.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = words;
+    let _ = address;
+}
+
+/// Bytes of a line.
+const LINE: usize = 64;
+
+/// Begins to fetch `words` into the second-level cache.
+#[inline]
+pub fn prefetch(words: &[u64]) {
+    words.chunks(LINE / size_of::<u64>()).for_each(|line| fetch_line(line.as_ptr().cast()));
+}
+
+/// Words to fetch a few lines at a time, beside work that does not wait for memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fetch<'a> {
+    next: *const u8,
+    end: *const u8,
+    rest: &'a [&'a [u64]],
+    lines: usize,
+}
+
+impl<'a> Fetch<'a> {
+    /// All of `slices` in `steps` steps.
+    pub(crate) fn new(slices: &'a [&'a [u64]], steps: usize) -> Self {
+        let words: usize = slices.iter().map(|slice| slice.len()).sum();
+        let lines = (words * size_of::<u64>()).div_ceil(LINE).div_ceil(steps.max(1));
+        Self { next: std::ptr::null(), end: std::ptr::null(), rest: slices, lines }
+    }
+
+    /// One step.
+    #[inline(always)]
+    pub(crate) fn step(&mut self) {
+        for _ in 0..self.lines {
+            while self.next >= self.end {
+                let Some((slice, rest)) = self.rest.split_first() else {
+                    self.lines = 0;
+                    return;
+                };
+                let range = slice.as_ptr_range();
+                (self.next, self.end, self.rest) = (range.start.cast(), range.end.cast(), rest);
+            }
+            fetch_line(self.next);
+            self.next = self.next.wrapping_add(LINE);
+        }
+    }
 }

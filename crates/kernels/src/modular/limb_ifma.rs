@@ -268,6 +268,9 @@ pub(super) unsafe fn inner_products<const S: usize>(
     sums.iter().map(|sum| sum.len() / LANES * LANES).min().unwrap_or(0)
 }
 
+/// Words that factors are fetched ahead.
+const AHEAD: usize = 1024;
+
 /// What the terms of a group have in common.
 #[derive(Clone, Copy)]
 struct Group<const S: usize> {
@@ -306,6 +309,12 @@ unsafe fn products<const S: usize, const T: usize>(
     // SAFETY: every pointer is valid for register `chunk`: digits by the assertion, sums by the number of chunks, factors by contract.
     unsafe {
         for chunk in 0..chunks {
+            for term in 0..T {
+                for sum in 0..S {
+                    let ahead = factors[sum][term].wrapping_add(chunk * strides[sum] + AHEAD);
+                    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                }
+            }
             let mut wide = [Sum { high: q.zero, low: q.zero }; S];
             if !first {
                 for sum in 0..S {

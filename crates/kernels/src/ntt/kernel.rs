@@ -53,8 +53,20 @@ pub trait Dispatch: Copy + Sized + std::fmt::Debug {
     ///
     /// # Safety
     /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words; for [`FORWARD_END`] it points to
-    /// the first of `words`, whose ends are multiples of a region, and is valid for these.
-    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, words: Range<usize>);
+    /// the first of `more.words`, whose ends are multiples of a region, and is valid for these. For [`INVERSE`] `more.source` is
+    /// `data`, or valid for N other words.
+    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>);
+}
+
+/// What a part needs beside tables and data.
+#[derive(Clone, Debug)]
+pub struct More<'a, W> {
+    /// Of [`FORWARD_END`]: which words of the polynomial there are.
+    pub words: Range<usize>,
+    /// Of [`INVERSE`]: the words to transform.
+    pub source: *const W,
+    /// Of a forward transform: what is fetched into the cache meanwhile.
+    pub next: &'a [&'a [u64]],
 }
 
 /// The forward transform's passes over the whole polynomial.
@@ -100,17 +112,17 @@ impl Dispatch for u64 {
         }
     }
 
-    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, words: Range<usize>) {
+    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
         // SAFETY: by this function's contract.
         unsafe {
             match kernel {
                 #[cfg(target_arch = "x86_64")]
-                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, words),
+                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, more),
                 #[cfg(target_arch = "x86_64")]
-                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, words),
+                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, more),
                 #[cfg(target_arch = "x86_64")]
-                Kernel::Wide => in_avx512::<Wide, PART>(tables, data, words),
-                _ => transform::<Portable64, PART>(tables, data, words),
+                Kernel::Wide => in_avx512::<Wide, PART>(tables, data, more),
+                _ => transform::<Portable64, PART>(tables, data, more),
             }
         }
     }
@@ -144,28 +156,28 @@ impl Dispatch for u32 {
         }
     }
 
-    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, words: Range<usize>) {
+    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
         // SAFETY: by this function's contract.
-        unsafe { transform_32::<PART>(kernel, tables, data, words) }
+        unsafe { transform_32::<PART>(kernel, tables, data, more) }
     }
 }
 
 /// # Safety
 /// As for [`Dispatch::run`].
-unsafe fn transform_32<const PART: u8>(kernel: Kernel, tables: &Tables<u32>, data: *mut u32, words: Range<usize>) {
+unsafe fn transform_32<const PART: u8>(kernel: Kernel, tables: &Tables<u32>, data: *mut u32, more: More<'_, u32>) {
     // SAFETY: by this function's contract.
     unsafe {
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Lazy32(Isa::Avx512) => in_avx512::<Lazy32<Avx512>, PART>(tables, data, words),
+            Kernel::Lazy32(Isa::Avx512) => in_avx512::<Lazy32<Avx512>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Strict32(Isa::Avx512) => in_avx512::<Strict32<Avx512>, PART>(tables, data, words),
+            Kernel::Strict32(Isa::Avx512) => in_avx512::<Strict32<Avx512>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Lazy32(Isa::Avx2) => in_avx2::<Lazy32<Avx2>, PART>(tables, data, words),
+            Kernel::Lazy32(Isa::Avx2) => in_avx2::<Lazy32<Avx2>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Strict32(Isa::Avx2) => in_avx2::<Strict32<Avx2>, PART>(tables, data, words),
-            Kernel::Lazy32(_) => transform::<Lazy32<u32>, PART>(tables, data, words),
-            _ => transform::<Strict32<u32>, PART>(tables, data, words),
+            Kernel::Strict32(Isa::Avx2) => in_avx2::<Strict32<Avx2>, PART>(tables, data, more),
+            Kernel::Lazy32(_) => transform::<Lazy32<u32>, PART>(tables, data, more),
+            _ => transform::<Strict32<u32>, PART>(tables, data, more),
         }
     }
 }
@@ -173,13 +185,17 @@ unsafe fn transform_32<const PART: u8>(kernel: Kernel, tables: &Tables<u32>, dat
 /// # Safety
 /// As for [`Dispatch::run`].
 #[inline(always)]
-unsafe fn transform<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, words: Range<usize>) {
+unsafe fn transform<B: Butterfly, const PART: u8>(
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    more: More<'_, B::Word>,
+) {
     // SAFETY: by this function's contract.
     unsafe {
         match PART {
-            FORWARD_BEGIN => passes::forward_begin::<B>(tables, data),
-            FORWARD_END => passes::forward_end::<B>(tables, data, words.start, words.end),
-            _ => passes::inverse::<B>(tables, data),
+            FORWARD_BEGIN => passes::forward_begin::<B>(tables, data, more.next),
+            FORWARD_END => passes::forward_end::<B>(tables, data, more.words.start, more.words.end, more.next),
+            _ => passes::inverse::<B>(tables, data, more.source),
         }
     }
 }
@@ -191,26 +207,30 @@ unsafe fn transform<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data
 unsafe fn in_avx512_ifma<B: Butterfly, const PART: u8>(
     tables: &Tables<B::Word>,
     data: *mut B::Word,
-    words: Range<usize>,
+    more: More<'_, B::Word>,
 ) {
     // SAFETY: by this function's contract.
-    unsafe { transform::<B, PART>(tables, data, words) }
+    unsafe { transform::<B, PART>(tables, data, more) }
 }
 
 /// # Safety
 /// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn in_avx512<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, words: Range<usize>) {
+unsafe fn in_avx512<B: Butterfly, const PART: u8>(
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    more: More<'_, B::Word>,
+) {
     // SAFETY: by this function's contract.
-    unsafe { transform::<B, PART>(tables, data, words) }
+    unsafe { transform::<B, PART>(tables, data, more) }
 }
 
 /// # Safety
 /// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn in_avx2<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, words: Range<usize>) {
+unsafe fn in_avx2<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, more: More<'_, B::Word>) {
     // SAFETY: by this function's contract.
-    unsafe { transform::<B, PART>(tables, data, words) }
+    unsafe { transform::<B, PART>(tables, data, more) }
 }

@@ -48,7 +48,7 @@ pub use order::EvaluationOrder;
 use crate::fft::Isa;
 use crate::modular::Modulus;
 use crate::ring::RingDegree;
-use kernel::{FORWARD_BEGIN, FORWARD_END, INVERSE, Kernel};
+use kernel::{FORWARD_BEGIN, FORWARD_END, INVERSE, Kernel, More};
 use tables::Tables;
 use thiserror::Error;
 
@@ -161,9 +161,9 @@ impl<W: NttWord> Ntt<W> {
         self.check(polynomial);
         // SAFETY: the kernel was made for a set of this processor, the tables for the kernel; N words are valid.
         unsafe {
-            let words = 0..polynomial.len();
-            W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), words.clone());
-            W::run::<FORWARD_END>(self.kernel, &self.tables, polynomial.as_mut_ptr(), words);
+            let more = More { words: 0..polynomial.len(), source: std::ptr::null(), next: &[] };
+            W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), more.clone());
+            W::run::<FORWARD_END>(self.kernel, &self.tables, polynomial.as_mut_ptr(), more);
         }
     }
 
@@ -172,26 +172,29 @@ impl<W: NttWord> Ntt<W> {
         passes::region(&self.tables)
     }
 
-    /// The first half of [`Self::forward`]: the passes that stream the whole polynomial. What it leaves is for [`Self::forward_end`] alone.
+    /// The first half of [`Self::forward`]: the passes that stream the whole polynomial. What it leaves is for [`Self::forward_end`]
+    /// alone. `next` is fetched into the cache meanwhile.
     ///
     /// # Panics
     /// Unless `polynomial` has N words.
-    pub fn forward_begin(&self, polynomial: &mut [W]) {
+    pub fn forward_begin(&self, polynomial: &mut [W], next: &[&[u64]]) {
         self.check(polynomial);
+        let more = More { words: 0..polynomial.len(), source: std::ptr::null(), next };
         // SAFETY: as in `forward`.
-        unsafe { W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), 0..polynomial.len()) }
+        unsafe { W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), more) }
     }
 
     /// The second half of [`Self::forward`], of the region that begins at word `start`; regions do not depend on one another. Whoever needs
-    /// the values next uses them while they are in the cache.
+    /// the values next uses them while they are in the cache. `next` is fetched meanwhile.
     ///
     /// # Panics
     /// Unless `region` has [`Self::region`] words, and `start` is a multiple of it below N.
-    pub fn forward_end(&self, region: &mut [W], start: usize) {
+    pub fn forward_end(&self, region: &mut [W], start: usize, next: &[&[u64]]) {
         let words = self.region();
         assert!(region.len() == words && start.is_multiple_of(words) && start < self.degree.get(), "a region");
+        let more = More { words: start..start + words, source: std::ptr::null(), next };
         // SAFETY: as in `forward`; the region's words are valid.
-        unsafe { W::run::<FORWARD_END>(self.kernel, &self.tables, region.as_mut_ptr(), start..start + words) }
+        unsafe { W::run::<FORWARD_END>(self.kernel, &self.tables, region.as_mut_ptr(), more) }
     }
 
     /// Values in bit-reversed order to coefficients in natural order, in place. Both are canonical, in [0, q).
@@ -200,8 +203,21 @@ impl<W: NttWord> Ntt<W> {
     /// Unless `values` has N words.
     pub fn inverse(&self, values: &mut [W]) {
         self.check(values);
-        // SAFETY: as in `forward`.
-        unsafe { W::run::<INVERSE>(self.kernel, &self.tables, values.as_mut_ptr(), 0..values.len()) }
+        let more = More { words: 0..values.len(), source: values.as_ptr(), next: &[] };
+        // SAFETY: as in `forward`; the source is the data.
+        unsafe { W::run::<INVERSE>(self.kernel, &self.tables, values.as_mut_ptr(), more) }
+    }
+
+    /// [`Self::inverse`] of `values`, to `coefficients`.
+    ///
+    /// # Panics
+    /// Unless both have N words.
+    pub fn inverse_of(&self, values: &[W], coefficients: &mut [W]) {
+        self.check(values);
+        self.check(coefficients);
+        let more = More { words: 0..values.len(), source: values.as_ptr(), next: &[] };
+        // SAFETY: as in `forward`; the source has N words, none of them among the result's.
+        unsafe { W::run::<INVERSE>(self.kernel, &self.tables, coefficients.as_mut_ptr(), more) }
     }
 
     fn check(&self, words: &[W]) {

@@ -6,6 +6,7 @@
 
 use super::butterfly::Butterfly;
 use super::tables::{LOG2_INNER_RADIX, Tables};
+use crate::memory::Fetch;
 
 /// Bytes of a block that is finished in the first-level cache: half of the usual 32 KiB, for the factors' sake.
 const CACHE_BLOCK: usize = 16 << 10;
@@ -50,14 +51,18 @@ pub(super) fn region<W>(tables: &Tables<W>) -> usize {
 /// # Safety
 /// The processor has `B`'s instruction set, `tables` are of `B`'s layout, `data` is valid for N words.
 #[inline(always)]
-pub(super) unsafe fn forward_begin<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
+pub(super) unsafe fn forward_begin<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word, next: &[&[u64]]) {
     // SAFETY: the set is present; blocks tile the N words, and a block's rows tile the block.
     unsafe {
         let arithmetic = B::new(tables);
         let degree = 1usize << tables.log2_degree;
+        let passes = each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<B::Word>());
+        let steps = passes.map(|pass| degree / B::LANES >> pass.log2_radix).sum();
+        let mut fetch = Fetch::new(next, steps);
         for pass in each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<B::Word>()) {
             for block in 0..degree / pass.block() {
-                forward_pass(&arithmetic, tables, data.add(block * pass.block()), pass, degree / pass.block() + block);
+                let number = degree / pass.block() + block;
+                forward_pass(&arithmetic, tables, data.add(block * pass.block()), pass, number, &mut fetch);
             }
         }
     }
@@ -68,9 +73,17 @@ pub(super) unsafe fn forward_begin<B: Butterfly>(tables: &Tables<B::Word>, data:
 /// # Safety
 /// As for [`forward_begin`], but `data` points to word `from` and is valid for `to` − `from` words; both are multiples of [`region`].
 #[inline(always)]
-pub(super) unsafe fn forward_end<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word, from: usize, to: usize) {
+pub(super) unsafe fn forward_end<B: Butterfly>(
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    from: usize,
+    to: usize,
+    next: &[&[u64]],
+) {
     // SAFETY: the set is present; regions tile the words, blocks tile a region.
     unsafe {
+        let mut fetch = Fetch::new(next, (to - from) / (B::LANES << LOG2_INNER_RADIX));
+        let mut nothing = Fetch::new(&[], 1);
         let arithmetic = B::new(tables);
         let (degree, region) = (1usize << tables.log2_degree, region(tables));
         let inner = B::LANES << LOG2_INNER_RADIX;
@@ -79,11 +92,19 @@ pub(super) unsafe fn forward_end<B: Butterfly>(tables: &Tables<B::Word>, data: *
             {
                 for block in start / pass.block()..(start + region) / pass.block() {
                     let number = degree / pass.block() + block;
-                    forward_pass(&arithmetic, tables, data.add(block * pass.block() - from), pass, number);
+                    forward_pass(
+                        &arithmetic,
+                        tables,
+                        data.add(block * pass.block() - from),
+                        pass,
+                        number,
+                        &mut nothing,
+                    );
                 }
             }
             for block in start / inner..(start + region) / inner {
                 forward_inner(&arithmetic, tables, data.add(block * inner - from), block, degree / inner);
+                fetch.step();
             }
         }
     }
@@ -92,9 +113,9 @@ pub(super) unsafe fn forward_end<B: Butterfly>(tables: &Tables<B::Word>, data: *
 /// Inverse transform of N words, canonical to canonical, bit-reversed to natural order.
 ///
 /// # Safety
-/// As for [`forward_begin`].
+/// As for [`forward_begin`]; `source`, whose words are transformed, is `data` or N other words.
 #[inline(always)]
-pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word) {
+pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut B::Word, source: *const B::Word) {
     // SAFETY: as in `forward_begin`.
     unsafe {
         let arithmetic = B::new(tables);
@@ -104,6 +125,9 @@ pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut 
             passes().take_while(|pass| !pass.fits_cache::<B::Word>()).last().map_or(degree, |pass| pass.stride);
         let inner = B::LANES << LOG2_INNER_RADIX;
         for start in (0..degree).step_by(region) {
+            if source != data {
+                std::ptr::copy_nonoverlapping(source.add(start), data.add(start), region);
+            }
             for block in start / inner..(start + region) / inner {
                 inverse_inner(&arithmetic, tables, data.add(block * inner), block, degree / inner);
             }
@@ -132,13 +156,14 @@ unsafe fn forward_pass<B: Butterfly>(
     data: *mut B::Word,
     pass: Pass,
     number: usize,
+    fetch: &mut Fetch<'_>,
 ) {
     // SAFETY: by this function's contract.
     unsafe {
         match pass.log2_radix {
-            1 => forward_rows::<B, 1, 2>(arithmetic, tables, data, pass.stride, number),
-            2 => forward_rows::<B, 2, 4>(arithmetic, tables, data, pass.stride, number),
-            _ => forward_rows::<B, 3, 8>(arithmetic, tables, data, pass.stride, number),
+            1 => forward_rows::<B, 1, 2>(arithmetic, tables, data, pass.stride, number, fetch),
+            2 => forward_rows::<B, 2, 4>(arithmetic, tables, data, pass.stride, number, fetch),
+            _ => forward_rows::<B, 3, 8>(arithmetic, tables, data, pass.stride, number, fetch),
         }
     }
 }
@@ -191,6 +216,7 @@ unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
     data: *mut B::Word,
     stride: usize,
     number: usize,
+    fetch: &mut Fetch<'_>,
 ) {
     // SAFETY: by this function's contract: R rows of `stride` words.
     unsafe {
@@ -199,6 +225,7 @@ unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
             let at = |row: usize| data.add(row * stride + column);
             let mut rows: [B::Vector; R] = std::array::from_fn(|row| B::load(at(row)));
             forward_stages::<B, LOG, R>(arithmetic, &factors, &mut rows);
+            fetch.step();
             for (row, value) in rows.into_iter().enumerate() {
                 B::store(at(row), value);
             }

@@ -200,12 +200,15 @@ fn halves_are_the_whole() {
         let mut whole = input.clone();
         ntt.forward(&mut whole);
         let mut halves = input;
-        ntt.forward_begin(&mut halves);
+        ntt.forward_begin(&mut halves, &[&[1; 100], &[], &[2; 3]]);
         let region = ntt.region();
         // In any order.
         for (index, words) in halves.chunks_exact_mut(region).enumerate().rev() {
-            ntt.forward_end(words, index * region);
+            ntt.forward_end(words, index * region, &[&[1; 100]]);
         }
         assert!(halves == whole, "{:?}, {} bits", ntt.degree(), ntt.modulus().bits());
+        ntt.inverse_of(&whole, &mut halves);
+        ntt.inverse(&mut whole);
+        assert!(halves == whole, "inverse of {:?}, {} bits", ntt.degree(), ntt.modulus().bits());
     });
 }

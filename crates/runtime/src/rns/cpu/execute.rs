@@ -1,11 +1,11 @@
 //! Runs a schedule.
 
-use super::schedule::{Level, Placed, Slot, Task};
+use super::schedule::{Ahead, Level, Placed, Slot, Task};
 use super::step::{Place, PlaintextLimb, Step, Work};
 use super::{Arena, Executor};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
-use polyfabric_kernels::memory::{NextUse, prefetch};
+use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::{Limb, Rows};
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
 use polyfabric_schemes::rns::{Domain, Part, Ring, RnsPolynomial};
@@ -25,9 +25,6 @@ pub(super) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb
     }
     words
 }
-
-/// Words of an inner product between which the words that come next are fetched.
-const PRODUCT_COLUMNS: usize = 256;
 
 /// The buffers of a run. Tasks of one level lock what they touch: the schedule gives no two of them one buffer to write, so no lock
 /// waits, and one costs nothing beside an operation on N words.
@@ -87,15 +84,15 @@ enum Factors<'b> {
 }
 
 impl Factors<'_> {
-    /// Begins to fetch piece `piece` of `pieces` of the factors of the words `words`.
-    fn fetch(&self, words: &Range<usize>, piece: usize, pieces: usize) {
+    /// Piece `piece` of `pieces` of the factors of the words `words`, to be fetched.
+    fn piece(&self, words: &Range<usize>, piece: usize, pieces: usize) -> &[u64] {
         match self {
             Self::InTurns { words: all, count, .. } => {
                 let (start, length) = (words.start * count, words.len() * count);
-                prefetch(&all[start + length * piece / pieces..start + length * (piece + 1) / pieces]);
+                &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
             }
             // They have just been made.
-            Self::Apart(_) => {}
+            Self::Apart(_) => &[],
         }
     }
 }
@@ -194,13 +191,18 @@ impl Executor {
                     self.convert(*converter as usize, *conversion, step, placed, buffers);
                 }
                 Work::InnerProduct { key, .. } => {
-                    let same = |other: &&Placed| match &self.steps.steps[other.step as usize] {
-                        Step { work: Work::InnerProduct { key: other, .. }, operands, .. } => {
-                            *operands == step.operands && [key, other].iter().all(|&&key| self.holds_words(key))
-                        }
-                        _ => false,
-                    };
-                    let more = after.iter().take_while(same).count();
+                    let mut more = 0;
+                    if self.holds_words(*key) {
+                        more = after.iter().take_while(|other| self.joins(other, step)).count();
+                        // A result that nothing uses gives its buffer to the next one at once.
+                        let results =
+                            |others: usize| after[..others].iter().chain([placed]).flat_map(|other| &other.results);
+                        let distinct = |others: &usize| {
+                            let mut seen = std::collections::HashSet::new();
+                            results(*others).all(|slot| seen.insert(slot))
+                        };
+                        more = (0..=more).rev().find(distinct).unwrap_or(0);
+                    }
                     rest = &after[more..];
                     let group = &task[task.len() - after.len() - 1..task.len() - rest.len()];
                     self.inner_products(group, buffers, scratch);
@@ -208,6 +210,12 @@ impl Executor {
                 _ => self.step(step, placed, buffers),
             }
         }
+    }
+
+    /// Whether `placed` is an inner product of the same digits as `step`, with a key that is there as words.
+    fn joins(&self, placed: &Placed, step: &Step) -> bool {
+        let other = &self.steps.steps[placed.step as usize];
+        matches!(other.work, Work::InnerProduct { key, .. } if other.operands == step.operands && self.holds_words(key))
     }
 
     /// Whether nothing of a key has to be unpacked or expanded.
@@ -237,6 +245,18 @@ impl Executor {
             },
             // Every register has a buffer.
             (None, Place::Register(_)) => Words::Slice(&[]),
+        }
+    }
+
+    /// What is to be fetched during a step; nothing, if nothing is.
+    fn ahead<'b, 'a>(&self, placed: &Placed, buffers: &'b Buffers<'a>) -> Words<'b, 'a> {
+        match placed.ahead {
+            Some(Ahead::Slot(slot)) => Words::Slot(buffers.read(slot)),
+            Some(Ahead::Input(input, limb)) => {
+                let input = buffers.inputs[input as usize];
+                Words::Slice(input.limb(input.position(limb).unwrap_or(0)))
+            }
+            None => Words::Slice(&[]),
         }
     }
 
@@ -286,11 +306,12 @@ impl Executor {
             Work::Forward => {
                 load(result);
                 let ntt = self.ring.ntt(step.limb);
-                if placed.open { ntt.forward_begin(result) } else { ntt.forward(result) }
+                let ahead = self.ahead(placed, buffers);
+                if placed.open { ntt.forward_begin(result, &[&ahead]) } else { ntt.forward(result) }
             }
             Work::Inverse => {
-                load(result);
-                self.ring.ntt(step.limb).inverse(result);
+                let ntt = self.ring.ntt(step.limb);
+                if own.is_some() { ntt.inverse(result) } else { ntt.inverse_of(&words(0), result) }
             }
             Work::Weigh { converter, source, balanced } => {
                 load(result);
@@ -338,24 +359,24 @@ impl Executor {
         let a = other(0);
         // The buffer of b, if it is not that of the result.
         let mut b = placed.operands[1].filter(|_| own != Some(1)).map(|slot| buffers.write(slot));
-        for Regions { this, next } in regions(result.len(), ntt.region()) {
+        let (ahead, count) = (self.ahead(placed, buffers), result.len());
+        for Regions { this, next } in regions(count, ntt.region()) {
             let result = &mut result[this.clone()];
-            if let Some(a) = &a {
-                prefetch(&a[next]);
-            }
+            let share = ahead.len() * this.start / count..ahead.len() * this.end / count;
+            let next = [a.as_ref().map_or(&[][..], |a| &a[next]), &ahead[share]];
             match (&a, &mut b) {
                 (Some(a), None) => {
-                    ntt.forward_end(result, this.start);
+                    ntt.forward_end(result, this.start, &next);
                     limb.sub_from_scale_assign(result, &a[this], factor);
                 }
                 (Some(a), Some(b)) => {
                     let b = &mut b[this.clone()];
-                    ntt.forward_end(b, this.start);
+                    ntt.forward_end(b, this.start, &next);
                     limb.sub_scale(result, &a[this], b, factor, placed.next_use);
                 }
                 (None, Some(b)) => {
                     let b = &mut b[this.clone()];
-                    ntt.forward_end(b, this.start);
+                    ntt.forward_end(b, this.start, &next);
                     limb.sub_scale_assign(result, b, factor);
                 }
                 // a and b are different registers, so one of them has a buffer of its own.
@@ -386,21 +407,18 @@ impl Executor {
                 if index == 0 {
                     let pieces = digits.len();
                     for (piece, digit) in digits.iter_mut().enumerate() {
-                        members[after].factors.iter().for_each(|factors| factors.fetch(&words, piece, pieces));
-                        prefetch(&digit.words()[next.clone()]);
+                        let [bodies, masks] =
+                            members[after].factors.each_ref().map(|half| half.piece(&words, piece, pieces));
                         if let Digit::Open(digit) = digit {
-                            ntt.forward_end(&mut digit[this.clone()], this.start);
+                            let (begin, end) = digit.split_at_mut(next.start);
+                            let of_digit = &end[..next.len()];
+                            ntt.forward_end(&mut begin[this.clone()], this.start, &[bodies, masks, of_digit]);
                         }
                     }
                     members[0].multiply(limb, &digits, this.clone());
                     continue;
                 }
-                let pieces = this.len().div_ceil(PRODUCT_COLUMNS);
-                for piece in 0..pieces {
-                    let start = this.start + piece * PRODUCT_COLUMNS;
-                    members[after].factors.iter().for_each(|factors| factors.fetch(&words, piece, pieces));
-                    members[index].multiply(limb, &digits, start..this.end.min(start + PRODUCT_COLUMNS));
-                }
+                members[index].multiply(limb, &digits, this.clone());
             }
         }
         drop(members);

@@ -30,6 +30,15 @@ pub(super) struct Placed {
     pub finish: Vec<bool>,
     /// When the results are used next.
     pub next_use: NextUse,
+    /// The words that a later step of the level reads first, to be fetched meanwhile.
+    pub ahead: Option<Ahead>,
+}
+
+/// N words that no step of this level has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    Slot(Slot),
+    Input(u32, LimbId),
 }
 
 /// Steps to run one after the other.
@@ -253,6 +262,40 @@ fn used_late(steps: &Steps, levels: &[usize]) -> Vec<bool> {
     soon.into_iter().map(|soon| !soon).collect()
 }
 
+/// Tells steps that do not wait for memory what later ones of the level read first: one buffer each, and not across steps that
+/// would push it out of the cache again.
+fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
+    let mut written = std::collections::HashSet::new();
+    let mut carriers: Vec<&mut Placed> = Vec::new();
+    for placed in level {
+        let step = &steps.steps[placed.step as usize];
+        let reads = match step.work {
+            Work::Forward | Work::Inverse => &step.operands[..1],
+            // What is subtracted from comes region by region.
+            Work::SubScale(_) => &[],
+            Work::InnerProduct { .. } | Work::Convert { .. } => {
+                carriers.clear();
+                &[]
+            }
+            _ => &step.operands[..],
+        };
+        for (operand, place) in reads.iter().enumerate() {
+            let ahead = match (*place, placed.operands[operand]) {
+                (Place::Register(_), Some(slot)) if !written.contains(&slot) => Ahead::Slot(slot),
+                (Place::Input(input, limb), _) => Ahead::Input(input, limb),
+                _ => continue,
+            };
+            if let Some(carrier) = carriers.pop() {
+                carrier.ahead = Some(ahead);
+            }
+        }
+        written.extend(placed.results.iter().copied());
+        if placed.open || placed.finish.contains(&true) && matches!(step.work, Work::SubScale(_)) {
+            carriers.push(placed);
+        }
+    }
+}
+
 /// Hands out buffers.
 #[derive(Default)]
 struct Buffers {
@@ -327,6 +370,13 @@ impl Schedule {
             buffers.free.extend(later);
             if !level.tasks.is_empty() {
                 levels.push(level);
+            }
+        }
+        for level in &mut levels {
+            if parallel {
+                level.tasks.iter_mut().for_each(|task| fetch_ahead(steps, task.iter_mut()));
+            } else {
+                fetch_ahead(steps, level.tasks.iter_mut().flatten());
             }
         }
         if (buffers.next as usize) < spilling {
@@ -405,5 +455,13 @@ fn place(
             if conversion { buffers.later.push(slot) } else { buffers.local.push(slot) }
         }
     }
-    Placed { step: index as u32, results, operands, open: false, finish: Vec::new(), next_use: NextUse::Soon }
+    Placed {
+        step: index as u32,
+        results,
+        operands,
+        open: false,
+        finish: Vec::new(),
+        next_use: NextUse::Soon,
+        ahead: None,
+    }
 }
