@@ -85,10 +85,10 @@ unsafe fn columns<const W: usize>(
         }
         room -= 1;
         let factor = _mm512_set1_epi64(factor as i64);
-        for lanes in 0..W {
+        for (lanes, sum) in sums.iter_mut().enumerate() {
             // SAFETY: by this function's contract.
             let words = unsafe { load(&*term.as_ptr().add(first + lanes * LANES).cast()) };
-            sums[lanes].add_product(words, factor);
+            sum.add_product(words, factor);
         }
     }
     for (target, sum) in targets.into_iter().zip(sums) {

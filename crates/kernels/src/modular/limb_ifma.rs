@@ -294,41 +294,32 @@ unsafe fn products<const S: usize, const T: usize>(
 ) {
     let Group { q, square, strides, first } = group;
     let chunks = sums.iter().map(|sum| sum.len() / LANES).min().unwrap_or(0);
-    let (mut from, mut factors) = ([std::ptr::null(); T], [[std::ptr::null(); T]; S]);
-    for term in 0..T {
-        assert!(digits[term].len() >= chunks * LANES, "a word of each digit for each sum");
-        from[term] = digits[term].as_ptr();
-        for sum in 0..S {
-            factors[sum][term] = rows[sum][term];
-        }
-    }
-    let mut targets = [std::ptr::null_mut(); S];
-    for sum in 0..S {
-        targets[sum] = sums[sum].as_mut_ptr();
-    }
+    assert!(digits.iter().all(|digit| digit.len() >= chunks * LANES), "a word of each digit for each sum");
+    let from: [*const u64; T] = std::array::from_fn(|term| digits[term].as_ptr());
+    let factors: [[*const u64; T]; S] = std::array::from_fn(|sum| std::array::from_fn(|term| rows[sum][term]));
+    let targets: [*mut u64; S] = std::array::from_fn(|sum| sums[sum].as_mut_ptr());
     // SAFETY: every pointer is valid for register `chunk`: digits by the assertion, sums by the number of chunks, factors by contract.
     unsafe {
         for chunk in 0..chunks {
-            for term in 0..T {
-                for sum in 0..S {
-                    let ahead = factors[sum][term].wrapping_add(chunk * strides[sum] + AHEAD);
-                    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+            for (of_sum, stride) in factors.iter().zip(strides) {
+                for row in of_sum {
+                    _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(chunk * stride + AHEAD).cast());
                 }
             }
             let mut wide = [Sum { high: q.zero, low: q.zero }; S];
             if !first {
-                for sum in 0..S {
-                    wide[sum].low = load(&*targets[sum].add(chunk * LANES).cast());
+                for (wide, target) in wide.iter_mut().zip(targets) {
+                    wide.low = load(&*target.add(chunk * LANES).cast());
                 }
             }
-            for term in 0..T {
-                let digit = load(&*from[term].add(chunk * LANES).cast());
-                for sum in 0..S {
-                    wide[sum].add_product(digit, load(&*factors[sum][term].add(chunk * strides[sum]).cast()));
+            for (term, digit) in from.iter().enumerate() {
+                let digit = load(&*digit.add(chunk * LANES).cast());
+                for (sum, wide) in wide.iter_mut().enumerate() {
+                    wide.add_product(digit, load(&*factors[sum][term].add(chunk * strides[sum]).cast()));
                 }
             }
-            for sum in 0..S {
-                write(&mut *targets[sum].add(chunk * LANES).cast(), wide[sum].reduce(&q, square), next_use);
+            for (target, wide) in targets.iter().zip(wide) {
+                write(&mut *target.add(chunk * LANES).cast(), wide.reduce(&q, square), next_use);
             }
         }
     }
