@@ -2,37 +2,19 @@
 
 use super::{OursError, Prepared};
 use crate::protocol::Answer;
-use polyfabric_program::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
-use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
-use polyfabric_program::rns::lowering::bootstrap::{
-    Bootstrapping, BootstrappingLiteral, BootstrappingOrder, BootstrappingSecret,
-};
-use polyfabric_program::rns::lowering::{Hoisting, Lowering, RnsLowering};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::lowering::Lowering;
 use polyfabric_program::rns::parameters;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
-use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, Parameters, ParametersLiteral};
+use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, sets};
 use polyfabric_schemes::progress::no_progress;
-use polyfabric_schemes::rns::key_maker::KeyRequest;
-use polyfabric_schemes::rns::{Ciphertext, Gadget, GadgetLiteral, KeyId, KeySet, KeyStorage, LimbId, RnsPolynomial};
+use polyfabric_schemes::rns::{Ciphertext, KeyId, KeySet, KeyStorage, LimbId, RnsPolynomial};
 use rand::Rng;
-use serde_json::json;
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
-/// Weight of the secret and of the sparse ephemeral one, as in the peer's set.
-const WEIGHTS: (usize, usize) = (192, 32);
-const SCALE_LOG2: i32 = 40;
-
-/// Bits of the primes of each level, by phase from the bottom: residual, slots to coefficients, modular reduction,
-/// coefficients to slots. All primes are below 2^50; two of 37 bits in one level carry its scale together.
-const RESIDUAL: &[&[u32]] = &[&[48], &[40], &[40], &[40], &[40], &[40], &[40], &[40], &[40], &[40]];
-const TO_COEFFICIENTS: &[&[u32]] = &[&[41], &[41], &[41]];
-const REDUCTION: &[&[u32]] = &[&[49], &[37, 37], &[49], &[37, 37], &[49], &[37, 37], &[49], &[37, 37]];
-const TO_SLOTS: &[&[u32]] = &[&[35, 35], &[49], &[49], &[49]];
-const SPECIAL: &[u32] = &[47; 6];
-const DIGIT_LIMBS: usize = 6;
+/// As secure as the peer's set, with its levels left.
+const SET: &str = "ckks-boot-1527";
 
 struct Bootstrap {
     client: ClientKey,
@@ -44,62 +26,16 @@ struct Bootstrap {
     levels_left: usize,
 }
 
-fn links(levels: &[&[u32]]) -> Vec<serde_json::Value> {
-    let link = |level: &&[u32]| match **level {
-        [bits] => json!({ "bits": bits, "count": 1 }),
-        _ => json!({ "pair_bits": level.iter().sum::<u32>(), "count": 1 }),
-    };
-    levels.iter().map(link).collect()
-}
-
-/// The set: as secure as the peer's, with its levels left.
-fn set() -> Result<Parameters, OursError> {
-    let q: Vec<_> = [RESIDUAL, TO_COEFFICIENTS, REDUCTION, TO_SLOTS].iter().flat_map(|phase| links(phase)).collect();
-    let literal: ParametersLiteral = serde_json::from_value(json!({
-        "name": "bench-bootstrapping",
-        "ring_degree": 1 << 16,
-        "q": q,
-        "p": [{ "bits": SPECIAL[0], "count": SPECIAL.len() }],
-        "gadget": { "hybrid": { "digit_limbs": DIGIT_LIMBS } },
-        "scale_log2": SCALE_LOG2,
-        "secret": { "sparse-ternary": WEIGHTS.0 },
-        "ephemeral_weight": WEIGHTS.1,
-        "noise_std": 3.2,
-    }))
-    .map_err(|error| OursError::Set(error.to_string()))?;
-    Ok(Parameters::check(&literal)?)
-}
-
-/// Keys of the operating point: "fast", or "compact" with half of every key drawn from its seed at each use and public
-/// vectors transformed at each use.
+/// Keys of the operating point: "compact" draws half of every key from its seed at each use and transforms public
+/// vectors at each use.
 pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let compact = point == "compact";
-    let parameters = set()?;
+    let parameters = sets::parameters(SET)?;
     let client = ClientKey::generate(&parameters)?;
     let chain = parameters::chain(&parameters)?;
-    let choice =
-        RnsLowering { hoisting: Hoisting::Double, conversion: Conversion::Centred, ..parameters::choice(&parameters) };
-    let first_special = parameters.q_limbs() as u16;
-    let ratio = f64::from(SCALE_LOG2 - RESIDUAL[0].iter().sum::<u32>() as i32).exp2();
-    let literal = BootstrappingLiteral {
-        order: BootstrappingOrder::Full,
-        slots: parameters.max_slots(),
-        secret: BootstrappingSecret::Encapsulated {
-            hamming_weight: WEIGHTS.1,
-            special: vec![LimbId(first_special), LimbId(first_special + 1)],
-        },
-        coefficients_to_slots: TO_SLOTS.len(),
-        slots_to_coefficients: TO_COEFFICIENTS.len(),
-        reduction: ReductionLiteral {
-            range: 17,
-            degree: 30,
-            doublings: 3,
-            nodes: Nodes::Integers { radius: ratio, hamming_weight: WEIGHTS.1, floor_log2: -24.0 },
-            arcsine_degree: 0,
-            largest_message: ratio,
-        },
-    };
-    let plan = Bootstrapping::new(literal, &chain, &choice).map_err(|error| OursError::Set(error.to_string()))?;
+    let choice = parameters::choice(&parameters);
+    let plan = parameters::bootstrapping(&parameters, &chain, &choice, parameters.max_slots())?
+        .ok_or_else(|| OursError::NoBootstrapping { set: SET.to_owned() })?;
     let encoder = parameters::SlotEncoder(client.encoder());
     let mut lowering = Lowering::new("bootstrap", &chain, choice, parameters::model(&parameters), &encoder)?;
     let exhausted = lowering.input("x", 0, 1.0)?;
@@ -107,8 +43,9 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     lowering.output("y", &fresh);
     let kernel = lowering.finish()?;
     let storage = KeyStorage { seeded: compact, ..KeyStorage::WORDS };
-    let requests = requests(&client, &kernel, &plan)?;
-    let keys = client.key_maker().key_set(&requests, storage, &no_progress)?;
+    let wanted: Vec<(KeyId, Vec<LimbId>)> =
+        kernel.keys().into_iter().map(|(id, used)| (id, used.limbs.iter().collect())).collect();
+    let keys = client.evaluation_keys_over(&wanted, storage, None, &no_progress)?;
     let answer = Answer {
         log_q: parameters.log2_q(parameters.max_level()),
         log_p: parameters.log2_p(),
@@ -119,30 +56,6 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let (input_scale, output_scale) = (exhausted.scale.real(), fresh.scale.real());
     let levels_left = fresh.level;
     Ok((Box::new(Bootstrap { client, kernel, keys, options, input_scale, output_scale, levels_left }), answer))
-}
-
-/// The keys that the program reads, each with the limbs that it reads.
-fn requests(client: &ClientKey, kernel: &KernelProgram, plan: &Bootstrapping) -> Result<Vec<KeyRequest>, OursError> {
-    let whole = client.parameters().gadget().literal();
-    let mut gadgets: HashMap<GadgetLiteral, Arc<Gadget>> = HashMap::new();
-    let mut requests = Vec::new();
-    for (id, used) in kernel.keys() {
-        let mut literal = whole.clone();
-        match (id, plan.encapsulation()) {
-            (KeyId::Encapsulate, Some(encapsulation)) => literal = encapsulation.clone(),
-            _ => {
-                literal.digits.iter_mut().for_each(|digit| digit.retain(|&limb| used.limbs.contains(limb)));
-                literal.digits.retain(|digit| !digit.is_empty());
-            }
-        }
-        let gadget = match gadgets.get(&literal) {
-            Some(gadget) => Arc::clone(gadget),
-            None => Arc::new(Gadget::new(client.ring(), literal.clone())?),
-        };
-        gadgets.insert(literal, Arc::clone(&gadget));
-        requests.push((id, gadget));
-    }
-    Ok(requests)
 }
 
 impl Prepared for Bootstrap {

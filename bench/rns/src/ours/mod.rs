@@ -14,8 +14,12 @@ pub enum OursError {
     NothingPrepared { op: String },
     #[error("there is no operation {op:?} of {scheme} here")]
     UnknownOp { op: String, scheme: &'static str },
-    #[error("the bootstrapping set does not hold: {0}")]
-    Set(String),
+    #[error(
+        "the set `{set}` has no bootstrapping; take one that `polyfabric params --scheme ckks` lists under bootstrap"
+    )]
+    NoBootstrapping { set: String },
+    #[error(transparent)]
+    Bootstrapping(#[from] polyfabric_program::rns::lowering::bootstrap::BootstrappingError),
     #[error(transparent)]
     Degree(#[from] polyfabric_kernels::RingDegreeError),
     #[error(transparent)]
@@ -40,10 +44,6 @@ pub enum OursError {
     Chain(#[from] polyfabric_program::rns::levels::ChainError),
     #[error(transparent)]
     Lowering(#[from] polyfabric_program::rns::lowering::LoweringError),
-    #[error(transparent)]
-    Keys(#[from] polyfabric_schemes::rns::key_maker::KeyMakerError),
-    #[error(transparent)]
-    Gadget(#[from] polyfabric_schemes::rns::GadgetError),
     #[error(transparent)]
     Run(#[from] polyfabric_runtime::rns::RunError),
 }

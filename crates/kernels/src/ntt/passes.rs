@@ -57,7 +57,7 @@ pub(super) unsafe fn forward_begin<B: Butterfly>(tables: &Tables<B::Word>, data:
         let arithmetic = B::new(tables);
         let degree = 1usize << tables.log2_degree;
         let passes = each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<B::Word>());
-        let steps = passes.map(|pass| degree / B::LANES >> pass.log2_radix).sum();
+        let steps = passes.map(|pass| (degree / B::LANES) >> pass.log2_radix).sum();
         let mut fetch = Fetch::new(next, steps);
         for pass in each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<B::Word>()) {
             for block in 0..degree / pass.block() {
