@@ -72,7 +72,10 @@ class Side:
         self.plain_y = pack(self.y)
         self.ct_x, self.ct_y = (context.Encrypt(self.keys.publicKey, p) for p in (pack(self.x), self.plain_y))
         # Moduli that do not follow from the request are the library's own choice.
-        self.answer = {"log_q": math.log2(context.GetModulus()), "digits": digits}
+        # The interface gives Q as a float, which ends at 2^1024: beyond, the bits that were asked for.
+        modulus = context.GetModulus()
+        bits = math.log2(modulus) if math.isfinite(modulus) else float(sum(log_q))
+        self.answer = {"log_q": bits, "digits": digits}
 
     def _draw(self) -> complex | int:
         if self.scheme == "ckks":
