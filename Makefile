@@ -81,7 +81,6 @@ bench: | check-tools
 bench-check: | check-tools
 	cd bench && cargo run --profile untimed --locked -- --check
 
-# Both benchmarks build into one folder, so that what they share is built once.
 RNS_PEERS := bench/target/peers
 
 $(RNS_PEERS)/lattigo: $(wildcard bench/rns/lattigo/*.go) bench/rns/lattigo/go.mod bench/rns/lattigo/go.sum | check-tools
@@ -94,12 +93,12 @@ $(RNS_PEERS)/openfhe: bench/rns/openfhe/requirements.txt | check-tools
 
 bench-rns: $(RNS_PEERS)/lattigo | check-tools
 	@$(MAKE) --no-print-directory $(RNS_PEERS)/openfhe || echo "the benchmark runs without OpenFHE"
-	cd bench/rns && cargo run --release --locked --target-dir ../target -- --lattigo ../target/peers/lattigo \
+	cd bench/rns && cargo run --profile measured --locked -- --lattigo ../target/peers/lattigo \
 		$$(test ! -d ../target/peers/openfhe || echo --openfhe ../target/peers/openfhe/bin/python) \
 		--output ../../bench-results/rns.json $(BENCH_ARGS)
 
 bench-rns-check: | check-tools
-	cd bench/rns && cargo run --profile untimed --locked --target-dir ../target -- --check
+	cargo run --package polyfabric-bench-rns --locked -- --check
 
 clean:
 	rm -rf target bench/target $(VENV) bench-results reports dist
