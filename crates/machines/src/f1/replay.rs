@@ -9,6 +9,7 @@ use super::graph::{Function, Graph};
 use super::machine::{F1, Geometry};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError, ValuePermutation};
+use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_schemes::rns::MissingKey;
@@ -208,7 +209,7 @@ impl Replay<'_> {
                 let element = GaloisElement::new(self.degree, element as usize)?;
                 let mut words = vec![0; a.len()];
                 match values {
-                    true => ValuePermutation::new(element).apply(a, &mut words),
+                    true => ValuePermutation::new(element).apply(a, &mut words, NextUse::Soon),
                     false => element.apply(units(limb).modulus, a, &mut words),
                 }
                 words.into()
