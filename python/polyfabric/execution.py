@@ -51,6 +51,8 @@ class Plan:
     key_switch: str
     kernel: _native.KernelProgram
     noise: dict[str, Any]
+    unroll: int = 1
+    """Secret bits that one iteration of blind rotation takes: more are fewer iterations, a larger key and more noise."""
 
 
 def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
@@ -67,21 +69,27 @@ def plan(
     *,
     machine: Machine | None = None,
     target: float | None = None,
+    unroll: int = 1,
 ) -> Plan:
     """Chooses or checks the parameter set, checks the noise, and lowers.
 
     Without `parameters`: the cheapest default set with which the program fails with a probability of 2^`target` at
-    most, on the machine's torus. With it: that set, refused if the program fails more often than that.
+    most, on the machine's torus. With it: that set, refused if the program fails more often than that. `unroll` is the
+    number of secret bits an iteration of blind rotation takes, 1, 2 or 4.
     """
     if parameters is None:
         default = DEFAULT_TARGET if machine is None else MACHINE_TARGET
-        chosen, order, noise = _choose(program, machine, default if target is None else target)
+        target = default if target is None else target
+        chosen, order, noise = _choose(program, machine, target)
+        if unroll != 1:
+            noise = program.native.noise(chosen, order, "f64" if machine is None else machine.transform(chosen), unroll)
+            noise.check(target)
     else:
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         transform = "f64" if machine is None else machine.transform(chosen)
-        order, noise = _order(program, chosen, NAMED_TARGET if target is None else target, transform)
-    kernel = program.native.lower(chosen, order, None if machine is None else machine.native)
-    return Plan(program, chosen, order, kernel, json.loads(noise.to_json()))
+        order, noise = _order(program, chosen, NAMED_TARGET if target is None else target, transform, unroll)
+    kernel = program.native.lower(chosen, order, None if machine is None else machine.native, unroll)
+    return Plan(program, chosen, order, kernel, json.loads(noise.to_json()), unroll)
 
 
 def _choose(
@@ -111,14 +119,14 @@ def _choose(
 
 
 def _order(
-    program: Program, parameters: _native.Parameters, target: float, transform: str | float
+    program: Program, parameters: _native.Parameters, target: float, transform: str | float, unroll: int = 1
 ) -> tuple[str, _native.NoiseReport]:
     """The first place of the key switch with which the program lowers and stays in its budget; else the first reason."""
     reason: Exception | None = None
     for order in _ORDERS:
         try:
             program.native.lower(parameters, order)
-            noise = program.native.noise(parameters, order, transform)
+            noise = program.native.noise(parameters, order, transform, unroll)
             noise.check(target)
         except (ProgramError, NoiseError) as error:
             # A noise budget says more than the need of a key switch, which only rules out the first order.
@@ -142,11 +150,13 @@ class Keys:
         return self.client.parameters
 
     @classmethod
-    def generate(cls, parameters: str | _native.Parameters, progress: ProgressHook | None = None) -> Keys:
-        """Fresh keys, from the operating system's randomness."""
+    def generate(
+        cls, parameters: str | _native.Parameters, progress: ProgressHook | None = None, *, unroll: int = 1
+    ) -> Keys:
+        """Fresh keys, from the operating system's randomness; for programs with `unroll` secret bits an iteration."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         client = _native.ClientKey.generate(chosen)
-        return cls(client, _native.ServerKey.generate(client, progress))
+        return cls(client, _native.ServerKey.generate(client, progress, unroll))
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (its compressed transport form) to `folder`."""
@@ -219,6 +229,7 @@ def run(
     keys: Keys | None = None,
     threads: int | None = None,
     target: float | None = None,
+    unroll: int = 1,
     progress: ProgressHook | None = None,
 ) -> RunResult:
     """See `Program.run`."""
@@ -226,7 +237,7 @@ def run(
     machine = place(on)
     if keys is not None:
         parameters = matching(keys, parameters)
-    planned = plan(program, parameters, machine=machine, target=target)
+    planned = plan(program, parameters, machine=machine, target=target, unroll=unroll)
     return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
 
 
@@ -265,7 +276,7 @@ def run_plan(
     seconds: dict[str, float] = {}
     clock = _Clock(seconds)
     if keys is None:
-        keys = Keys.generate(planned.parameters, progress)
+        keys = Keys.generate(planned.parameters, progress, unroll=planned.unroll)
         clock.lap("keys")
     ciphertexts = keys.client.encrypt(program.native, planned.kernel, flat)
     clock.lap("encrypt")
@@ -313,13 +324,15 @@ def execute(
     return planned.kernel.run(server, ciphertexts, threads or cores(), progress), None
 
 
-def built_in(name: str, parameters: str | _native.Parameters, batch: int, *, machine: Machine | None = None) -> Plan:
+def built_in(
+    name: str, parameters: str | _native.Parameters, batch: int, *, machine: Machine | None = None, unroll: int = 1
+) -> Plan:
     """The plan of a built-in program: `pbs`, `pbs+ks` or `keyswitch` on `batch` ciphertexts."""
     chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
     on = None if machine is None else machine.native
-    native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on)
+    native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on, unroll)
     noise = {"parameters": chosen.name, "message_bits": message_bits, "log2_failure": log2_failure}
-    return Plan(Program(native), chosen, "none" if name == "pbs" else "after", kernel, noise)
+    return Plan(Program(native), chosen, "none" if name == "pbs" else "after", kernel, noise, unroll)
 
 
 class _Clock:

@@ -223,3 +223,14 @@ def test_debug_shows_the_traceback(polyfabric):
     done = polyfabric("--debug", "params", "strixI")
     assert done.status == 2
     assert "Traceback" in done.err
+
+
+@pytest.mark.parametrize("unroll", ["2", "4"])
+def test_unrolled_keys(polyfabric, unroll):
+    done = polyfabric("run", "adder", "--params", "toy-256", "--unroll", unroll, "--max-failure", "0", "--json")
+    assert done.status == 0, done.err
+    result = json.loads(done.out)
+    assert result["correct"]
+    plain = json.loads(polyfabric("run", "adder", "--params", "toy-256", "--max-failure", "0", "--json").out)
+    assert result["sizes_bytes"]["server_key"] > plain["sizes_bytes"]["server_key"]
+    assert result["noise"]["log2_failure"] > plain["noise"]["log2_failure"]

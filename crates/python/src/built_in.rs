@@ -18,16 +18,18 @@ pub fn built_in_names() -> Vec<&'static str> {
 
 /// (program, kernel program, message bits, log2 of one ciphertext's failure probability).
 #[pyfunction]
-#[pyo3(signature = (name, parameters, batch, machine = None))]
+#[pyo3(signature = (name, parameters, batch, machine = None, key_unrolling = 1))]
 pub fn built_in(
     py: Python<'_>,
     name: &str,
     parameters: &PyParameters,
     batch: usize,
     machine: Option<&PyMachine>,
+    key_unrolling: u32,
 ) -> PyResult<(PyProgram, PyKernelProgram, u32, f64)> {
     // The program decides the place of the key switch.
     let choice = TfheLowering::new(KeySwitchOrder::None, arithmetic_of(machine, parameters)?);
+    let choice = TfheLowering { key_unrolling, ..choice };
     let transform = choice.arithmetic.transform(&parameters.0);
     detached(py, || {
         let built = build(name, &parameters.0, batch, &choice, transform).map_err(Failure::of(Kind::Program))?;

@@ -91,16 +91,19 @@ impl PyKernelProgram {
 
 #[pymethods]
 impl PyProgram {
-    /// Lowers the program; `key_switch` is "none", "before" or "after" the blind rotation. With `machine`, its arithmetic.
-    #[pyo3(name = "lower", signature = (parameters, key_switch, machine = None))]
+    /// Lowers the program; `key_switch` is "none", "before" or "after" the blind rotation, `key_unrolling` the secret bits an
+    /// iteration. With `machine`, its arithmetic.
+    #[pyo3(name = "lower", signature = (parameters, key_switch, machine = None, key_unrolling = 1))]
     fn lower_to(
         &self,
         py: Python<'_>,
         parameters: &PyParameters,
         key_switch: &str,
         machine: Option<&PyMachine>,
+        key_unrolling: u32,
     ) -> PyResult<PyKernelProgram> {
         let choice = TfheLowering::new(order_of(key_switch)?, arithmetic_of(machine, parameters)?);
+        let choice = TfheLowering { key_unrolling, ..choice };
         let (program, parameters) = (&*self.0, &parameters.0);
         detached(py, || {
             let kernel = lower(program, parameters, &choice).map_err(Failure::of(Kind::Program))?;

@@ -10,8 +10,8 @@ use polyfabric_program::tfhe::homomorphic::{Program, decode_output, encode_input
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
 use polyfabric_schemes::tfhe::{
-    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, LweBatch, LweKind,
-    Parameters,
+    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, KeyUnrolling,
+    LweBatch, LweKind, Parameters,
 };
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -175,21 +175,26 @@ impl PyClientKey {
 
 #[pymethods]
 impl PyServerKey {
-    /// The server's keys for `client`; `progress(stage, done, total)` is called now and then.
+    /// The server's keys for `client`, for `key_unrolling` secret bits an iteration; `progress(stage, done, total)` is called now and
+    /// then.
     #[staticmethod]
-    #[pyo3(signature = (client, progress = None))]
-    fn generate(py: Python<'_>, client: &PyClientKey, progress: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (client, progress = None, key_unrolling = 1))]
+    fn generate(
+        py: Python<'_>,
+        client: &PyClientKey,
+        progress: Option<Py<PyAny>>,
+        key_unrolling: u32,
+    ) -> PyResult<Self> {
+        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
         let client = &*client.0;
         let callback = Callback::new(progress);
         detached(py, || {
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
             let compressed = match client {
-                AnyClientKey::Torus32(client) => {
-                    CompressedServerKey::generate(client, &hook).map(AnyCompressedServerKey::Torus32)
-                }
-                AnyClientKey::Torus64(client) => {
-                    CompressedServerKey::generate(client, &hook).map(AnyCompressedServerKey::Torus64)
-                }
+                AnyClientKey::Torus32(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
+                    .map(AnyCompressedServerKey::Torus32),
+                AnyClientKey::Torus64(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
+                    .map(AnyCompressedServerKey::Torus64),
             };
             Ok(Self::expand(compressed.map_err(Failure::of(Kind::Run))?, &callback))
         })

@@ -4,7 +4,8 @@ use crate::failure::{Failure, Kind, detached};
 use crate::kernel::{order_name, order_of};
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
-use polyfabric_program::tfhe::noise::{NoiseError, NoiseReport, choose_parameters, report};
+use polyfabric_program::tfhe::noise::{NoiseError, NoiseReport, choose_parameters, report_unrolled};
+use polyfabric_schemes::tfhe::KeyUnrolling;
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 
@@ -64,17 +65,21 @@ impl PyNoiseReport {
 
 #[pymethods]
 impl PyProgram {
-    /// The program's noise with `parameters`, and the key switch "none", "before" or "after".
+    /// The program's noise with `parameters`, the key switch "none", "before" or "after", and keys for `key_unrolling` secret bits an
+    /// iteration.
+    #[pyo3(signature = (parameters, key_switch, transform, key_unrolling = 1))]
     fn noise(
         &self,
         py: Python<'_>,
         parameters: &PyParameters,
         key_switch: &str,
         transform: TransformName,
+        key_unrolling: u32,
     ) -> PyResult<PyNoiseReport> {
         let (order, transform) = (order_of(key_switch)?, transform.transform()?);
+        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
         detached(py, || {
-            let report = report(&self.0, &parameters.0, order, transform).map_err(noisy)?;
+            let report = report_unrolled(&self.0, &parameters.0, order, unrolling, transform).map_err(noisy)?;
             Ok(PyNoiseReport { report, parameters: parameters.clone() })
         })
     }

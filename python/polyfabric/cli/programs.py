@@ -123,12 +123,17 @@ def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> Pl
 
 
 def planned(
-    name: str, parameters: str | None, batch: int | None, machine: Machine | None, target: float | None
+    name: str,
+    parameters: str | None,
+    batch: int | None,
+    machine: Machine | None,
+    target: float | None,
+    unroll: int = 1,
 ) -> Plan:
     """The plan of any program but the digits, within its noise budget."""
     if name in _native.built_in_names():
         default = DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE
-        made = built_in(name, parameters or default, batch or 1, machine=machine)
+        made = built_in(name, parameters or default, batch or 1, machine=machine, unroll=unroll)
         accepted = NAMED_TARGET if target is None else target
         if made.noise["log2_failure"] > accepted:
             place = "this computer" if machine is None else machine.name
@@ -141,7 +146,7 @@ def planned(
     if name == "adder":
         from ..apps.adder import adder
 
-        return plan(adder(8, batch or 1), parameters, machine=machine, target=target)
+        return plan(adder(8, batch or 1), parameters, machine=machine, target=target, unroll=unroll)
     application = {**NETWORKS, **TREES}.get(name)
     program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
@@ -151,7 +156,7 @@ def planned(
         )
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
-    return plan(program, parameters, machine=machine, target=target)
+    return plan(program, parameters, machine=machine, target=target, unroll=unroll)
 
 
 def inputs(

@@ -47,6 +47,12 @@ from .console import grid, out, print_json, security_warnings, warning_line
 )
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Processors to use; all without it.")
 @click.option(
+    "--unroll",
+    type=click.Choice(["1", "2", "4"]),
+    default="1",
+    help="TFHE: secret bits an iteration of blind rotation takes; more are faster, with a larger key and more noise.",
+)
+@click.option(
     "--max-failure",
     "target",
     type=float,
@@ -81,6 +87,7 @@ def run(
     folder: Path | None,
     step: str | None,
     threads: int | None,
+    unroll: str,
     target: float | None,
     readings: tuple[str, ...],
     folder_out: Path | None,
@@ -102,6 +109,7 @@ def run(
             "--images": images,
             "--keys": folder,
             "--step": step,
+            "--unroll": None if unroll == "1" else unroll,
             "--max-failure": target,
             "--reading": readings,
         }
@@ -112,6 +120,8 @@ def run(
     if rows is not None or query is not None or measure:
         raise InputError(f"--rows, --query and --measure are of programs of CKKS and BGV, but the program is {program}")
     machine = place(on, readings)
+    if unroll != "1" and (program == "digits" or step is not None or folder is not None):
+        raise InputError("--unroll is not taken with digits, --step or --keys; leave it out")
     if program != "digits" and (image is not None or images is not None):
         raise InputError(f"--image and --images choose digits, but the program is {program}; leave them out")
     with security_warnings(), bars() as progress:
@@ -127,7 +137,7 @@ def run(
         else:
             if keys is not None:
                 parameters = matching(keys, parameters).name
-            planned = programs.planned(program, parameters, batch, machine, target)
+            planned = programs.planned(program, parameters, batch, machine, target, int(unroll))
             values = programs.inputs(planned.program, given)
             if not values and program in programs.known():
                 values = programs.drawn(planned.program)

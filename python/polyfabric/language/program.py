@@ -119,16 +119,21 @@ class Program:
         parameters: str | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
+        unroll: int = 1,
         progress: ProgressHook | None = None,
     ) -> RunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear.
 
         `on` is "cpu", "interpreter", or a machine ("morphling"): its own schedule, replayed on the ciphertexts with
-        its arithmetic. Without `parameters`, a set is chosen whose failure probability is at most 2^-128.
+        its arithmetic. Without `parameters`, a set is chosen whose failure probability is at most 2^-128. `unroll` is the
+        number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
+        and more noise.
         """
         from ..execution import run
 
-        return run(self, inputs, on=on, parameters=parameters, keys=keys, threads=threads, progress=progress)
+        return run(
+            self, inputs, on=on, parameters=parameters, keys=keys, threads=threads, unroll=unroll, progress=progress
+        )
 
     def simulate(
         self,
