@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p polyfabric-runtime --example rns_bootstrap -- \
-//!     log-degree=16 levels=48/40x9/41x3/36+36,49,39+39,49,40+40,49,39+38,49/35+35,49x3 special=49,46x3,45x2 digit=6 seeded compact
+//!     log-degree=16 levels=48/40x9/41x3/36+36,49,39+39,49,40+40,49,39+38,49/35+35,49x3 special=37,36,49x4 digit=6 seeded compact
 //! ```
 //!
 //! `levels` lists the bits of the primes that each level adds, from level 0 on: residual levels, slots to coefficients,
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "levels has five parts: level 0, residual, slots to coefficients, reduction, coefficients to slots".into(),
         );
     };
-    let special = level_list(named.get("special").unwrap_or(&"49,46x3,45x2"))?.concat();
+    let special = level_list(named.get("special").unwrap_or(&"37,36,49x4"))?.concat();
     let degree = number("degree", 30)?;
     let doublings = number("doublings", 3)?;
     let scale = number("scale", 40)?;
@@ -86,8 +86,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         slots,
         secret: BootstrappingSecret::Encapsulated {
             hamming_weight: ephemeral,
-            // One prime above q_0: the less modulus the sparse secret is used with, the safer it is.
-            special: vec![LimbId(literal.limbs() as u16)],
+            // With q_0 all the modulus that the sparse secret is used with: 121 bits leave it 128 bits of security.
+            special: vec![LimbId(literal.limbs() as u16), LimbId(literal.limbs() as u16 + 1)],
         },
         coefficients_to_slots: to_slots.len(),
         slots_to_coefficients: to_coefficients.len(),
