@@ -6,7 +6,7 @@
 //! the first-level cache; the last inverse pass rounds and adds to ACC.
 //!
 //! The key is kept in the transform domain, scaled by powers of two that the transforms then need not apply, in the order in which the products read it: for
-//! each group of eight points [pattern][row][column][16 numbers], one consecutive stream an iteration; there is one pattern unless the key is unrolled.
+//! each group of eight points `[pattern][row][column][16 numbers]`, one consecutive stream an iteration; there is one pattern unless the key is unrolled.
 
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
