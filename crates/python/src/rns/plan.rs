@@ -205,6 +205,16 @@ fn choose_bgv(program: &Program, modulus: u64, machine: Option<&PyMachine>) -> R
     Err(reason.unwrap_or_else(|| parameter(message())))
 }
 
+/// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
+fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
+    let tried = BGV_RINGS.flat_map(|log2_degree| BGV_DIGITS.map(|digits| (log2_degree, digits)));
+    let derived = tried.filter_map(|(log2_degree, digits)| bgv_literal(log2_degree, digits, modulus));
+    match derived.into_iter().find(|literal| literal.name == name) {
+        Some(literal) => bgv_scheme::Parameters::check(&literal).map_err(parameter),
+        None => bgv_scheme::sets::named(name).map_err(parameter),
+    }
+}
+
 /// Bits of a prime, about: what one product of a deep program uses up.
 const BGV_PRIME_BITS: u32 = 44;
 
@@ -291,7 +301,7 @@ impl SlotPlan {
             }
             Scheme::Bgv { plaintext_modulus } => {
                 let parameters = match name {
-                    Some(name) => bgv_scheme::sets::named(name).map_err(parameter)?,
+                    Some(name) => named_bgv(name, plaintext_modulus)?,
                     None => choose_bgv(program, plaintext_modulus, machine)?,
                 };
                 let body = if measured { &instrumented(program)? } else { &**program };
