@@ -46,7 +46,7 @@ def _table_vi(progress: ProgressHook | None) -> list[dict[str, Any]]:
             "C",
             "predicted",
             "leaves too",
-            "6,400 look-ups and key switches more: which leaf is reached",
+            "a look-up more for every leaf whose value is not 0, and key switches: which leaf is reached",
         ),
         ("deepcnn-20", deepcnn(20, taps=None), "C", "predicted", "dense kernels", "every weight is 1 or -1"),
     ]
