@@ -37,11 +37,3 @@ fn bits_come_back_refreshed() {
 fn the_interpreter_refreshes_too() {
     bits("bgv-toy-256-bootstrap", 3, 1, false);
 }
-
-/// N = 2^14, 24 limbs of 32 bits, as F1's benchmark has it. About 4 GiB and a minute:
-/// `cargo test --release -p polyfabric-runtime --test rns_bgv -- --ignored full_size --nocapture`.
-#[test]
-#[ignore = "full size: a minute and 4 GiB"]
-fn full_size_bits_come_back_refreshed() {
-    bits("f1-bootstrap", 4, 2, true);
-}
