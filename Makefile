@@ -93,9 +93,9 @@ $(RNS_PEERS)/openfhe: bench/rns/openfhe/requirements.txt | check-tools
 
 bench-rns: $(RNS_PEERS)/lattigo | check-tools
 	@$(MAKE) --no-print-directory $(RNS_PEERS)/openfhe || echo "the benchmark runs without OpenFHE"
-	cd bench/rns && cargo run --profile measured --locked -- --lattigo ../target/peers/lattigo \
-		$$(test ! -d ../target/peers/openfhe || echo --openfhe ../target/peers/openfhe/bin/python) \
-		--output ../../bench-results/rns.json $(BENCH_ARGS)
+	cargo run --package polyfabric-bench-rns --release --locked -- --lattigo $(RNS_PEERS)/lattigo \
+		$$(test ! -d $(RNS_PEERS)/openfhe || echo --openfhe $(RNS_PEERS)/openfhe/bin/python) \
+		--output bench-results/rns.json $(BENCH_ARGS)
 
 bench-rns-check: | check-tools
 	cargo run --package polyfabric-bench-rns --locked -- --check

@@ -107,7 +107,7 @@ fn peers(arguments: &Arguments) -> Vec<Launch> {
     let openfhe = arguments.openfhe.as_ref().map(|path| Launch {
         name: "OpenFHE".to_owned(),
         program: text(path),
-        arguments: vec!["openfhe/peer.py".to_owned()],
+        arguments: vec![concat!(env!("CARGO_MANIFEST_DIR"), "/openfhe/peer.py").to_owned()],
     });
     lattigo.into_iter().chain(openfhe).collect()
 }

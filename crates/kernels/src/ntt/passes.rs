@@ -168,6 +168,23 @@ unsafe fn forward_pass<B: Butterfly>(
     }
 }
 
+/// R vectors, `stride` words apart. Here and below arrays are filled by loops: the compiler is free not to inline `array::from_fn` or `map`,
+/// and then their closures have no vector instructions, which has made a transform twice as slow.
+///
+/// # Safety
+/// The processor has `B`'s instruction set, and the vectors are valid.
+#[inline(always)]
+unsafe fn load_rows<B: Butterfly, const R: usize>(data: *const B::Word, stride: usize) -> [B::Vector; R] {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let mut rows = [B::load(data); R];
+        for (row, vector) in rows.iter_mut().enumerate().skip(1) {
+            *vector = B::load(data.add(row * stride));
+        }
+        rows
+    }
+}
+
 /// The factors of `LOG` stages, in order, the first stage using factor `number`.
 ///
 /// # Safety
@@ -178,12 +195,16 @@ unsafe fn factors<B: Butterfly, const LOG: usize, const R: usize>(
     tables: &Tables<B::Word>,
     number: usize,
 ) -> [B::Factor; R] {
-    // Place 2^s + g is group g of stage s; place 0 is filled and not used.
+    // Place 2^s + g is group g of stage s; place 0 is not used.
     // SAFETY: the set is present.
-    std::array::from_fn(|place| unsafe {
-        let stage = place.max(1).ilog2();
-        arithmetic.broadcast(&tables.pairs[(number << stage) + place - (1 << stage).min(place)])
-    })
+    unsafe {
+        let mut factors = [arithmetic.broadcast(&tables.pairs[number]); R];
+        for (place, factor) in factors.iter_mut().enumerate().skip(2) {
+            let stage = place.ilog2();
+            *factor = arithmetic.broadcast(&tables.pairs[(number << stage) + place - (1 << stage)]);
+        }
+        factors
+    }
 }
 
 /// The factors of the inverse's stages, mirrored: the last stage uses the mirror of factor `number`.
@@ -198,13 +219,16 @@ unsafe fn mirrored_factors<B: Butterfly, const LOG: usize, const R: usize>(
     block: usize,
 ) -> [B::Factor; R] {
     // SAFETY: the set is present.
-    std::array::from_fn(|place| unsafe {
-        let place = place.max(1);
-        let stage = place.ilog2();
-        let group = (block << stage) + place - (1 << stage);
-        let in_stage = groups << stage;
-        arithmetic.broadcast(&tables.pairs[in_stage + in_stage - 1 - group])
-    })
+    unsafe {
+        let mut factors = [arithmetic.broadcast(&tables.pairs[2 * groups - 1 - block]); R];
+        for (place, factor) in factors.iter_mut().enumerate().skip(2) {
+            let stage = place.ilog2();
+            let group = (block << stage) + place - (1 << stage);
+            let in_stage = groups << stage;
+            *factor = arithmetic.broadcast(&tables.pairs[in_stage + in_stage - 1 - group]);
+        }
+        factors
+    }
 }
 
 /// # Safety
@@ -223,7 +247,7 @@ unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
         let factors = factors::<B, LOG, R>(arithmetic, tables, number);
         for column in (0..stride).step_by(B::LANES) {
             let at = |row: usize| data.add(row * stride + column);
-            let mut rows: [B::Vector; R] = std::array::from_fn(|row| B::load(at(row)));
+            let mut rows = load_rows::<B, R>(at(0), stride);
             forward_stages::<B, LOG, R>(arithmetic, &factors, &mut rows);
             fetch.step();
             for (row, value) in rows.into_iter().enumerate() {
@@ -323,10 +347,10 @@ unsafe fn inverse_rows<B: Butterfly, const LOG: usize, const R: usize, const LAS
     // SAFETY: by this function's contract: R rows of `stride` words.
     unsafe {
         let factors = mirrored_factors::<B, LOG, R>(arithmetic, tables, groups, block);
-        let [scale, last] = [0, 1].map(|index| arithmetic.broadcast(&tables.last[index]));
+        let (scale, last) = (arithmetic.broadcast(&tables.last[0]), arithmetic.broadcast(&tables.last[1]));
         for column in (0..stride).step_by(B::LANES) {
             let at = |row: usize| data.add(row * stride + column);
-            let mut rows: [B::Vector; R] = std::array::from_fn(|row| B::load(at(row)));
+            let mut rows = load_rows::<B, R>(at(0), stride);
             inverse_stages::<B, LOG, R, LAST>(arithmetic, &factors, &mut rows);
             if LAST {
                 for upper in 0..R / 2 {
@@ -359,7 +383,7 @@ unsafe fn forward_inner<B: Butterfly>(
     // SAFETY: by this function's contract: the block is INNER vectors; each pair of vectors has its block of factors.
     unsafe {
         let factors = factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks + block);
-        let mut rows: [B::Vector; INNER] = std::array::from_fn(|row| B::load(data.add(row * B::LANES)));
+        let mut rows = load_rows::<B, INNER>(data, B::LANES);
         forward_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows);
         // Stage by stage over all pairs: each pair's chain is long, and the pairs do not depend on one another.
         for stage in (0..B::LOG2_LANES).rev() {
@@ -396,7 +420,7 @@ unsafe fn inverse_inner<B: Butterfly>(
     // SAFETY: as in `forward_inner`; the mirror of a block's pair is another pair of the same table.
     unsafe {
         let factors = mirrored_factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks, block);
-        let mut rows: [B::Vector; INNER] = std::array::from_fn(|row| B::load(data.add(row * B::LANES)));
+        let mut rows = load_rows::<B, INNER>(data, B::LANES);
         for pair in 0..INNER / 2 {
             (rows[2 * pair], rows[2 * pair + 1]) = B::deinterleave(rows[2 * pair], rows[2 * pair + 1]);
         }

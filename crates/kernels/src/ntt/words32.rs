@@ -80,7 +80,7 @@ macro_rules! moves {
         #[inline(always)]
         unsafe fn broadcast(&self, pair: &[u32; 2]) -> Factor32<L> {
             // SAFETY: by the trait's contract.
-            let [value, companion] = pair.map(|word| unsafe { L::splat(word) });
+            let (value, companion) = unsafe { (L::splat(pair[0]), L::splat(pair[1])) };
             Factor32 { value, odd_value: value, companion, odd_companion: companion }
         }
         #[inline(always)]

@@ -147,8 +147,7 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
     #[inline(always)]
     unsafe fn broadcast(&self, pair: &[u64; 2]) -> Factor {
         // SAFETY: the set is present, by the trait's contract.
-        let [form, companion] = pair.map(|word| unsafe { _mm512_set1_epi64(word as i64) });
-        Factor { form, companion }
+        unsafe { Factor { form: _mm512_set1_epi64(pair[0] as i64), companion: _mm512_set1_epi64(pair[1] as i64) } }
     }
     #[inline(always)]
     unsafe fn lane_factors<const MIRRORED: bool>(&self, block: *const u64, _: *const u64, stage: usize) -> Factor {
@@ -286,9 +285,10 @@ impl Butterfly for Wide {
     #[inline(always)]
     unsafe fn broadcast(&self, pair: &[u64; 2]) -> WideFactor {
         // SAFETY: the set is present, by the trait's contract.
-        let [value, quotient] = pair.map(|word| unsafe { _mm512_set1_epi64(word as i64) });
-        // SAFETY: as above.
-        WideFactor { value, quotient, high: unsafe { _mm512_srli_epi64::<32>(quotient) } }
+        unsafe {
+            let (value, quotient) = (_mm512_set1_epi64(pair[0] as i64), _mm512_set1_epi64(pair[1] as i64));
+            WideFactor { value, quotient, high: _mm512_srli_epi64::<32>(quotient) }
+        }
     }
     #[inline(always)]
     unsafe fn lane_factors<const MIRRORED: bool>(
