@@ -137,7 +137,7 @@ pub enum Violation {
 pub struct Checked {
     /// Cycles until the last chunk of the last action.
     pub cycles: u64,
-    /// Cycles in which units of each kind take chunks, summed over the units.
+    /// Cycles in which units of each kind are occupied, summed over the units.
     pub busy: [u64; 4],
     /// Vectors through the crossbars: fetched, written back, forwarded.
     pub transfers: [u64; 3],
@@ -421,8 +421,9 @@ impl Simulation<'_> {
                     return Err(Violation::Nothing { cycle, what: "such unit" });
                 }
                 self.executed[instruction as usize] += 1;
-                self.occupy(cycle, Part::Unit(kind, cluster, unit), vector)?;
-                self.checked.busy[kind as usize] += vector;
+                let busy = self.geometry.occupancy_of(kind);
+                self.occupy(cycle, Part::Unit(kind, cluster, unit), busy)?;
+                self.checked.busy[kind as usize] += busy;
                 for (position, &vector_read) in self.graph.operands(instruction as usize).iter().enumerate() {
                     let value = self.graph.number(vector_read) as u32;
                     let again = position == 1 && operands[0] == operands[1];

@@ -18,6 +18,38 @@ pub struct PipelineDepth {
     pub network: u64,
 }
 
+/// Units of lower throughput than the paper's own, of which there are as many more (section 8.3, table 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowThroughput {
+    /// NTT units that work on one stage of butterflies at a time, as HEAX's do: E/2 butterflies a cycle, so a vector
+    /// occupies a unit for log2 N passes of G cycles. It enters in the first pass and leaves in the last.
+    Ntt,
+    /// Automorphism units that move one element a cycle through a memory. A vector enters and leaves at E elements a cycle,
+    /// and occupies a unit for N cycles.
+    Automorphism,
+}
+
+impl LowThroughput {
+    /// Both, in the order of table 5.
+    pub const ALL: [Self; 2] = [Self::Ntt, Self::Automorphism];
+
+    /// The kind of unit.
+    pub fn kind(self) -> UnitKind {
+        match self {
+            Self::Ntt => UnitKind::Ntt,
+            Self::Automorphism => UnitKind::Automorphism,
+        }
+    }
+
+    /// How many such units have the throughput of one of the paper's, on vectors of `degree`.
+    fn units(self, degree: RingDegree, lanes: usize) -> usize {
+        match self {
+            Self::Ntt => degree.get().ilog2() as usize,
+            Self::Automorphism => lanes,
+        }
+    }
+}
+
 /// One F1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct F1 {
@@ -47,6 +79,8 @@ pub struct F1 {
     pub memory_latency: u64,
     /// Registers in the arithmetic units.
     pub depth: PipelineDepth,
+    /// The kind of unit that has low throughput, if there is one.
+    pub low_throughput: Option<LowThroughput>,
 }
 
 /// A machine on rings of one degree: everything in cycles and vectors.
@@ -56,8 +90,10 @@ pub struct Geometry {
     pub degree: RingDegree,
     /// Lanes and chunks.
     pub shape: Shape,
-    /// Cycles that a vector occupies a unit, a port, a crossbar: G.
+    /// Cycles that a vector occupies a port or a crossbar: G.
     pub occupancy: u64,
+    /// Cycles that a vector occupies a unit of each kind: G, unless its throughput is low.
+    unit_occupancy: [u64; 4],
     /// Cycles that a vector occupies the channel of a stack.
     pub transfer: u64,
     /// Vectors in a cluster's register file.
@@ -91,6 +127,14 @@ pub enum GeometryError {
         /// Vectors that are needed.
         needed: u64,
     },
+    /// More units than have a number.
+    #[error("{units} {kind} units of low throughput in a cluster; there are at most 255: take fewer of the full ones")]
+    Units {
+        /// Kind of unit.
+        kind: &'static str,
+        /// How many.
+        units: usize,
+    },
 }
 
 impl F1 {
@@ -117,15 +161,43 @@ impl F1 {
         let butterfly = multiplier + adder;
         let layers = u64::from(shape.lanes().ilog2() + shape.chunks().ilog2());
         let ntt = layers * butterfly + multiplier + Transpose::<u32>::latency(shape);
+        let occupancy = shape.chunks() as u64;
+        let mut unit_occupancy = [occupancy; 4];
+        let mut latency = [ntt, AutomorphismUnit::latency(shape), multiplier, adder];
+        if let Some(variant) = self.low_throughput {
+            let kind = variant.kind() as usize;
+            let passes = variant.units(degree, self.lanes) as u64;
+            unit_occupancy[kind] = passes * occupancy;
+            latency[kind] = match variant {
+                // The last pass gives a chunk a cycle; every pass goes through a butterfly's registers.
+                LowThroughput::Ntt => (passes - 1) * occupancy + passes * butterfly,
+                LowThroughput::Automorphism => passes * occupancy,
+            };
+        }
         Ok(Geometry {
             degree,
             shape,
-            occupancy: shape.chunks() as u64,
+            occupancy,
+            unit_occupancy,
             transfer: (bytes as f64 / self.stack_bytes).ceil() as u64,
             registers,
             slots,
-            latency: [ntt, AutomorphismUnit::latency(shape), multiplier, adder],
+            latency,
         })
+    }
+
+    /// The machine with units of low throughput, as many as have the throughput of the full ones on vectors of `degree`.
+    ///
+    /// # Errors
+    /// [`GeometryError::Units`] if a cluster has too many of them.
+    pub fn with_low_throughput(&self, variant: LowThroughput, degree: RingDegree) -> Result<Self, GeometryError> {
+        let mut machine = Self { low_throughput: Some(variant), ..self.clone() };
+        let (kind, units) = (variant.kind(), &mut machine.units[variant.kind() as usize]);
+        *units *= variant.units(degree, self.lanes);
+        match *units {
+            0..=255 => Ok(machine),
+            units => Err(GeometryError::Units { kind: kind.name(), units }),
+        }
     }
 
     /// Units of a kind on the chip.
@@ -138,5 +210,10 @@ impl Geometry {
     /// Cycles from the first chunk in to the first chunk out.
     pub fn latency(&self, function: Function) -> u64 {
         self.latency[function.unit() as usize]
+    }
+
+    /// Cycles that a vector occupies a unit of a kind.
+    pub fn occupancy_of(&self, kind: UnitKind) -> u64 {
+        self.unit_occupancy[kind as usize]
     }
 }

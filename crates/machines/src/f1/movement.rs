@@ -61,7 +61,7 @@ struct Scheduler<'a> {
     graph: &'a Graph,
     capacity: usize,
     transfer: u64,
-    occupancy: u64,
+    occupancy: [u64; 4],
     memory_latency: u64,
     state: Vec<State>,
     /// Whether off-chip memory holds the value.
@@ -112,7 +112,7 @@ impl<'a> Scheduler<'a> {
             graph,
             capacity: geometry.slots * machine.banks,
             transfer: geometry.transfer.div_ceil(machine.stacks as u64),
-            occupancy: geometry.occupancy,
+            occupancy: UnitKind::ALL.map(|kind| geometry.occupancy_of(kind)),
             memory_latency: machine.memory_latency,
             state: vec![State::Undefined; values],
             saved: vec![false; values],
@@ -318,7 +318,7 @@ impl<'a> Scheduler<'a> {
         }
         let kind = self.graph.function(instruction as usize).unit() as usize;
         self.units[kind].pop();
-        self.units[kind].push(Reverse(now + self.occupancy));
+        self.units[kind].push(Reverse(now + self.occupancy[kind]));
         // Pipelines have no depth here: else transforms would run ahead of what reads them, and registers hold all of them.
         self.insert(instruction, now + 1);
         if self.output[instruction as usize] {

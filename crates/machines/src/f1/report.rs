@@ -84,7 +84,7 @@ pub fn limits(compiled: &Compiled, machine: &F1) -> BTreeMap<String, u64> {
         .into_iter()
         .map(|kind| {
             let units = machine.unit_count(kind) as u64;
-            (kind.name().to_owned(), counts[kind as usize].div_ceil(units) * geometry.occupancy)
+            (kind.name().to_owned(), counts[kind as usize].div_ceil(units) * geometry.occupancy_of(kind))
         })
         .collect();
     let [loads, stores] = compiled.checked.off_chip;

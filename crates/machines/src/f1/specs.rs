@@ -61,6 +61,7 @@ impl F1 {
                 adder: d.count("units.pipeline.adder")?,
                 network: d.count("units.pipeline.network")?,
             },
+            low_throughput: None,
         };
         let together = |first, second, cause, holds: bool| {
             if holds {

@@ -78,8 +78,8 @@ pub fn stalls(compiled: &Compiled, machine: &F1) -> Vec<ClassStalls> {
                     tally.add(cause, waited as i64);
                     tally.add(Stall::Buffer, (gap - waited) as i64);
                 }
-                tally.add(Stall::Busy, geometry.occupancy as i64);
-                *end = start + geometry.occupancy;
+                tally.add(Stall::Busy, geometry.occupancy_of(kind) as i64);
+                *end = start + geometry.occupancy_of(kind);
                 let ready = start + geometry.latency(function) + 1;
                 let origin = Origin { ready, cause: Stall::Upstream, unit: Some(kind) };
                 match result {

@@ -50,7 +50,7 @@ pub fn trace(compiled: &Compiled, machine: &F1, clock_hz: f64, options: TraceOpt
                     let function = graph.function(instruction as usize);
                     let kind = function.unit() as usize;
                     let track = first[kind] + usize::from(cluster) * machine.units[kind] + usize::from(unit);
-                    (track, geometry.occupancy, format!("{} {instruction}", function.name()))
+                    (track, geometry.occupancy_of(function.unit()), format!("{} {instruction}", function.name()))
                 }
             };
             Drawn { track, start: timed.cycle, duration, name }

@@ -1,8 +1,10 @@
 //! Does the machine file give the paper's machine, and is a wrong one refused with the place and the remedy?
 
-use super::paper;
-use crate::f1::machine::F1;
+use super::{geometry, paper};
+use crate::f1::graph::UnitKind;
+use crate::f1::machine::{F1, GeometryError, LowThroughput};
 use crate::machine::{FILES, Family, MachineError, description, parse};
+use polyfabric_kernels::RingDegree;
 
 #[test]
 fn the_file_is_the_papers_machine() {
@@ -41,4 +43,26 @@ fn figures_that_contradict_each_other_are_refused() {
     assert!(accesses.contains("three accesses a cycle"), "{accesses}");
     let key = refused("[units.ntt]", "[units.nttt]");
     assert!(key.contains("Did you mean `units.ntt.count`?"), "{key}");
+}
+
+#[test]
+fn units_of_low_throughput_are_as_many_more_as_each_is_slower() {
+    let full = paper();
+    for degree in [4096, 16384].map(|degree| RingDegree::new(degree).expect("a degree")) {
+        let there = geometry(&full, degree.get());
+        for (variant, slower) in LowThroughput::ALL.into_iter().zip([degree.get().ilog2() as usize, full.lanes]) {
+            let kind = variant.kind();
+            let machine = full.with_low_throughput(variant, degree).expect("it has so many units");
+            let geometry = geometry(&machine, degree.get());
+            assert_eq!(geometry.occupancy_of(kind), slower as u64 * there.occupancy_of(kind));
+            assert_eq!(machine.unit_count(kind), slower * full.unit_count(kind));
+            // The others, and everything that a vector passes, stay as they are.
+            assert_eq!(geometry.occupancy, there.occupancy);
+            assert_eq!(geometry.occupancy_of(UnitKind::Multiply), there.occupancy);
+        }
+    }
+    let two = F1 { units: [1, 2, 2, 2], ..full };
+    let degree = RingDegree::new(4096).expect("a degree");
+    let refused = two.with_low_throughput(LowThroughput::Automorphism, degree).expect_err("256 units in a cluster");
+    assert_eq!(refused, GeometryError::Units { kind: "automorphism", units: 256 });
 }

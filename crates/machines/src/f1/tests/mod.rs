@@ -29,6 +29,7 @@ fn paper() -> F1 {
         stack_bytes: 512.0,
         memory_latency: 200,
         depth: PipelineDepth { multiplier: 4, adder: 1, network: 3 },
+        low_throughput: None,
     }
 }
 

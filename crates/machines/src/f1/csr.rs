@@ -1,0 +1,406 @@
+//! Register-pressure-aware scheduling in place of phase 2, for comparison (section 8.3): Goodman and Hsu, "Code scheduling and
+//! register allocation in large basic blocks", 1988, on the whole dataflow graph, a scratchpad slot being a register.
+//!
+//! Their integrated prepass scheduling is list scheduling that switches between two rules. While more registers are available than
+//! a threshold, CSP takes the ready instruction with the longest path behind it. Else CSR takes the one that leaves the fewest
+//! values alive; among equals one that completes the operands of another, then the longest path. Registers are allocated
+//! afterwards, in the order that results; where they do not suffice, the value whose next use lies furthest ahead is spilled.
+//!
+//! What the article does not say, for it is of processors that issue one instruction a cycle and of loads that are instructions: a
+//! leaf's load is an instruction of the memory channel; every unit of the machine issues; the threshold is the number of units,
+//! each of which may have a result under way; and without an available register nothing that adds a live value is
+//! issued while a result is under way.
+
+use super::graph::{Graph, UnitKind};
+use super::machine::{F1, Geometry};
+use super::movement::{Movement, Step};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+/// The memory channel, beside the kinds of unit.
+const CHANNEL: usize = 4;
+
+/// Instructions between two looks at the clock.
+const LOOK: usize = 1024;
+
+/// The time that was given did not suffice.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "CSR is intractable for this program in the time given: after {:.1} s {placed} of {of} loads and instructions have their \
+     place; give it more time, or take the priority scheduler", spent.as_secs_f64()
+)]
+pub struct Intractable {
+    /// Time until it was given up.
+    pub spent: Duration,
+    /// Loads and instructions that have their place.
+    pub placed: usize,
+    /// All of them.
+    pub of: usize,
+}
+
+/// The order that the scheduler chose.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// Values by number, in the order in which they are loaded (leaves) or computed (results).
+    pub values: Vec<u32>,
+    /// The most values alive at a time, if registers were without limit.
+    pub alive: usize,
+    /// End of the schedule on the simplified machine without spills, cycles.
+    pub cycles: u64,
+}
+
+/// How good a choice is under CSR: the smaller, the better.
+type Pressure = (i32, bool, Reverse<u64>);
+
+struct Scheduler<'a> {
+    graph: &'a Graph,
+    capacity: usize,
+    threshold: usize,
+    /// Cycles until a value is there, by kind of unit and for the channel.
+    latency: Vec<u64>,
+    /// Longest path from a value's start to the end of the program.
+    path: Vec<u64>,
+    placed: Vec<bool>,
+    /// Operands of an instruction that are not there yet.
+    missing: Vec<u8>,
+    /// Users of a value that have no place yet.
+    remaining: Vec<u32>,
+    /// Whether some user lacks this value alone.
+    completes: Vec<bool>,
+    /// Ready values by path, and by pressure; entries may be out of date, but never better than what is true.
+    by_path: [BinaryHeap<(u64, Reverse<u32>)>; 5],
+    by_pressure: [BinaryHeap<Reverse<(Pressure, u32)>>; 5],
+    under_way: BinaryHeap<Reverse<(u64, u32)>>,
+    /// When each unit, and the channel, takes the next vector.
+    free: [BinaryHeap<Reverse<u64>>; 5],
+    occupancy: [u64; 5],
+    alive: usize,
+    sequence: Sequence,
+}
+
+/// The order of all loads and instructions of `graph`.
+///
+/// # Errors
+/// [`Intractable`] after `limit`.
+pub fn order(
+    graph: &Graph,
+    machine: &F1,
+    geometry: &Geometry,
+    limit: Option<Duration>,
+) -> Result<Sequence, Intractable> {
+    let begin = Instant::now();
+    let mut scheduler = Scheduler::new(graph, machine, geometry);
+    let (mut now, of) = (0, graph.values());
+    loop {
+        scheduler.arrivals(now);
+        if let Some((resource, value)) = scheduler.choose(now) {
+            scheduler.place(resource, value, now);
+            let placed = scheduler.sequence.values.len();
+            let spent = begin.elapsed();
+            if placed.is_multiple_of(LOOK) && limit.is_some_and(|limit| spent > limit) {
+                return Err(Intractable { spent, placed, of });
+            }
+            continue;
+        }
+        match scheduler.next_event(now) {
+            Some(next) => now = next,
+            None => break,
+        }
+    }
+    scheduler.sequence.cycles = now;
+    Ok(scheduler.sequence)
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(graph: &'a Graph, machine: &F1, geometry: &Geometry) -> Self {
+        let values = graph.values();
+        let mut latency = vec![machine.memory_latency + 1; values];
+        let mut path = vec![0; values];
+        for number in (0..values).rev() {
+            if number < graph.len() {
+                latency[number] = geometry.latency(graph.function(number)) + 1;
+            }
+        }
+        // Leaves are read by results alone, and results by later ones.
+        for number in (0..graph.len()).rev().chain(graph.len()..values) {
+            let behind = graph.users(number).iter().map(|&user| path[user as usize]).max().unwrap_or(0);
+            path[number] = latency[number] + behind;
+        }
+        let missing: Vec<u8> = (0..graph.len()).map(|index| distinct(graph, index).len() as u8).collect();
+        let completes = (0..values)
+            .map(|number| graph.users(number).iter().any(|&user| missing[user as usize] == 1))
+            .collect();
+        let units = UnitKind::ALL.map(|kind| machine.unit_count(kind));
+        let free = |count: usize| (0..count).map(|_| Reverse(0)).collect::<BinaryHeap<_>>();
+        let [ntt, automorphism, multiply, add] = units;
+        let [a, b, c, d] = UnitKind::ALL.map(|kind| geometry.occupancy_of(kind));
+        let mut scheduler = Self {
+            graph,
+            capacity: geometry.slots * machine.banks,
+            threshold: units.iter().sum(),
+            latency,
+            path,
+            placed: vec![false; values],
+            missing,
+            remaining: (0..values).map(|number| graph.users(number).len() as u32).collect(),
+            completes,
+            by_path: Default::default(),
+            by_pressure: Default::default(),
+            under_way: BinaryHeap::new(),
+            free: [ntt, automorphism, multiply, add, 1].map(free),
+            occupancy: [a, b, c, d, geometry.transfer.div_ceil(machine.stacks as u64)],
+            alive: 0,
+            sequence: Sequence { values: Vec::with_capacity(values), alive: 0, cycles: 0 },
+        };
+        for leaf in graph.len()..values {
+            if !graph.users(leaf).is_empty() {
+                scheduler.offer(leaf as u32);
+            }
+        }
+        scheduler
+    }
+
+    /// What computes or loads a value.
+    fn resource(&self, value: u32) -> usize {
+        match self.graph.vector(value as usize).as_result() {
+            Some(index) => self.graph.function(index).unit() as usize,
+            None => CHANNEL,
+        }
+    }
+
+    /// Live values more than before, whether no other instruction becomes ready, and the path.
+    fn pressure(&self, value: u32) -> Pressure {
+        let number = value as usize;
+        let born = i32::from(!self.graph.users(number).is_empty());
+        let dying = match self.graph.vector(number).as_result() {
+            Some(index) => distinct(self.graph, index).iter().filter(|&&o| self.remaining[o as usize] == 1).count(),
+            None => 0,
+        };
+        (born - dying as i32, !self.completes[number], Reverse(self.path[number]))
+    }
+
+    /// Enters a ready value into the queues, or again when its pressure has become better.
+    fn offer(&mut self, value: u32) {
+        let resource = self.resource(value);
+        self.by_path[resource].push((self.path[value as usize], Reverse(value)));
+        self.by_pressure[resource].push(Reverse((self.pressure(value), value)));
+    }
+
+    fn improve(&mut self, value: u32) {
+        self.by_pressure[self.resource(value)].push(Reverse((self.pressure(value), value)));
+    }
+
+    fn ready(&self, value: u32) -> bool {
+        let operands = self.graph.vector(value as usize).as_result().map_or(0, |index| self.missing[index]);
+        !self.placed[value as usize] && operands == 0
+    }
+
+    /// What is there by `now` lets its users go on.
+    fn arrivals(&mut self, now: u64) {
+        while let Some(&Reverse((at, value))) = self.under_way.peek() {
+            if at > now {
+                return;
+            }
+            self.under_way.pop();
+            for &user in self.graph.users(value as usize) {
+                self.missing[user as usize] -= 1;
+                if self.missing[user as usize] == 0 {
+                    self.offer(user);
+                    continue;
+                }
+                let other = distinct(self.graph, user as usize).into_iter().find(|&operand| operand != value);
+                if let Some(other) = other.filter(|&other| !self.completes[other as usize]) {
+                    self.completes[other as usize] = true;
+                    if self.ready(other) {
+                        self.improve(other);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The best ready value whose unit is free, by the rule that holds now.
+    fn choose(&mut self, now: u64) -> Option<(usize, u32)> {
+        let available = self.capacity.saturating_sub(self.alive);
+        let free = |this: &Self, resource: usize| this.free[resource].peek().is_some_and(|&Reverse(at)| at <= now);
+        if available > self.threshold {
+            let mut best: Option<((u64, Reverse<u32>), usize)> = None;
+            for resource in (0..5).filter(|&resource| free(self, resource)) {
+                let queue = &mut self.by_path[resource];
+                while queue.peek().is_some_and(|&(_, Reverse(value))| self.placed[value as usize]) {
+                    queue.pop();
+                }
+                best = best.max(queue.peek().map(|&top| (top, resource)));
+            }
+            return best.map(|((_, Reverse(value)), resource)| (resource, value));
+        }
+        let mut best: Option<((Pressure, u32), usize)> = None;
+        for resource in (0..5).filter(|&resource| free(self, resource)) {
+            let queue = &mut self.by_pressure[resource];
+            while queue.peek().is_some_and(|&Reverse((_, value))| self.placed[value as usize]) {
+                queue.pop();
+            }
+            if let Some(&Reverse(top)) = queue.peek()
+                && best.is_none_or(|(held, _)| top < held)
+            {
+                best = Some((top, resource));
+            }
+        }
+        let (((more, ..), value), resource) = best?;
+        let waits = more > 0 && available == 0 && !self.under_way.is_empty();
+        (!waits).then_some((resource, value))
+    }
+
+    fn place(&mut self, resource: usize, value: u32, now: u64) {
+        self.placed[value as usize] = true;
+        self.sequence.values.push(value);
+        self.free[resource].pop();
+        self.free[resource].push(Reverse(now + self.occupancy[resource]));
+        self.under_way.push(Reverse((now + self.latency[value as usize], value)));
+        if self.remaining[value as usize] > 0 {
+            self.alive += 1;
+        }
+        self.sequence.alive = self.sequence.alive.max(self.alive);
+        let Some(index) = self.graph.vector(value as usize).as_result() else { return };
+        for operand in distinct(self.graph, index) {
+            self.remaining[operand as usize] -= 1;
+            match self.remaining[operand as usize] {
+                0 => self.alive -= 1,
+                1 => {
+                    // Its last reader frees it from now on.
+                    let last = self.graph.users(operand as usize).iter().find(|&&user| !self.placed[user as usize]);
+                    if let Some(&last) = last.filter(|&&last| self.ready(last)) {
+                        self.improve(last);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next cycle in which a value arrives, or a unit that has something to do is free.
+    fn next_event(&self, now: u64) -> Option<u64> {
+        let arrival = self.under_way.peek().map(|&Reverse((at, _))| at);
+        let busy = (0..5).filter(|&resource| !self.by_pressure[resource].is_empty());
+        let units = busy.filter_map(|resource| self.free[resource].peek().map(|&Reverse(at)| at));
+        arrival.into_iter().chain(units).filter(|&at| at > now).min()
+    }
+}
+
+/// Numbers of what instruction `index` reads, each once.
+fn distinct(graph: &Graph, index: usize) -> Vec<u32> {
+    let mut numbers: Vec<u32> =
+        graph.operands(index).iter().map(|&operand| graph.number(operand) as u32).collect();
+    numbers.dedup();
+    numbers
+}
+
+struct Allocation<'a> {
+    graph: &'a Graph,
+    capacity: usize,
+    present: Vec<bool>,
+    saved: Vec<bool>,
+    /// Present values by next use, furthest first; entries may be out of date.
+    furthest: BinaryHeap<(u32, u32)>,
+    /// First user not executed, as an index into the value's users.
+    cursor: Vec<u32>,
+    held: usize,
+    movement: Movement,
+}
+
+/// Allocates slots to `sequence`, whose instructions are in the order of their numbers, and spills where they do not suffice.
+pub fn allocate(graph: &Graph, sequence: &Sequence, machine: &F1, geometry: &Geometry) -> Movement {
+    let values = graph.values();
+    let mut output = vec![false; values];
+    graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
+    let mut allocation = Allocation {
+        graph,
+        capacity: geometry.slots * machine.banks,
+        present: vec![false; values],
+        saved: (0..values).map(|number| number >= graph.len()).collect(),
+        furthest: BinaryHeap::new(),
+        cursor: vec![0; values],
+        held: 0,
+        movement: Movement { cycles: sequence.cycles, ..Movement::default() },
+    };
+    for &value in &sequence.values {
+        let Some(index) = graph.vector(value as usize).as_result() else {
+            if !allocation.present[value as usize] {
+                allocation.load(value);
+            }
+            continue;
+        };
+        let operands = distinct(graph, index);
+        for &operand in &operands {
+            if !allocation.present[operand as usize] {
+                allocation.load(operand);
+            }
+        }
+        // What dies with this instruction gives its place to the result.
+        if !operands.iter().any(|&operand| allocation.last_use(operand)) {
+            allocation.make_room();
+        }
+        allocation.movement.steps.push(Step::Execute(value));
+        for operand in operands {
+            allocation.cursor[operand as usize] += 1;
+            match allocation.next_use(operand) {
+                None => allocation.remove(operand),
+                Some(next) => allocation.furthest.push((next, operand)),
+            }
+        }
+        allocation.insert(value);
+        if output[value as usize] {
+            allocation.movement.steps.push(Step::Store(value));
+            allocation.saved[value as usize] = true;
+        }
+        if allocation.next_use(value).is_none() {
+            allocation.remove(value);
+        }
+    }
+    allocation.movement
+}
+
+impl Allocation<'_> {
+    fn next_use(&self, value: u32) -> Option<u32> {
+        self.graph.users(value as usize).get(self.cursor[value as usize] as usize).copied()
+    }
+
+    fn last_use(&self, value: u32) -> bool {
+        self.graph.users(value as usize).len() as u32 == self.cursor[value as usize] + 1
+    }
+
+    fn insert(&mut self, value: u32) {
+        self.present[value as usize] = true;
+        self.held += 1;
+        self.movement.peak = self.movement.peak.max(self.held);
+        if let Some(next) = self.next_use(value) {
+            self.furthest.push((next, value));
+        }
+    }
+
+    fn remove(&mut self, value: u32) {
+        self.present[value as usize] = false;
+        self.held -= 1;
+    }
+
+    fn load(&mut self, value: u32) {
+        self.make_room();
+        self.movement.steps.push(Step::Load(value));
+        self.insert(value);
+    }
+
+    /// Spills the value whose next use lies furthest ahead, where no slot is left. What the next instruction reads lies nearest, and
+    /// no machine has fewer than four slots.
+    fn make_room(&mut self) {
+        while self.held >= self.capacity {
+            let Some((claimed, value)) = self.furthest.pop() else { return };
+            if !self.present[value as usize] || self.next_use(value) != Some(claimed) {
+                continue;
+            }
+            let saved = std::mem::replace(&mut self.saved[value as usize], true);
+            self.movement.steps.push(if saved { Step::Drop(value) } else { Step::Spill(value) });
+            self.remove(value);
+        }
+    }
+}
