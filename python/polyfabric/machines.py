@@ -69,10 +69,20 @@ class Machine:
         """Whether it executes programs of CKKS and BGV; of TFHE else."""
         return self.native.on_slots
 
-    def compile(self, planned: SlotPlan | _native.ResidueKernel) -> _native.MappedProgram:
-        """A plan of CKKS or BGV, or a kernel program, compiled and checked: report, timeline, replay."""
-        kernel = planned if isinstance(planned, _native.ResidueKernel) else planned.native.kernel()
-        return self.native.compile(kernel)
+    def compile(
+        self,
+        planned: SlotPlan | _native.ResidueKernel,
+        scheduler: str = "priority",
+        time_limit: float | None = None,
+        low_throughput: str | None = None,
+    ) -> _native.MappedProgram:
+        """A plan of CKKS or BGV, or a kernel program, compiled and checked: report, timeline, replay.
+
+        `scheduler` decides what is on chip when: "priority" as F1's paper has it, or "csr", which minimises register usage and
+        gives up after `time_limit` seconds. `low_throughput` names a kind of unit, "ntt" or "automorphism", that is
+        replaced by slower ones, as many more (F1, section 8.3).
+        """
+        return self.native.compile(_kernel(planned), scheduler, time_limit, low_throughput)
 
     def simulate(self, planned: Plan | SlotPlan | _native.ResidueKernel) -> Report:
         """The report of the machine's schedule for a plan."""
@@ -96,6 +106,10 @@ class Machine:
 
     def _trace(self, planned: Plan) -> Callable[[], str]:
         return lambda: self.native.trace(planned.kernel)
+
+
+def _kernel(planned: SlotPlan | _native.ResidueKernel) -> _native.ResidueKernel:
+    return planned if isinstance(planned, _native.ResidueKernel) else planned.native.kernel()
 
 
 def simulation(mapped: _native.MappedProgram) -> Report:

@@ -97,9 +97,21 @@ def test_streams_and_groups_are_shown(polyfabric, tmp_path):
     assert (tmp_path / "streams.bin").stat().st_size < len(text) / 4
 
 
+def test_the_comparisons_scheduler_is_chosen(polyfabric):
+    common = ("simulate", "multiply", "--machine", "f1", "--params", "12", "--batch", "2", "--json")
+    priority, csr = (json.loads(polyfabric(*common, *more).out) for more in ((), ("--scheduler", "csr")))
+    assert csr["traffic_bytes"]["hints"] == priority["traffic_bytes"]["hints"]
+    assert csr["lower_bound_cycles"] <= csr["cycles"] != priority["cycles"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ("simulate", "permute", "--machine", "f1", "--scheduler", "csr", "--time-limit", "1e-9"),
+            "CSR is intractable",
+        ),
+        (("simulate", "permute", "--machine", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
         (("simulate", "pbs", "--machine", "f1"), "executes programs of CKKS and BGV"),
         (("run", "matvec", "--on", "morphling"), "executes programs of TFHE"),
         (("simulate", "permute", "--machine", "f1", "--params", "15"), "log2 of the ring degree"),

@@ -3,8 +3,8 @@
 use crate::engine::description::Description;
 use crate::engine::report::SimulationReport;
 use crate::engine::trace::{Trace, TraceOptions};
-use crate::f1::compile::{Compiled, compile};
-use crate::f1::machine::F1;
+use crate::f1::compile::{CompileError, Compiled, Scheduler, compile_with};
+use crate::f1::machine::{F1, LowThroughput};
 use crate::f1::replay::{ReplayError, Words, replay as replay_words};
 use crate::f1::report::{Work, report};
 use crate::f1::stream::{Stream, streams};
@@ -15,6 +15,15 @@ use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, OpKind};
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder};
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+
+/// How a program is compiled, beside what the machine file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Who decides what is on chip when.
+    pub scheduler: Scheduler,
+    /// Units of low throughput in the place of the machine's own.
+    pub low_throughput: Option<LowThroughput>,
+}
 
 /// A program on a machine: what every question about it is answered from.
 #[derive(Clone, Debug)]
@@ -45,14 +54,23 @@ pub fn lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> 
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
-pub fn map(machine: &Description, program: &KernelProgram, parameters: &str) -> Result<Mapped, MachineError> {
-    Family::Residue.require(machine, &program.name)?;
-    let figures = F1::new(machine)?;
-    let compiled = compile(&figures, program).map_err(|cause| MachineError::Compilation {
+pub fn map(
+    machine: &Description,
+    program: &KernelProgram,
+    parameters: &str,
+    options: Options,
+) -> Result<Mapped, MachineError> {
+    let failed = |cause: CompileError| MachineError::Compilation {
         program: program.name.to_string(),
         machine: machine.name().to_owned(),
         cause: Box::new(cause),
-    })?;
+    };
+    Family::Residue.require(machine, &program.name)?;
+    let mut figures = F1::new(machine)?;
+    if let Some(variant) = options.low_throughput {
+        figures = figures.with_low_throughput(variant, program.degree).map_err(|cause| failed(cause.into()))?;
+    }
+    let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
     let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
     let work = match switches {
         0 => Work { count: compiled.translation.graph.len() as u64, of: "instructions" },

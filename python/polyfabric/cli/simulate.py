@@ -58,6 +58,17 @@ from .console import grid, out, print_json, security_warnings
     is_flag=True,
     help="f1: print the compiler's groups of operations that share a key-switch hint.",
 )
+@click.option(
+    "--scheduler",
+    type=click.Choice(("priority", "csr")),
+    help="f1: who decides what is on chip when; csr is Goodman and Hsu's, for comparison.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="f1: when --scheduler csr gives up; never without it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,
@@ -71,6 +82,8 @@ def simulate(
     folder: Path | None,
     stream_file: Path | None,
     show_groups: bool,
+    scheduler: str | None,
+    time_limit: float | None,
     as_json: bool,
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
@@ -79,6 +92,8 @@ def simulate(
     automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or
     your own: FILE.py:FUNCTION.
     """
+    if time_limit is not None and scheduler != "csr":
+        raise InputError("--time-limit is of --scheduler csr; the other scheduler needs none")
     machine = load(machine_name, readings)
     planned: Plan | SlotPlan | _native.ResidueKernel
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
@@ -99,11 +114,13 @@ def simulate(
             planned = programs.planned(program, parameters, batch, machine, target)
         groups: list[dict[str, Any]] = []
         if isinstance(planned, Plan):
-            if stream_file is not None or show_groups:
-                raise InputError(f"--streams and --groups are of programs on slots, but {program} is of TFHE")
+            if stream_file is not None or show_groups or scheduler is not None:
+                raise InputError(
+                    f"--streams, --groups and --scheduler are of programs on slots, but {program} is of TFHE"
+                )
             report = machine.simulate(planned)
         else:
-            mapped = machine.compile(planned)
+            mapped = machine.compile(planned, scheduler or "priority", time_limit)
             report = simulation(mapped)
             groups = json.loads(mapped.groups())
             if stream_file is not None:

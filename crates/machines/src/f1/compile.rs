@@ -2,12 +2,27 @@
 
 use super::action::Timed;
 use super::checker::{Checked, Violation, check};
+use super::csr::{self, Intractable, Sequence};
 use super::cycle::{self, CycleError};
 use super::machine::{F1, Geometry, GeometryError};
 use super::movement::{self, Movement};
-use super::order::{Group, Ordered, order};
+use super::order::{Group, Ordered, order, reordered};
 use super::translate::{Translation, TranslationError, translate};
 use polyfabric_program::rns::kernel::KernelProgram;
+use std::time::Duration;
+
+/// Who decides what is on chip when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Phase 2 of the paper: instructions and loads by priority (section 4.3).
+    #[default]
+    Priority,
+    /// Code scheduling to minimise register usage, on the whole graph (section 8.3).
+    Csr {
+        /// When to give up; never without it.
+        limit: Option<Duration>,
+    },
+}
 
 /// A program as F1 executes it.
 #[derive(Clone, Debug)]
@@ -16,7 +31,7 @@ pub struct Compiled {
     pub geometry: Geometry,
     /// The instructions, and what their leaves and results are.
     pub translation: Translation,
-    /// Phase 1: operations that share a hint, in order.
+    /// Phase 1: operations that share a hint, in order; none where the scheduler mixes them.
     pub groups: Vec<Group>,
     /// Phase 2: what is on chip when.
     pub movement: Movement,
@@ -38,20 +53,55 @@ pub enum CompileError {
     /// The register files are too small.
     #[error(transparent)]
     Cycle(#[from] CycleError),
+    /// The scheduler takes too long.
+    #[error(transparent)]
+    Intractable(#[from] Intractable),
     /// The checker refuses the schedule.
     #[error("the schedule is illegal, {0}. This is a fault of the compiler")]
     Violation(#[from] Violation),
 }
 
-/// Compiles and checks `program`.
+/// Compiles and checks `program`, as the paper does.
 ///
 /// # Errors
 /// [`CompileError`].
 pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Compiled, CompileError> {
+    compile_with(machine, program, Scheduler::Priority)
+}
+
+/// Compiles and checks `program` with a scheduler of data movement.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
     let geometry = machine.geometry(program.degree)?;
-    let Ordered { translation, home, groups } = order(translate(program)?, machine, &geometry);
-    let movement = movement::schedule(&translation.graph, machine, &geometry);
+    let mut ordered = order(translate(program)?, machine, &geometry);
+    let movement = match scheduler {
+        Scheduler::Priority => movement::schedule(&ordered.translation.graph, machine, &geometry),
+        Scheduler::Csr { limit } => {
+            let sequence = csr::order(&ordered.translation.graph, machine, &geometry, limit)?;
+            let sequence = renumber(&mut ordered, sequence);
+            csr::allocate(&ordered.translation.graph, &sequence, machine, &geometry)
+        }
+    };
+    let Ordered { translation, home, groups } = ordered;
     let actions = cycle::schedule(&translation.graph, &home, &movement, machine, &geometry)?;
     let checked = check(&translation.graph, &actions, machine, &geometry)?;
     Ok(Compiled { geometry, translation, groups, movement, actions, checked })
+}
+
+/// Gives the instructions the numbers of their places in `sequence`, as phase 3 expects.
+fn renumber(ordered: &mut Ordered, sequence: Sequence) -> Sequence {
+    let graph = &ordered.translation.graph;
+    let is_result = |&value: &u32| graph.vector(value as usize).as_result().is_some();
+    let order: Vec<u32> = sequence.values.iter().copied().filter(is_result).collect();
+    let mut place: Vec<u32> = (0..graph.values() as u32).collect();
+    for (new, &old) in order.iter().enumerate() {
+        place[old as usize] = new as u32;
+    }
+    let values = sequence.values.iter().map(|&value| place[value as usize]).collect();
+    ordered.home = order.iter().map(|&old| ordered.home[old as usize]).collect();
+    ordered.translation = reordered(&ordered.translation, &order);
+    ordered.groups.clear();
+    Sequence { values, ..sequence }
 }

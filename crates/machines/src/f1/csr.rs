@@ -40,7 +40,7 @@ pub struct Intractable {
 }
 
 /// The order that the scheduler chose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// Values by number, in the order in which they are loaded (leaves) or computed (results).
     pub values: Vec<u32>,
@@ -117,20 +117,17 @@ impl<'a> Scheduler<'a> {
         let values = graph.values();
         let mut latency = vec![machine.memory_latency + 1; values];
         let mut path = vec![0; values];
-        for number in (0..values).rev() {
-            if number < graph.len() {
-                latency[number] = geometry.latency(graph.function(number)) + 1;
-            }
+        for (index, latency) in latency[..graph.len()].iter_mut().enumerate() {
+            *latency = geometry.latency(graph.function(index)) + 1;
         }
         // Leaves are read by results alone, and results by later ones.
         for number in (0..graph.len()).rev().chain(graph.len()..values) {
             let behind = graph.users(number).iter().map(|&user| path[user as usize]).max().unwrap_or(0);
             path[number] = latency[number] + behind;
         }
-        let missing: Vec<u8> = (0..graph.len()).map(|index| distinct(graph, index).len() as u8).collect();
-        let completes = (0..values)
-            .map(|number| graph.users(number).iter().any(|&user| missing[user as usize] == 1))
-            .collect();
+        let missing: Vec<u8> = (0..graph.len()).map(|index| distinct(graph, index).count() as u8).collect();
+        let completes =
+            (0..values).map(|number| graph.users(number).iter().any(|&user| missing[user as usize] == 1)).collect();
         let units = UnitKind::ALL.map(|kind| machine.unit_count(kind));
         let free = |count: usize| (0..count).map(|_| Reverse(0)).collect::<BinaryHeap<_>>();
         let [ntt, automorphism, multiply, add] = units;
@@ -174,7 +171,7 @@ impl<'a> Scheduler<'a> {
         let number = value as usize;
         let born = i32::from(!self.graph.users(number).is_empty());
         let dying = match self.graph.vector(number).as_result() {
-            Some(index) => distinct(self.graph, index).iter().filter(|&&o| self.remaining[o as usize] == 1).count(),
+            Some(index) => distinct(self.graph, index).filter(|&o| self.remaining[o as usize] == 1).count(),
             None => 0,
         };
         (born - dying as i32, !self.completes[number], Reverse(self.path[number]))
@@ -209,7 +206,7 @@ impl<'a> Scheduler<'a> {
                     self.offer(user);
                     continue;
                 }
-                let other = distinct(self.graph, user as usize).into_iter().find(|&operand| operand != value);
+                let other = distinct(self.graph, user as usize).find(|&operand| operand != value);
                 if let Some(other) = other.filter(|&other| !self.completes[other as usize]) {
                     self.completes[other as usize] = true;
                     if self.ready(other) {
@@ -223,10 +220,11 @@ impl<'a> Scheduler<'a> {
     /// The best ready value whose unit is free, by the rule that holds now.
     fn choose(&mut self, now: u64) -> Option<(usize, u32)> {
         let available = self.capacity.saturating_sub(self.alive);
-        let free = |this: &Self, resource: usize| this.free[resource].peek().is_some_and(|&Reverse(at)| at <= now);
+        let free: Vec<usize> =
+            (0..5).filter(|&resource| self.free[resource].peek().is_some_and(|&Reverse(at)| at <= now)).collect();
         if available > self.threshold {
             let mut best: Option<((u64, Reverse<u32>), usize)> = None;
-            for resource in (0..5).filter(|&resource| free(self, resource)) {
+            for &resource in &free {
                 let queue = &mut self.by_path[resource];
                 while queue.peek().is_some_and(|&(_, Reverse(value))| self.placed[value as usize]) {
                     queue.pop();
@@ -236,7 +234,7 @@ impl<'a> Scheduler<'a> {
             return best.map(|((_, Reverse(value)), resource)| (resource, value));
         }
         let mut best: Option<((Pressure, u32), usize)> = None;
-        for resource in (0..5).filter(|&resource| free(self, resource)) {
+        for resource in free {
             let queue = &mut self.by_pressure[resource];
             while queue.peek().is_some_and(|&Reverse((_, value))| self.placed[value as usize]) {
                 queue.pop();
@@ -289,11 +287,10 @@ impl<'a> Scheduler<'a> {
 }
 
 /// Numbers of what instruction `index` reads, each once.
-fn distinct(graph: &Graph, index: usize) -> Vec<u32> {
-    let mut numbers: Vec<u32> =
-        graph.operands(index).iter().map(|&operand| graph.number(operand) as u32).collect();
-    numbers.dedup();
-    numbers
+fn distinct(graph: &Graph, index: usize) -> impl Iterator<Item = u32> + '_ {
+    let operands = graph.operands(index);
+    let twice = operands.len() == 2 && operands[0] == operands[1];
+    operands[usize::from(twice)..].iter().map(|&operand| graph.number(operand) as u32)
 }
 
 struct Allocation<'a> {
@@ -331,18 +328,17 @@ pub fn allocate(graph: &Graph, sequence: &Sequence, machine: &F1, geometry: &Geo
             }
             continue;
         };
-        let operands = distinct(graph, index);
-        for &operand in &operands {
+        for operand in distinct(graph, index) {
             if !allocation.present[operand as usize] {
                 allocation.load(operand);
             }
         }
         // What dies with this instruction gives its place to the result.
-        if !operands.iter().any(|&operand| allocation.last_use(operand)) {
+        if !distinct(graph, index).any(|operand| allocation.last_use(operand)) {
             allocation.make_room();
         }
         allocation.movement.steps.push(Step::Execute(value));
-        for operand in operands {
+        for operand in distinct(graph, index) {
             allocation.cursor[operand as usize] += 1;
             match allocation.next_use(operand) {
                 None => allocation.remove(operand),

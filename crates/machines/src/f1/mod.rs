@@ -1,12 +1,13 @@
 //! F1: wide-vector units in clusters, a banked scratchpad, and a compiler that decides every cycle (Feldmann et al., MICRO 2021).
 //!
-//! [`graph`] holds one instruction a residue vector; [`order`] puts them in order (phase 1), [`movement`] decides what is on chip (phase 2), [`cycle`] when and where
+//! [`graph`] holds one instruction a residue vector; [`order`] puts them in order (phase 1), [`movement`] decides what is on chip (phase 2; [`csr`] is another one, for comparison), [`cycle`] when and where
 //! everything happens (phase 3), and [`checker`] simulates the result without asking either. [`units`] is what the units do.
 
 pub mod action;
 pub mod checker;
 mod cluster;
 pub mod compile;
+pub mod csr;
 pub mod cycle;
 pub mod graph;
 pub mod machine;

@@ -326,7 +326,7 @@ impl Arranger<'_> {
 }
 
 /// The same program with its instructions in another order.
-fn reordered(translation: &Translation, order: &[u32]) -> Translation {
+pub(super) fn reordered(translation: &Translation, order: &[u32]) -> Translation {
     let graph = &translation.graph;
     let mut builder = GraphBuilder::default();
     let leaves: Vec<Vector> = graph.leaves().iter().map(|&class| builder.leaf(class)).collect();

@@ -168,7 +168,14 @@ pub fn report(
     let traffic = Traffic::of(compiled);
     let instructions = encode(&streams(compiled, machine)).len() as u64;
     let total = traffic.total() + instructions;
-    let energy = Energy::of(description, total, &utilisation, cycles)?;
+    let mut energy = Energy::of(description, total, &utilisation, cycles)?;
+    if let Some(variant) = machine.low_throughput {
+        // The machine file's area and power are of the full units.
+        (energy.total_j, energy.area_mm2) = (None, None);
+        for part in energy.components.iter_mut().filter(|part| part.name == variant.kind().name()) {
+            (part.area_mm2, part.full_power_w, part.energy_j) = (None, None, None);
+        }
+    }
     let limits = limits(compiled, machine);
     let (critical, bound) = limits.iter().max_by_key(|&(_, &cycles)| cycles).map_or(("", 0), |(name, &c)| (name, c));
     let stalls: Vec<StallReport> = stalls(compiled, machine).iter().map(StallReport::from).collect();

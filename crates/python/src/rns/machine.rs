@@ -4,13 +4,16 @@ use super::run::{PySlotCiphertexts, PySlotKeys};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::{PyMachine, json, refused};
 use polyfabric_machines::engine::trace::TraceOptions;
+use polyfabric_machines::f1::compile::Scheduler;
+use polyfabric_machines::f1::machine::LowThroughput;
 use polyfabric_machines::f1::stream::{encode, text};
-use polyfabric_machines::residue::{Mapped, map};
+use polyfabric_machines::residue::{Mapped, Options, map};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::RnsPolynomial;
 use pyo3::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A kernel program on residue polynomials.
 #[pyclass(name = "ResidueKernel", frozen)]
@@ -43,14 +46,45 @@ pub struct PyMapped {
 
 #[pymethods]
 impl PyMachine {
-    /// Compiles `kernel` for the machine and checks the schedule.
-    fn compile(&self, py: Python<'_>, kernel: &PyResidueKernel) -> PyResult<PyMapped> {
+    /// Compiles `kernel` for the machine and checks the schedule. `scheduler` is "priority" or "csr", which gives up after
+    /// `time_limit` seconds; `low_throughput` is a kind of unit.
+    #[pyo3(signature = (kernel, scheduler="priority", time_limit=None, low_throughput=None))]
+    fn compile(
+        &self,
+        py: Python<'_>,
+        kernel: &PyResidueKernel,
+        scheduler: &str,
+        time_limit: Option<f64>,
+        low_throughput: Option<&str>,
+    ) -> PyResult<PyMapped> {
         let (program, parameters) = (&kernel.kernel, &kernel.parameters);
+        let options = options(scheduler, time_limit, low_throughput)?;
         detached(py, || {
-            let mapped = map(self.description(), program, parameters).map_err(refused)?;
+            let mapped = map(self.description(), program, parameters, options).map_err(refused)?;
             Ok(PyMapped { mapped, kernel: Arc::clone(program) })
         })
     }
+}
+
+fn options(scheduler: &str, time_limit: Option<f64>, low_throughput: Option<&str>) -> Result<Options, Failure> {
+    let refused = |what| Err(Failure::new(Kind::Input, what));
+    let limit = match time_limit.map(Duration::try_from_secs_f64).transpose() {
+        Ok(limit) => limit,
+        Err(error) => return refused(format!("a time limit in seconds is needed: {error}")),
+    };
+    let scheduler = match scheduler {
+        "priority" => Scheduler::Priority,
+        "csr" => Scheduler::Csr { limit },
+        _ => return refused(format!("there is no scheduler {scheduler:?}; choose from: priority, csr")),
+    };
+    let kind = |name: &str| LowThroughput::ALL.into_iter().find(|variant| variant.kind().name() == name);
+    let low_throughput = match low_throughput.map(|name| kind(name).ok_or(name)).transpose() {
+        Ok(variant) => variant,
+        Err(name) => {
+            return refused(format!("there are no {name:?} units of low throughput; choose from: ntt, automorphism"));
+        }
+    };
+    Ok(Options { scheduler, low_throughput })
 }
 
 #[pymethods]

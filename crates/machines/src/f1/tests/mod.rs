@@ -1,5 +1,6 @@
 //! The compiler's phases together.
 
+mod csr;
 mod descriptions;
 mod orders;
 mod programs;

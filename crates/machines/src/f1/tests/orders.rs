@@ -13,7 +13,7 @@ use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, bg
 use polyfabric_schemes::bgv::{Encoder, Parameters, sets};
 
 /// Listing 2 on a small ring, over all limbs of a toy set.
-fn listing_2(rows: usize) -> KernelProgram {
+pub(super) fn listing_2(rows: usize) -> KernelProgram {
     let parameters: Parameters = sets::named("bgv-toy-1024-listing1").expect("a set");
     let t = parameters.plaintext_modulus().value();
     let program = matrix_vector(Scheme::Bgv { plaintext_modulus: t }, 1024, rows, Some(7)).expect("a program");

@@ -1,7 +1,7 @@
 //! Do compiled kernel programs, carried out action by action, give the interpreter's words?
 
 use super::paper;
-use crate::f1::compile::{Compiled, compile};
+use crate::f1::compile::{Compiled, Scheduler, compile_with};
 use crate::f1::machine::F1;
 use crate::f1::replay::{Words, replay};
 use crate::f1::translate::{Leaf, TranslationError, translate};
@@ -106,29 +106,32 @@ fn the_replay_gives_the_interpreters_words() {
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
 
-        let Compiled { geometry, translation, actions, .. } = compile(&machine, &program).expect("it compiles");
-        let leaf = |index: usize| -> Result<Words, _> {
-            Ok(match translation.leaves[index] {
-                Leaf::Input { index, limb } => {
-                    let input = &inputs[index];
-                    input.limb(input.position(limb).expect("a limb")).into()
+        for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
+            let Compiled { geometry, translation, actions, .. } =
+                compile_with(&machine, &program, scheduler).expect("it compiles");
+            let leaf = |index: usize| -> Result<Words, _> {
+                Ok(match translation.leaves[index] {
+                    Leaf::Input { index, limb } => {
+                        let input = &inputs[index];
+                        input.limb(input.position(limb).expect("a limb")).into()
+                    }
+                    Leaf::Hint { key, row, part, limb } => {
+                        let key = keys.get(key).expect("a key");
+                        let position = key.limbs().iter().position(|&held| held == limb).expect("a limb");
+                        let mut scratch = vec![0; ring.degree().get()];
+                        key.limb(part, usize::from(row), position, &mut scratch).into()
+                    }
+                    Leaf::Plaintext { .. } => unreachable!("the program has none"),
+                })
+            };
+            let found =
+                replay(&translation.graph, &actions, &machine, &geometry, &translation.moduli, &leaf).expect("it runs");
+            let mut found = found.into_iter();
+            for (output, expected) in translation.outputs.iter().zip(&expected) {
+                assert_eq!(output.limbs.len(), expected.limbs().len());
+                for (limb, words) in expected.iter() {
+                    assert_eq!(found.next().as_deref(), Some(words), "variant {variant}, limb {limb:?}, {scheduler:?}");
                 }
-                Leaf::Hint { key, row, part, limb } => {
-                    let key = keys.get(key).expect("a key");
-                    let position = key.limbs().iter().position(|&held| held == limb).expect("a limb");
-                    let mut scratch = vec![0; ring.degree().get()];
-                    key.limb(part, usize::from(row), position, &mut scratch).into()
-                }
-                Leaf::Plaintext { .. } => unreachable!("the program has none"),
-            })
-        };
-        let found =
-            replay(&translation.graph, &actions, &machine, &geometry, &translation.moduli, &leaf).expect("it runs");
-        let mut found = found.into_iter();
-        for (output, expected) in translation.outputs.iter().zip(&expected) {
-            assert_eq!(output.limbs.len(), expected.limbs().len());
-            for (limb, words) in expected.iter() {
-                assert_eq!(found.next().as_deref(), Some(words), "variant {variant}, limb {limb:?}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::engine::trace::TraceOptions;
 use crate::machine::{MachineError, description};
-use crate::residue::map;
+use crate::residue::{Options, map};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 
 const SHAPE: Shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
@@ -11,7 +11,7 @@ const SHAPE: Shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts:
 fn the_report_of_permutations_is_consistent() {
     let program = build(Operation::Permute, SHAPE).expect("a program");
     let machine = description("f1").expect("the machine file");
-    let mapped = map(&machine, &program, "set").expect("it fits");
+    let mapped = map(&machine, &program, "set", Options::default()).expect("it fits");
     let report = &mapped.report;
     assert_eq!((report.operations, &*report.operation), (8, "key switches"));
     assert!(report.lower_bound_cycles <= report.cycles && report.lower_bound_cycles > 0);
@@ -39,7 +39,8 @@ fn the_report_of_permutations_is_consistent() {
 #[test]
 fn a_machine_of_the_torus_refuses_residues() {
     let program = build(Operation::Ntt, SHAPE).expect("a program");
-    let error = map(&description("morphling").expect("the file"), &program, "set").expect_err("another family");
+    let error = map(&description("morphling").expect("the file"), &program, "set", Options::default())
+        .expect_err("another family");
     assert!(matches!(error, MachineError::Family { .. }));
     assert!(
         error.to_string().contains("`morphling` executes programs of TFHE, and `ntt` is of CKKS and BGV"),
