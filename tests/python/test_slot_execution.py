@@ -78,6 +78,48 @@ def test_bgv_is_exact():
     assert all(node["measured"] == 0 for node in done.nodes if "measured" in node)
 
 
+@pf.program(x=pf.Mod(8), y=pf.Mod(8))
+def refreshed(x, y):
+    once = (x * y + 3).bootstrap()
+    return {"once": once, "twice": (once * x - y).bootstrap()}
+
+
+@pytest.mark.parametrize(("x", "y"), [(5, 7), (0, 1), (4, 4)])
+def test_numbers_modulo_a_power_of_two_are_bootstrapped(x, y):
+    done = refreshed.run({"x": x, "y": y}, parameters="bgv-toy-256-bootstrap-t8", measure=True)
+    assert done.correct
+    assert done.outputs["once"] % 8 == (x * y + 3) % 8
+    assert done.outputs["twice"] % 8 == ((x * y + 3) * x - y) % 8
+    assert all(node["measured"] == 0 for node in done.nodes if "measured" in node)
+    after = [node["level"] for node in done.nodes if node["op"] == "bootstrap"]
+    before = [node["level"] for node in done.nodes if node["op"] == "input"]
+    assert min(after) > max(before)
+
+
+def test_a_bootstrapping_of_bits_finds_a_secure_set():
+    @pf.program(x=pf.Mod(2))
+    def refreshed(x):
+        return x.bootstrap()
+
+    cost = refreshed.cost()
+    assert cost["parameters"]["security_bits"] >= 128
+    assert cost["parameters"]["bootstraps"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "function", "message"),
+    [
+        (pf.Mod(T).vector(4), lambda x: x.bootstrap(), "extracts the digits of one coefficient; declare each number"),
+        (pf.Mod(4), lambda x: x + np.ones(2, dtype=int), "combine it with one public integer"),
+    ],
+)
+def test_what_has_no_slots_says_so(kind, function, message):
+    with pytest.raises(pf.ProgramError, match=message):
+        pf.program(x=kind)(function)
+    with pytest.raises(pf.ProgramError, match="declare 4 numbers"):
+        pf.Mod(2).vector(4)
+
+
 def test_cost_is_told_before_running():
     cost = real_and_complex.cost()
     assert cost["parameters"]["security_bits"] >= 128

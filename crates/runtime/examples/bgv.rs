@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p polyfabric-runtime --example bgv -- operations|bootstrap|database [set] [threads]`
 //!
-//! `operations`: multiply with relinearisation, and rotate, at the sets that are benchmarked against Lattigo. `bootstrap`: one bit, at
+//! `operations`: multiply with relinearisation, and rotate, at the sets that are benchmarked against Lattigo. `bootstrap`: one number, a bit at
 //! `f1-bootstrap` (N = 2^14, 24 limbs of 32 bits) unless another set is named; also prints the operations by kind and limbs.
 //! `database`: a look-up among 999 keys of four letters at `f1-db-lookup`.
 
@@ -10,8 +10,7 @@ use polyfabric_program::rns::builtin::database::{Equality, Store, look_up};
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme, Values};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::RnsLowering;
-use polyfabric_program::rns::lowering::bgv::bootstrap::INPUT;
-use polyfabric_program::rns::lowering::bgv::{BgvPlan, Steps, lower, lower_bootstrap};
+use polyfabric_program::rns::lowering::bgv::{BgvPlan, Steps, lower};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_schemes::bgv::{ClientKey, Parameters, sets};
@@ -116,35 +115,40 @@ fn print_steps(steps: &Steps) {
 
 fn bootstrap(set: &str, threads: usize) -> Result<()> {
     let parameters = sets::named(set)?;
-    let program = lower_bootstrap(&parameters, &choice(&parameters))?;
+    let t = parameters.plaintext_modulus().value();
+    let mut builder = Builder::new("bootstrap", Scheme::Bgv { plaintext_modulus: t }, 1)?;
+    let exhausted = builder.input_with("exhausted", Some(0), 1.0)?;
+    let refreshed = builder.bootstrap(exhausted)?;
+    builder.output("refreshed", refreshed)?;
+    let key = ClientKey::generate(&parameters)?;
+    let lowered = lower(&builder.finish()?, &parameters, &choice(&parameters), key.encoder())?;
+    let output = &lowered.plan.outputs[0].state;
     println!(
         "{set}: N = {}, {} limbs of Q, log2 QP {:.0}; {} keys; {} limbs left of the result",
         parameters.ring().degree().get(),
         parameters.q_limbs(),
         parameters.log2_qp(),
-        program.keys.len(),
-        program.output.limbs
+        lowered.keys.len(),
+        output.limbs
     );
-    print_steps(&program.steps);
-    println!("residue vectors: {:?}", program.kernel.counts()?.limb_ops);
-    let key = ClientKey::generate(&parameters)?;
+    print_steps(&lowered.plan.steps);
+    println!("residue vectors: {:?}", lowered.kernel.counts()?.limb_ops);
     let start = Instant::now();
-    let keys = key.switching_keys(program.keys.keys().copied(), &no_progress)?;
+    let keys = key.switching_keys(lowered.keys.keys().copied(), &no_progress)?;
     println!("keys: {:.2} GiB in {:.1} s", keys.bytes() as f64 / 2f64.powi(30), start.elapsed().as_secs_f64());
-    for bit in [0, 1] {
-        let mut message = numbers(parameters.ring().degree().get(), 2, bit);
-        message[0] = bit;
-        let inputs = HashMap::from([(INPUT.to_owned(), key.encrypt_coefficients(&message, 1)?)]);
-        let (outputs, time) = run(&program.kernel, &keys, &inputs, threads, 1)?;
-        let refreshed = outputs.values().next().ok_or("no output")?;
-        let decrypted = key.decrypt_coefficients(refreshed, program.output.factor)?;
+    for number in [0, 1] {
+        let mut message = numbers(parameters.ring().degree().get(), t, number);
+        message[0] = number;
+        let inputs = HashMap::from([("exhausted".to_owned(), key.encrypt_coefficients(&message, 1)?)]);
+        let (outputs, time) = run(&lowered.kernel, &keys, &inputs, threads, 1)?;
+        let decrypted = key.decrypt_coefficients(&outputs["refreshed"], output.factor)?;
         let alone = decrypted.coefficients[1..].iter().all(|&other| other == 0);
         println!(
-            "bit {bit}: {} in {:.1} s, noise 2^{:.1} under its bound 2^{:.1}, {:.0} bits left",
-            if decrypted.coefficients[0] == bit && alone { "right" } else { "WRONG" },
+            "{number}: {} in {:.1} s, noise 2^{:.1} under its bound 2^{:.1}, {:.0} bits left",
+            if decrypted.coefficients[0] == number && alone { "right" } else { "WRONG" },
             time.as_secs_f64(),
             decrypted.log2_noise,
-            program.output.noise.bound,
+            output.noise.bound,
             decrypted.budget
         );
     }

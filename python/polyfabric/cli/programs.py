@@ -27,7 +27,7 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
-ON_SLOTS = ("logistic-regression", "database-lookup", "matvec")
+ON_SLOTS = ("logistic-regression", "database-lookup", "matvec", "bgv-bootstrapping")
 """Applications of CKKS and BGV."""
 
 MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
@@ -46,22 +46,31 @@ def known() -> list[str]:
 
 
 def on_slots(name: str) -> SlotProgram | None:
-    """The program of CKKS or BGV that `FILE.py:FUNCTION` names; nothing if it is of TFHE, or no file."""
-    if name == "matvec":
-        from ..apps.matvec import matvec
-
-        return matvec()
+    """The program of CKKS or BGV that `name` or `FILE.py:FUNCTION` names; nothing if it is of TFHE, or no file."""
+    known = _paper_program(name)
+    if known is not None:
+        return known[0]
     found = load(name) if ":" in name else None
     return found if isinstance(found, SlotProgram) else None
 
 
+def _paper_program(name: str) -> tuple[SlotProgram, str] | None:
+    """A program of a paper that runs as your own ones do, and the set that it has there."""
+    if name == "matvec":
+        from ..apps import matvec
+
+        return matvec.matvec(), matvec.PAPER_SET
+    if name == "bgv-bootstrapping":
+        from ..apps import bgv_bootstrapping
+
+        return bgv_bootstrapping.bgv_bootstrapping(), bgv_bootstrapping.PAPER_SET
+    return None
+
+
 def slot_parameters(name: str, parameters: str | None) -> str | None:
     """The parameter set of a program on slots: the one named, or the application's own."""
-    if parameters is None and name == "matvec":
-        from ..apps.matvec import PAPER_SET
-
-        return PAPER_SET
-    return parameters
+    known = _paper_program(name)
+    return known[1] if parameters is None and known is not None else parameters
 
 
 def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.ResidueKernel:

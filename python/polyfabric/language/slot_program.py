@@ -185,7 +185,8 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
     if len(moduli) > 1:
         raise refuse(f"{name}: its inputs are modulo {moduli[0]} and {moduli[1]}; a program has one modulus")
     longest = max((kind.length for kind in inputs.values()), default=1)
-    needed = max(1 << (longest - 1).bit_length(), 2 if scheme == "bgv" else 1)
+    packed = all(kind.packed for kind in inputs.values())
+    needed = max(1 << (longest - 1).bit_length(), 2 if scheme == "bgv" and packed else 1)
     if slots is not None and slots < longest:
         raise refuse(f"{name}: slots={slots}, but its longest input has {longest} values; give at least {needed} slots")
     return SlotTracer(name, needed if slots is None else slots, moduli[0] if moduli else None)

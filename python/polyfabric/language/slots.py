@@ -31,9 +31,14 @@ class SlotTracer:
         self.builder = SlotProgramBuilder(name, slots, modulus)
 
     @property
+    def packed(self) -> bool:
+        """Whether a ciphertext holds a vector: not so with BGV modulo a power of two."""
+        return self.modulus is None or self.modulus & (self.modulus - 1) != 0
+
+    @property
     def rows(self) -> int:
         """Rows of slots that rotate each by itself: two with BGV."""
-        return 1 if self.modulus is None else 2
+        return 1 if self.modulus is None or not self.packed else 2
 
     @property
     def row(self) -> int:
@@ -181,6 +186,10 @@ class SlotValue:
         if array.ndim > 1:
             shape = " x ".join(str(n) for n in array.shape)
             raise refuse(f"an array of {shape} does not combine with {self.type}; use @ for a matrix")
+        if array.ndim == 1 and not self._tracer.packed:
+            raise refuse(
+                f"{self.type} is one number, as its modulus is a power of two; combine it with one public integer"
+            )
         if array.ndim == 1 and len(array) > self._tracer.slots:
             raise refuse(
                 f"{len(array)} public numbers, but a vector of this program has {self._tracer.slots} slots; give the "
@@ -407,7 +416,13 @@ class SlotValue:
         return self._new(lambda builder: builder.relinearise(self.node), clean=self._clean)
 
     def bootstrap(self) -> SlotValue:
-        """This value with its levels restored."""
+        """This value with its levels restored; with BGV, with little noise again, for numbers modulo a power of two."""
+        if self._tracer.modulus is not None and self._tracer.packed:
+            raise refuse(
+                f"bootstrap: the slots of numbers modulo {self._tracer.modulus} stand in one polynomial, and bootstrapping "
+                "extracts the digits of one coefficient; declare each number pf.Mod(2), or pf.Mod(2**k), in a ciphertext of "
+                "its own, or take parameters with limbs enough for the whole program"
+            )
         return self._new(lambda builder: builder.bootstrap(self.node), clean=self._clean)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .._native import ElementType
+from .place import refuse
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,21 @@ class SlotType:
 
     def vector(self, length: int) -> SlotType:
         """A vector of `length` such numbers; slots beyond it hold zeros."""
+        if not self.packed:
+            raise refuse(
+                f"modulo {self.modulus}, a power of two, a ciphertext holds one number and no vector; declare {length} "
+                "numbers, or take a prime modulus, as pf.Mod(65537)"
+            )
         return replace(self, length=length, scalar=False)
 
     def bounded(self, bound: float) -> SlotType:
         """Such numbers of an absolute value up to `bound`; without it, up to 1."""
         return replace(self, bound=float(bound))
+
+    @property
+    def packed(self) -> bool:
+        """Whether a ciphertext holds a vector of them: not so modulo a power of two."""
+        return self.modulus is None or self.modulus & (self.modulus - 1) != 0
 
     @property
     def scheme(self) -> str:
@@ -76,5 +87,9 @@ Complex = SlotType("complex")
 
 
 def Mod(modulus: int) -> SlotType:  # noqa: N802 - it reads as a type
-    """An integer modulo a prime t, with BGV: exact. t ≡ 1 modulo twice the ring's degree, as 65537 up to degree 32768."""
+    """An integer modulo t, with BGV: exact.
+
+    A prime t ≡ 1 modulo twice the ring's degree, as 65537 up to degree 32768, has slots, for vectors. Modulo a power of two a
+    ciphertext holds one number, which can be bootstrapped: `pf.Mod(2)` is a bit, + its XOR and * its AND.
+    """
     return SlotType("residue", modulus, bound=modulus / 2)

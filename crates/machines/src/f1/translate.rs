@@ -131,8 +131,7 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
     for op in &program.ops {
         let vectors = translator.op(op, &mut inputs)?;
         translator.values.push(vectors);
-        let origin = op.origin.map_or(u32::MAX, |origin| origin.0);
-        origins.resize(translator.builder.len(), origin);
+        origins.resize(translator.builder.len(), op.step);
     }
     let mut outputs = Vec::new();
     for output in &program.outputs {

@@ -112,8 +112,16 @@ fn wrong_texts_are_refused_with_their_place() {
         ),
         ("program \"p\" rsa slots 4", "line 1, column 13: expected ckks or bgv(t), found `rsa`"),
         (
+            "program \"p\" bgv(6) slots 4",
+            "line 1, column 1: plaintext modulus 6: it is below 2^60 and an odd prime, whose slots hold a vector, or a power of two, for one number a ciphertext; choose a prime t ≡ 1 mod 2N, or 2^k",
+        ),
+        (
             "program \"p\" bgv(4) slots 4",
-            "line 1, column 1: plaintext modulus 4: packed slots need an odd prime below 2^60; choose a prime t ≡ 1 mod 2N",
+            "line 1, column 1: a vector: modulo a power of two a ciphertext holds one number, in its constant coefficient, and has no slots; write one value for each number, or take a prime t ≡ 1 mod 2N",
+        ),
+        (
+            "program \"p\" bgv(4) slots 1\n%0 = input \"x\" magnitude 1\n%1 = rotate %0 by 1",
+            "line 3, column 1: rotate: modulo a power of two a ciphertext holds one number, in its constant coefficient, and has no slots; write one value for each number, or take a prime t ≡ 1 mod 2N",
         ),
         (
             "program \"p\" ckks slots 4\n%1 = input \"x\" magnitude 1",

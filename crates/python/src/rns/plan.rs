@@ -12,6 +12,8 @@ use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, RnsLowering, Target, bgv, lower};
 use polyfabric_program::rns::noise::{NodeReport, NoiseReport};
 use polyfabric_program::rns::parameters as ckks;
+use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
+use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
 use polyfabric_schemes::rns::security::largest_log2_modulus;
 use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId, SecretDistribution};
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
@@ -176,16 +178,26 @@ const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
 /// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
 const BGV_DIGITS: [usize; 4] = [2, 3, 6, 12];
 
+/// What a derived set is for.
+#[derive(Clone, Copy)]
+struct Purpose {
+    /// t.
+    modulus: u64,
+    /// Whether it bootstraps; then t is a power of two.
+    bootstraps: bool,
+}
+
 /// The smallest ring of 128 bits that carries the program, with as few digits as do; or why the largest does not.
 fn choose_bgv(program: &Program, modulus: u64, machine: Option<&PyMachine>) -> Result<bgv_scheme::Parameters, Failure> {
     let mut reason = None;
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
+    let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
     let candidates: Vec<_> = match machine {
         None => rings
-            .flat_map(|log2_degree| BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, modulus)))
+            .flat_map(|log2_degree| BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose)))
             .flatten()
             .collect(),
-        Some(_) => rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, modulus)).collect(),
+        Some(_) => rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, purpose)).collect(),
     };
     for literal in candidates {
         let parameters = match bgv_scheme::Parameters::check(&literal) {
@@ -207,8 +219,13 @@ fn choose_bgv(program: &Program, modulus: u64, machine: Option<&PyMachine>) -> R
 
 /// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
 fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
-    let tried = BGV_RINGS.flat_map(|log2_degree| BGV_DIGITS.map(|digits| (log2_degree, digits)));
-    let derived = tried.filter_map(|(log2_degree, digits)| bgv_literal(log2_degree, digits, modulus));
+    let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
+    let derived = purposes.into_iter().filter(|of| !of.bootstraps || modulus.is_power_of_two()).flat_map(|purpose| {
+        BGV_RINGS.flat_map(move |log2_degree| {
+            let literals = BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose));
+            literals.into_iter().chain([bgv_machine_literal(log2_degree, purpose)]).flatten()
+        })
+    });
     match derived.into_iter().find(|literal| literal.name == name) {
         Some(literal) => bgv_scheme::Parameters::check(&literal).map_err(parameter),
         None => bgv_scheme::sets::named(name).map_err(parameter),
@@ -219,7 +236,7 @@ fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Failure
 const BGV_PRIME_BITS: u32 = 44;
 
 /// Q and P of as many bits as 128 bits of security allow, in primes of equal size, a digit of as many primes as P has.
-fn bgv_literal(log2_degree: u32, digits: usize, modulus: u64) -> Option<bgv_scheme::ParametersLiteral> {
+fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
     let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
     let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
     let all = (room / BGV_PRIME_BITS).max(3) as usize;
@@ -229,26 +246,16 @@ fn bgv_literal(log2_degree: u32, digits: usize, modulus: u64) -> Option<bgv_sche
     let bits: Vec<u32> = (0..all).rev().map(share).collect();
     let (q, p) = bits.split_at(all - special);
     let text = json!({
-        "name": format!("bgv-2p{log2_degree}-{room}-{digits}"),
-        "ring_degree": 1 << log2_degree,
-        "plaintext_modulus": { "packed": modulus },
         "q_bits": q,
         "special_bits": p,
         "digit_limbs": special,
-        "secret": "uniform-ternary",
-        "noise_std": 3.2,
-        "sources": {
-            "ring_degree": "derived: the least that carries the program",
-            "q_bits": "derived: what 128 bits of security leave room for",
-            "secret": "the homomorphic-encryption standard (2018): uniform ternary",
-            "noise_std": "the homomorphic-encryption standard (2018): 8/sqrt(2 pi)",
-        },
+        "sources": { "q_bits": "derived: what 128 bits of security leave room for" },
     });
-    serde_json::from_value(text).ok()
+    derived(text, &format!("bgv-2p{log2_degree}-{room}-{digits}"), log2_degree, purpose)
 }
 
 /// The same in a machine's 32-bit words: a digit a limb, one special prime.
-fn bgv_machine_literal(log2_degree: u32, modulus: u64) -> Option<bgv_scheme::ParametersLiteral> {
+fn bgv_machine_literal(log2_degree: u32, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
     const WORD: u32 = 32;
     let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
     let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
@@ -257,23 +264,42 @@ fn bgv_machine_literal(log2_degree: u32, modulus: u64) -> Option<bgv_scheme::Par
         return None;
     }
     let text = json!({
-        "name": format!("bgv-2p{log2_degree}-{all}x{WORD}"),
-        "ring_degree": 1 << log2_degree,
-        "plaintext_modulus": { "packed": modulus },
         "q_bits": vec![WORD; all as usize - 1],
         "special_bits": [WORD],
         "primes": "f1",
         "digit_limbs": 1,
-        "secret": "uniform-ternary",
-        "noise_std": 3.2,
-        "sources": {
-            "ring_degree": "derived: the least that carries the program",
-            "q_bits": "derived: what 128 bits of security leave room for, in words of the machine",
-            "secret": "the homomorphic-encryption standard (2018): uniform ternary",
-            "noise_std": "the homomorphic-encryption standard (2018): 8/sqrt(2 pi)",
-        },
+        "sources": { "q_bits": "derived: what 128 bits of security leave room for, in words of the machine" },
     });
-    serde_json::from_value(text).ok()
+    derived(text, &format!("bgv-2p{log2_degree}-{all}x{WORD}"), log2_degree, purpose)
+}
+
+/// A set with the moduli of `literal`.
+fn derived(
+    mut literal: Value,
+    name: &str,
+    log2_degree: u32,
+    purpose: Purpose,
+) -> Option<bgv_scheme::ParametersLiteral> {
+    let Purpose { modulus, bootstraps } = purpose;
+    let bits = modulus.trailing_zeros();
+    literal["name"] = json!(if bootstraps { format!("{name}-bootstrap") } else { name.to_owned() });
+    literal["ring_degree"] = json!(1 << log2_degree);
+    literal["plaintext_modulus"] =
+        if modulus.is_power_of_two() { json!({ "power-of-two": bits }) } else { json!({ "packed": modulus }) };
+    literal["secret"] = json!("uniform-ternary");
+    literal["noise_std"] = json!(3.2);
+    literal["sources"]["ring_degree"] = json!("derived: the least that carries the program");
+    literal["sources"]["secret"] = json!("the homomorphic-encryption standard (2018): uniform ternary");
+    literal["sources"]["noise_std"] = json!("the homomorphic-encryption standard (2018): 8/sqrt(2 pi)");
+    if bootstraps {
+        let weight = SecretDistribution::UniformTernary
+            .expected_weight(polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?);
+        // 2^(e−k−1) is to be at least as many deviations of the rounding error.
+        let exponent = bits + 1 + (MIN_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
+        literal["bootstrap"] = json!({ "exponent": exponent });
+        literal["sources"]["bootstrap"] = json!(format!("derived: {MIN_MARGIN} deviations of the rounding error"));
+    }
+    serde_json::from_value(literal).ok()
 }
 
 // -- both ---------------------------------------------------------------------------------------------------------------
@@ -343,6 +369,10 @@ impl SlotPlan {
                 let (degree, moduli) = (plan.parameters.ring_degree(), plan.parameters.moduli());
                 storage.key_bytes_of(degree, moduli, &plan.parameters.gadget_over(id, &limbs))
             }
+            // One row, an encryption of the secret, over the limbs of Q.
+            Lowering::Bgv(plan) if id == KeyId::Other(BOOTSTRAP_SECRET) => {
+                2 * plan.parameters.q_limbs() * self.polynomial_bytes(1)
+            }
             Lowering::Bgv(plan) => plan.parameters.key_bytes(storage),
         }
     }
@@ -391,7 +421,7 @@ impl SlotPlan {
                     let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
                     json!({
                         "level": state.limbs - 1,
-                        "factor": state.factor,
+                        "factor": plan.parameters.plaintext_modulus().modulus().reduce(state.factor),
                         "noise_log2": state.noise.bound,
                         "budget_bits": log2_q - 1.0 - state.noise.bound,
                     })

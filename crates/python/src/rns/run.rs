@@ -4,7 +4,7 @@ use super::plan::{BgvPlan, CkksPlan, Lowering, MOST_WORDS, NODE_OUTPUT, PySlotPl
 use super::program::{PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
-use polyfabric_program::rns::homomorphic::{Complex, NodeId, Values, evaluate};
+use polyfabric_program::rns::homomorphic::{Complex, NodeId, Values, centred, evaluate};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
@@ -331,11 +331,11 @@ fn decrypt(
             }
         }
         (Client::Bgv(client), Lowering::Bgv(lowering)) => {
-            let t = client.parameters().plaintext_modulus().modulus();
+            let t = client.parameters().plaintext_modulus().value();
             for port in &lowering.lowered.plan.outputs {
                 let ciphertext = ciphertexts.remove(&port.name).ok_or_else(|| missing(&port.name))?;
                 let decrypted = client.decrypt(&ciphertext, port.state.factor, slots).map_err(run_failure)?;
-                values.insert(port.name.clone(), Values::Integer(decrypted.iter().map(|&v| t.centre(v)).collect()));
+                values.insert(port.name.clone(), Values::Integer(decrypted.iter().map(|&v| centred(v, t)).collect()));
             }
         }
         _ => return Err(Failure::new(Kind::Input, "the keys are of another scheme than the program; make its own")),

@@ -114,7 +114,7 @@ fn impossible_programs_are_told_before_they_run() {
     assert!(matches!(of(&same, 12289, 1024), BgvError::PlaintextModulus { program: 12289, parameters: 65537 }));
     assert!(matches!(of(&same, client.t(), 2048), BgvError::Slots { slots: 2048, degree: 1024 }));
     let bootstrap = |builder: &mut Builder, x: NodeId| builder.bootstrap(x).unwrap();
-    assert!(of(&bootstrap, client.t(), 1024).to_string().contains("single bits"));
+    assert!(of(&bootstrap, client.t(), 1024).to_string().contains("a ciphertext of its own"));
     let raised = |builder: &mut Builder, x: NodeId| {
         let low = builder.mod_switch(x, 1).unwrap();
         builder.mod_switch(low, 3).unwrap()

@@ -17,7 +17,7 @@ use thiserror::Error;
 pub enum PlaintextModulusLiteral {
     /// A prime t ≡ 1 mod 2N: vectors of N slots.
     Packed(u64),
-    /// t = 2^e: polynomials by their coefficients, as bootstrapping takes them.
+    /// t = 2^e: polynomials by their coefficients; one number stands in the constant one, as bootstrapping takes it.
     PowerOfTwo(u32),
 }
 
@@ -198,11 +198,17 @@ impl Encoder {
     }
 
     /// The plaintext polynomial of a vector of slots, row 0 first: N coefficients in [−t/2, t/2). A vector of S < N slots is
-    /// two rows of S/2, each of which is repeated.
+    /// two rows of S/2, each of which is repeated. Modulo a power of two there is one value, the constant coefficient.
     ///
     /// # Errors
     /// [`EncodingError`] if t has no slots, S is no power of two from 2 to N, or a value is not below t.
     pub fn encode(&self, values: &[u64]) -> Result<Vec<i64>, EncodingError> {
+        if let ([value], None) = (values, &self.slots) {
+            self.check(values)?;
+            let mut words = vec![0; self.degree.get()];
+            words[0] = *value;
+            return Ok(self.centred(&words));
+        }
         let (slots, count, found) = (self.slots()?, self.degree.get(), values.len());
         if !found.is_power_of_two() || !(2..=count).contains(&found) {
             return Err(EncodingError::Slots { found, slots: count });
@@ -217,15 +223,20 @@ impl Encoder {
         Ok(self.centred(&words))
     }
 
-    /// The first `count` slots, in two rows, of a plaintext polynomial with coefficients in [0, t).
+    /// The first `count` slots, in two rows, of a plaintext polynomial with coefficients in [0, t); modulo a power of two the
+    /// constant coefficient, `count` being 1.
     ///
     /// # Errors
     /// As [`Self::encode`], and if there are not N coefficients.
     pub fn decode(&self, coefficients: &[u64], count: usize) -> Result<Vec<u64>, EncodingError> {
-        let (slots, degree, found) = (self.slots()?, self.degree.get(), coefficients.len());
+        let (degree, found) = (self.degree.get(), coefficients.len());
         if found != degree {
             return Err(EncodingError::Coefficients { found, degree });
         }
+        if count == 1 && self.slots.is_none() {
+            return Ok(vec![coefficients[0]]);
+        }
+        let slots = self.slots()?;
         if !count.is_power_of_two() || !(2..=degree).contains(&count) {
             return Err(EncodingError::Slots { found: count, slots: degree });
         }
@@ -330,6 +341,10 @@ mod tests {
         let coefficients = encoder.encode_coefficients(&values).unwrap();
         assert!(coefficients.iter().zip(0..).all(|(&c, value)| c == if value < 8 { value } else { value - 16 }));
         assert_eq!(encoder.encode(&values), Err(EncodingError::CoefficientsOnly { t: 16 }));
+        let one = encoder.encode(&[9]).unwrap();
+        assert!(one[0] == -7 && one[1..].iter().all(|&c| c == 0));
+        assert_eq!(encoder.decode(&values, 1), Ok(vec![0]));
+        assert_eq!(encoder.decode(&values, 16), Err(EncodingError::CoefficientsOnly { t: 16 }));
         let value = encoder.encode_coefficients(&[16; 16]).unwrap_err();
         assert_eq!(value.to_string(), "value 16 at place 0 is not below the plaintext modulus 16; reduce it first");
     }

@@ -52,7 +52,7 @@ pub struct ParametersLiteral {
     pub secret: SecretDistribution,
     /// σ.
     pub noise_std: f64,
-    /// For sets that bootstrap, with t = 2.
+    /// For sets that bootstrap, with t a power of two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapLiteral>,
     /// Where each figure comes from: field name to paper, library, derivation or assumption.
@@ -217,16 +217,18 @@ impl Parameters {
     fn check_bootstrap(&self) -> Result<(), ParameterError> {
         let Some(BootstrapLiteral { exponent }) = self.literal().bootstrap else { return Ok(()) };
         let refuse = |problem: String| Err(ParameterError::Bootstrap { name: self.name().to_owned(), problem });
-        if self.plaintext_modulus().value() != 2 {
+        if self.plaintext_modulus().is_packed() {
             return refuse(
-                "it refreshes bits, so the plaintext modulus must be 2: write { power-of-two = 1 }".to_owned(),
+                "it refreshes one number modulo 2^k, so the plaintext modulus must be a power of two: write { power-of-two = 1 }"
+                    .to_owned(),
             );
         }
-        let degree_bits = self.ring().degree().log2();
-        if !(3..=PlaintextModulus::MAX_BITS - degree_bits).contains(&exponent) {
-            let most = PlaintextModulus::MAX_BITS - degree_bits;
+        let least = self.plaintext_modulus().value().trailing_zeros() + 2;
+        let most = PlaintextModulus::MAX_BITS - self.ring().degree().log2();
+        if !(least..=most).contains(&exponent) {
             return refuse(format!(
-                "exponent {exponent} is not from 3 to {most}; about 8 to 10 serve a ternary secret"
+                "exponent {exponent} is not from {least} to {most}; about {} serve a ternary secret",
+                least + 6
             ));
         }
         let deviations = self.bootstrap_margin();
@@ -238,12 +240,13 @@ impl Parameters {
         Ok(())
     }
 
-    /// How many standard deviations of its rounding error a bit has on either side when a ciphertext of little noise is switched to
-    /// 2^e: a quarter of 2^e against √((1 + h)/12).
+    /// How many standard deviations of its rounding error a number modulo 2^k has on either side when a ciphertext of little noise is
+    /// switched to 2^e: 2^(e−k−1) against √((1 + h)/12).
     pub fn bootstrap_margin(&self) -> f64 {
         let exponent = self.literal().bootstrap.map_or(0, |bootstrap| bootstrap.exponent);
         let weight = self.literal().secret.expected_weight(self.ring().degree());
-        (f64::from(exponent) - 2.0).exp2() / ((1.0 + weight) / 12.0).sqrt()
+        let bits = self.plaintext_modulus().value().trailing_zeros();
+        (f64::from(exponent) - f64::from(bits) - 1.0).exp2() / ((1.0 + weight) / 12.0).sqrt()
     }
 
     /// The literal that was checked.
@@ -415,7 +418,7 @@ mod tests {
         let boot = "bgv-toy-1024-bootstrap";
         assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 7 }), boot).contains("raise the exponent"));
         assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 55 }), boot).contains("not from 3 to 50"));
-        assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 8 }), toy).contains("must be 2"));
+        assert!(of(&|p| p.bootstrap = Some(BootstrapLiteral { exponent: 8 }), toy).contains("must be a power of two"));
     }
 
     #[test]

@@ -59,9 +59,13 @@ impl Builder {
             return Err(builder.refuse(Cause::Name { what: "program", name: name.to_owned(), problem }));
         }
         if let Scheme::Bgv { plaintext_modulus: modulus } = scheme
-            && (!(3..1 << 60).contains(&modulus) || !polyfabric_kernels::primes::is_prime(modulus))
+            && !((2..1 << 60).contains(&modulus)
+                && (modulus.is_power_of_two() || polyfabric_kernels::primes::is_prime(modulus)))
         {
             return Err(builder.refuse(Cause::PlaintextModulus { modulus }));
+        }
+        if !scheme.is_packed() && slots != 1 {
+            return Err(builder.refuse(Cause::NonPacked { what: "a vector" }));
         }
         let least = scheme.rows();
         if !slots.is_power_of_two() || slots < least || slots > MAX_SLOTS {
@@ -139,6 +143,9 @@ impl Builder {
         }
         if let Some(&first) = operands.first() {
             self.encrypted(name, first)?;
+        }
+        if !self.scheme.is_packed() && matches!(op, Op::Rotate { .. } | Op::Conjugate | Op::LinearTransform { .. }) {
+            return Err(self.refuse(Cause::NonPacked { what: name }));
         }
         match &op {
             Op::Input { name, magnitude, .. } => {

@@ -58,7 +58,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Values of a node, one a slot; BGV's lie in (-t/2, t/2).
+    /// Values of a node, one a slot; BGV's are [`centred`].
     pub fn values(&self, node: NodeId) -> &Values {
         &self.values[node.index()]
     }
@@ -67,6 +67,11 @@ impl Evaluation {
     pub fn outputs<'a>(&'a self, program: &'a Program) -> HashMap<&'a str, &'a Values> {
         program.outputs().map(|(id, name)| (name, self.values(id))).collect()
     }
+}
+
+/// An integer modulo t as results show it: in (−t/2, t/2\], so that modulo 2 it is 0 or 1.
+pub fn centred(value: u64, t: u64) -> i64 {
+    if value > t / 2 { value as i64 - t as i64 } else { value as i64 }
 }
 
 /// Evaluates `program` on clear values: complex numbers for CKKS, integers modulo t for BGV.
@@ -93,7 +98,8 @@ pub fn evaluate(program: &Program, inputs: &HashMap<String, Values>) -> Result<E
                 .map_err(|_| ClearError::PlaintextModulus { modulus: plaintext_modulus })?;
             let arithmetic = ModularSlots { slots: program.slots(), modulus };
             let values = run(program, &arithmetic, |id| arithmetic.read(&given[&id]));
-            let centred = |values: Vec<u64>| values.into_iter().map(|value| arithmetic.centred(value)).collect();
+            let centred =
+                |values: Vec<u64>| values.into_iter().map(|value| centred(value, plaintext_modulus)).collect();
             Ok(Evaluation { values: values.into_iter().map(|values| Values::Integer(centred(values))).collect() })
         }
     }
@@ -239,13 +245,6 @@ impl Slots for ComplexSlots {
 struct ModularSlots {
     slots: usize,
     modulus: Modulus,
-}
-
-impl ModularSlots {
-    fn centred(&self, value: u64) -> i64 {
-        let t = self.modulus.value();
-        if value > t / 2 { value as i64 - t as i64 } else { value as i64 }
-    }
 }
 
 impl Slots for ModularSlots {

@@ -38,10 +38,20 @@ pub enum ProgramErrorCause {
         limit: usize,
     },
     /// The plaintext modulus cannot pack slots.
-    #[error("plaintext modulus {modulus}: packed slots need an odd prime below 2^60; choose a prime t ≡ 1 mod 2N")]
+    #[error(
+        "plaintext modulus {modulus}: it is below 2^60 and an odd prime, whose slots hold a vector, or a power of two, for one number a ciphertext; choose a prime t ≡ 1 mod 2N, or 2^k"
+    )]
     PlaintextModulus {
         /// As given.
         modulus: u64,
+    },
+    /// A vector, or an operation on slots, modulo a power of two.
+    #[error(
+        "{what}: modulo a power of two a ciphertext holds one number, in its constant coefficient, and has no slots; write one value for each number, or take a prime t ≡ 1 mod 2N"
+    )]
+    NonPacked {
+        /// What was asked for.
+        what: &'static str,
     },
     /// A public vector has the wrong length.
     #[error("{op}: {found} public values, but a vector has {slots} slots; give {slots} values, or one for all slots")]

@@ -7,7 +7,8 @@
 //! | scheme | one slot | [`Op::Rotate`] by r | [`Op::Conjugate`] |
 //! |---|---|---|---|
 //! | CKKS | a complex number | slot i takes slot i + r | complex conjugation |
-//! | BGV | an integer modulo t | in either of the two rows of slots/2, slot i takes slot i + r | swaps the rows |
+//! | BGV, t a prime | an integer modulo t | in either of the two rows of slots/2, slot i takes slot i + r | swaps the rows |
+//! | BGV, t = 2^k | the one slot is the constant coefficient, an integer modulo 2^k | none | none |
 //!
 //! Levels, scales, rescalings and relinearisations are not written: [`crate::rns::levels`] places them. The nodes
 //! [`Op::Rescale`], [`Op::ModSwitch`] and [`Op::Relinearise`] override it.
@@ -18,7 +19,7 @@ mod error;
 mod values;
 
 pub use builder::Builder;
-pub use clear::{ClearError, Evaluation, evaluate};
+pub use clear::{ClearError, Evaluation, centred, evaluate};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use polyfabric_schemes::ckks::Complex;
 pub use values::{Basis, Diagonals, Polynomial, Values};
@@ -49,20 +50,32 @@ impl fmt::Display for NodeId {
 pub enum Scheme {
     /// Approximate arithmetic on complex slots.
     Ckks,
-    /// Exact arithmetic on slots modulo t.
+    /// Exact arithmetic modulo t.
     Bgv {
-        /// t, a prime that splits the ring: slots are integers modulo t.
+        /// t: a prime that splits the ring, and slots are integers modulo t; or 2^k, and a ciphertext holds one integer modulo 2^k, in
+        /// its constant coefficient.
         plaintext_modulus: u64,
     },
 }
 
 impl Scheme {
-    /// Rows of slots, each rotated by itself: 1 for CKKS, 2 for BGV.
+    /// Rows of slots, each rotated by itself: 1 for CKKS, 2 for packed BGV.
     pub fn rows(self) -> usize {
         match self {
             Self::Ckks => 1,
-            Self::Bgv { .. } => 2,
+            Self::Bgv { .. } => {
+                if self.is_packed() {
+                    2
+                } else {
+                    1
+                }
+            }
         }
+    }
+
+    /// Whether a ciphertext holds a vector: not so in BGV modulo 2^k.
+    pub fn is_packed(self) -> bool {
+        !matches!(self, Self::Bgv { plaintext_modulus } if plaintext_modulus.is_power_of_two())
     }
 }
 

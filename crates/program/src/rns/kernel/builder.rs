@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub struct KernelBuilder {
     program: KernelProgram,
     origin: Option<NodeId>,
+    step: u32,
     /// Plaintexts by identity: one that is used at two levels is held once.
     known: HashMap<*const PublicPolynomial, u32>,
 }
@@ -41,7 +42,7 @@ impl KernelBuilder {
             ops: Vec::new(),
             outputs: Vec::new(),
         };
-        Ok(Self { program, origin: None, known: HashMap::new() })
+        Ok(Self { program, origin: None, step: 0, known: HashMap::new() })
     }
 
     /// For the body of an operation of `program`: its table and plaintexts, and values that nothing defines.
@@ -55,7 +56,7 @@ impl KernelBuilder {
             ops: Vec::new(),
             outputs: Vec::new(),
         };
-        Self { program, origin: None, known: HashMap::new() }
+        Self { program, origin: None, step: 0, known: HashMap::new() }
     }
 
     /// What was built on `operands` undefined values, as a body.
@@ -66,6 +67,17 @@ impl KernelBuilder {
     /// The operations from now on serve `origin`.
     pub fn set_origin(&mut self, origin: Option<NodeId>) {
         self.origin = origin;
+        self.next_step();
+    }
+
+    /// Another operation on ciphertexts begins.
+    pub fn next_step(&mut self) {
+        self.step += 1;
+    }
+
+    /// The operations from now on are of the same origin and step as `op`.
+    pub(super) fn set_origin_of(&mut self, op: &Op) {
+        (self.origin, self.step) = (op.origin, op.step);
     }
 
     /// N.
@@ -115,7 +127,8 @@ impl KernelBuilder {
         let first = self.program.values.len() as u32;
         let results: Vec<ValueId> = (first..first + types.len() as u32).map(ValueId).collect();
         self.program.values.extend(types);
-        self.program.ops.push(Op { kind, operands: operands.to_vec(), results: results.clone(), origin: self.origin });
+        let (origin, step) = (self.origin, self.step);
+        self.program.ops.push(Op { kind, operands: operands.to_vec(), results: results.clone(), origin, step });
         Ok(results)
     }
 

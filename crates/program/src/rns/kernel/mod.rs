@@ -140,6 +140,9 @@ pub struct Op {
     pub results: Vec<ValueId>,
     /// The first node of the homomorphic program that it serves.
     pub origin: Option<NodeId>,
+    /// Number of the operation on ciphertexts that it is part of: a node may be many (a bootstrapping, a matrix). Such an operation is a
+    /// run of equal numbers.
+    pub step: u32,
 }
 
 /// A named result: part `part` of the output ciphertext `name`.

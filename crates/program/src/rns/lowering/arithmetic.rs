@@ -113,6 +113,7 @@ impl Lowering<'_> {
         if a.level == 0 {
             return Err(LoweringError::LevelExhausted { op: "rescale", top: self.chain.top() });
         }
+        self.next_step();
         let dropped = self.chain.dropped(a.level);
         let quotient = self.map(a, |lowering, _, part| lowering.divide(part, &dropped))?;
         Ok(self.rescaled(quotient, a.level - 1, dropped.len()))

@@ -123,6 +123,11 @@ impl<'a> Lowering<'a> {
         self.builder.set_origin(origin);
     }
 
+    /// Another operation on ciphertexts begins: what a machine may schedule apart from those before.
+    pub fn next_step(&mut self) {
+        self.builder.next_step();
+    }
+
     /// The mark of a new independent source of error.
     pub fn source(&mut self) -> u64 {
         self.sources = self.sources.wrapping_add(1);

@@ -17,6 +17,7 @@ impl Lowering<'_> {
         if a.level != b.level {
             self.matched("mul", a, b)?;
         }
+        self.next_step();
         let (a0, a1, b0, b1) = (a.parts[0], a.parts[1], b.parts[0], b.parts[1]);
         let first = self.builder.multiply(a0, b0)?;
         let cross = self.builder.multiply(a0, b1)?;
@@ -31,6 +32,7 @@ impl Lowering<'_> {
     /// [`LoweringError::NotLinear`].
     pub fn square(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
         self.linear("mul", a)?;
+        self.next_step();
         let (a0, a1) = (a.parts[0], a.parts[1]);
         let first = self.builder.multiply(a0, a0)?;
         let cross = self.builder.multiply(a0, a1)?;
@@ -67,6 +69,7 @@ impl Lowering<'_> {
     /// [`LoweringError::Kernel`] if the gadget does not suit its limbs.
     pub fn relinearise(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
         let &[body, mask, square] = a.parts.as_slice() else { return Ok(a.clone()) };
+        self.next_step();
         let (more_body, more_mask) = self.key_switch(square, KeyId::Relinearisation)?;
         let parts = vec![self.builder.add(body, more_body)?, self.builder.add(mask, more_mask)?];
         let added = self.switched_noise(&self.chain.limbs(a.level));
@@ -89,6 +92,7 @@ impl Lowering<'_> {
         if a.level == 0 {
             return Err(LoweringError::LevelExhausted { op: "rescale", top: self.chain.top() });
         }
+        self.next_step();
         let q = self.chain.limbs(a.level);
         let digits = self.digits(square)?;
         let (switched_body, switched_mask) = self.inner_product(&digits, KeyId::Relinearisation)?;

@@ -37,6 +37,7 @@ impl Lowering<'_> {
         let parts = match self.rotations.get(&memo) {
             Some(known) => known.clone(),
             None => {
+                self.next_step();
                 let parts = match self.choice.rotation {
                     RotationOrder::SwitchFirst => self.switch_first(a, element, key)?,
                     RotationOrder::AutomorphismFirst => self.automorphism_first(a, element, key)?,

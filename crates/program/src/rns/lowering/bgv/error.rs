@@ -45,6 +45,16 @@ pub enum BgvError {
         /// Limbs.
         limbs: usize,
     },
+    /// Too much noise to be bootstrapped.
+    #[error(
+        "bootstrap: the operand's noise leaves {deviations:.1} standard deviations of the rounding error on either side of a message, and {least} are needed; bootstrap after fewer operations, or take parameters with larger limbs"
+    )]
+    Margin {
+        /// What is left.
+        deviations: f64,
+        /// What is needed.
+        least: f64,
+    },
     /// Correction factors that have no common multiple: t has a factor with a modulus in common.
     #[error(
         "{op}: correction factors that do not come together modulo {t}; take moduli that are prime to the plaintext modulus"
@@ -56,7 +66,7 @@ pub enum BgvError {
         t: u64,
     },
     /// An operation that BGV programs do not have.
-    #[error("{op} is not an operation of packed BGV programs; {remedy}")]
+    #[error("{op} is not an operation of BGV with these parameters; {remedy}")]
     Unsupported {
         /// The operation.
         op: &'static str,

@@ -75,6 +75,11 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.lowering.as_deref_mut()
     }
 
+    /// The chain of moduli.
+    pub fn chain(&self) -> &'a Chain {
+        self.chain
+    }
+
     /// The rules.
     pub fn rules(&self) -> &'l Rules {
         self.rules
@@ -90,9 +95,12 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         &self.steps
     }
 
-    /// Counts an operation.
+    /// Counts an operation, which begins.
     pub fn count(&mut self, op: &'static str, limbs: usize) {
         *self.steps.entry((op, limbs)).or_default() += 1;
+        if let Some(lowering) = &mut self.lowering {
+            lowering.next_step();
+        }
     }
 
     /// Refuses a ciphertext that might not decrypt.
@@ -136,13 +144,13 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         }
     }
 
-    /// A fresh ciphertext that the caller gives, over the first `limbs` limbs, with factor 1.
+    /// A fresh ciphertext that the caller gives, of messages modulo `t`, over the first `limbs` limbs, with factor 1.
     ///
     /// # Errors
     /// [`BgvError::Noise`] if so few limbs do not hold it.
-    pub fn input(&mut self, name: &str, limbs: usize, noise: Noise) -> Result<BgvValue> {
+    pub fn input(&mut self, name: &str, t: Modulus, limbs: usize, noise: Noise) -> Result<BgvValue> {
         self.name("input");
-        let state = State { limbs, factor: 1, noise, log2_t: (self.t.value() as f64).log2(), quadratic: false };
+        let state = State { limbs, factor: 1, noise, log2_t: (t.value() as f64).log2(), quadratic: false };
         let parts = match &mut self.lowering {
             None => Vec::new(),
             Some(lowering) => lowering.input(name, limbs - 1, 0.0)?.parts,
@@ -249,6 +257,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// # Errors
     /// [`BgvError::Noise`].
     pub fn halve(&mut self, value: &BgvValue, bits: u32) -> Result<BgvValue> {
+        self.count("scale", value.state.limbs);
         let parts = self.emit(&[value], |lowering, of| {
             let limbs = lowering.builder().limbs(of[0].parts[0]).clone();
             // The inverse of 2^bits modulo each odd prime.
@@ -261,7 +270,6 @@ impl<'l, 'a> Evaluator<'l, 'a> {
                 .collect();
             of[0].parts.iter().map(|&part| Ok(lowering.builder().scale(part, &factors)?)).collect()
         })?;
-        self.count("scale", value.state.limbs);
         let state = State {
             noise: value.state.noise.scale(-f64::from(bits)),
             log2_t: value.state.log2_t - f64::from(bits),
@@ -408,7 +416,16 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     pub fn add_public(&mut self, value: &BgvValue, public: &Values, subtract: bool) -> Result<BgvValue> {
         self.count("add_public", value.state.limbs);
         let noise = value.state.noise.plus(self.rules.model().message(value.state.log2_t));
-        let parts = self.emit(&[value], |lowering, of| Ok(lowering.add_plain(&of[0], public, subtract)?.parts))?;
+        let t = self.smaller(value.state.log2_t);
+        let parts = self.emit(&[value], |lowering, of| {
+            let Some(number) = one_integer(public) else {
+                return Ok(lowering.add_plain(&of[0], public, subtract)?.parts);
+            };
+            // The least representative modulo the ciphertext's own t, which may be smaller than the chain's.
+            let number = t.centre(t.multiply(t.reduce_signed(number), t.reduce(value.state.factor)));
+            let plain = CiphertextValue { scale: Scale::Factor(1), ..of[0].clone() };
+            Ok(lowering.add_plain(&plain, &Values::integer(&[number]), subtract)?.parts)
+        })?;
         self.checked(BgvValue { state: State { noise, ..value.state }, parts })
     }
 
@@ -417,15 +434,21 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// # Errors
     /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
     pub fn multiply_public(&mut self, value: &BgvValue, public: &Values) -> Result<BgvValue> {
-        let integer = match public {
-            // One value for all slots is an integer.
-            Values::Integer(values) if values.len() == 1 => Some(self.t.centre(self.t.reduce_signed(values[0]))),
-            _ => None,
-        };
+        let t = self.smaller(value.state.log2_t);
+        let integer = one_integer(public).map(|number| t.centre(t.reduce_signed(number)));
         let target = self.rules.public_product(value.state, integer.map(log2));
         let value = if target.limbs < value.state.limbs { self.switch(value, target.limbs)? } else { value.clone() };
+        let public = &integer.map_or_else(|| public.clone(), |number| Values::integer(&[number]));
         let parts = self
             .emit(&[&value], |lowering, of| Ok(lowering.multiply_plain_at(&of[0], public, Scale::Factor(1))?.parts))?;
         self.checked(BgvValue { state: State { noise: target.noise, ..value.state }, parts })
+    }
+}
+
+/// The integer that stands for all slots, if `public` is one.
+fn one_integer(public: &Values) -> Option<i64> {
+    match public {
+        Values::Integer(values) if values.len() == 1 => Some(values[0]),
+        _ => None,
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The lowering of [`crate::rns::lowering`] has the operations: products, key switches, divisions that keep the message
 //! modulo t. What BGV adds to it is here: [`Rules`] say how an operation changes noise, limbs and correction factor,
-//! [`Evaluator`] switches moduli by them, [`lower`] takes whole programs, and [`bootstrap`] refreshes a ciphertext.
+//! [`Evaluator`] switches moduli by them, [`lower`] takes whole programs, and [`bootstrap`] refreshes
+//! a ciphertext.
 //!
 //! # Correction factor
 //! A ciphertext's phase is f·m + t·e. Division by q multiplies f by q^-1 modulo t, a product multiplies factors. All factors
@@ -17,7 +18,6 @@ mod factor;
 mod program;
 mod rules;
 
-pub use bootstrap::{BootstrapProgram, lower_bootstrap};
 pub use error::BgvError;
 pub use evaluator::{BgvValue, Evaluator, Steps};
 pub use program::{BgvLowered, BgvPlan, BgvPort, SlotEncoder, chain, lower, plan, rules};

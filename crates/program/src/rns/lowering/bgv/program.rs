@@ -1,7 +1,7 @@
 //! Whole programs.
 
-use super::expand;
 use super::{BgvError, BgvValue, Evaluator, Result, Rules, State, Steps};
+use super::{bootstrap, expand};
 use crate::rns::homomorphic::{Node, NodeId, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, PublicPolynomial};
 use crate::rns::levels::{Chain, Scale};
@@ -69,18 +69,19 @@ impl PlaintextEncoder for SlotEncoder<'_> {
     }
 }
 
-fn t_of(program: &Program, chain: &Chain) -> Result<Modulus> {
+fn t_of(program: &Program, parameters: &Parameters) -> Result<Modulus> {
     let Scheme::Bgv { plaintext_modulus: program_t } = program.scheme() else {
         return Err(BgvError::NotBgv);
     };
-    let t = chain.plaintext_modulus().ok_or(BgvError::NotBgv)?;
-    if t != program_t {
-        return Err(BgvError::PlaintextModulus { program: program_t, parameters: t });
+    let t = parameters.plaintext_modulus();
+    if t.value() != program_t {
+        return Err(BgvError::PlaintextModulus { program: program_t, parameters: t.value() });
     }
-    if program.slots() > chain.degree().get() {
-        return Err(BgvError::Slots { slots: program.slots(), degree: chain.degree().get() });
+    let degree = parameters.ring().degree().get();
+    if program.slots() > degree {
+        return Err(BgvError::Slots { slots: program.slots(), degree });
     }
-    Modulus::new(t).map_err(|_| BgvError::NotBgv)
+    Ok(t.modulus())
 }
 
 /// The chain of `parameters`, a level for each limb, for messages modulo `t`.
@@ -98,7 +99,7 @@ pub fn chain(parameters: &Parameters, t: u64) -> Result<Chain> {
 /// # Errors
 /// As [`chain`].
 pub fn rules(parameters: &Parameters, choice: &RnsLowering) -> Result<Rules> {
-    let chain = chain(parameters, parameters.plaintext_modulus().value())?;
+    let chain = chain(parameters, parameters.key_noise_factor())?;
     let log2_key_t = (parameters.key_noise_factor() as f64).log2();
     Ok(Rules::new(&chain, &choice.gadget, choice.conversion, parameters.noise_model(), log2_key_t))
 }
@@ -108,11 +109,12 @@ pub fn rules(parameters: &Parameters, choice: &RnsLowering) -> Result<Rules> {
 /// # Errors
 /// [`BgvError`]: what the program lacks even over all limbs of the parameters, with the node and its place.
 pub fn plan(program: &Program, parameters: &Parameters, choice: &RnsLowering) -> Result<BgvPlan> {
-    let chain = chain(parameters, parameters.plaintext_modulus().value())?;
-    let (t, rules) = (t_of(program, &chain)?, rules(parameters, choice)?);
+    let chain = chain(parameters, parameters.key_noise_factor())?;
+    t_of(program, parameters)?;
+    let rules = rules(parameters, choice)?;
     let run = |limbs: usize| {
         let mut evaluator = Evaluator::dry(&chain, &rules)?;
-        walk(program, &mut evaluator, limbs, t)
+        walk(program, &mut evaluator, limbs, parameters)
     };
     // The more limbs the more room, so the fewest that do are found by halving.
     let most = run(rules.limbs())?;
@@ -138,8 +140,8 @@ pub fn lower(
     encoder: &Encoder,
 ) -> Result<BgvLowered> {
     let plan = plan(program, parameters, choice)?;
-    let chain = chain(parameters, parameters.plaintext_modulus().value())?;
-    let (t, rules) = (t_of(program, &chain)?, rules(parameters, choice)?);
+    let chain = chain(parameters, parameters.key_noise_factor())?;
+    let (t, rules) = (t_of(program, parameters)?, rules(parameters, choice)?);
     let limbs = plan.inputs.iter().map(|port| port.state.limbs).max().unwrap_or(1);
     let encoder = SlotEncoder(encoder);
     let model = rules.model();
@@ -151,17 +153,23 @@ pub fn lower(
     };
     let mut lowering = Lowering::new(program.name(), &chain, choice.clone(), slots, &encoder)?;
     let mut evaluator = Evaluator::emitting(&mut lowering, &rules)?;
-    let plan = walk(program, &mut evaluator, limbs, t)?;
+    let plan = walk(program, &mut evaluator, limbs, parameters)?;
     let kernel = lowering.finish()?;
     let keys = kernel.keys();
     Ok(BgvLowered { kernel, plan, keys })
 }
 
-fn walk(program: &Program, evaluator: &mut Evaluator<'_, '_>, limbs: usize, t: Modulus) -> Result<BgvPlan> {
+fn walk(
+    program: &Program,
+    evaluator: &mut Evaluator<'_, '_>,
+    limbs: usize,
+    parameters: &Parameters,
+) -> Result<BgvPlan> {
     let mut walk = Walk {
         program,
         limbs,
-        t,
+        parameters,
+        t: parameters.plaintext_modulus().modulus(),
         values: vec![None; program.nodes().len()],
         plan: BgvPlan { inputs: Vec::new(), outputs: Vec::new(), nodes: BTreeMap::new(), steps: Steps::new() },
     };
@@ -188,6 +196,7 @@ fn walk(program: &Program, evaluator: &mut Evaluator<'_, '_>, limbs: usize, t: M
 struct Walk<'p> {
     program: &'p Program,
     limbs: usize,
+    parameters: &'p Parameters,
     t: Modulus,
     values: Vec<Option<BgvValue>>,
     plan: BgvPlan,
@@ -209,7 +218,7 @@ impl Walk<'_> {
             Op::Input { name, level, .. } => {
                 let limbs = level.map_or(self.limbs, |level| (level + 1).min(evaluator.rules().limbs()));
                 let noise = evaluator.rules().model().fresh_public((self.t.value() as f64).log2());
-                let value = evaluator.input(name, limbs, noise)?;
+                let value = evaluator.input(name, self.t, limbs, noise)?;
                 self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state });
                 Ok(value)
             }
@@ -244,12 +253,10 @@ impl Walk<'_> {
                 Values::Integer(coefficients) => expand::polynomial(evaluator, operand(0)?, coefficients, self.t),
                 Values::Complex(_) => Err(BgvError::NotBgv),
             },
-            Op::Bootstrap => Err(BgvError::Unsupported {
-                op: "bootstrap",
-                remedy: "bootstrapping refreshes single bits modulo 2; take parameters with limbs enough for the whole program",
-            }),
+            Op::Bootstrap => bootstrap::refresh(evaluator, operand(0)?, self.parameters),
             Op::Output { name } => {
-                let value = evaluator.output(name, operand(0)?)?;
+                let mut value = evaluator.output(name, operand(0)?)?;
+                value.state.factor = self.t.reduce(value.state.factor);
                 self.plan.outputs.push(BgvPort { name: name.to_string(), state: value.state });
                 Ok(value)
             }

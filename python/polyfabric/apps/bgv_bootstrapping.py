@@ -1,0 +1,24 @@
+"""An exhausted encryption of a bit made fresh: the BGV bootstrapping that F1 measures (MICRO 2021), after Alperin-Sheriff and Peikert."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..language.program import program
+from ..language.slot_program import SlotProgram
+from ..language.slots import SlotValue
+from ..language.types import Mod
+
+PAPER_SET = "f1-bootstrap"
+"""F1's N and L_max, in its words; far below 128 bits of security."""
+
+
+@cache
+def bgv_bootstrapping() -> SlotProgram:
+    """A bit in a ciphertext of one limb, bootstrapped."""
+
+    @program("bgv-bootstrapping", exhausted=Mod(2))
+    def refresh(exhausted: SlotValue) -> dict[str, SlotValue]:
+        return {"refreshed": exhausted.at_level(0).bootstrap()}
+
+    return refresh
