@@ -31,15 +31,14 @@ fn listing_2_keeps_to_a_hint_at_a_time() {
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let ordered = order(translate(&listing_2(4)).expect("a graph"), &machine, &geometry);
-    // Nine rotations within rows and the exchange of the rows, each for all four rows in one group. The products are relinearised
-    // where they are first rotated, in the first group.
+    // The relinearisation of the products, nine rotations within rows and the exchange of the rows, each for all four rows in one group.
     let hints: Vec<_> = ordered.groups.iter().filter_map(|group| group.hint).collect();
-    assert_eq!(hints.len(), 10);
+    assert_eq!(hints.len(), 11);
     assert!(ordered.groups.iter().all(|group| group.operations >= 4));
     let mut distinct = hints.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    assert_eq!(distinct.len(), 10);
+    assert_eq!(distinct.len(), 11);
     // In the order of the program a scratchpad of two hints would load each four times, three of them again.
     let machine = crate::f1::machine::F1 { bank_bytes: 96 << 10, ..machine };
     let compiled = compile(&machine, &listing_2(4)).expect("it compiles");
