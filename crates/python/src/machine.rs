@@ -9,6 +9,8 @@ use crate::progress::Callback;
 use polyfabric_machines as machines;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
+use polyfabric_machines::f1::machine::F1;
+use polyfabric_machines::f1::scaling::{Size, scaled};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -75,8 +77,32 @@ impl PyMachine {
             Failure::new(Kind::Machine, message)
         };
         let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-        let machine = machines::parse(&path.display().to_string(), &text).map_err(refused)?;
+        Self::parse(&path.display().to_string(), &text, choices)
+    }
+
+    /// The machine that `text` describes, from a file called `file`, with `choices` of (fact, option).
+    #[staticmethod]
+    fn parse(file: &str, text: &str, choices: Vec<(String, String)>) -> PyResult<Self> {
+        let machine = machines::parse(file, text).map_err(refused)?;
         Ok(Self::chosen(&machine, &choices)?)
+    }
+
+    /// A machine of residue polynomials in another size, with the area and power of that.
+    fn scaled(&self, clusters: usize, banks: usize, stacks: usize) -> PyResult<Self> {
+        let machine = scaled(&self.0, Size { clusters, banks, stacks }).map_err(refused)?;
+        Ok(Self(Arc::new(machine)))
+    }
+
+    /// Clusters, scratchpad banks and memory stacks of a machine of residue polynomials.
+    fn size(&self) -> PyResult<(usize, usize, usize)> {
+        let machine = F1::new(&self.0).map_err(|error| refused(error.into()))?;
+        let Size { clusters, banks, stacks } = Size::of(&machine);
+        Ok((clusters, banks, stacks))
+    }
+
+    /// Area in mm² of all components; `None` if one is unknown.
+    fn area(&self) -> Option<f64> {
+        self.0.components().iter().map(|part| part.area_mm2).sum()
     }
 
     #[getter]

@@ -1,4 +1,4 @@
-"""The command line: `polyfabric run | simulate | machines | params | reproduce`."""
+"""The command line: `polyfabric run | simulate | explore | machines | params | reproduce`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from ..errors import Error, InternalError
 from .console import error_line
+from .explore import explore
 from .machines import machines
 from .params import params
 from .reproduce import reproduce
@@ -39,7 +40,7 @@ def cli(context: click.Context, *, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-for _command in (run, simulate, machines, params, reproduce):
+for _command in (run, simulate, explore, machines, params, reproduce):
     cli.add_command(_command)
 
 

@@ -84,6 +84,21 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
     return _native.ResidueKernel.microbenchmark(name, log2_degree, limbs, batch, MICROBENCHMARK_ROUNDS)
 
 
+def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:
+    """The kernel program of a program of CKKS or BGV, or of a microbenchmark on 64 ciphertexts."""
+    from .. import slot_execution
+
+    if name in MICROBENCHMARKS:
+        return microbenchmark(name, parameters, 64)
+    own = on_slots(name)
+    if own is None:
+        choice = [*MICROBENCHMARKS, "matvec"]
+        raise InputError(
+            f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
+        )
+    return slot_execution.plan(own, slot_parameters(name, parameters), machine=machine).native.kernel()
+
+
 @cache
 def load(name: str) -> Program | SlotProgram:
     """The program that `FILE.py:FUNCTION` or `FILE.pf` names."""

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction")
+KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a simulation, a cost estimate or a comparison with a paper found."""
+    """What a simulation, a cost estimate, a comparison with a paper or a sweep found."""
 
     kind: str
     """One of `KINDS`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from . import rows
+from . import rows, sweep
 from .units import bytes_text, percent, scaled, words
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def of(report: Report) -> list[tuple[str, Figure]]:
         return [("Sizes.", _sizes(data))]
     if report.kind in ("slot cost", "operations"):
         return []
+    if report.kind == "exploration":
+        return [("Performance against area.", sweep.plot(data))]
     figure = _deviation(data)
     return [] if figure is None else [("Deviation of the model from the published figure.", figure)]
 

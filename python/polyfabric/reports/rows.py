@@ -29,7 +29,7 @@ class Rows:
 
 def of(report: Report) -> list[Rows]:
     """All tables of a report."""
-    from . import slots
+    from . import slots, sweep
 
     make = {
         "simulation": _simulation,
@@ -37,6 +37,7 @@ def of(report: Report) -> list[Rows]:
         "slot cost": slots.cost,
         "operations": slots.operations,
         "reproduction": _reproduction,
+        "exploration": sweep.rows,
     }[report.kind]
     return make(report.to_dict())
 

@@ -16,6 +16,7 @@ pub mod order;
 pub mod replay;
 pub mod report;
 pub mod reproduce;
+pub mod scaling;
 pub mod specs;
 mod stalls;
 pub mod stream;

@@ -5,6 +5,7 @@ mod descriptions;
 mod orders;
 mod programs;
 mod reports;
+mod scaling;
 mod schedules;
 mod streams;
 

@@ -1,0 +1,93 @@
+"""A sweep over a machine's sizes, as tables and as plots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 72, 18
+"""Characters of the drawing on the console."""
+
+
+def rows(d: dict[str, Any]) -> list[Rows]:
+    """The best at each area, all of them drawn, and what failed."""
+    found = _found(d)
+    best = sorted((p for p in found if p["pareto"]), key=lambda p: p["area_mm2"])
+    table = [
+        (
+            "the file's own" if p["own"] else "",
+            str(p["clusters"]),
+            str(p["banks"]),
+            str(p["stacks"]),
+            f"{p['area_mm2']:.1f} mm²",
+            f"{p['performance']:.3f}",
+            f"{1000 * p['performance'] / p['area_mm2']:.2f}",
+        )
+        for p in best
+    ]
+    columns = ("", "clusters", "banks", "stacks", "area", "performance", "per 1000 mm²")
+    note = (
+        f"of {len(d['points'])} sizes; performance is the geometric mean over {', '.join(d['programs'])} of the speed over that "
+        f"of {d['machine']} itself. Area: the file's components, grown with their number; crossbars with their crosspoints"
+    )
+    tables = [
+        Rows(f"{d['machine']}: the best at each area", columns, table, note=note),
+        Rows("performance against area (█ the best, · others)", ("",), [(line,) for line in _drawing(found)]),
+    ]
+    failed = [(str(p["clusters"]), str(p["banks"]), str(p["stacks"]), p["error"]) for p in d["points"] if "error" in p]
+    if failed:
+        tables.append(Rows("without a result", ("clusters", "banks", "stacks", "cause"), failed, left=4))
+    return tables
+
+
+def _found(d: dict[str, Any]) -> list[dict[str, Any]]:
+    return [p for p in d["points"] if "error" not in p]
+
+
+def _drawing(points: list[dict[str, Any]]) -> list[str]:
+    """Both axes from zero."""
+    right, top = max(p["area_mm2"] for p in points), max(p["performance"] for p in points)
+    cells = [[" "] * WIDTH for _ in range(HEIGHT)]
+    for p in sorted(points, key=lambda p: p["pareto"]):
+        column = round((WIDTH - 1) * p["area_mm2"] / right)
+        row = HEIGHT - 1 - round((HEIGHT - 1) * p["performance"] / top)
+        cells[row][column] = "█" if p["pareto"] else "·"
+    scale = [f"{top:6.2f} │", *["       │"] * (HEIGHT - 2), "  0.00 │"]
+    lines = [left + "".join(cell) for left, cell in zip(scale, cells, strict=True)]
+    end = f"{right:.0f} mm²"
+    return [*lines, "       └" + "─" * WIDTH, "        0" + end.rjust(WIDTH - 1)]
+
+
+def plot(d: dict[str, Any]) -> Figure:
+    """Area and performance of all sizes, with the best joined (F1, figure 11)."""
+    from matplotlib.figure import Figure
+
+    from .plots import AMBER, BLUE, GRID, INK, MUTED
+
+    found = _found(d)
+    best = sorted((p for p in found if p["pareto"]), key=lambda p: p["area_mm2"])
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.scatter([p["area_mm2"] for p in found], [p["performance"] for p in found], color=MUTED, s=12, label="sizes")
+    axes.plot(
+        [p["area_mm2"] for p in best],
+        [p["performance"] for p in best],
+        color=BLUE,
+        marker="o",
+        label="best at its area",
+    )
+    own = [p for p in found if p["own"]]
+    axes.scatter(
+        [p["area_mm2"] for p in own], [p["performance"] for p in own], color=AMBER, s=40, label="the file's own"
+    )
+    axes.set_xlim(0)
+    axes.set_ylim(0)
+    axes.set_xlabel("area, mm²", color=INK)
+    axes.set_ylabel("performance, relative", color=INK)
+    axes.grid(color=GRID)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
