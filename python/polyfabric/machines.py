@@ -84,6 +84,12 @@ class Machine:
         """
         return self.native.compile(_kernel(planned), scheduler, time_limit, low_throughput)
 
+    def load(
+        self, planned: SlotPlan | _native.ResidueKernel, path: Path, low_throughput: str | None = None
+    ) -> _native.MappedProgram:
+        """A program of CKKS or BGV as `save_compiled` wrote it: not compiled, but checked again."""
+        return self.native.load(_kernel(planned), _read_compiled(path), low_throughput)
+
     def simulate(self, planned: Plan | SlotPlan | _native.ResidueKernel) -> Report:
         """The report of the machine's schedule for a plan."""
         from .execution import Plan
@@ -121,8 +127,32 @@ def write_streams(mapped: _native.MappedProgram, path: Path) -> None:
     """Writes the instruction streams of a compiled program: in binary form to a `.bin` file, else as text."""
     if path.suffix != ".bin":
         write_text(path, mapped.streams_text())
-        return
+    else:
+        _write_bytes(path, mapped.streams())
+
+
+def save_compiled(mapped: _native.MappedProgram, path: Path) -> None:
+    """Writes what the compiler found out of a program, for `Machine.load`."""
+    _write_bytes(path, mapped.save())
+
+
+LARGEST_COMPILED = 1 << 32
+"""Bytes of the largest compiled program that is read."""
+
+
+def _read_compiled(path: Path) -> bytes:
     try:
-        path.write_bytes(mapped.streams())
+        with path.open("rb") as file:
+            data = file.read(min(path.stat().st_size, LARGEST_COMPILED) + 1)
+    except OSError as error:
+        raise FileError(f"{path}: cannot read ({error.strerror}); check the path") from error
+    if len(data) > LARGEST_COMPILED:
+        raise FileError(f"{path}: more than {LARGEST_COMPILED >> 30} GiB; is this a compiled program?")
+    return data
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
     except OSError as error:
         raise FileError(f"{path}: cannot write ({error.strerror}); check that the folder exists") from error

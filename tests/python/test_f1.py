@@ -97,6 +97,23 @@ def test_streams_and_groups_are_shown(polyfabric, tmp_path):
     assert (tmp_path / "streams.bin").stat().st_size < len(text) / 4
 
 
+def test_a_compiled_program_is_saved_and_loaded(polyfabric, tmp_path):
+    common = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "2", "--json", "--groups")
+    compiled = polyfabric(*common, "--save", "permute.compiled")
+    loaded = polyfabric(*common, "--load", "permute.compiled")
+    assert (loaded.status, loaded.err) == (0, "")
+    assert json.loads(loaded.out) == json.loads(compiled.out)
+    other = polyfabric("simulate", "permute", "--machine", "f1", "--params", "13", "--load", "permute.compiled")
+    assert other.status == 2
+    assert "compiled from another program" in " ".join(other.err.split())
+    data = (tmp_path / "permute.compiled").read_bytes()
+    (tmp_path / "cut").write_bytes(data[: len(data) // 2])
+    cut = polyfabric(*common, "--load", "cut")
+    assert cut.status == 2
+    assert "damaged" in cut.err
+    assert "cannot read" in polyfabric(*common, "--load", "none").err
+
+
 def test_the_comparisons_scheduler_is_chosen(polyfabric):
     common = ("simulate", "multiply", "--machine", "f1", "--params", "12", "--batch", "2", "--json")
     priority, csr = (json.loads(polyfabric(*common, *more).out) for more in ((), ("--scheduler", "csr")))
@@ -110,6 +127,10 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
         (
             ("simulate", "permute", "--machine", "f1", "--scheduler", "csr", "--time-limit", "1e-9"),
             "CSR is intractable",
+        ),
+        (
+            ("simulate", "permute", "--machine", "f1", "--load", "x", "--scheduler", "csr"),
+            "--load takes the program as it was",
         ),
         (("simulate", "permute", "--machine", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
         (("simulate", "pbs", "--machine", "f1"), "executes programs of CKKS and BGV"),

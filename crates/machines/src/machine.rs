@@ -77,6 +77,14 @@ pub enum MachineError {
         /// Why.
         cause: Box<f1::compile::CompileError>,
     },
+    /// A compiled program from a file.
+    #[error("the compiled `{program}` cannot be used: {cause}")]
+    Saved {
+        /// Program.
+        program: String,
+        /// Why.
+        cause: Box<f1::saved::SavedError>,
+    },
     /// The replay on residues.
     #[error(transparent)]
     ResidueReplay(Box<f1::replay::ReplayError>),

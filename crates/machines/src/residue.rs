@@ -4,9 +4,10 @@ use crate::engine::description::Description;
 use crate::engine::report::SimulationReport;
 use crate::engine::trace::{Trace, TraceOptions};
 use crate::f1::compile::{CompileError, Compiled, Scheduler, compile_with};
-use crate::f1::machine::{F1, LowThroughput};
+use crate::f1::machine::{F1, GeometryError, LowThroughput};
 use crate::f1::replay::{ReplayError, Words, replay as replay_words};
 use crate::f1::report::{Work, report};
+use crate::f1::saved::{SavedError, load as load_saved, save};
 use crate::f1::stream::{Stream, streams};
 use crate::f1::trace::trace;
 use crate::f1::translate::Leaf;
@@ -60,17 +61,53 @@ pub fn map(
     parameters: &str,
     options: Options,
 ) -> Result<Mapped, MachineError> {
-    let failed = |cause: CompileError| MachineError::Compilation {
-        program: program.name.to_string(),
-        machine: machine.name().to_owned(),
-        cause: Box::new(cause),
-    };
-    Family::Residue.require(machine, &program.name)?;
-    let mut figures = F1::new(machine)?;
-    if let Some(variant) = options.low_throughput {
-        figures = figures.with_low_throughput(variant, program.degree).map_err(|cause| failed(cause.into()))?;
-    }
+    let figures = figures(machine, program, options.low_throughput)?;
+    let failed = |cause| refused(machine, program, cause);
     let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
+    mapped(machine, program, parameters, figures, compiled)
+}
+
+/// `program` as [`Mapped::save`] wrote it, checked again, with a new report.
+///
+/// # Errors
+/// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.
+pub fn load(
+    machine: &Description,
+    program: &KernelProgram,
+    parameters: &str,
+    low_throughput: Option<LowThroughput>,
+    bytes: &[u8],
+) -> Result<Mapped, MachineError> {
+    let figures = figures(machine, program, low_throughput)?;
+    let failed = |cause: SavedError| MachineError::Saved { program: program.name.to_string(), cause: Box::new(cause) };
+    let compiled = load_saved(bytes, &figures, program).map_err(failed)?;
+    mapped(machine, program, parameters, figures, compiled)
+}
+
+fn refused(machine: &Description, program: &KernelProgram, cause: CompileError) -> MachineError {
+    let (program, machine) = (program.name.to_string(), machine.name().to_owned());
+    MachineError::Compilation { program, machine, cause: Box::new(cause) }
+}
+
+fn figures(
+    machine: &Description,
+    program: &KernelProgram,
+    low_throughput: Option<LowThroughput>,
+) -> Result<F1, MachineError> {
+    Family::Residue.require(machine, &program.name)?;
+    let figures = F1::new(machine)?;
+    let Some(variant) = low_throughput else { return Ok(figures) };
+    let failed = |cause: GeometryError| refused(machine, program, cause.into());
+    figures.with_low_throughput(variant, program.degree).map_err(failed)
+}
+
+fn mapped(
+    machine: &Description,
+    program: &KernelProgram,
+    parameters: &str,
+    figures: F1,
+    compiled: Compiled,
+) -> Result<Mapped, MachineError> {
     let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
     let work = match switches {
         0 => Work { count: compiled.translation.graph.len() as u64, of: "instructions" },
@@ -84,6 +121,11 @@ impl Mapped {
     /// The timeline of the schedule.
     pub fn trace(&self, options: TraceOptions) -> Trace {
         trace(&self.compiled, &self.machine, self.machine.clock_hz, options)
+    }
+
+    /// What the compiler found out, for [`load`].
+    pub fn save(&self) -> Vec<u8> {
+        save(&self.compiled)
     }
 
     /// The instruction streams of all components.

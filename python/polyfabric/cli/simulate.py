@@ -11,7 +11,7 @@ import click
 from .. import _native, slot_execution
 from ..errors import InputError
 from ..execution import Plan
-from ..machines import load, simulation, write_streams
+from ..machines import load, save_compiled, simulation, write_streams
 from ..progress import working
 from ..slot_execution import SlotPlan
 from . import programs
@@ -69,6 +69,20 @@ from .console import grid, out, print_json, security_warnings
     metavar="SECONDS",
     help="f1: when --scheduler csr gives up; never without it.",
 )
+@click.option(
+    "--save",
+    "save_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="f1: write the compiled program.",
+)
+@click.option(
+    "--load",
+    "load_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="f1: take PROGRAM as --save wrote it: it is not compiled, but checked again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,
@@ -84,6 +98,8 @@ def simulate(
     show_groups: bool,
     scheduler: str | None,
     time_limit: float | None,
+    save_file: Path | None,
+    load_file: Path | None,
     as_json: bool,
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
@@ -94,6 +110,8 @@ def simulate(
     """
     if time_limit is not None and scheduler != "csr":
         raise InputError("--time-limit is of --scheduler csr; the other scheduler needs none")
+    if load_file is not None and scheduler is not None:
+        raise InputError("--load takes the program as it was compiled; --scheduler is for compiling it")
     machine = load(machine_name, readings)
     planned: Plan | SlotPlan | _native.ResidueKernel
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
@@ -114,17 +132,28 @@ def simulate(
             planned = programs.planned(program, parameters, batch, machine, target)
         groups: list[dict[str, Any]] = []
         if isinstance(planned, Plan):
-            if stream_file is not None or show_groups or scheduler is not None:
-                raise InputError(
-                    f"--streams, --groups and --scheduler are of programs on slots, but {program} is of TFHE"
-                )
+            of_slots = {
+                "--streams": stream_file,
+                "--groups": show_groups,
+                "--scheduler": scheduler,
+                "--save": save_file,
+                "--load": load_file,
+            }
+            for option, given in of_slots.items():
+                if given:
+                    raise InputError(f"{option} is of programs on slots, but {program} is of TFHE")
             report = machine.simulate(planned)
         else:
-            mapped = machine.compile(planned, scheduler or "priority", time_limit)
+            if load_file is not None:
+                mapped = machine.load(planned, load_file)
+            else:
+                mapped = machine.compile(planned, scheduler or "priority", time_limit)
             report = simulation(mapped)
             groups = json.loads(mapped.groups())
             if stream_file is not None:
                 write_streams(mapped, stream_file)
+            if save_file is not None:
+                save_compiled(mapped, save_file)
         if timeline is not None:
             report.timeline(timeline)
         if folder is not None:
@@ -139,5 +168,5 @@ def simulate(
                 table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
             out().print()
             out().print(table)
-        for path in filter(None, (timeline, folder, stream_file)):
+        for path in filter(None, (timeline, folder, stream_file, save_file)):
             out().print(f"\nwritten: {path}")

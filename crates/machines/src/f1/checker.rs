@@ -396,6 +396,9 @@ impl Simulation<'_> {
                 Ok(value)
             }
             Action::Store { stack, slot, value } => {
+                if stack as usize >= self.machine.stacks {
+                    return Err(Violation::Nothing { cycle, what: "such stack" });
+                }
                 self.occupy(cycle, Part::Stack(stack), transfer)?;
                 self.occupy(cycle, Part::Bank(slot.bank), vector)?;
                 self.take(cycle, Location::Slot(slot), Some(value))
@@ -417,7 +420,7 @@ impl Simulation<'_> {
             Action::Execute { instruction, cluster, unit, operands, .. } => {
                 let function = self.graph.function(instruction as usize);
                 let kind = function.unit();
-                if unit as usize >= self.machine.units[kind as usize] {
+                if unit as usize >= self.machine.units[kind as usize] || usize::from(cluster) >= self.machine.clusters {
                     return Err(Violation::Nothing { cycle, what: "such unit" });
                 }
                 self.executed[instruction as usize] += 1;

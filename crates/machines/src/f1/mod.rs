@@ -4,6 +4,7 @@
 //! everything happens (phase 3), and [`checker`] simulates the result without asking either. [`units`] is what the units do.
 
 pub mod action;
+mod bytes;
 pub mod checker;
 mod cluster;
 pub mod compile;
@@ -16,6 +17,7 @@ pub mod order;
 pub mod replay;
 pub mod report;
 pub mod reproduce;
+pub mod saved;
 pub mod scaling;
 pub mod specs;
 mod stalls;

@@ -359,5 +359,6 @@ pub(super) fn reordered(translation: &Translation, order: &[u32]) -> Translation
         leaves: translation.leaves.clone(),
         moduli: translation.moduli.clone(),
         origins,
+        numbers: order.iter().map(|&old| translation.numbers[old as usize]).collect(),
     }
 }

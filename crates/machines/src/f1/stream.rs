@@ -11,6 +11,7 @@
 //! In the binary form, which parses back, every number is a varint of seven bits a byte; in the readable form an instruction is a line.
 
 use super::action::{Action, Destination, Source};
+use super::bytes::{BytesError, Reader, put};
 use super::compile::Compiled;
 use super::graph::{Function, UnitKind};
 use super::machine::F1;
@@ -70,17 +71,9 @@ pub struct Stream {
 }
 
 /// Why bytes are no streams.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StreamError {
-    /// Bytes.
-    #[error("byte {at}: {cause}; the file is damaged or none of instruction streams")]
-    Bytes {
-        /// Where.
-        at: usize,
-        /// What is wrong.
-        cause: &'static str,
-    },
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; the file is damaged or none of instruction streams")]
+pub struct StreamError(#[from] BytesError);
 
 /// The streams of a compiled program, in the order of their components.
 pub fn streams(compiled: &Compiled, machine: &F1) -> Vec<Stream> {
@@ -153,14 +146,6 @@ pub fn streams(compiled: &Compiled, machine: &F1) -> Vec<Stream> {
     events.into_iter().map(stream).collect()
 }
 
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 128 {
-        bytes.push(number as u8 | 128);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
 /// The compact form of all streams.
 pub fn encode(streams: &[Stream]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -211,55 +196,12 @@ fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
     }
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn fail<T>(&self, cause: &'static str) -> Result<T, StreamError> {
-        Err(StreamError::Bytes { at: self.at, cause })
-    }
-
-    fn byte(&mut self) -> Result<u8, StreamError> {
-        let Some(&byte) = self.bytes.get(self.at) else { return self.fail("the end comes too soon") };
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn number(&mut self) -> Result<u64, StreamError> {
-        let mut number = 0;
-        for shift in (0..63).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 127) << shift;
-            if byte < 128 {
-                return Ok(number);
-            }
-        }
-        self.fail("a number of more than 63 bits")
-    }
-
-    fn narrow<T: TryFrom<u64>>(&mut self) -> Result<T, StreamError> {
-        let number = self.number()?;
-        T::try_from(number).or_else(|_| self.fail("a number that is too large for its place"))
-    }
-
-    /// A count of things of at least `least` bytes each.
-    fn count(&mut self, least: usize) -> Result<usize, StreamError> {
-        let count: usize = self.narrow()?;
-        if count > (self.bytes.len() - self.at) / least {
-            return self.fail("more is announced than there is");
-        }
-        Ok(count)
-    }
-}
-
 /// The streams that [`encode`] wrote.
 ///
 /// # Errors
-/// [`StreamError::Bytes`].
+/// [`StreamError`].
 pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = Reader::new(bytes);
     let streams = reader.count(5)?;
     let mut found = Vec::with_capacity(streams);
     for _ in 0..streams {
@@ -271,7 +213,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
             5 => Component::Port(second, first),
             6 => Component::Bank(first),
             7 => Component::Stack(first),
-            _ => return reader.fail("no such component"),
+            _ => return Ok(reader.fail("no such component")?),
         };
         let begin = reader.number()?;
         let count = reader.count(3)?;
@@ -302,15 +244,13 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
                 12 => Operation::Connect(reader.narrow()?),
                 13 => Operation::Load(reader.narrow()?),
                 14 => Operation::Store(reader.narrow()?),
-                _ => return reader.fail("no such operation"),
+                _ => return Ok(reader.fail("no such operation")?),
             };
             instructions.push(Instruction { operation, wait: reader.number()? });
         }
         found.push(Stream { component, begin, instructions });
     }
-    if reader.at != bytes.len() {
-        return reader.fail("something follows the last stream");
-    }
+    reader.finish()?;
     Ok(found)
 }
 

@@ -68,6 +68,8 @@ pub struct Translation {
     pub moduli: Arc<[Modulus]>,
     /// For each instruction, which homomorphic operation it serves: a run of equal numbers is one.
     pub origins: Vec<u32>,
+    /// For each instruction, which one it was before any was moved.
+    pub numbers: Vec<u32>,
 }
 
 /// Why a program has no translation.
@@ -146,7 +148,8 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
         });
     }
     let Translator { builder, leaves, .. } = translator;
-    Ok(Translation { graph: builder.finish(), leaves, outputs, moduli: program.moduli.clone(), origins })
+    let numbers = (0..builder.len() as u32).collect();
+    Ok(Translation { graph: builder.finish(), leaves, outputs, moduli: program.moduli.clone(), origins, numbers })
 }
 
 impl Translator<'_> {

@@ -7,7 +7,7 @@ use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_machines::f1::compile::Scheduler;
 use polyfabric_machines::f1::machine::LowThroughput;
 use polyfabric_machines::f1::stream::{encode, text};
-use polyfabric_machines::residue::{Mapped, Options, map};
+use polyfabric_machines::residue::{Mapped, Options, load, map};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::RnsPolynomial;
@@ -66,6 +66,26 @@ impl PyMachine {
     }
 }
 
+#[pymethods]
+impl PyMachine {
+    /// `kernel` as [`PyMapped::save`] wrote it, checked again.
+    #[pyo3(signature = (kernel, data, low_throughput=None))]
+    fn load(
+        &self,
+        py: Python<'_>,
+        kernel: &PyResidueKernel,
+        data: &[u8],
+        low_throughput: Option<&str>,
+    ) -> PyResult<PyMapped> {
+        let (program, parameters) = (&kernel.kernel, &kernel.parameters);
+        let Options { low_throughput, .. } = options("priority", None, low_throughput)?;
+        detached(py, || {
+            let mapped = load(self.description(), program, parameters, low_throughput, data).map_err(refused)?;
+            Ok(PyMapped { mapped, kernel: Arc::clone(program) })
+        })
+    }
+}
+
 fn options(scheduler: &str, time_limit: Option<f64>, low_throughput: Option<&str>) -> Result<Options, Failure> {
     let refused = |what| Err(Failure::new(Kind::Input, what));
     let limit = match time_limit.map(Duration::try_from_secs_f64).transpose() {
@@ -97,6 +117,11 @@ impl PyMapped {
     /// The schedule as Chrome trace-event JSON; of a long one, its beginning and its end.
     fn trace(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || json(&self.mapped.trace(TraceOptions::default())))
+    }
+
+    /// What the compiler found out, for `Machine.load`.
+    fn save(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        detached(py, || Ok(self.mapped.save()))
     }
 
     /// The instruction streams of all components, in the binary form.

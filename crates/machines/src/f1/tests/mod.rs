@@ -5,6 +5,7 @@ mod descriptions;
 mod orders;
 mod programs;
 mod reports;
+mod saved;
 mod scaling;
 mod schedules;
 mod streams;

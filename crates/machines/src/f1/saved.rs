@@ -1,0 +1,261 @@
+//! A compiled program as bytes, and back: what the compiler found out, beside the program and the machine.
+//!
+//! The bytes hold the order of the instructions, the groups and the actions. Whoever reads them has the program, from which the
+//! instructions follow, and the machine; nothing is believed: the order must be one of these instructions that respects
+//! their dependencies, and the checker simulates the actions. So a file of another program, of another machine or from a
+//! stranger is refused, or is a schedule that holds.
+//!
+//! `PFF1`, a version byte, then numbers as in the streams: N; instructions; leaves; for each instruction in order its number in the
+//! translation; groups, each a leaf of its hint and 1 or 0, operations, first and last instruction; peak and cycles of phase 2;
+//! actions, each its kind, cycle and fields.
+
+use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::bytes::{BytesError, Reader, put};
+use super::checker::{Violation, check};
+use super::compile::Compiled;
+use super::graph::Graph;
+use super::machine::{F1, GeometryError};
+use super::movement::Movement;
+use super::order::{Group, reordered};
+use super::translate::{Leaf, Translation, TranslationError, translate};
+use polyfabric_program::rns::kernel::KernelProgram;
+
+const MAGIC: &[u8; 4] = b"PFF1";
+const VERSION: u8 = 1;
+
+/// Cycles that no schedule reaches: days at any clock.
+const LATEST: u64 = 1 << 48;
+
+/// Why bytes are no compiled program of the given one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SavedError {
+    /// Another kind of file.
+    #[error("this is no compiled program; `simulate --save` writes them")]
+    Magic,
+    /// Another version of the format.
+    #[error("a compiled program of version {0}, and this package reads version {VERSION}: compile it again")]
+    Version(u8),
+    /// Damaged.
+    #[error("{0}; the compiled program is damaged: compile it again")]
+    Bytes(#[from] BytesError),
+    /// Of another program.
+    #[error("it has {found} {what}, and the program given has {expected}: it was compiled from another program")]
+    Program {
+        /// What is counted.
+        what: &'static str,
+        /// In the bytes.
+        found: u64,
+        /// In the program.
+        expected: u64,
+    },
+    /// Its order is not one of the program's instructions.
+    #[error(
+        "place {place} of its order holds what cannot stand there: it was compiled from another program, or is damaged"
+    )]
+    Order {
+        /// Where.
+        place: usize,
+    },
+    /// The ring does not suit the machine.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// The program does not suit the machine.
+    #[error(transparent)]
+    Translation(#[from] TranslationError),
+    /// The checker refuses the schedule.
+    #[error("the schedule does not hold on this machine: {0}")]
+    Violation(#[from] Violation),
+}
+
+/// The bytes of `compiled`.
+pub fn save(compiled: &Compiled) -> Vec<u8> {
+    let Translation { graph, leaves, numbers, .. } = &compiled.translation;
+    let mut bytes = MAGIC.to_vec();
+    bytes.push(VERSION);
+    for count in [compiled.geometry.degree.get(), graph.len(), leaves.len()] {
+        put(&mut bytes, count as u64);
+    }
+    numbers.iter().for_each(|&number| put(&mut bytes, number.into()));
+    put(&mut bytes, compiled.groups.len() as u64);
+    for group in &compiled.groups {
+        let of_hint = |leaf: &Leaf| matches!(leaf, Leaf::Hint { key, .. } if Some(*key) == group.hint);
+        let hint = leaves.iter().position(of_hint).map_or(0, |leaf| leaf as u64 + 1);
+        let range = &group.instructions;
+        for number in [hint, group.operations as u64, range.start.into(), range.end.into()] {
+            put(&mut bytes, number);
+        }
+    }
+    for number in [compiled.movement.peak as u64, compiled.movement.cycles, compiled.actions.len() as u64] {
+        put(&mut bytes, number);
+    }
+    for timed in &compiled.actions {
+        let (kind, fields) = fields(timed.action);
+        bytes.push(kind);
+        put(&mut bytes, timed.cycle);
+        fields.into_iter().flatten().for_each(|field| put(&mut bytes, field));
+    }
+    bytes
+}
+
+/// The kind of an action, and its numbers.
+fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
+    let slot = |slot: Slot| [slot.bank, slot.index].map(u64::from);
+    let register = |register: Register| [register.cluster, register.index].map(u64::from);
+    let list = |fields: &[u64]| {
+        let mut found = [None; 7];
+        found.iter_mut().zip(fields).for_each(|(place, &field)| *place = Some(field));
+        found
+    };
+    let pair = |[a, b]: [u64; 2], [c, d]: [u64; 2]| list(&[a, b, c, d]);
+    match action {
+        Action::Load { stack, slot: place, value } => (0, pair([stack.into(), value.into()], slot(place))),
+        Action::Store { stack, slot: place, value } => (1, pair([stack.into(), value.into()], slot(place))),
+        Action::Fetch { slot: from, register: to } => (2, pair(slot(from), register(to))),
+        Action::WriteBack { register: from, slot: to } => (3, pair(register(from), slot(to))),
+        Action::Forward { from, to } => (4, pair(register(from), register(to))),
+        Action::Execute { instruction, cluster, unit, operands, result } => {
+            // A place is one number: its kind in the lowest two bits, and two of 16 bits.
+            let place = |kind: u64, [a, b]: [u64; 2]| kind | a << 2 | b << 18;
+            let [first, second] = operands.map(|operand| match operand {
+                Source::Register(index) => place(0, [0, index.into()]),
+                Source::Scratchpad(from) => place(1, slot(from)),
+                Source::Cluster(from) => place(2, register(from)),
+            });
+            let result = match result {
+                Destination::Register(index) => place(0, [0, index.into()]),
+                Destination::Scratchpad(to) => place(1, slot(to)),
+            };
+            (5, list(&[instruction.into(), cluster.into(), unit.into(), first, second, result]))
+        }
+    }
+}
+
+/// The compiled program that [`save`] wrote, checked again. What phase 2 decided step by step is not among it.
+///
+/// # Errors
+/// [`SavedError`].
+pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Compiled, SavedError> {
+    let [header @ .., version] = bytes.get(..5).ok_or(SavedError::Magic)? else { return Err(SavedError::Magic) };
+    if header != MAGIC {
+        return Err(SavedError::Magic);
+    }
+    if *version != VERSION {
+        return Err(SavedError::Version(*version));
+    }
+    let geometry = machine.geometry(program.degree)?;
+    let translation = translate(program)?;
+    let reader = &mut Reader::new(&bytes[5..]);
+    let expected = [program.degree.get(), translation.graph.len(), translation.leaves.len()];
+    for (what, expected) in ["residues in a vector", "instructions", "loads"].into_iter().zip(expected) {
+        let (found, expected) = (reader.number()?, expected as u64);
+        if found != expected {
+            return Err(SavedError::Program { what, found, expected });
+        }
+    }
+    let order = order(reader, &translation.graph)?;
+    let translation = reordered(&translation, &order);
+    let groups = groups(reader, &translation)?;
+    let movement = Movement { peak: reader.narrow()?, cycles: reader.number()?, ..Movement::default() };
+    let count = reader.count(4)?;
+    let mut actions = Vec::with_capacity(count);
+    for _ in 0..count {
+        actions.push(timed(reader)?);
+    }
+    reader.finish()?;
+    let checked = check(&translation.graph, &actions, machine, &geometry)?;
+    Ok(Compiled { geometry, translation, groups, movement, actions, checked })
+}
+
+/// An order of all instructions in which each follows what it reads.
+fn order(reader: &mut Reader<'_>, graph: &Graph) -> Result<Vec<u32>, SavedError> {
+    let mut placed = vec![false; graph.len()];
+    let mut order = Vec::with_capacity(graph.len());
+    for place in 0..graph.len() {
+        let number: u32 = reader.narrow()?;
+        let index = number as usize;
+        let known = placed.get(index).is_some_and(|&placed| !placed);
+        let follows = || graph.operands(index).iter().filter_map(|operand| operand.as_result()).all(|of| placed[of]);
+        if !known || !follows() {
+            return Err(SavedError::Order { place });
+        }
+        placed[index] = true;
+        order.push(number);
+    }
+    Ok(order)
+}
+
+fn groups(reader: &mut Reader<'_>, translation: &Translation) -> Result<Vec<Group>, SavedError> {
+    let count = reader.count(4)?;
+    let mut groups = Vec::with_capacity(count);
+    for _ in 0..count {
+        let hint = match reader.narrow::<usize>()? {
+            0 => None,
+            place => match translation.leaves.get(place - 1) {
+                Some(Leaf::Hint { key, .. }) => Some(*key),
+                _ => return Ok(reader.fail("no such hint")?),
+            },
+        };
+        let operations = reader.narrow()?;
+        let instructions = reader.narrow()?..reader.narrow()?;
+        if instructions.start > instructions.end || instructions.end as usize > translation.graph.len() {
+            return Ok(reader.fail("no such instructions")?);
+        }
+        groups.push(Group { hint, operations, instructions });
+    }
+    Ok(groups)
+}
+
+fn timed(reader: &mut Reader<'_>) -> Result<Timed, BytesError> {
+    let kind = reader.byte()?;
+    let cycle = reader.number()?;
+    if cycle >= LATEST {
+        return reader.fail("a cycle that no schedule reaches");
+    }
+    let action = match kind {
+        0 | 1 => {
+            let (stack, value) = (reader.narrow()?, reader.narrow()?);
+            let slot = slot(reader)?;
+            if kind == 0 { Action::Load { stack, slot, value } } else { Action::Store { stack, slot, value } }
+        }
+        2 => Action::Fetch { slot: slot(reader)?, register: register(reader)? },
+        3 => Action::WriteBack { register: register(reader)?, slot: slot(reader)? },
+        4 => Action::Forward { from: register(reader)?, to: register(reader)? },
+        5 => {
+            let (instruction, cluster, unit) = (reader.narrow()?, reader.narrow()?, reader.narrow()?);
+            let mut operands = [Source::Register(0); 2];
+            for operand in &mut operands {
+                *operand = match place(reader)? {
+                    (0, _, index) => Source::Register(index),
+                    (1, bank, index) => Source::Scratchpad(Slot { bank, index }),
+                    (2, cluster, index) => Source::Cluster(Register { cluster, index }),
+                    _ => return reader.fail("no such operand"),
+                };
+            }
+            let result = match place(reader)? {
+                (0, _, index) => Destination::Register(index),
+                (1, bank, index) => Destination::Scratchpad(Slot { bank, index }),
+                _ => return reader.fail("no such place for a result"),
+            };
+            Action::Execute { instruction, cluster, unit, operands, result }
+        }
+        _ => return reader.fail("no such action"),
+    };
+    Ok(Timed { cycle, action })
+}
+
+fn slot(reader: &mut Reader<'_>) -> Result<Slot, BytesError> {
+    Ok(Slot { bank: reader.narrow()?, index: reader.narrow()? })
+}
+
+fn register(reader: &mut Reader<'_>) -> Result<Register, BytesError> {
+    Ok(Register { cluster: reader.narrow()?, index: reader.narrow()? })
+}
+
+/// Kind, and two numbers.
+fn place(reader: &mut Reader<'_>) -> Result<(u64, u16, u16), BytesError> {
+    let packed = reader.number()?;
+    if packed >> 34 != 0 {
+        return reader.fail("no such place");
+    }
+    Ok((packed & 3, (packed >> 2) as u16, (packed >> 18) as u16))
+}

@@ -1,0 +1,118 @@
+//! Does a compiled program come back as it was, and is every file refused that is of another program, damaged, or made up?
+
+use super::orders::listing_2;
+use super::paper;
+use crate::f1::action::{Action, Slot};
+use crate::f1::checker::{Violation, check};
+use crate::f1::compile::{Compiled, Scheduler, compile, compile_with};
+use crate::f1::machine::F1;
+use crate::f1::saved::{SavedError, load, save};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+
+const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 1 };
+
+fn same(a: &Compiled, b: &Compiled) {
+    assert_eq!((&a.actions, &a.groups, &a.checked), (&b.actions, &b.groups, &b.checked));
+    assert_eq!((a.movement.peak, a.movement.cycles), (b.movement.peak, b.movement.cycles));
+    assert_eq!(a.geometry, b.geometry);
+    assert_eq!(a.translation.outputs, b.translation.outputs);
+    assert_eq!(a.translation.graph.outputs(), b.translation.graph.outputs());
+    for index in 0..a.translation.graph.len() {
+        assert_eq!(a.translation.graph.function(index), b.translation.graph.function(index));
+        assert_eq!(a.translation.graph.operands(index), b.translation.graph.operands(index));
+    }
+}
+
+#[test]
+fn what_is_saved_comes_back() {
+    let machine = F1 { bank_bytes: 96 << 10, ..paper() };
+    for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
+        let program = listing_2(2);
+        let compiled = compile_with(&machine, &program, scheduler).expect("it compiles");
+        let bytes = save(&compiled);
+        let loaded = load(&bytes, &machine, &program).expect("it is what was saved");
+        same(&compiled, &loaded);
+        assert_eq!(save(&loaded), bytes);
+    }
+}
+
+#[test]
+fn another_program_machine_or_format_is_refused() {
+    let machine = paper();
+    let program = build(Operation::Permute, SHAPE).expect("a program");
+    let bytes = save(&compile(&machine, &program).expect("it compiles"));
+    let other = build(Operation::Permute, Shape { ciphertexts: 3, ..SHAPE }).expect("a program");
+    let refused = load(&bytes, &machine, &other).expect_err("another program").to_string();
+    assert!(refused.contains("another program"), "{refused}");
+    let other = build(Operation::Multiply, SHAPE).expect("a program");
+    load(&bytes, &machine, &other).expect_err("another operation");
+    let slower = F1 { memory_latency: 300, ..machine.clone() };
+    assert!(matches!(load(&bytes, &slower, &program), Err(SavedError::Violation(_))));
+    assert_eq!(load(b"\x7fELF\x02", &machine, &program).expect_err("another file"), SavedError::Magic);
+    let mut later = bytes.clone();
+    later[4] = 9;
+    assert_eq!(load(&later, &machine, &program).expect_err("another version"), SavedError::Version(9));
+}
+
+#[test]
+fn damaged_files_are_refused_or_hold() {
+    let machine = paper();
+    let program = build(Operation::Permute, SHAPE).expect("a program");
+    let compiled = compile(&machine, &program).expect("it compiles");
+    let bytes = save(&compiled);
+    for cut in 0..bytes.len() {
+        load(&bytes[..cut], &machine, &program).expect_err("a file that is cut off");
+    }
+    let mut accepted = 0;
+    for position in 0..bytes.len() {
+        for change in [1, 128, 255] {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= change;
+            if let Ok(loaded) = load(&damaged, &machine, &program) {
+                // What is not a schedule's matter may change; the schedule itself holds.
+                check(&loaded.translation.graph, &loaded.actions, &machine, &loaded.geometry).expect("it holds");
+                accepted += 1;
+            }
+        }
+    }
+    assert!(accepted < bytes.len(), "{accepted} of {} changes are accepted", 3 * bytes.len());
+}
+
+#[test]
+fn parts_that_do_not_exist_are_refused() {
+    let machine = paper();
+    let program = build(Operation::Ntt, SHAPE).expect("a program");
+    let compiled = compile(&machine, &program).expect("it compiles");
+    let nothing = |edit: &dyn Fn(&mut Action)| {
+        let mut changed = compiled.clone();
+        changed.actions.iter_mut().for_each(|timed| edit(&mut timed.action));
+        match load(&save(&changed), &machine, &program) {
+            Err(SavedError::Violation(Violation::Nothing { what, .. })) => what,
+            other => panic!("{other:?}"),
+        }
+    };
+    let stack = nothing(&|action| {
+        if let Action::Store { stack, .. } = action {
+            *stack = 2;
+        }
+    });
+    assert_eq!(stack, "such stack");
+    let slot = nothing(&|action| {
+        if let Action::Load { slot, .. } = action {
+            *slot = Slot { bank: 16, index: 0 };
+        }
+    });
+    assert_eq!(slot, "such place");
+    let unit = nothing(&|action| {
+        if let Action::Execute { unit, .. } = action {
+            *unit = 255;
+        }
+    });
+    assert_eq!(unit, "such unit");
+    let cluster = nothing(&|action| {
+        if let Action::Execute { cluster, .. } = action {
+            *cluster += 16;
+        }
+    });
+    assert!(["such unit", "such place"].contains(&cluster), "{cluster}");
+}
