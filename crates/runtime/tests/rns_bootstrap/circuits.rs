@@ -46,7 +46,7 @@ fn linear_transforms_with_every_hoisting() {
             println!(
                 "{slots} slots, {count} diagonals, {hoisting:?}: {worst:.1} bits, mean {mean:.1}, bound {bound:.1}"
             );
-            assert!(worst >= bound && worst < bound + 12.0, "{hoisting:?}: {worst} bits, bound {bound}");
+            assert!(worst >= bound && worst < bound + 13.0, "{hoisting:?}: {worst} bits, bound {bound}");
         }
     }
 }

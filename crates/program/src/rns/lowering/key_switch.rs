@@ -205,7 +205,7 @@ impl Lowering<'_> {
         let product = self.model.inner_product(&sizes, self.choice.conversion);
         let division = match self.special.len() {
             0 => 0.0,
-            primes => self.model.division(primes, self.choice.conversion),
+            primes => self.model.division(primes, self.choice.conversion, 2),
         };
         (product, division)
     }

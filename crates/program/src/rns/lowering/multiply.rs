@@ -52,10 +52,8 @@ impl Lowering<'_> {
         // e_a·m_b + e_b·m_a + e_a·e_b, the errors of one ciphertext with itself being the same.
         let (x, y) = (left.deviation * phases.1, right.deviation * phases.0);
         let crossed = if left.sources & right.sources == 0 { x.hypot(y) } else { x + y };
-        // E|e|⁴ = 2·(E|e|²)² for a square.
-        let quadratic = std::f64::consts::SQRT_2 * left.deviation * right.deviation;
         let noise = Noise {
-            deviation: crossed + quadratic,
+            deviation: crossed + self.model.error_product(left.deviation, right.deviation),
             magnitude: left.magnitude * right.magnitude,
             sources: left.sources | right.sources,
         };

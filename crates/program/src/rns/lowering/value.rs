@@ -21,7 +21,7 @@ pub struct CiphertextValue {
 /// The error of a ciphertext, in units of its phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Standard deviation of the error in a slot: √E|error|².
+    /// Deviation of the error in a slot, as [`crate::rns::noise::NoiseModel`] takes it.
     pub deviation: f64,
     /// Bound of the message in a slot, unscaled: |m|.
     pub magnitude: f64,

@@ -1,9 +1,14 @@
 //! How much error each operation adds.
 //!
 //! Errors are followed in the slots: of a polynomial with independent coefficients of variance v, the value at a root of
-//! X^N + 1 has E|·|² = N·v, and products of polynomials are products of values. So a deviation here is √E|error in a slot|², in
-//! units of the phase (scaled integers), and every formula is the usual canonical-embedding one (A. Costache, B. Curtis,
-//! E. Hales, S. Murphy, T. Ogilvie, R. Player, "On the precision loss in approximate homomorphic encryption", SAC 2023).
+//! X^N + 1 has E|·|² = N·v and is close to a complex Gaussian, and products of polynomials are products of values. Every formula is
+//! the usual canonical-embedding one (A. Costache, B. Curtis, E. Hales, S. Murphy, T. Ogilvie, R. Player, "On the precision
+//! loss in approximate homomorphic encryption", SAC 2023), in units of the phase (scaled integers).
+//!
+//! Most errors are no Gaussian, though, but one times the secret's value in the slot, or times another random value: rarer, and larger
+//! where they are. A *deviation* here is therefore that of the Gaussian which the bound serves as well: the bound, of
+//! [`NoiseModel::tail`] deviations, is exceeded by each kind of error with at most the stated probability. For a
+//! Gaussian it is √E|error in a slot|², for a product more ([`NoiseModel::product`]).
 //!
 //! BGV's errors are multiples of t; the same formulas hold with every rounding and key error t times as large.
 
@@ -38,7 +43,8 @@ impl NoiseModel {
     /// Of a fresh public-key encryption v·(b, a) + (e_0 + m, e_1), v ternary: error v·e + e_0 + e_1·s, and m rounded.
     pub fn fresh(&self) -> f64 {
         let n = self.n();
-        let error = n * self.error_deviation.powi(2) * (1.0 + self.secret_weight + n * 2.0 / 3.0);
+        let products = (self.secret_weight + n * 2.0 / 3.0) * self.product(1);
+        let error = n * self.error_deviation.powi(2) * (1.0 + products);
         self.unit * (error + n / 12.0).sqrt()
     }
 
@@ -66,13 +72,15 @@ impl NoiseModel {
         }
     }
 
-    /// Of a division of two parts by `primes` primes: ρ_0 + ρ_1·s, ρ the rounding errors.
-    pub fn division(&self, primes: usize, conversion: Conversion) -> f64 {
+    /// Of a division of `parts` parts by `primes` primes: ρ_0 + ρ_1·s, or ρ_0 + ρ_1·s + ρ_2·s², ρ the rounding errors.
+    pub fn division(&self, primes: usize, conversion: Conversion, parts: usize) -> f64 {
         let rounding = self.representation(primes, conversion);
-        self.unit * (rounding * (1.0 + self.secret_weight)).sqrt()
+        let powers = (0..parts as i32).map(|power| self.secret_weight.powi(power) * self.product(power));
+        self.unit * (rounding * powers.sum::<f64>()).sqrt()
     }
 
-    /// Of a key switch's inner product, before division by P: √Σ_d E|digit d|²·E|e|².
+    /// Of a key switch's inner product, before division by P: √Σ_d E|digit d|²·E|e|², as if one digit had all of it, which is the
+    /// widest such sum.
     pub fn inner_product(&self, digits: &[DigitSize], conversion: Conversion) -> f64 {
         let squares = digits.iter().map(|digit| match *digit {
             DigitSize::Limbs { log2, primes } => (2.0 * log2).exp2() * self.representation(primes, conversion),
@@ -80,7 +88,7 @@ impl NoiseModel {
                 (2.0 * log2).exp2() * self.worst_slot(1.0 / 12.0, if balanced { 0.0 } else { 0.5 })
             }
         });
-        self.unit * self.error_deviation * (self.n() * squares.sum::<f64>()).sqrt()
+        self.unit * self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
     }
 
     /// Of a product with public values up to `magnitude` at `scale`, whose coefficients are rounded.
@@ -88,7 +96,7 @@ impl NoiseModel {
         let deviation = match scale {
             Scale::Real(scale) => {
                 let phase = a_scale.real() * a.magnitude;
-                (a.deviation * magnitude * scale).hypot((a.deviation + phase) * self.encoding())
+                (a.deviation * magnitude * scale).hypot((self.tail() * a.deviation + phase) * self.encoding())
             }
             // Public values modulo t: coefficients are as good as uniform in (-t/2, t/2).
             Scale::Factor(_) => a.deviation * self.unit * self.encoding(),
@@ -96,10 +104,37 @@ impl NoiseModel {
         Noise { deviation, magnitude: a.magnitude * magnitude, sources: a.sources }
     }
 
-    /// How many deviations an error stays below in all slots, but for a probability of 2^-40: a slot's |error|² is close to
+    /// Of the product of two errors with these deviations, which may be one: at most the product of their bounds.
+    pub fn error_product(&self, a: f64, b: f64) -> f64 {
+        self.tail() * a * b
+    }
+
+    /// How many deviations an error stays below in all slots, but for a probability of 2^-40: the |error|² of a Gaussian is
     /// exponentially distributed.
     pub fn tail(&self) -> f64 {
-        ((40.0 + self.n().log2()) * std::f64::consts::LN_2).sqrt()
+        self.log_slots_beyond().sqrt()
+    }
+
+    /// −ln of 2^-40/N.
+    fn log_slots_beyond(&self) -> f64 {
+        (40.0 + self.n().log2()) * std::f64::consts::LN_2
+    }
+
+    /// By how much the square of the deviation of g·σ^`power` is to be taken larger than E|g|²·(E|σ|²)^`power`, g and σ being
+    /// independent complex Gaussians: σ is the secret's value, which is one for all errors, or that of a digit.
+    ///
+    /// With E|g|² = E|σ|² = 1 the squares u and w are exponentially distributed, and u·w^k ≤ k^k·((u + w)/(k + 1))^(k + 1) (the
+    /// inequality of the means of u and k times w/k). u + w exceeds y with a probability of (1 + y)·e^-y.
+    /// So with the y at which that is 2^-40/N, |g·σ^k|² exceeds k^k·(y/(k + 1))^(k + 1) no more often; this over tail².
+    fn product(&self, power: i32) -> f64 {
+        if power == 0 {
+            return 1.0;
+        }
+        let beyond = self.log_slots_beyond();
+        // y = beyond + ln(1 + y): a contraction by 1/(1 + y).
+        let y = (0..20).fold(beyond, |y, _| beyond + (1.0 + y).ln());
+        let k = f64::from(power);
+        k.powi(power) * (y / (k + 1.0)).powi(power + 1) / beyond
     }
 }
 
@@ -120,4 +155,36 @@ pub enum DigitSize {
         /// Whether they lie around 0; the last digit of a limb starts at 0.
         balanced: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is the bound of a product of random values exceeded as rarely as it says, and not much more rarely?
+
+    use super::*;
+
+    /// The probability that u·w^`power` > `square`, u and w exponentially distributed: ∫ e^(−w − square/w^power) dw, by the
+    /// trapezoidal rule in ln w.
+    fn exceeds(square: f64, power: i32) -> f64 {
+        let step = 1e-3;
+        let at = |index: i32| {
+            let w = (f64::from(index) * step).exp();
+            (-w - square / w.powi(power)).exp() * w * step
+        };
+        (-15_000..15_000).map(at).sum()
+    }
+
+    #[test]
+    fn products_exceed_the_bound_as_rarely_as_gaussians() {
+        for log2 in [4, 10, 16] {
+            let model = NoiseModel::ternary(RingDegree::new(1 << log2).unwrap());
+            let allowed = (-40.0 - f64::from(log2)).exp2();
+            let tail = model.tail().powi(2);
+            let found = [0, 1, 2].map(|power| exceeds(tail * model.product(power), power) / allowed);
+            assert!((found[0] - 1.0).abs() < 1e-3, "{found:?}");
+            assert!(found[1..].iter().all(|found| (0.02..1.0).contains(found)), "{found:?}");
+            // As if the secret's value were what it is on average: thousands of times as often.
+            assert!(exceeds(tail, 1) > 1e3 * allowed && exceeds(2.0 * tail, 2) > 1e6 * allowed);
+        }
+    }
 }
