@@ -8,7 +8,7 @@ use crate::f1::machine::{F1, GeometryError, LowThroughput};
 use crate::f1::replay::{ReplayError, Words, replay as replay_words};
 use crate::f1::report::{Work, report};
 use crate::f1::saved::{SavedError, load as load_saved, save};
-use crate::f1::stream::{Stream, streams};
+use crate::f1::stream::Stream;
 use crate::f1::trace::trace;
 use crate::f1::translate::Leaf;
 use crate::machine::{Family, MachineError};
@@ -130,7 +130,7 @@ impl Mapped {
 
     /// The instruction streams of all components.
     pub fn streams(&self) -> Vec<Stream> {
-        streams(&self.compiled, &self.machine)
+        self.compiled.streams(&self.machine)
     }
 
     /// Carries out the schedule on `inputs`, in the order of [`KernelProgram::inputs`], and the switching keys; the outputs of

@@ -4,9 +4,11 @@ use super::action::Timed;
 use super::checker::{Checked, Violation, check};
 use super::csr::{self, Intractable, Sequence};
 use super::cycle::{self, CycleError};
+use super::fetch;
 use super::machine::{F1, Geometry, GeometryError};
 use super::movement::{self, Movement};
 use super::order::{Group, Ordered, order, reordered};
+use super::stream::{Stream, streams};
 use super::translate::{Translation, TranslationError, translate};
 use polyfabric_program::rns::kernel::KernelProgram;
 use std::time::Duration;
@@ -39,6 +41,13 @@ pub struct Compiled {
     pub actions: Vec<Timed>,
     /// What the checker saw.
     pub checked: Checked,
+}
+
+impl Compiled {
+    /// The instruction streams of all components of `machine`.
+    pub fn streams(&self, machine: &F1) -> Vec<Stream> {
+        streams(&self.translation.graph, &self.actions, machine, &self.geometry)
+    }
 }
 
 /// Why a program does not run on F1.
@@ -85,7 +94,9 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
         }
     };
     let Ordered { translation, home, groups } = ordered;
-    let actions = cycle::schedule(&translation.graph, &home, &movement, machine, &geometry)?;
+    let mut actions = cycle::schedule(&translation.graph, &home, &movement, machine, &geometry)?;
+    let delay = fetch::delay(&streams(&translation.graph, &actions, machine, &geometry), &actions, machine, &geometry);
+    actions.iter_mut().for_each(|timed| timed.cycle += delay);
     let checked = check(&translation.graph, &actions, machine, &geometry)?;
     Ok(Compiled { geometry, translation, groups, movement, actions, checked })
 }

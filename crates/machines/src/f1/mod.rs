@@ -10,6 +10,7 @@ mod cluster;
 pub mod compile;
 pub mod csr;
 pub mod cycle;
+mod fetch;
 pub mod graph;
 pub mod machine;
 pub mod movement;

@@ -5,7 +5,7 @@ use super::compile::Compiled;
 use super::graph::{Graph, LeafClass, UnitKind};
 use super::machine::{F1, Geometry, WORD_BYTES};
 use super::stalls::stalls;
-use super::stream::{encode, streams};
+use super::stream::encode;
 use crate::engine::description::Description;
 use crate::engine::energy::Energy;
 use crate::engine::report::{SimulationError, SimulationReport, StallReport};
@@ -166,7 +166,7 @@ pub fn report(
     let seconds = cycles as f64 / clock;
     let utilisation = utilisation(compiled, machine);
     let traffic = Traffic::of(compiled);
-    let instructions = encode(&streams(compiled, machine)).len() as u64;
+    let instructions = encode(&compiled.streams(machine)).len() as u64;
     let total = traffic.total() + instructions;
     let mut energy = Energy::of(description, total, &utilisation, cycles)?;
     if let Some(variant) = machine.low_throughput {

@@ -10,11 +10,10 @@
 //!
 //! In the binary form, which parses back, every number is a varint of seven bits a byte; in the readable form an instruction is a line.
 
-use super::action::{Action, Destination, Source};
+use super::action::{Action, Destination, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
-use super::compile::Compiled;
-use super::graph::{Function, UnitKind};
-use super::machine::F1;
+use super::graph::{Function, Graph, UnitKind};
+use super::machine::{F1, Geometry};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -59,6 +58,16 @@ pub struct Instruction {
     pub wait: u64,
 }
 
+impl Instruction {
+    /// Bytes of the compact form.
+    pub fn bytes(self) -> u64 {
+        // Seven bits of a number a byte.
+        let bytes = |number: u64| u64::from((64 - (number | 1).leading_zeros()).div_ceil(7));
+        let (_, numbers) = code(self.operation);
+        1 + numbers.into_iter().flatten().chain([self.wait]).map(bytes).sum::<u64>()
+    }
+}
+
 /// A component's instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
@@ -75,12 +84,12 @@ pub struct Stream {
 #[error("{0}; the file is damaged or none of instruction streams")]
 pub struct StreamError(#[from] BytesError);
 
-/// The streams of a compiled program, in the order of their components.
-pub fn streams(compiled: &Compiled, machine: &F1) -> Vec<Stream> {
-    let (graph, network) = (&compiled.translation.graph, machine.depth.network);
+/// The streams of a schedule, in the order of their components.
+pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Vec<Stream> {
+    let network = machine.depth.network;
     let mut events: BTreeMap<Component, Vec<(u64, Operation)>> = BTreeMap::new();
     let mut at = |component, cycle, operation| events.entry(component).or_default().push((cycle, operation));
-    for timed in &compiled.actions {
+    for timed in actions {
         let start = timed.cycle;
         match timed.action {
             Action::Load { stack, slot, value } => {
@@ -123,7 +132,7 @@ pub fn streams(compiled: &Compiled, machine: &F1) -> Vec<Stream> {
                     }
                 }
                 at(Component::Unit(function.unit(), cluster, unit), start, Operation::Compute(function));
-                let end = start + compiled.geometry.latency(function);
+                let end = start + geometry.latency(function);
                 match result {
                     Destination::Register(index) => at(Component::Registers(cluster), end, Operation::Take(index)),
                     Destination::Scratchpad(slot) => {

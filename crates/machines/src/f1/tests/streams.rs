@@ -1,10 +1,11 @@
 //! Do the streams hold what the schedule does, survive their binary form, and weigh little; and are damaged ones refused?
 
 use super::paper;
+use crate::f1::action::Action;
 use crate::f1::compile::compile;
 use crate::f1::graph::UnitKind;
 use crate::f1::report::Traffic;
-use crate::f1::stream::{Component, Operation, decode, encode, streams, text};
+use crate::f1::stream::{Component, Operation, decode, encode, text};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation as Repeated, Shape, build};
 
 #[test]
@@ -12,7 +13,7 @@ fn streams_of_permutations() {
     let machine = paper();
     let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
     let compiled = compile(&machine, &build(Repeated::Permute, shape).expect("a program")).expect("it compiles");
-    let found = streams(&compiled, &machine);
+    let found = compiled.streams(&machine);
     let counts = compiled.translation.graph.counts();
     for kind in UnitKind::ALL {
         let own = found.iter().filter(|stream| matches!(stream.component, Component::Unit(of, ..) if of == kind));
@@ -30,6 +31,10 @@ fn streams_of_permutations() {
     let loads = loads.filter(|instruction| matches!(instruction.operation, Operation::Load(_))).count() as u64;
     assert_eq!(loads, compiled.checked.off_chip[0]);
     let bytes = encode(&found);
+    let heads = found.len() as u64 * 12 + 5;
+    let counted: u64 =
+        found.iter().flat_map(|stream| &stream.instructions).map(|instruction| instruction.bytes()).sum();
+    assert!(counted <= bytes.len() as u64 && bytes.len() as u64 <= counted + heads, "{counted}");
     assert_eq!(decode(&bytes).expect("they parse"), found);
     assert!((bytes.len() as f64) < 0.01 * Traffic::of(&compiled).total() as f64, "{} bytes", bytes.len());
     assert_eq!(text(&found).lines().count(), found.len() + found.iter().map(|s| s.instructions.len()).sum::<usize>());
@@ -40,4 +45,43 @@ fn streams_of_permutations() {
     longer.push(0);
     assert!(decode(&longer).is_err());
     assert!(decode(&[255; 12]).is_err());
+}
+
+#[test]
+fn instructions_come_before_they_start() {
+    let machine = paper();
+    let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 16, rounds: 2 };
+    let compiled = compile(&machine, &build(Repeated::Permute, shape).expect("a program")).expect("it compiles");
+    let found = compiled.streams(&machine);
+    let mut needed: Vec<(u64, u64)> = Vec::new();
+    for stream in &found {
+        let mut cycle = stream.begin;
+        for instruction in &stream.instructions {
+            needed.push((cycle, instruction.bytes()));
+            cycle += instruction.wait;
+        }
+    }
+    // Which cycles of which stacks are idle, one by one.
+    let mut idle = vec![machine.stacks as f64; compiled.checked.cycles as usize];
+    let mut first = u64::MAX;
+    for timed in &compiled.actions {
+        first = first.min(timed.cycle);
+        if matches!(timed.action, Action::Load { .. } | Action::Store { .. }) {
+            for cycle in timed.cycle..timed.cycle + compiled.geometry.transfer {
+                idle[cycle as usize] -= 1.0;
+            }
+        }
+    }
+    // What starts within a memory's latency of the first action comes before that one does.
+    let brought = |until: u64| idle[..until as usize].iter().sum::<f64>() * machine.stack_bytes;
+    needed.sort_unstable();
+    let mut bytes = 0;
+    for (position, &(cycle, more)) in needed.iter().enumerate() {
+        bytes += more;
+        if needed.get(position + 1).is_none_or(|&(next, _)| next > cycle) {
+            assert!(bytes as f64 <= brought(cycle.saturating_sub(machine.memory_latency).max(first)), "cycle {cycle}");
+        }
+    }
+    // The memory's worst case: everything begins with loads, and yet the start is delayed by hundredths.
+    assert!(0 < first && first * 20 < compiled.checked.cycles, "{first} of {}", compiled.checked.cycles);
 }

@@ -1,0 +1,42 @@
+//! When the instructions themselves come: the streams lie in off-chip memory too (section 3).
+//!
+//! They are fetched in the order of their start, far ahead, over whatever the stacks have idle. The program starts when its first
+//! instructions are there; where later ones cannot all come in idle time, it starts so much later that they can. Nothing else changes,
+//! for every action moves by the same number of cycles.
+
+use super::action::{Action, Timed};
+use super::machine::{F1, Geometry};
+use super::stream::Stream;
+
+/// Cycles by which `actions` must start later so that the stacks bring each instruction of their streams before it starts.
+pub fn delay(streams: &[Stream], actions: &[Timed], machine: &F1, geometry: &Geometry) -> u64 {
+    let mut needed: Vec<(u64, u64)> = Vec::new();
+    for stream in streams {
+        let mut cycle = stream.begin;
+        for instruction in &stream.instructions {
+            needed.push((cycle, instruction.bytes()));
+            cycle += instruction.wait;
+        }
+    }
+    needed.sort_unstable();
+    let busy = actions.iter().filter(|timed| matches!(timed.action, Action::Load { .. } | Action::Store { .. }));
+    let mut starts: Vec<u64> = busy.map(|timed| timed.cycle).collect();
+    starts.sort_unstable();
+    let transfer = geometry.transfer;
+    // Transfers that have ended, those that have begun, and the cycles of stacks that the instructions take.
+    let (mut ended, mut begun, mut bytes, mut worst) = (0, 0, 0, 0_f64);
+    for (cycle, more) in needed {
+        bytes += more;
+        let until = cycle.saturating_sub(machine.memory_latency);
+        while starts.get(begun).is_some_and(|&start| start <= until) {
+            begun += 1;
+        }
+        while starts.get(ended).is_some_and(|&start| start + transfer <= until) {
+            ended += 1;
+        }
+        let under_way: u64 = starts[ended..begun].iter().map(|start| until - start).sum();
+        let idle = machine.stacks as u64 * until - (ended as u64 * transfer + under_way);
+        worst = worst.max(bytes as f64 / machine.stack_bytes - idle as f64);
+    }
+    (worst / machine.stacks as f64).ceil() as u64
+}
