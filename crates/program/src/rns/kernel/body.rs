@@ -153,7 +153,7 @@ impl KernelProgram {
         let op = &self.ops[op.index()];
         let operands = op.operands.len();
         let mut builder = KernelBuilder::body_of(self, op.operands.iter().map(|&operand| self.value(operand).clone()));
-        builder.set_origin_of(op);
+        builder.set_place(op.origin, op.step);
         let places: Vec<ValueId> = (0..operands as u32).map(ValueId).collect();
         let yields = expand(&mut builder, &op.kind, &places)?;
         Ok(yields.map(|yields| builder.into_body(operands, yields)))
@@ -168,7 +168,7 @@ impl KernelProgram {
         let mut builder = KernelBuilder::body_of(self, std::iter::empty());
         let mut place: Vec<ValueId> = Vec::with_capacity(self.values.len());
         for op in &self.ops {
-            builder.set_origin_of(op);
+            builder.set_place(op.origin, op.step);
             let operands: Vec<ValueId> = op.operands.iter().map(|operand| place[operand.index()]).collect();
             let results = match expand(&mut builder, &op.kind, &operands)? {
                 Some(results) => results,

@@ -75,9 +75,9 @@ impl KernelBuilder {
         self.step += 1;
     }
 
-    /// The operations from now on are of the same origin and step as `op`.
-    pub(super) fn set_origin_of(&mut self, op: &Op) {
-        (self.origin, self.step) = (op.origin, op.step);
+    /// The operations from now on serve `origin`, in step `step`.
+    pub(crate) fn set_place(&mut self, origin: Option<NodeId>, step: u32) {
+        (self.origin, self.step) = (origin, step);
     }
 
     /// N.
@@ -149,6 +149,12 @@ impl KernelBuilder {
     /// # Errors
     /// [`KernelError`] if it has not N coefficients, or the limbs are not in the table.
     pub fn plaintext(&mut self, polynomial: &Arc<PublicPolynomial>, value: ValueType) -> Result<ValueId, KernelError> {
+        let plaintext = self.hold(polynomial)?;
+        self.one(OpKind::Plaintext { plaintext, value }, &[])
+    }
+
+    /// The number of a public polynomial, which the program holds from now on.
+    pub(crate) fn hold(&mut self, polynomial: &Arc<PublicPolynomial>) -> Result<u32, KernelError> {
         let (found, degree) = (polynomial.len(), self.program.degree.get());
         let next = self.program.plaintexts.len();
         if found != degree {
@@ -159,7 +165,7 @@ impl KernelBuilder {
             // The program holds the `Arc`, so its address stays its own.
             self.program.plaintexts.push(Arc::clone(polynomial));
         }
-        self.one(OpKind::Plaintext { plaintext, value }, &[])
+        Ok(plaintext)
     }
 
     /// [`OpKind::Key`]: one polynomial of a switching key.

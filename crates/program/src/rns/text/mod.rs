@@ -1,4 +1,8 @@
-//! The readable text form of homomorphic programs: printed by `Display`, read by [`parse_program`].
+//! The readable text form of both graphs: printed by `Display`, read by [`parse_program`] and [`parse_kernel`].
+//!
+//! A parsed text went through the builder, so a text from anywhere is safe to read. `#` starts a comment.
+//!
+//! The homomorphic program:
 //!
 //! ```text
 //! text   = "program" name ("ckks" | "bgv" "(" t ")") "slots" slots node*
@@ -15,15 +19,44 @@
 //! | `linear_transform` | `{` offset `:` values `,` .. `}` |
 //! | `polynomial` | `monomial` values, or `chebyshev from` lo `to` hi values |
 //!
-//! A parsed text went through the builder, so a text from anywhere is safe to read. `#` starts a comment.
+//! The kernel program:
+//!
+//! ```text
+//! text   = "kernel" name "degree" N "moduli" "[" q, .. "]" plaintext* (["step" s ["from" "%"node]] op)* output*
+//! plaintext = "plaintext" n "=" ("narrow" | "wide") "[" (coefficient | count "x" coefficient), .. "]"
+//! op     = "%"n ["," "%"n] "=" op ["%"a ["," "%"b].. ] attributes
+//! output = "output" name "part" part "=" "%"a
+//! limbs  = "{" (first | first "-" last), .. "}"      places in the table of moduli
+//! ```
+//!
+//! | operation | attributes |
+//! |---|---|
+//! | `input` | name `part` part, type |
+//! | `plaintext` | number, type: `coefficient` or `evaluation`, limbs |
+//! | `key` | key `row` row, `body` or `mask`, limbs |
+//! | `scale`, `add_constant` | `[` residue of each limb `,` .. `]` |
+//! | `automorphism` | `by` g |
+//! | `select_limbs` | limbs |
+//! | `base_conversion` | `to` limbs, `approximate`, `balanced` or `centred` |
+//! | `sub_digit` | `bits` bits `index` k `of` count `to` limbs |
+//! | `mod_up` | `digit` limbs, `bits` .. if the digit is smaller than a limb, `to` limbs, conversion |
+//! | `inner_product` | key `rows` `[` row `,` .. `]` |
+//! | `mod_down` | `drop` limbs, conversion, `modulo` t for BGV |
 
-mod parse;
-mod print;
+mod kernel;
+mod parse_kernel;
+mod parse_program;
+mod program;
 
-pub use parse::parse_program;
+pub use parse_kernel::parse_kernel;
+pub use parse_program::parse_program;
 
 use crate::lexer::{SyntaxError, SyntaxErrorCause};
 use crate::rns::homomorphic::ProgramError;
+use crate::rns::kernel::KernelError;
+use polyfabric_kernels::RingDegreeError;
+use polyfabric_kernels::automorphism::GaloisElementError;
+use polyfabric_kernels::modular::ModulusError;
 use thiserror::Error;
 
 /// A text that does not parse: where, and why.
@@ -47,6 +80,38 @@ pub enum TextErrorCause {
     /// A refused node, or program.
     #[error("{0}")]
     Program(#[from] Box<ProgramError>),
+    /// A refused operation of a kernel program, or program.
+    #[error("{0}")]
+    Kernel(#[from] Box<KernelError>),
+    /// A refused ring degree.
+    #[error("{0}")]
+    Degree(#[from] RingDegreeError),
+    /// A refused modulus.
+    #[error("{0}")]
+    Modulus(#[from] ModulusError),
+    /// A refused automorphism.
+    #[error("{0}")]
+    Automorphism(#[from] GaloisElementError),
+    /// An operation of a kernel program defines more or fewer values than are written before it.
+    #[error("{written} values are defined here, but the operation gives {given}; number {given}")]
+    Results {
+        /// As written.
+        written: usize,
+        /// As the operation gives.
+        given: usize,
+    },
+    /// More coefficients than runs of a program may repeat.
+    #[error("runs repeat more than {most} coefficients of the program's plaintexts; write them out")]
+    Repeated {
+        /// The most.
+        most: usize,
+    },
+    /// More limbs than a program may have.
+    #[error("the program has more than {most} limbs in its sets and values; split it")]
+    Limbs {
+        /// The most.
+        most: usize,
+    },
 }
 
 impl From<SyntaxError> for TextError {
