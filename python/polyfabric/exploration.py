@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import multiprocessing
 import os
 import warnings
@@ -16,6 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from . import _native, machines
@@ -180,7 +180,7 @@ def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
 
 def _key(task: Task, size: Size) -> str:
     """What a result depends on."""
-    content = [version("polyfabric"), task.machine if task.text is None else task.text, task.programs, asdict(size)]
+    content = [version("polyfabric"), _machine(task).to_dict(), task.programs, asdict(size)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -234,7 +234,7 @@ def _data(task: Task, own: Size, points: list[dict[str, Any]]) -> dict[str, Any]
         if "error" in point:
             continue
         speedups = [base["seconds"][name] / point["seconds"][name] for name in task.programs]
-        point["performance"] = math.exp(sum(map(math.log, speedups)) / len(speedups))
+        point["performance"] = geometric_mean(speedups)
     best = 0.0
     for point in sorted((p for p in points if "error" not in p), key=lambda p: (p["area_mm2"], -p["performance"])):
         point["pareto"] = point["performance"] > best
