@@ -14,7 +14,7 @@
 mod common;
 
 use common::{ChainLiteral, Client, precision, random_slots};
-use polyfabric_program::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
+use polyfabric_program::rns::approximation::modular_reduction::{Method, Nodes, ReductionLiteral};
 use polyfabric_program::rns::lowering::Hoisting;
 use polyfabric_program::rns::lowering::bootstrap::{
     BootstrapOrder, Bootstrapping, BootstrappingLiteral, BootstrappingSecret,
@@ -92,6 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         coefficients_to_slots: to_slots.len(),
         slots_to_coefficients: to_coefficients.len(),
         reduction: ReductionLiteral {
+            method: if flag("exponential") { Method::Exponential } else { Method::Cosine },
             range: number("range", 17)?,
             degree,
             doublings,

@@ -27,7 +27,7 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
-ON_SLOTS = ("logistic-regression", "database-lookup", "matvec", "bgv-bootstrapping")
+ON_SLOTS = ("logistic-regression", "database-lookup", "matvec", "bgv-bootstrapping", "ckks-bootstrapping")
 """Applications of CKKS and BGV."""
 
 MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
@@ -64,6 +64,10 @@ def _paper_program(name: str) -> tuple[SlotProgram, str] | None:
         from ..apps import bgv_bootstrapping
 
         return bgv_bootstrapping.bgv_bootstrapping(), bgv_bootstrapping.PAPER_SET
+    if name == "ckks-bootstrapping":
+        from ..apps import ckks_bootstrapping
+
+        return ckks_bootstrapping.ckks_bootstrapping(), ckks_bootstrapping.PAPER_SET
     return None
 
 

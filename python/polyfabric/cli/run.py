@@ -98,8 +98,8 @@ def run(
 ) -> int:
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression
-    (CKKS), database-lookup, matvec, bgv-bootstrapping (BGV), or your own: FILE.py:FUNCTION.
+    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
+    ckks-bootstrapping (CKKS), database-lookup, matvec, bgv-bootstrapping (BGV), or your own: FILE.py:FUNCTION.
     """
     own = programs.on_slots(program)
     if own is not None or program in programs.ON_SLOTS:

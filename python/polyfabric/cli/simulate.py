@@ -105,7 +105,7 @@ def simulate(
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
 
     PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
-    bgv-bootstrapping (BGV), ntt, automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or
+    bgv-bootstrapping (BGV), ckks-bootstrapping (CKKS), ntt, automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or
     your own: FILE.py:FUNCTION.
     """
     if time_limit is not None and scheduler != "csr":

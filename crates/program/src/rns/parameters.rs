@@ -71,6 +71,7 @@ pub fn bootstrapping(
         coefficients_to_slots: written.coefficients_to_slots as usize,
         slots_to_coefficients: written.slots_to_coefficients as usize,
         reduction: ReductionLiteral {
+            method: written.method,
             range: written.range as usize,
             degree: written.degree as usize,
             doublings: written.doublings as usize,

@@ -94,7 +94,7 @@ impl PlaintextEncoder for Encoder {
         let scaled: Vec<f64> =
             self.coefficients(values).into_iter().map(|value| (value * scale.real()).round()).collect();
         if scaled.iter().any(|value| value.abs() >= 2f64.powi(63)) {
-            return Err("coefficients of 63 bits or more; lower the scale".to_owned());
+            return Ok(PublicPolynomial::Wide(scaled.into_iter().map(|value| value as i128).collect()));
         }
         Ok(PublicPolynomial::Narrow(scaled.into_iter().map(|value| value as i64).collect()))
     }

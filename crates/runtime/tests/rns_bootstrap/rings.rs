@@ -1,7 +1,7 @@
 //! Whole bootstrapping on small rings.
 
 use crate::common::{ChainLiteral, Client, precision, random_slots};
-use polyfabric_program::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
+use polyfabric_program::rns::approximation::modular_reduction::{Method, Nodes, ReductionLiteral};
 use polyfabric_program::rns::lowering::Hoisting;
 use polyfabric_program::rns::lowering::bootstrap::{
     BootstrapOrder, Bootstrapping, BootstrappingLiteral, BootstrappingSecret,
@@ -12,6 +12,7 @@ const EPHEMERAL: usize = 32;
 
 fn reduction() -> ReductionLiteral {
     ReductionLiteral {
+        method: Method::Cosine,
         range: 17,
         degree: 30,
         doublings: 3,
@@ -142,6 +143,23 @@ fn the_arcsine_serves_large_messages() {
     let mut with = bootstrapping(&literal, BootstrapOrder::Full, 1, [1, 1]);
     with.reduction.arcsine_degree = 5;
     check("one slot, arcsine", &literal, with, 22.0);
+}
+
+#[test]
+fn the_exponential_reduces_too() {
+    // HEAAN's series of degree 7 and eight squarings; one slot, several, and all.
+    for (slots, bits) in [(1, 12.0), (16, 12.0), (512, 16.0)] {
+        let literal = chain(10, 1, 1, 11, 1);
+        let mut made = bootstrapping(&literal, BootstrapOrder::Full, slots, [1, 1]);
+        made.reduction = ReductionLiteral { method: Method::Exponential, degree: 7, doublings: 8, ..reduction() };
+        check(&format!("exponential, {slots} slots"), &literal, made, bits);
+    }
+    // The arcsine follows it as it follows the cosine.
+    let literal = chain(10, 1, 1, 14, 1);
+    let mut made = bootstrapping(&literal, BootstrapOrder::Full, 1, [1, 1]);
+    made.reduction =
+        ReductionLiteral { method: Method::Exponential, degree: 7, doublings: 8, arcsine_degree: 5, ..reduction() };
+    check("exponential, one slot, arcsine", &literal, made, 16.0);
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub use ciphertext::{CiphertextError, CkksCiphertext};
 pub use client_key::{ClientError, ClientKey, MeasuredNoise, PublicEncryptionKey, SharedDecryption};
 pub use encoding::{Complex, Encoder, EncodingError};
 pub use parameters::{
-    BootstrapLiteral, BootstrapOrder, GadgetChoice, ParameterError, Parameters, ParametersLiteral, PrimeKind,
+    BootstrapLiteral, BootstrapMethod, BootstrapOrder, GadgetChoice, ParameterError, Parameters, ParametersLiteral,
+    PrimeKind,
 };
 pub use precision::Precision;
 pub use table::{SetRow, table};

@@ -57,6 +57,18 @@ pub enum BootstrapOrder {
     Slim,
 }
 
+/// How bootstrapping reduces modulo q_0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BootstrapMethod {
+    /// A cosine's polynomial, whose angle is doubled.
+    #[default]
+    Cosine,
+    /// The complex exponential's Taylor polynomial, squared, and its imaginary part (J. H. Cheon, K. Han, A. Kim, M. Kim and Y. Song,
+    /// EUROCRYPT 2018).
+    Exponential,
+}
+
 /// Bootstrapping as written: how its phases use the chain's upper levels. The lowering makes polynomials and matrices of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,15 +76,18 @@ pub struct BootstrapLiteral {
     /// Which phase comes last.
     #[serde(default)]
     pub order: BootstrapOrder,
+    /// How the modular reduction is done.
+    #[serde(default)]
+    pub method: BootstrapMethod,
     /// Levels of coefficients to slots.
     pub coefficients_to_slots: u32,
     /// Levels of slots to coefficients.
     pub slots_to_coefficients: u32,
     /// K: integer parts up to K - 1 in absolute value are removed.
     pub range: u32,
-    /// Degree of the cosine's polynomial.
+    /// Degree of the cosine's polynomial, or of the exponential's.
     pub degree: u32,
-    /// Doublings of the angle.
+    /// Doublings of the angle: of the cosine, or squarings of the exponential.
     pub doublings: u32,
     /// Degree of the arcsine's polynomial; 0 without one.
     #[serde(default)]

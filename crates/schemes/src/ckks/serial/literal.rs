@@ -2,7 +2,7 @@
 //! by name gets them back.
 
 use crate::ckks::parameters::{
-    BootstrapLiteral, BootstrapOrder, GadgetChoice, Parameters, ParametersLiteral, PrimeKind,
+    BootstrapLiteral, BootstrapMethod, BootstrapOrder, GadgetChoice, Parameters, ParametersLiteral, PrimeKind,
 };
 use crate::ckks::sets;
 use crate::rns::ring::MAX_LIMBS;
@@ -76,7 +76,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     push(&mut block, &secret);
     push(&mut block, &[literal.ephemeral_weight.unwrap_or(0) as u32]);
     // Zeros where there is none: a bootstrapping has levels.
-    let bootstrap = literal.bootstrap.map_or([0; 7], |bootstrap| {
+    let bootstrap = literal.bootstrap.map_or([0; 8], |bootstrap| {
         [
             u32::from(bootstrap.order == BootstrapOrder::Slim),
             bootstrap.coefficients_to_slots,
@@ -85,6 +85,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
             bootstrap.degree,
             bootstrap.doublings,
             bootstrap.arcsine_degree,
+            u32::from(bootstrap.method == BootstrapMethod::Exponential),
         ]
     });
     push(&mut block, &bootstrap);
@@ -125,6 +126,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     };
     let bootstrap = BootstrapLiteral {
         order,
+        method: BootstrapMethod::Cosine,
         coefficients_to_slots: fields.u32()?,
         slots_to_coefficients: fields.u32()?,
         range: fields.u32()?,
@@ -132,6 +134,12 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         doublings: fields.u32()?,
         arcsine_degree: fields.u32()?,
     };
+    let method = match fields.u32()? {
+        0 => BootstrapMethod::Cosine,
+        1 => BootstrapMethod::Exponential,
+        _ => return Err(FormatError::ParameterBlock("the method of the bootstrapping is neither 0 nor 1")),
+    };
+    let bootstrap = BootstrapLiteral { method, ..bootstrap };
     let literal = ParametersLiteral {
         name,
         ring_degree,

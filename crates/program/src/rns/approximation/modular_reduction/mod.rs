@@ -6,7 +6,10 @@
 //! removes the sine's own error for messages that are not small (J.-W. Lee et al., EUROCRYPT 2021; J.-P. Bossuat et al.,
 //! EUROCRYPT 2021).
 //!
-//! The polynomial needs to be right only where arguments are: around integers (Han and Ki), and the more so the more
+//! Or e^(2πix) by its Taylor polynomial at a 2^r-th of the angle, squared r times, and the imaginary part of that ([`Method::Exponential`]):
+//! the first of these methods (Cheon, Han et al.). It takes no fit, a conjugation, and more levels for the same error.
+//!
+//! The cosine's polynomial needs to be right only where arguments are: around integers (Han and Ki), and the more so the more
 //! often the integer occurs. I is a sum of h + 1 rounded uniform numbers for a secret of Hamming weight h, so |I| has a standard deviation of
 //! √((h + 1)/12), and large |I| are rare. [`Nodes::Integers`] fits the polynomial by least squares weighted with the
 //! probability of I, floored so that rare ones stay right to fewer bits.
@@ -18,6 +21,8 @@ pub use overflow::overflow_probability_log2;
 use super::chebyshev::check_parameter;
 use super::double_double::least_squares;
 use super::{ApproximationError, ChebyshevSeries};
+use crate::rns::homomorphic::Complex;
+pub use polyfabric_schemes::ckks::BootstrapMethod as Method;
 use std::f64::consts::{PI, TAU};
 
 /// Where the cosine's polynomial is fitted.
@@ -40,13 +45,15 @@ pub enum Nodes {
 /// How x modulo 1 is to be approximated. Unchecked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReductionLiteral {
+    /// By which function.
+    pub method: Method,
     /// K: |I| ≤ K − 1 is served.
     pub range: usize,
-    /// Degree of the cosine's polynomial; even.
+    /// Degree of the cosine's polynomial, even; or of the exponential's.
     pub degree: usize,
     /// r.
     pub doublings: usize,
-    /// Where the polynomial is fitted.
+    /// Where the cosine's polynomial is fitted.
     pub nodes: Nodes,
     /// Degree of the arcsine's polynomial: odd, or 0 for none.
     pub arcsine_degree: usize,
@@ -58,8 +65,17 @@ pub struct ReductionLiteral {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModularReduction {
     literal: ReductionLiteral,
-    cosine: ChebyshevSeries,
+    base: Base,
     arcsine: Option<ChebyshevSeries>,
+}
+
+/// The polynomial that the doublings begin with, of t in [−1, 1].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Base {
+    /// cos(2πK·t/2^r), t = (x − 1/4)/K: a series of even terms.
+    Cosine(ChebyshevSeries),
+    /// e^(2πiK·t/2^r), t = x/K: the coefficients of 1, t, t², ….
+    Exponential(Vec<Complex>),
 }
 
 impl ModularReduction {
@@ -69,19 +85,23 @@ impl ModularReduction {
     /// [`ApproximationError`] if a parameter is out of range, or the fit is not determined.
     pub fn new(literal: ReductionLiteral) -> Result<Self, ApproximationError> {
         check_parameter("range K of the modular reduction", literal.range as f64, 2.0, 1024.0)?;
-        check_parameter("degree of the cosine's polynomial", literal.degree as f64, 2.0, 1023.0)?;
+        check_parameter("degree of the modular reduction's polynomial", literal.degree as f64, 2.0, 1023.0)?;
         check_parameter("number of angle doublings", literal.doublings as f64, 0.0, 12.0)?;
         check_parameter("degree of the arcsine's polynomial", literal.arcsine_degree as f64, 0.0, 31.0)?;
         check_parameter("largest message as a part of q_0", literal.largest_message, 1e-9, 0.25)?;
         let range = literal.range as f64;
         let turns = 2f64.powi(literal.doublings as i32);
         let cosine = move |t: f64| (TAU * range * t / turns).cos();
-        let cosine = match literal.nodes {
-            Nodes::Interval => ChebyshevSeries::interpolate(cosine, -1.0, 1.0, literal.degree / 2 * 2)?.even(),
-            Nodes::Integers { radius, hamming_weight, floor_log2 } => {
+        let base = match (literal.method, literal.nodes) {
+            (Method::Exponential, _) => Base::Exponential(taylor(TAU * range / turns, literal.degree)),
+            (Method::Cosine, Nodes::Interval) => {
+                let degree = literal.degree / 2 * 2;
+                Base::Cosine(ChebyshevSeries::interpolate(cosine, -1.0, 1.0, degree)?.even())
+            }
+            (Method::Cosine, Nodes::Integers { radius, hamming_weight, floor_log2 }) => {
                 check_parameter("radius around integers", radius, 0.0, 0.25)?;
                 let samples = integer_samples(literal.range, radius, hamming_weight, floor_log2);
-                fit_even(cosine, &samples, literal.degree)?
+                Base::Cosine(fit_even(cosine, &samples, literal.degree)?)
             }
         };
         let arcsine = match literal.arcsine_degree {
@@ -92,7 +112,7 @@ impl ModularReduction {
                 Some(ChebyshevSeries::interpolate(f64::asin, -end, end, degree)?.odd())
             }
         };
-        Ok(Self { literal, cosine, arcsine })
+        Ok(Self { literal, base, arcsine })
     }
 
     /// As written.
@@ -100,9 +120,9 @@ impl ModularReduction {
         &self.literal
     }
 
-    /// cos(2πK·t/2^r) for t = (x − 1/4)/K in [−1, 1]: a series of even terms.
-    pub fn cosine(&self) -> &ChebyshevSeries {
-        &self.cosine
+    /// What the doublings begin with.
+    pub fn base(&self) -> &Base {
+        &self.base
     }
 
     /// arcsin, for values up to the sine of the largest message's angle, if it is asked for.
@@ -112,10 +132,16 @@ impl ModularReduction {
 
     /// What is computed: about 2π·(x modulo 1), by the polynomials and doublings in f64.
     pub fn evaluate(&self, x: f64) -> f64 {
-        let mut value = self.cosine.evaluate((x - 0.25) / self.literal.range as f64);
-        for _ in 0..self.literal.doublings {
-            value = 2.0 * value * value - 1.0;
-        }
+        let range = self.literal.range as f64;
+        let value = match &self.base {
+            Base::Cosine(cosine) => (0..self.literal.doublings)
+                .fold(cosine.evaluate((x - 0.25) / range), |value, _| 2.0 * value * value - 1.0),
+            Base::Exponential(taylor) => {
+                let t = Complex::from(x / range);
+                let start = taylor.iter().rev().fold(Complex::default(), |sum, &coefficient| sum * t + coefficient);
+                (0..self.literal.doublings).fold(start, |value, _| value * value).im
+            }
+        };
         self.arcsine.as_ref().map_or(value, |arcsine| arcsine.evaluate(value))
     }
 
@@ -132,14 +158,49 @@ impl ModularReduction {
         largest
     }
 
-    /// The largest factor from an error of the cosine's polynomial to one of the result in units of q_0, |I| ≤ `integer`:
-    /// the derivative of the doublings, 2^r·sin θ/sin(θ/2^r) at θ = 2π(I − 1/4), over 2π.
+    /// The standard deviation of the polynomial's error, in units of q_0, over the integers that a secret of `hamming_weight` makes.
+    pub fn polynomial_deviation(&self, hamming_weight: usize) -> f64 {
+        let variance = (hamming_weight as f64 + 1.0) / 12.0;
+        let last = self.literal.range as i64 - 1;
+        let sine = |x: f64| self.arcsine.as_ref().map_or((TAU * x).sin(), |arcsine| arcsine.evaluate((TAU * x).sin()));
+        let (mut squares, mut weights) = (0.0, 0.0);
+        for whole in -last..=last {
+            let weight = (-((whole * whole) as f64) / (2.0 * variance)).exp();
+            let error = [-1.0, 0.0, 1.0].map(|side| {
+                let x = whole as f64 + side * self.literal.largest_message;
+                (self.evaluate(x) - sine(x)).abs() / TAU
+            });
+            squares += weight * error.into_iter().fold(0.0, f64::max).powi(2);
+            weights += weight;
+        }
+        (squares / weights).sqrt()
+    }
+
+    /// What the sine (or its arcsine) errs by, as a part of the message, where that is largest.
+    pub fn relative_error(&self) -> f64 {
+        let message = self.literal.largest_message;
+        let sine = (TAU * message).sin();
+        let value = self.arcsine.as_ref().map_or(sine, |arcsine| arcsine.evaluate(sine));
+        (value / TAU / message - 1.0).abs()
+    }
+
+    /// The largest factor from an error of the polynomial to one of the result in units of q_0, |I| ≤ `integer`: the derivative of the
+    /// doublings over 2π, which is 2^r·sin θ/sin(θ/2^r) at θ = 2π(I − 1/4) for the cosine, and 2^r for the exponential.
     pub fn amplification(&self, integer: usize) -> f64 {
+        if self.literal.method == Method::Exponential {
+            return 2f64.powi(self.literal.doublings as i32) / TAU;
+        }
         let turns = 2f64.powi(self.literal.doublings as i32);
         let integer = integer as i64;
         let factor = |whole: i64| turns / (TAU * (whole as f64 - 0.25) / turns).sin().abs() / TAU;
         (-integer..=integer).map(factor).fold(0.0, f64::max)
     }
+}
+
+/// The coefficients (i·angle)^k/k! of e^(i·angle·t), k ≤ `degree`.
+fn taylor(angle: f64, degree: usize) -> Vec<Complex> {
+    let next = |&(k, term): &(usize, Complex)| Some((k + 1, term * Complex::new(0.0, angle / (k + 1) as f64)));
+    std::iter::successors(Some((0, Complex::from(1.0))), next).take(degree + 1).map(|(_, term)| term).collect()
 }
 
 /// Where the even polynomial in t is fitted, and with which weight.

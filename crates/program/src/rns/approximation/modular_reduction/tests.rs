@@ -3,7 +3,8 @@
 use super::*;
 
 fn literal(range: usize, degree: usize, doublings: usize, nodes: Nodes) -> ReductionLiteral {
-    ReductionLiteral { range, degree, doublings, nodes, arcsine_degree: 0, largest_message: 2f64.powi(-8) }
+    let largest_message = 2f64.powi(-8);
+    ReductionLiteral { method: Method::Cosine, range, degree, doublings, nodes, arcsine_degree: 0, largest_message }
 }
 
 fn around(hamming_weight: usize) -> Nodes {
@@ -100,4 +101,40 @@ fn refusals_name_the_parameter() {
     let error = ModularReduction::new(bad).unwrap_err().to_string();
     assert_eq!(error, "largest message as a part of q_0 is 0.5; it must be from 0.000000001 to 0.25");
     assert!(ModularReduction::new(literal(2, 200, 3, around(32))).is_err());
+}
+
+#[test]
+fn the_exponentials_error_is_taylors_remainder() {
+    for (range, degree, doublings) in [(17, 7, 8), (13, 7, 6), (9, 15, 4)] {
+        let literal =
+            ReductionLiteral { method: Method::Exponential, ..literal(range, degree, doublings, Nodes::Interval) };
+        let reduction = ModularReduction::new(literal).unwrap();
+        for whole in [0, 1, range as i64 / 2, range as i64 - 1] {
+            let found = polynomial_error(&reduction, whole).max(polynomial_error(&reduction, -whole));
+            // |e^(iθ) − Σ_(k ≤ d) (iθ)^k/k!| ≤ |θ|^(d+1)/(d+1)!, times 2^r for the squarings.
+            let angle = TAU * (whole as f64 + 2f64.powi(-8)) / 2f64.powi(doublings as i32);
+            let remainder = (1..=degree + 1).fold(1.0, |product, k| product * angle / k as f64);
+            let bound = remainder * reduction.amplification(whole as usize);
+            assert!(found <= 1.01 * bound + 1e-12, "I = {whole}: {found} over {bound}");
+            assert!(bound < 1e-9 || found > bound / 64.0, "I = {whole}: {found} far below {bound}");
+        }
+    }
+}
+
+#[test]
+fn both_parts_of_the_error_are_those_of_the_evaluation() {
+    for method in [Method::Cosine, Method::Exponential] {
+        let mut literal = ReductionLiteral { method, ..literal(17, 7, 8, Nodes::Interval) };
+        if method == Method::Cosine {
+            (literal.degree, literal.doublings) = (30, 3);
+        }
+        for arcsine_degree in [0, 5] {
+            let reduction = ModularReduction::new(ReductionLiteral { arcsine_degree, ..literal }).unwrap();
+            // Around 0 the polynomial errs least, so what is left at the largest message is the function's.
+            let own = reduction.error(0, literal.largest_message) / literal.largest_message;
+            assert!((reduction.relative_error() / own - 1.0).abs() < 0.05 || own < 1e-9, "{method:?}: {own}");
+            let (deviation, worst) = (reduction.polynomial_deviation(64), reduction.error(16, 0.0));
+            assert!(deviation > 0.0 && deviation < worst, "{method:?}: {deviation} and {worst}");
+        }
+    }
 }

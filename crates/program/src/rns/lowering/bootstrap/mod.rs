@@ -58,11 +58,24 @@ impl Lowering<'_> {
             }
         };
         result.noise.magnitude = magnitude;
+        result.noise.deviation = result.noise.deviation.hypot(self.reduction_error(plan, &start, real(result.scale)));
         let expected = self.chain().scale(plan.output_level());
         if self.chain().alike(result.scale, expected) {
             result.scale = expected;
         }
         Ok(result)
+    }
+
+    /// The error of the modular reduction's own functions in a slot of the result, as a deviation.
+    ///
+    /// The polynomial's errors in the 2n coefficients are as good as independent. The sine's is a part of each coefficient that falls with
+    /// its square; as the squares of all coefficients add up to no more than the message's bound, so do in a slot the parts.
+    fn reduction_error(&self, plan: &Bootstrapping, start: &CiphertextValue, scale: f64) -> f64 {
+        let modulus = self.chain().log2_modulus(0).exp2();
+        let coefficients = (2.0 * plan.literal().slots as f64).sqrt();
+        let polynomial = plan.reduction().polynomial_deviation(plan.literal().secret.hamming_weight());
+        let polynomial = polynomial * modulus / real(start.scale) * coefficients;
+        scale * polynomial.hypot(plan.reduction().relative_error() / self.model().tail())
     }
 }
 

@@ -1,9 +1,13 @@
 //! What a bootstrapping is made of, and which levels its phases take.
 
-use super::super::{BabyStepCosts, LoweringError, PreparedTransform, RnsLowering, polynomial_depth};
+use super::super::{
+    BabyStepCosts, LoweringError, PreparedTransform, RnsLowering, monomial_to_chebyshev, polynomial_depth,
+};
 use crate::rns::approximation::ApproximationError;
 use crate::rns::approximation::embedding::{Factor, Packing, coefficients_to_slots, slots_to_coefficients};
-use crate::rns::approximation::modular_reduction::{ModularReduction, ReductionLiteral, overflow_probability_log2};
+use crate::rns::approximation::modular_reduction::{
+    Base, ModularReduction, ReductionLiteral, overflow_probability_log2,
+};
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::LimbSet;
 use crate::rns::levels::Chain;
@@ -324,13 +328,22 @@ impl Bootstrapping {
     }
 }
 
-/// Levels of the cosine's polynomial, the doublings, and the arcsine's polynomial.
+/// Levels of the first polynomial, the doublings, and the arcsine's polynomial.
 fn reduction_levels(reduction: &ModularReduction) -> usize {
-    let complex = |values: &[f64]| -> Vec<Complex> { values.iter().map(|&value| value.into()).collect() };
-    let depth = |values: &[f64]| polynomial_depth(&complex(values));
-    depth(reduction.cosine().coefficients())
-        + reduction.literal().doublings
-        + reduction.arcsine().map_or(0, |arcsine| depth(arcsine.coefficients()))
+    let arcsine = reduction.arcsine().map_or(0, |arcsine| polynomial_depth(&complex(arcsine.coefficients())));
+    polynomial_depth(&base_coefficients(reduction)) + reduction.literal().doublings + arcsine
+}
+
+fn complex(values: &[f64]) -> Vec<Complex> {
+    values.iter().map(|&value| value.into()).collect()
+}
+
+/// The Chebyshev coefficients of the polynomial that the doublings begin with.
+pub(super) fn base_coefficients(reduction: &ModularReduction) -> Vec<Complex> {
+    match reduction.base() {
+        Base::Cosine(series) => complex(series.coefficients()),
+        Base::Exponential(taylor) => monomial_to_chebyshev(taylor),
+    }
 }
 
 fn prepare(

@@ -1,7 +1,9 @@
 //! The modular reduction of encrypted coefficients.
 
+use super::parameters::base_coefficients;
 use super::transforms::Parts;
 use super::{Bootstrapping, real};
+use crate::rns::approximation::modular_reduction::Method;
 use crate::rns::homomorphic::Complex;
 use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Result, monomial_to_chebyshev};
@@ -23,28 +25,52 @@ impl Lowering<'_> {
     fn reduce(&mut self, a: &CiphertextValue, plan: &Bootstrapping, message_scale: f64) -> Result<CiphertextValue> {
         let reduction = plan.reduction();
         let literal = *reduction.literal();
-        let shift = -0.25 / literal.range as f64;
-        let variable = self.add_real(a, shift)?;
-        let cosine: Vec<Complex> = reduction.cosine().coefficients().iter().map(|&value| value.into()).collect();
-        let depth = crate::rns::lowering::polynomial_depth(&cosine);
+        let coefficients = base_coefficients(reduction);
+        let depth = crate::rns::lowering::polynomial_depth(&coefficients);
         let last = plan.reduction_level() - plan.reduction_levels();
         let arcsine = reduction.arcsine().map(|series| {
             let (_, end) = series.interval();
             unit_interval_coefficients(series.coefficients(), end)
         });
         let target = plan.reduced_scale(self.chain(), message_scale);
-        let scale = plan.scale_above(self.chain(), target, last, plan.reduction_level() - depth);
-        let mut value = self.chebyshev(&variable, &cosine, scale)?;
-        value.noise.magnitude = 1.0;
-        for _ in 0..literal.doublings {
-            value = self.double_angle(&value)?;
-        }
+        let scale = |target| plan.scale_above(self.chain(), target, last, plan.reduction_level() - depth);
+        let mut value = match literal.method {
+            Method::Cosine => {
+                let scale = scale(target);
+                let variable = self.add_real(a, -0.25 / literal.range as f64)?;
+                let mut value = self.chebyshev(&variable, &coefficients, scale)?;
+                value.noise.magnitude = 1.0;
+                for _ in 0..literal.doublings {
+                    value = self.double_angle(&value)?;
+                }
+                value
+            }
+            Method::Exponential => {
+                let scale = scale(target / 2.0);
+                let mut value = self.chebyshev(a, &coefficients, scale)?;
+                value.noise.magnitude = 1.0;
+                for _ in 0..literal.doublings {
+                    let square = self.square(&value)?;
+                    value = self.relinearise_and_rescale(&square)?;
+                }
+                self.imaginary_part(&value)?
+            }
+        };
         if let Some(coefficients) = arcsine {
             value = self.chebyshev(&value, &coefficients, target)?;
         }
         value.scale = Scale::Real(real(value.scale) * plan.message_factor(self.chain(), message_scale));
         value.noise.magnitude = 1.0;
         Ok(value)
+    }
+
+    /// (w − w̄)/2i, at twice the scale.
+    fn imaginary_part(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
+        let conjugate = self.conjugate(a)?;
+        let difference = self.sub(a, &conjugate)?;
+        let mut part = self.times_imaginary(&difference, true)?;
+        part.scale = Scale::Real(2.0 * real(part.scale));
+        Ok(part)
     }
 }
 

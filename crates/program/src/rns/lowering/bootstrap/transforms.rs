@@ -122,7 +122,7 @@ impl Lowering<'_> {
     }
 
     /// ±i·a, without an error: X^(N/2) is i in every slot.
-    fn times_imaginary(&mut self, a: &CiphertextValue, negative: bool) -> Result<CiphertextValue> {
+    pub(super) fn times_imaginary(&mut self, a: &CiphertextValue, negative: bool) -> Result<CiphertextValue> {
         let count = self.chain().degree().get();
         let mut coefficients = vec![0i64; count];
         coefficients[count / 2] = if negative { -1 } else { 1 };

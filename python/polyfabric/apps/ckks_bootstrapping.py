@@ -1,0 +1,24 @@
+"""A number without levels made fresh: the non-packed CKKS bootstrapping that F1 measures (MICRO 2021), as in HEAAN."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..language.program import program
+from ..language.slot_program import SlotProgram
+from ..language.slots import SlotValue
+from ..language.types import Complex
+
+PAPER_SET = "f1-ckks-bootstrap"
+"""F1's N and L_max, in its words; far below 128 bits of security."""
+
+
+@cache
+def ckks_bootstrapping() -> SlotProgram:
+    """A complex number in a ciphertext of one limb, bootstrapped."""
+
+    @program("ckks-bootstrapping", exhausted=Complex)
+    def refresh(exhausted: SlotValue) -> dict[str, SlotValue]:
+        return {"refreshed": exhausted.at_level(0).bootstrap()}
+
+    return refresh
