@@ -12,6 +12,9 @@ from ..language.types import Complex
 PAPER_SET = "f1-ckks-bootstrap"
 """F1's N and L_max, in its words; far below 128 bits of security."""
 
+LEFT = 5
+"""Levels that the set has left after it."""
+
 
 @cache
 def ckks_bootstrapping() -> SlotProgram:
@@ -19,6 +22,6 @@ def ckks_bootstrapping() -> SlotProgram:
 
     @program("ckks-bootstrapping", exhausted=Complex)
     def refresh(exhausted: SlotValue) -> dict[str, SlotValue]:
-        return {"refreshed": exhausted.at_level(0).bootstrap()}
+        return {"refreshed": exhausted.at_level(0).bootstrap().at_level(LEFT)}
 
     return refresh

@@ -26,7 +26,7 @@ pub struct PlanRules {
     pub top: usize,
     /// The levels of a bootstrapping's operand and result, if the parameters have one.
     pub bootstrapping: Option<(usize, usize)>,
-    /// The level of outputs that nothing else determines.
+    /// The level of outputs that no [`Op::ModSwitch`] determines.
     pub output: usize,
 }
 
@@ -233,7 +233,11 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
             Op::Input { level, .. } => *level,
             Op::ModSwitch { level } => Some(*level),
             Op::Bootstrap => rules.bootstrapping.map(|(_, level)| level),
-            Op::Output { .. } => Some(rules.output.min(highest[index])),
+            // What is put at a level by its author leaves there.
+            Op::Output { .. } => Some(match program.node(node.operands[0]).op {
+                Op::ModSwitch { level } => level,
+                _ => rules.output.min(highest[index]),
+            }),
             _ => None,
         };
         if let Some(level) = fixed {
