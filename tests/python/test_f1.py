@@ -8,6 +8,8 @@ import re
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
+from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.execution import SecurityWarning
 from polyfabric.language import statements
@@ -32,6 +34,20 @@ def test_a_small_listing_2_replays_right():
     assert done.simulation["lower_bound_cycles"] <= done.simulation["cycles"]
     trace = json.loads(done.simulation.timeline())
     assert any(event["ph"] == "X" for event in trace["traceEvents"])
+
+
+@pytest.mark.parametrize("on", ["cpu", "f1"])
+def test_bootstrappings_are_replayed_and_decrypt(on):
+    for bit in (0, 1):
+        done = bgv_bootstrapping().run({"exhausted": bit}, on=on, parameters="bgv-toy-1024-bootstrap")
+        assert done.correct
+        assert done.outputs["refreshed"] == bit
+    number = 0.6 - 0.8j
+    done = ckks_bootstrapping().run({"exhausted": number}, on=on, parameters="toy-11-boot-f1")
+    assert done.correct
+    assert abs(done.outputs["refreshed"] - number) < 2**-12
+    levels = {node["op"]: node["level"] for node in done.nodes}
+    assert (levels["input"], levels["bootstrap"], levels["output"]) == (0, 5, 5)
 
 
 def test_statements_and_decorated_functions_are_the_same_graph():
