@@ -157,7 +157,10 @@ fn wrong_texts_are_refused_with_their_place() {
     // 97 and 193 are 1 modulo 32.
     let head = "kernel \"k\" degree 16\nmoduli [97, 193]\n";
     let cases = [
-        ("kernel \"k\" degree 24", "line 1, column 19: ring degree 24 is not a power of two from 16 to 131072; choose one, such as 1024 or 2048"),
+        (
+            "kernel \"k\" degree 24",
+            "line 1, column 19: ring degree 24 is not a power of two from 16 to 131072; choose one, such as 1024 or 2048",
+        ),
         (
             "kernel \"k\" degree 16\nmoduli [1]",
             "line 2, column 9: modulus 1 is not between 2 and 2^61 - 1; choose a prime of 28 to 60 bits",

@@ -176,12 +176,14 @@ impl ModularReduction {
         (squares / weights).sqrt()
     }
 
-    /// What the sine (or its arcsine) errs by, as a part of the message, where that is largest.
+    /// What the sine (or its arcsine) errs by at most, as a part of the largest message.
     pub fn relative_error(&self) -> f64 {
-        let message = self.literal.largest_message;
-        let sine = (TAU * message).sin();
-        let value = self.arcsine.as_ref().map_or(sine, |arcsine| arcsine.evaluate(sine));
-        (value / TAU / message - 1.0).abs()
+        let error = |point: i32| {
+            let message = self.literal.largest_message * f64::from(point) / 64.0;
+            let sine = (TAU * message).sin();
+            (self.arcsine.as_ref().map_or(sine, |arcsine| arcsine.evaluate(sine)) / TAU - message).abs()
+        };
+        (1..=64).map(error).fold(0.0, f64::max) / self.literal.largest_message
     }
 
     /// The largest factor from an error of the polynomial to one of the result in units of q_0, |I| ≤ `integer`: the derivative of the
