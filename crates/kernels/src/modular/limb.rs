@@ -335,6 +335,24 @@ impl Limb {
         }
     }
 
+    /// target ← source, of signed integers.
+    pub fn reduce_signed(&self, target: &mut [u64], source: &[i64]) {
+        check(&[target.len(), source.len()]);
+        let done = vector!(self, reduce_signed(target, source));
+        for (target, &source) in target[done..].iter_mut().zip(&source[done..]) {
+            *target = self.modulus.reduce_signed(source);
+        }
+    }
+
+    /// target ← source, of signed integers of two words.
+    pub fn reduce_signed_wide(&self, target: &mut [u64], source: &[i128]) {
+        check(&[target.len(), source.len()]);
+        let done = vector!(self, reduce_signed_wide(target, source));
+        for (target, &source) in target[done..].iter_mut().zip(&source[done..]) {
+            *target = source.rem_euclid(i128::from(self.modulus.value())) as u64;
+        }
+    }
+
     /// sums\[s\] ← Σ_i digits\[i\] · keys\[s\]\[i\], for S sums at once: the inner product of a key switch, whose
     /// two halves share the digits. Each term is read once and reduced only as often as must be.
     ///

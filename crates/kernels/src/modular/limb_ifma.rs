@@ -1,7 +1,9 @@
 //! The operations of [`super::Limb`] in AVX-512 IFMA. Each does whole registers and gives the number of words done.
 
 use super::Modulus;
-use super::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, finish, load, next_use_of, store, sum_capacity, write};
+use super::ifma::{
+    Constants, Factor, LANES, Sum, WORD_BITS, WORD_MASK, finish, load, next_use_of, store, sum_capacity, write,
+};
 use crate::memory::NextUse;
 use std::arch::x86_64::*;
 
@@ -220,6 +222,55 @@ pub(super) fn reduce_centred_from(modulus: Modulus, target: &mut [u64], source: 
         let upper = _mm512_cmpge_epu64_mask(x, half);
         q.sub(residue, _mm512_maskz_mov_epi64(upper, whole))
     })
+}
+
+/// 2^`exponent` modulo q in every lane.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn power_of_two(modulus: Modulus, exponent: u64) -> __m512i {
+    _mm512_set1_epi64(modulus.power(modulus.reduce(2), exponent) as i64)
+}
+
+/// x + 2^63 is not negative: two words of 52 bits, of which 2^63 is taken off again modulo q.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce_signed(modulus: Modulus, target: &mut [u64], source: &[i64]) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    let (bias, biased) = (_mm512_set1_epi64(i64::MIN), power_of_two(modulus, 63));
+    let mask = _mm512_set1_epi64(WORD_MASK as i64);
+    let chunks = target.as_chunks_mut::<LANES>().0;
+    for (target, source) in chunks.iter_mut().zip(source.as_chunks::<LANES>().0) {
+        // SAFETY: the reference covers the 64 bytes.
+        let x = _mm512_xor_si512(unsafe { _mm512_loadu_si512(source.as_ptr().cast()) }, bias);
+        let sum = Sum { high: _mm512_srli_epi64::<WORD_BITS>(x), low: _mm512_and_si512(x, mask) };
+        store(target, q.sub(sum.reduce(&q, square), biased));
+    }
+    chunks.len() * LANES
+}
+
+/// x + 2^127 is not negative: three words of 52 bits, the upper two reduced first.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce_signed_wide(modulus: Modulus, target: &mut [u64], source: &[i128]) -> usize {
+    let q = Constants::new(modulus.value());
+    let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
+    let (bias, biased) = (_mm512_set1_epi64(i64::MIN), power_of_two(modulus, 127));
+    let mask = _mm512_set1_epi64(WORD_MASK as i64);
+    let lower = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    let upper = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    let chunks = target.as_chunks_mut::<LANES>().0;
+    for (target, source) in chunks.iter_mut().zip(source.as_chunks::<LANES>().0) {
+        let words: *const __m512i = source.as_ptr().cast();
+        // SAFETY: the reference covers the 128 bytes.
+        let (first, second) = unsafe { (_mm512_loadu_si512(words), _mm512_loadu_si512(words.add(1))) };
+        let low = _mm512_permutex2var_epi64(first, lower, second);
+        let high = _mm512_xor_si512(_mm512_permutex2var_epi64(first, upper, second), bias);
+        // Bits 52 to 103 are the upper 12 of the low word and the lower 40 of the high one.
+        let middle = _mm512_or_si512(_mm512_srli_epi64::<WORD_BITS>(low), _mm512_slli_epi64::<12>(high));
+        let top = Sum { high: _mm512_srli_epi64::<40>(high), low: _mm512_and_si512(middle, mask) };
+        let rest = Sum { high: top.reduce(&q, square), low: _mm512_and_si512(low, mask) };
+        store(target, q.sub(rest.reduce(&q, square), biased));
+    }
+    chunks.len() * LANES
 }
 
 /// Most terms that are summed up in registers before a reduction; the sums of longer ones go through memory.

@@ -260,6 +260,32 @@ fn limbs_of_another_modulus() {
 }
 
 #[test]
+fn signed_integers_of_one_and_two_words() {
+    for_every_limb(|limb, a, b, c| {
+        let q = i128::from(limb.modulus().value());
+        let expected = |x: i128| x.rem_euclid(q) as u64;
+        // Words of all bits, then the ends of the ranges and what is next to 0 and to multiples of q.
+        let word = |i: usize| (a[i] ^ b[i].rotate_left(23) ^ c[i].rotate_left(41)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut wide: Vec<i128> = (0..a.len())
+            .map(|i| (i128::from(word(i)) << 64 | i128::from(word(a.len() - 1 - i))) >> (i % 128))
+            .collect();
+        let mut narrow: Vec<i64> = (0..a.len()).map(|i| word(i) as i64 >> (i % 64)).collect();
+        let ends = [0, -1, 1, q - 1, q, -q, 1 - q, i128::from(i64::MIN), i128::from(i64::MAX)];
+        for (place, &end) in
+            ends.iter().chain(&[i128::MIN, i128::MAX]).enumerate().filter(|(place, _)| *place < a.len())
+        {
+            wide[place] = end;
+            narrow[place] = i64::try_from(end).unwrap_or(-3);
+        }
+        let mut result = vec![u64::MAX; a.len()];
+        limb.reduce_signed(&mut result, &narrow);
+        assert!(result.iter().zip(&narrow).all(|(&r, &x)| r == expected(x.into())), "{limb:?}");
+        limb.reduce_signed_wide(&mut result, &wide);
+        assert!(result.iter().zip(&wide).all(|(&r, &x)| r == expected(x)), "{limb:?}");
+    });
+}
+
+#[test]
 fn inner_products_of_any_length() {
     for_every_limb(|limb, a, b, c| {
         let q = limb.modulus();

@@ -22,7 +22,7 @@ pub use op::{Conversion, DigitWindow, OpKind};
 
 use crate::rns::homomorphic::NodeId;
 use polyfabric_kernels::RingDegree;
-use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::modular::{Limb, Modulus};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -113,18 +113,10 @@ impl PublicPolynomial {
     /// # Panics
     /// Unless `target` has a word for each coefficient.
     pub fn residues(&self, modulus: Modulus, target: &mut [u64]) {
-        assert_eq!(target.len(), self.len(), "a word for each coefficient");
+        let limb = Limb::new(modulus);
         match self {
-            Self::Narrow(coefficients) => {
-                for (word, &coefficient) in target.iter_mut().zip(coefficients.iter()) {
-                    *word = modulus.reduce_signed(coefficient);
-                }
-            }
-            Self::Wide(coefficients) => {
-                for (word, &coefficient) in target.iter_mut().zip(coefficients.iter()) {
-                    *word = coefficient.rem_euclid(i128::from(modulus.value())) as u64;
-                }
-            }
+            Self::Narrow(coefficients) => limb.reduce_signed(target, coefficients),
+            Self::Wide(coefficients) => limb.reduce_signed_wide(target, coefficients),
         }
     }
 }
