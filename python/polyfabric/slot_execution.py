@@ -313,3 +313,12 @@ def estimate(planned: SlotPlan) -> dict[str, Any]:
         **{name: facts[name] for name in ("input_bytes", "output_bytes", "plaintext_bytes")},
         **{name: facts[name] for name in ("operations", "limb_operations", "nodes")},
     }
+
+
+def operation_counts(planned: SlotPlan) -> list[dict[str, Any]]:
+    """The homomorphic operations of a plan by kind and limbs: a product's before its rescaling."""
+    counts: dict[tuple[str, int], int] = {}
+    for node in planned.facts["nodes"]:
+        key = (node["op"], node["limbs"])
+        counts[key] = counts.get(key, 0) + 1
+    return [{"operation": op, "limbs": limbs, "count": count} for (op, limbs), count in counts.items()]

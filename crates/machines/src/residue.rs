@@ -14,7 +14,7 @@ use crate::f1::translate::Leaf;
 use crate::machine::{Family, MachineError};
 use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, OpKind};
-use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder};
+use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 
 /// How a program is compiled, beside what the machine file says.
@@ -45,10 +45,21 @@ pub fn lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> 
     Family::Residue.require(machine, program)?;
     Ok(RnsLowering {
         conversion: Conversion::Approximate,
+        division: Conversion::Approximate,
         rotation: RotationOrder::AutomorphismFirst,
         hoisting: Hoisting::None,
         ..RnsLowering::new(gadget)
     })
+}
+
+/// The same for CKKS, whose scales are near the machine's words: divisions round to the nearest, and rotations come before rescalings,
+/// so that neither a division's bias nor the error of a key switch is felt at the smaller scale.
+///
+/// # Errors
+/// As [`lowering`].
+pub fn ckks_lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+    let choice = lowering(machine, program, gadget)?;
+    Ok(RnsLowering { division: Conversion::Balanced, rescaling: Rescaling::AfterRotations, ..choice })
 }
 
 /// Compiles `program` for `machine`, checks the schedule and reports on it.

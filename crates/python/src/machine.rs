@@ -50,8 +50,13 @@ impl PyMachine {
         &self.0
     }
 
-    /// How programs of CKKS and BGV are lowered for the machine.
-    pub fn slot_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
+    /// How programs of CKKS are lowered for the machine.
+    pub fn ckks_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
+        machines::residue::ckks_lowering(&self.0, program, gadget).map_err(refused)
+    }
+
+    /// How programs of BGV are lowered for the machine.
+    pub fn bgv_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
         machines::residue::lowering(&self.0, program, gadget).map_err(refused)
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _native
 from ..apps.boosted_trees import PROGRAMS as TREES
+from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from ..apps.networks import PROGRAMS as NETWORKS
 from ..errors import InputError, NoiseError, ProgramError
 from ..execution import NAMED_TARGET, Plan, built_in, plan
@@ -27,7 +28,7 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
-ON_SLOTS = ("logistic-regression", "database-lookup", "matvec", "bgv-bootstrapping", "ckks-bootstrapping")
+ON_SLOTS = ("logistic-regression", "database-lookup", "matvec", "bgv-bootstrapping", "ckks-bootstrapping", *F1_PROGRAMS)
 """Applications of CKKS and BGV."""
 
 MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
@@ -68,6 +69,8 @@ def _paper_program(name: str) -> tuple[SlotProgram, str] | None:
         from ..apps import ckks_bootstrapping
 
         return ckks_bootstrapping.ckks_bootstrapping(), ckks_bootstrapping.PAPER_SET
+    if name in F1_PROGRAMS:
+        return F1_PROGRAMS[name].build(), F1_PROGRAMS[name].parameters
     return None
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from .. import _native, slot_execution
 from ..errors import InputError
 from ..execution import Plan
 from ..machines import load, save_compiled, simulation, write_streams
 from ..progress import working
-from ..slot_execution import SlotPlan
+from ..slot_execution import SlotPlan, operation_counts
 from . import programs
 from .console import grid, out, print_json, security_warnings
 
@@ -83,6 +84,12 @@ from .console import grid, out, print_json, security_warnings
     metavar="FILE",
     help="f1: take PROGRAM as --save wrote it: it is not compiled, but checked again.",
 )
+@click.option(
+    "--operations",
+    "show_operations",
+    is_flag=True,
+    help="f1: print the program's operations by kind and limbs, and its key switches by limbs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,
@@ -96,6 +103,7 @@ def simulate(
     folder: Path | None,
     stream_file: Path | None,
     show_groups: bool,
+    show_operations: bool,
     scheduler: str | None,
     time_limit: float | None,
     save_file: Path | None,
@@ -105,8 +113,9 @@ def simulate(
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
 
     PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
-    bgv-bootstrapping (BGV), ckks-bootstrapping (CKKS), ntt, automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or
-    your own: FILE.py:FUNCTION.
+    bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, ckks-bootstrapping (CKKS), ntt,
+    automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
+    FILE.py:FUNCTION.
     """
     if time_limit is not None and scheduler != "csr":
         raise InputError("--time-limit is of --scheduler csr; the other scheduler needs none")
@@ -135,6 +144,7 @@ def simulate(
             of_slots = {
                 "--streams": stream_file,
                 "--groups": show_groups,
+                "--operations": show_operations,
                 "--scheduler": scheduler,
                 "--save": save_file,
                 "--load": load_file,
@@ -159,9 +169,15 @@ def simulate(
         if folder is not None:
             report.save(folder)
     if as_json:
-        print_json({**report.to_dict(), "groups": groups} if show_groups else report.to_dict())
+        data = {**report.to_dict(), "groups": groups} if show_groups else report.to_dict()
+        if show_operations and isinstance(planned, SlotPlan):
+            data["homomorphic_operations"] = operation_counts(planned)
+            data["key_switches"] = planned.facts["key_switches"]
+        print_json(data)
     else:
         report.print(out())
+        if show_operations and isinstance(planned, SlotPlan):
+            _operations(out(), planned)
         if show_groups:
             table = grid("hint", "operations", "instructions")
             for group in groups:
@@ -170,3 +186,19 @@ def simulate(
             out().print(table)
         for path in filter(None, (timeline, folder, stream_file, save_file)):
             out().print(f"\nwritten: {path}")
+
+
+def _operations(console: Console, planned: SlotPlan) -> None:
+    """Homomorphic operations by kind and limbs; key switches, and the hints that they read, by limbs."""
+    counts = operation_counts(planned)
+    limbs = sorted({row["limbs"] for row in [*counts, *planned.facts["key_switches"]]}, reverse=True)
+    table = grid("operation", *[f"{count} limbs" for count in limbs])
+    rows = [(row["operation"], row["limbs"], row["count"]) for row in counts]
+    switches = planned.facts["key_switches"]
+    rows += [("key switch", use["limbs"], use["count"]) for use in switches]
+    rows += [("hint", use["limbs"], 1) for use in switches]
+    for name in dict.fromkeys(name for name, _, _ in rows):
+        cells = [sum(count for other, held, count in rows if (other, held) == (name, level)) for level in limbs]
+        table.add_row(name, *[f"{cell:,}" if cell else "-" for cell in cells])
+    console.print()
+    console.print(table)

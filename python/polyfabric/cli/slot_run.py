@@ -9,6 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
+from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
+from ..apps.f1_programs.execute import Answer, execute
 from ..errors import InputError
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook, bars
@@ -53,7 +55,7 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
         ("--query", asked.query, "database-lookup"),
         ("--input", asked.given or None, None),
     ):
-        if value is not None and (program != owner if owner else asked.program is None):
+        if value is not None and (program != owner if owner else asked.program is None or program in F1_PROGRAMS):
             raise InputError(
                 f"{name} is for {owner or 'your own programs'}, but the program is {program}; leave it out"
             )
@@ -73,7 +75,7 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
     return 0 if done.correct else 1
 
 
-def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: ANN401 - a result of one of three kinds
+def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: ANN401 - a result of one of four kinds
     options: dict[str, Any] = {
         "on": asked.on,
         "parameters": asked.parameters,
@@ -81,6 +83,8 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
         "measure": asked.measure,
         "progress": progress,
     }
+    if program in F1_PROGRAMS:
+        return execute(F1_PROGRAMS[program], **options)
     if asked.program is not None:
         return run_program(asked.program, programs.slot_inputs(asked.program, asked.given), **options)
     if program == "logistic-regression":
@@ -120,7 +124,7 @@ def _number(value: complex) -> str:
     return f"{value:.5f}"
 
 
-def _show_application(console: Console, done: Any) -> None:  # noqa: ANN401 - one of two applications
+def _show_application(console: Console, done: Any) -> None:  # noqa: ANN401 - an application's result
     from ..apps.logistic_regression.infer import Inference
 
     console.print()
@@ -134,6 +138,18 @@ def _show_application(console: Console, done: Any) -> None:  # noqa: ANN401 - on
             f"right             {done.right} of {len(done.labels)} as labelled ({done.right / len(done.labels):.1%})"
         )
         console.print(f"probabilities     within {done.largest_difference:.1e} of the clear model's sigmoid")
+    elif isinstance(done, Answer):
+        shown = "  ".join(f"{value:.4g}" for value in done.found[:SHOWN])
+        clear = "  ".join(f"{value:.4g}" for value in done.expected[:SHOWN])
+        more = f"  .. {len(done.found):,} in all" if len(done.found) > SHOWN else ""
+        console.print(f"decrypted         {shown}{more}")
+        console.print(f"in the clear      {clear}{more}")
+        if done.program.tolerance:
+            console.print(
+                f"largest error     {done.error:.1e} of the largest number (tolerated {done.program.tolerance:.0e})"
+            )
+        if done.program.classifies:
+            console.print(f"largest score     {done.found.index(max(done.found))}")
     else:
         console.print(f"query             {done.query!r} among {done.entries} encrypted entries")
         console.print(f"decrypted         [bold]{done.found or '(no such entry)'}[/]")

@@ -261,6 +261,25 @@ class SlotValue:
 
     __rmul__ = __mul__
 
+    def times(self, factors: Numbers, bits: int) -> SlotValue:
+        """CKKS: the product with public factors rounded to `bits` bits after the point, without using a level.
+
+        The scale grows by as many bits instead, which the modulus must have room for. In every slot the factors are
+        wrong by about 2^-bits times sqrt(N / 12); one number for all slots by half of 2^-bits.
+        """
+        if self._tracer.modulus is not None:
+            raise refuse("integers modulo t have no bits after the point; use *")
+        numbers = self._numbers(factors)
+        constant = self._tracer.constant(numbers)
+        vector = numbers.ndim == 1
+        return self._new(
+            lambda builder: builder.mul_plain_scaled(self.node, constant, bits),
+            clean=self._clean or vector,
+            kind="complex" if np.iscomplexobj(numbers) else self.kind,
+            length=len(numbers) if vector else self.length,
+            scalar=self.scalar and not vector,
+        )
+
     def __pow__(self, exponent: int) -> SlotValue:
         if not isinstance(exponent, int) or exponent < 1:
             raise refuse(f"an encrypted number has powers 1, 2, 3, ..; {exponent!r} is none of them")

@@ -39,7 +39,7 @@ pub struct Trace {
 /// One entry of a trace file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceEvent {
-    /// `X` for a slice, `M` for a name.
+    /// `X` for a slice, `M` for a name, `C` for a counter.
     pub ph: &'static str,
     /// Name of the slice, or which name is given.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct TraceEvent {
     pub pid: u32,
     /// Track.
     pub tid: u32,
-    /// Start in µs.
+    /// Start in µs, or when the counter has its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ts: Option<f64>,
     /// Duration in µs.
@@ -209,6 +209,53 @@ pub fn draw(tracks: &[(String, String)], slices: &[Drawn], clock_hz: f64, option
         elide(&mut events, vec![Elision { start, end: end.max(start + 1), text }], microseconds);
     }
     Trace { display_time_unit: "ns", trace_events: events }
+}
+
+/// For each class of tracks, the share of its tracks that is busy, over `windows` windows of the whole time: counters of a process of
+/// their own.
+pub fn utilisation(tracks: &[(String, String)], slices: &[Drawn], clock_hz: f64, windows: u64) -> Vec<TraceEvent> {
+    const PROCESS: u32 = u32::MAX;
+    let end = slices.iter().map(|slice| slice.start + slice.duration).max().unwrap_or(0);
+    let width = end.div_ceil(windows.max(1)).max(1);
+    let mut classes: Vec<(&str, u64)> = Vec::new();
+    let mut class_of = Vec::with_capacity(tracks.len());
+    for (class, _) in tracks {
+        let known = classes.iter().position(|(known, _)| known == class).unwrap_or_else(|| {
+            classes.push((class, 0));
+            classes.len() - 1
+        });
+        classes[known].1 += 1;
+        class_of.push(known);
+    }
+    let count = end.div_ceil(width) as usize;
+    let mut busy = vec![vec![0; count]; classes.len()];
+    for slice in slices {
+        let (mut at, end) = (slice.start, slice.start + slice.duration);
+        while at < end {
+            let window = at / width;
+            let until = end.min((window + 1) * width);
+            busy[class_of[slice.track]][window as usize] += until - at;
+            at = until;
+        }
+    }
+    let mut events = vec![name("process_name", PROCESS, 0, "utilisation")];
+    for ((class, units), busy) in classes.iter().zip(&busy) {
+        // A last 0 ends the last window.
+        for (window, busy) in busy.iter().chain([&0]).enumerate() {
+            let share = 100.0 * *busy as f64 / (units * width) as f64;
+            events.push(TraceEvent {
+                ph: "C",
+                name: format!("{class}, busy %"),
+                cat: String::new(),
+                pid: PROCESS,
+                tid: 0,
+                ts: Some((window as u64 * width) as f64 / clock_hz * 1e6),
+                dur: None,
+                args: serde_json::Map::from_iter([("busy".to_owned(), share.into())]),
+            });
+        }
+    }
+    events
 }
 
 /// Marks of what is left out, on as many tracks as overlap.

@@ -4,9 +4,12 @@ use super::action::Action;
 use super::compile::Compiled;
 use super::graph::UnitKind;
 use super::machine::F1;
-use crate::engine::trace::{Drawn, Trace, TraceOptions, draw};
+use crate::engine::trace::{Drawn, Trace, TraceOptions, draw, utilisation};
 
-/// Draws the schedule at a clock in Hz; of a long one, its beginning and its end.
+/// Windows over which utilisation is counted (figure 10).
+const WINDOWS: u64 = 400;
+
+/// Draws the schedule at a clock in Hz, of a long one its beginning and its end, and the utilisation over time of all of it.
 pub fn trace(compiled: &Compiled, machine: &F1, clock_hz: f64, options: TraceOptions) -> Trace {
     let (graph, geometry) = (&compiled.translation.graph, &compiled.geometry);
     let mut tracks: Vec<(String, String)> = Vec::new();
@@ -57,5 +60,7 @@ pub fn trace(compiled: &Compiled, machine: &F1, clock_hz: f64, options: TraceOpt
         })
         .collect();
     slices.sort_by_key(|slice| slice.start);
-    draw(&tracks, &slices, clock_hz, options)
+    let mut trace = draw(&tracks, &slices, clock_hz, options);
+    trace.trace_events.extend(utilisation(&tracks, &slices, clock_hz, WINDOWS));
+    trace
 }

@@ -5,9 +5,9 @@ use crate::rns::homomorphic::Values;
 use crate::rns::kernel::{Conversion, PublicPolynomial};
 use crate::rns::levels::{Chain, ChainError, Scale};
 use crate::rns::lowering::bootstrap::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};
-use crate::rns::lowering::{Hoisting, PlaintextEncoder, RnsLowering};
+use crate::rns::lowering::{Hoisting, PlaintextEncoder, Rescaling, RnsLowering};
 use crate::rns::noise::NoiseModel;
-use polyfabric_schemes::ckks::{Complex, Encoder, Parameters};
+use polyfabric_schemes::ckks::{Complex, Encoder, Parameters, PrimeKind};
 use polyfabric_schemes::rns::{KeyId, SecretDistribution};
 
 /// The levels of `parameters`; values at level 0 have the parameters' scale.
@@ -30,11 +30,21 @@ pub fn model(parameters: &Parameters) -> NoiseModel {
 }
 
 /// What is fastest on a CPU, with the gadget of `parameters`; for sets that bootstrap, whose transforms are most of the work, rotations
-/// double-hoisted.
+/// double-hoisted. With F1's primes a scale is near the error of a key switch, and rotations come before rescalings.
 pub fn choice(parameters: &Parameters) -> RnsLowering {
     let choice = RnsLowering::new(parameters.gadget().literal().clone());
+    let rescaling = match parameters.literal().primes {
+        PrimeKind::OfDegree => choice.rescaling,
+        PrimeKind::F1 => Rescaling::AfterRotations,
+    };
+    let choice = RnsLowering { rescaling, ..choice };
     match parameters.literal().bootstrap {
-        Some(_) => RnsLowering { hoisting: Hoisting::Double, conversion: Conversion::Centred, ..choice },
+        Some(_) => RnsLowering {
+            hoisting: Hoisting::Double,
+            conversion: Conversion::Centred,
+            division: Conversion::Centred,
+            ..choice
+        },
         None => choice,
     }
 }

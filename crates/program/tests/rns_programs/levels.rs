@@ -52,6 +52,42 @@ fn every_operation_runs_as_low_as_it_can() {
 }
 
 #[test]
+fn rotations_of_products_wait_with_their_rescaling_where_that_is_chosen() {
+    let program = program(8, |b| {
+        let x = b.input("x")?;
+        let square = b.square(x)?;
+        let rotated = b.rotate(square, 1)?;
+        let sum = b.add(square, rotated)?;
+        b.square(sum)
+    });
+    let due = |rescaling| {
+        let rules = PlanRules { rescaling, ..rules(LevelPolicy::Lowest, 3) };
+        let plan = Plan::new(&program, &chain(3), &rules).expect("a plan");
+        [1, 2, 3].map(|node| plan.node(NodeId(node)).rescale_due)
+    };
+    assert_eq!(due(Rescaling::Waterline), [true, false, false]);
+    assert_eq!(due(Rescaling::AfterRotations), [true, true, true]);
+    assert_eq!(due(Rescaling::Eager), [false, false, false]);
+}
+
+#[test]
+fn scaled_factors_use_no_level() {
+    let program = program(8, |b| {
+        let (x, c) = (b.input("x")?, b.constant(Values::real(&[0.3]))?);
+        let scaled = b.mul_plain_scaled(x, c, 10)?;
+        b.mul_plain_scaled(scaled, c, 10)
+    });
+    let plan = Plan::new(&program, &chain(3), &rules(LevelPolicy::Lowest, 3)).expect("a plan");
+    assert_eq!(plan.start(&program), 0);
+    let text = program.to_string();
+    assert!(text.contains("mul_plain_scaled %0, %1 bits 10"), "{text}");
+    assert_eq!(polyfabric_program::rns::text::parse_program(&text).expect("it reads back"), program);
+    let mut builder = Builder::new("test", Scheme::Bgv { plaintext_modulus: 65537 }, 8).expect("a program");
+    let (x, c) = (builder.input("x").expect("x"), builder.constant(Values::Integer([3].into())).expect("c"));
+    assert!(builder.mul_plain_scaled(x, c, 3).expect_err("BGV has no scale").to_string().contains("use mul_plain"));
+}
+
+#[test]
 fn dead_nodes_need_no_level() {
     let program = program(8, |b| {
         let x = b.input("x")?;

@@ -6,7 +6,7 @@ use super::program::PySlotProgram;
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, op_name};
-use polyfabric_program::rns::kernel::{KernelProgram, KeyUse};
+use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, RnsLowering, Target, bgv, lower};
@@ -89,7 +89,7 @@ fn lower_ckks(
 ) -> Result<CkksPlan, Failure> {
     let chain = ckks::chain(&parameters).map_err(parameter)?;
     let choice = match machine {
-        Some(machine) => machine.slot_lowering(program.name(), parameters.gadget().literal().clone())?,
+        Some(machine) => machine.ckks_lowering(program.name(), parameters.gadget().literal().clone())?,
         None => ckks::choice(&parameters),
     };
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
@@ -167,7 +167,7 @@ fn bgv_choice(
 ) -> Result<RnsLowering, Failure> {
     let gadget = parameters.gadget().literal().clone();
     match machine {
-        Some(machine) => machine.slot_lowering(program.name(), gadget),
+        Some(machine) => machine.bgv_lowering(program.name(), gadget),
         None => Ok(RnsLowering::new(gadget)),
     }
 }
@@ -407,6 +407,7 @@ impl SlotPlan {
                 let figures = |node: &NodeReport| {
                     json!({
                         "level": node.level,
+                        "limbs": plan.parameters.level_limbs()[node.level],
                         "scale_log2": node.scale.real().log2(),
                         "bound": node.bound,
                         "magnitude": node.magnitude,
@@ -421,6 +422,7 @@ impl SlotPlan {
                     let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
                     json!({
                         "level": state.limbs - 1,
+                        "limbs": state.limbs,
                         "factor": plan.parameters.plaintext_modulus().modulus().reduce(state.factor),
                         "noise_log2": state.noise.bound,
                         "budget_bits": log2_q - 1.0 - state.noise.bound,
@@ -431,6 +433,25 @@ impl SlotPlan {
                 own.map(|(id, state)| describe(*id, figures(state))).collect()
             }
         }
+    }
+
+    /// How often each key is used, by the limbs of Q that the ciphertext has then.
+    fn key_switches(&self) -> Vec<Value> {
+        let gadget = match &self.lowering {
+            Lowering::Ckks(plan) => plan.parameters.gadget(),
+            Lowering::Bgv(plan) => plan.parameters.gadget(),
+        };
+        let special = LimbSet::new(gadget.special().iter().copied());
+        let kernel = self.kernel();
+        let mut uses = BTreeMap::<(KeyId, usize), usize>::new();
+        for op in &kernel.ops {
+            if let OpKind::InnerProduct { key, .. } = &op.kind {
+                let limbs = kernel.value(op.results[0]).limbs.difference(&special).len();
+                *uses.entry((*key, limbs)).or_default() += 1;
+            }
+        }
+        let row = |((key, limbs), count): ((KeyId, usize), usize)| json!({ "key": key.to_string(), "limbs": limbs, "count": count });
+        uses.into_iter().map(row).collect()
     }
 
     fn describe(&self) -> Result<Value, Failure> {
@@ -461,6 +482,7 @@ impl SlotPlan {
                 "automorphisms": ops.automorphisms,
                 "key_limbs": ops.key_limbs,
             },
+            "key_switches": self.key_switches(),
             "nodes": self.nodes(),
         }))
     }

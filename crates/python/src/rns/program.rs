@@ -111,6 +111,11 @@ impl PySlotBuilder {
         self.append(|builder| builder.mul(NodeId(a), NodeId(b)))
     }
 
+    /// `a` times the public `b`, rounded to `bits` bits after the point, without using a level.
+    fn mul_plain_scaled(&mut self, a: u32, b: u32, bits: u32) -> PyResult<u32> {
+        self.append(|builder| builder.mul_plain_scaled(NodeId(a), NodeId(b), bits))
+    }
+
     fn neg(&mut self, a: u32) -> PyResult<u32> {
         self.append(|builder| builder.neg(NodeId(a)))
     }

@@ -155,8 +155,12 @@ impl Client {
         }
         let chain = Chain::ckks(degree, &moduli, &limbs_at, literal.scale_log2.exp2()).unwrap();
         let gadget = GadgetLiteral::hybrid(q_limbs, literal.digit, literal.special.len());
-        let choice =
-            RnsLowering { hoisting: literal.hoisting, conversion: Conversion::Centred, ..RnsLowering::new(gadget) };
+        let choice = RnsLowering {
+            hoisting: literal.hoisting,
+            conversion: Conversion::Centred,
+            division: Conversion::Centred,
+            ..RnsLowering::new(gadget)
+        };
         let ring = Ring::new(degree, &moduli).unwrap();
         let seeds = Seeds::for_tests(literal.log_degree.into());
         let draw = |weight, row| {

@@ -82,6 +82,36 @@ fn operations(slots: usize) -> Vec<(&'static str, Program)> {
             }),
         ),
         (
+            "mul_plain_scaled",
+            program(slots, |b| {
+                let (x, c) = (b.input("x")?, b.constant(vector())?);
+                let scaled = b.mul_plain_scaled(x, c, 7)?;
+                let (rotated, c) = (b.rotate(scaled, 1)?, b.constant(vector())?);
+                let sum = b.add(scaled, rotated)?;
+                b.add(sum, c)
+            }),
+        ),
+        (
+            "product_of_scaled",
+            program(slots, |b| {
+                let (x, c) = (b.input("x")?, b.constant(Values::real(&[0.7]))?);
+                let scaled = b.mul_plain_scaled(x, c, 2)?;
+                let square = b.square(scaled)?;
+                b.mul_plain_scaled(square, c, 4)
+            }),
+        ),
+        (
+            "rotated_product",
+            program(slots, |b| {
+                let (x, y) = (b.input("x")?, b.input("y")?);
+                let product = b.mul(x, y)?;
+                let rotated = b.rotate(product, 3)?;
+                let sum = b.add(product, rotated)?;
+                let conjugate = b.conjugate(sum)?;
+                b.mul(conjugate, sum)
+            }),
+        ),
+        (
             "mul_real",
             program(slots, |b| {
                 let (x, c) = (b.input("x")?, b.constant(Values::real(&[0.3]))?);
@@ -164,6 +194,8 @@ fn every_choice() {
     check_all(&world, &RnsLowering { rotation: RotationOrder::AutomorphismFirst, ..choice.clone() }, 512, &some);
     check_all(&world, &RnsLowering { hoisting: Hoisting::None, ..choice.clone() }, 512, &some);
     check_all(&world, &RnsLowering { fused_rescale: false, ..choice.clone() }, 512, &some);
+    let late = RnsLowering { rescaling: Rescaling::AfterRotations, ..choice.clone() };
+    check_all(&world, &late, 512, &["mul", "rotate", "conjugate", "rotated_product", "mul_plain_scaled"]);
     let eager = RnsLowering {
         rescaling: Rescaling::Eager,
         relinearisation: Relinearisation::Eager,

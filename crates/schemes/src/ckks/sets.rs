@@ -47,6 +47,7 @@ static ENTRIES: LazyLock<Vec<(Entry, Parameters)>> = LazyLock::new(|| {
         include_str!("sets/bootstrap.toml"),
         include_str!("sets/benchmarks.toml"),
         include_str!("sets/papers.toml"),
+        include_str!("sets/f1_programs.toml"),
         include_str!("sets/toys.toml"),
     ]
     .into_iter()

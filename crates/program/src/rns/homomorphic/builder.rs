@@ -13,6 +13,9 @@ pub const MAX_SLOTS: usize = 1 << 20;
 
 const MAX_NODES: usize = u32::MAX as usize;
 
+/// Most bits after the point of a factor that uses no level.
+const MAX_FACTOR_BITS: u32 = 60;
+
 /// Builds a [`Program`]. Every method appends one node and returns it, or refuses with the cause.
 #[derive(Debug)]
 pub struct Builder {
@@ -135,7 +138,7 @@ impl Builder {
         let name = op_name(&op);
         let expected = match &op {
             Op::Input { .. } | Op::Constant { .. } => 0,
-            Op::Add | Op::Sub | Op::Mul | Op::AddPlain | Op::SubPlain | Op::MulPlain => 2,
+            Op::Add | Op::Sub | Op::Mul | Op::AddPlain | Op::SubPlain | Op::MulPlain | Op::MulPlainScaled { .. } => 2,
             _ => 1,
         };
         if operands.len() != expected {
@@ -158,6 +161,17 @@ impl Builder {
             Op::Constant { values } => self.check_values(name, values, false)?,
             Op::Add | Op::Sub | Op::Mul => self.encrypted(name, operands[1])?,
             Op::AddPlain | Op::SubPlain | Op::MulPlain => self.public(name, operands[1])?,
+            Op::MulPlainScaled { bits } => {
+                self.public(name, operands[1])?;
+                let problem = match self.scheme {
+                    Scheme::Bgv { .. } => Some("integers modulo t have no bits after the point; use mul_plain"),
+                    Scheme::Ckks if *bits > MAX_FACTOR_BITS => Some("it has more than 60 bits; give fewer"),
+                    Scheme::Ckks => None,
+                };
+                if let Some(problem) = problem {
+                    return Err(self.refuse(Cause::Factor { bits: *bits, problem }));
+                }
+            }
             Op::LinearTransform { diagonals } => {
                 if diagonals.by_offset.is_empty() {
                     return Err(self.refuse(Cause::NoDiagonal));
@@ -296,6 +310,14 @@ impl Builder {
             (true, false) => self.push(Op::MulPlain, &[b, a]),
             (false, false) => self.push(Op::Mul, &[a, b]),
         }
+    }
+
+    /// `a · b` for a public `b` rounded to `bits` bits after the point, without using a level.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public or `b` is not, [`Cause::Factor`] with BGV or more than 60 bits.
+    pub fn mul_plain_scaled(&mut self, a: NodeId, b: NodeId, bits: u32) -> Result<NodeId> {
+        self.push(Op::MulPlainScaled { bits }, &[a, b])
     }
 
     /// `a²`, slot by slot.

@@ -153,7 +153,7 @@ fn run<S: Slots>(program: &Program, slots: &S, input: impl Fn(NodeId) -> Vec<S::
             Op::Constant { values } => slots.read(values),
             Op::Add | Op::AddPlain => zip(&|a, b| slots.add(a, b)),
             Op::Sub | Op::SubPlain => zip(&|a, b| slots.add(a, slots.neg(b))),
-            Op::Mul | Op::MulPlain => zip(&|a, b| slots.mul(a, b)),
+            Op::Mul | Op::MulPlain | Op::MulPlainScaled { .. } => zip(&|a, b| slots.mul(a, b)),
             Op::Neg => operand(0).iter().map(|&a| slots.neg(a)).collect(),
             Op::Rotate { steps } => rotate(operand(0), program.row(), *steps),
             Op::Conjugate => slots.conjugate(operand(0)),

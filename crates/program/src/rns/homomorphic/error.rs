@@ -73,6 +73,14 @@ pub enum ProgramErrorCause {
         /// What is wrong with it, and what to do.
         problem: &'static str,
     },
+    /// A product with a public vector that uses no level cannot have these bits.
+    #[error("mul_plain_scaled with {bits} bits: {problem}")]
+    Factor {
+        /// Bits after the point.
+        bits: u32,
+        /// What is wrong with it, and what to do.
+        problem: &'static str,
+    },
     /// A public vector where an encrypted one is needed, or the reverse.
     #[error("{op}: operand {operand} is {found}, but {expected} is needed; {remedy}")]
     Kind {

@@ -100,7 +100,7 @@ pub enum Op {
         /// Bound of its slots' absolute values, which the caller promises: what the error report goes by. Without meaning for BGV.
         magnitude: f64,
     },
-    /// A public vector. No operand; only [`Op::AddPlain`], [`Op::SubPlain`] and [`Op::MulPlain`] read it.
+    /// A public vector. No operand; only [`Op::AddPlain`], [`Op::SubPlain`], [`Op::MulPlain`] and [`Op::MulPlainScaled`] read it.
     Constant {
         /// One value a slot, or a single one for all slots.
         values: Values,
@@ -119,6 +119,12 @@ pub enum Op {
     SubPlain,
     /// Encrypted vector times public one, slot by slot; operands in that order.
     MulPlain,
+    /// CKKS: the same without using a level: the public vector is rounded to `bits` bits after the point, and the scale of the
+    /// result is 2^`bits` times the operand's. Sums take operands of one scale, and a product's rescaling follows the scales.
+    MulPlainScaled {
+        /// Bits after the point.
+        bits: u32,
+    },
     /// Slot i takes slot i + `steps` of the operand, cyclically within a row.
     Rotate {
         /// Steps to the left; negative ones rotate to the right.
@@ -166,6 +172,7 @@ pub fn op_name(op: &Op) -> &'static str {
         Op::AddPlain => "add_plain",
         Op::SubPlain => "sub_plain",
         Op::MulPlain => "mul_plain",
+        Op::MulPlainScaled { .. } => "mul_plain_scaled",
         Op::Rotate { .. } => "rotate",
         Op::Conjugate => "conjugate",
         Op::Rescale => "rescale",

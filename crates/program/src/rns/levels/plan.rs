@@ -117,9 +117,13 @@ impl Plan {
                 let operand = nodes[operand.index()];
                 operand.rescale_due && operand.level == level
             };
-            let rescale_due = rules.rescaling == Rescaling::Waterline
+            let rescale_due = rules.rescaling != Rescaling::Eager
                 && match &node.op {
                     Op::Mul => true,
+                    Op::MulPlainScaled { .. } => stays(&node.operands[0]),
+                    Op::Rotate { .. } | Op::Conjugate => {
+                        rules.rescaling == Rescaling::AfterRotations && stays(&node.operands[0])
+                    }
                     Op::MulPlain => levels_used(program, id) > 0 || stays(&node.operands[0]),
                     Op::Add | Op::Sub => node.operands.iter().all(stays),
                     Op::Neg | Op::Relinearise => stays(&node.operands[0]),

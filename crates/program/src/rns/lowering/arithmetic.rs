@@ -122,7 +122,7 @@ impl Lowering<'_> {
     /// What is known after the division by the limbs between its level and `level`, one division by `primes` primes in all.
     pub(super) fn rescaled(&mut self, mut value: CiphertextValue, level: usize, primes: usize) -> CiphertextValue {
         let dropped = self.chain.limbs(value.level).difference(&self.chain.limbs(level));
-        let rounding = self.model.division(primes, self.choice.conversion, value.parts.len());
+        let rounding = self.model.division(primes, self.choice.division, value.parts.len());
         value.noise.deviation = (value.noise.deviation / self.chain.log2_product(&dropped).exp2()).hypot(rounding);
         value.noise.sources |= self.source();
         let scale = self.chain.divided(value.scale, &dropped);

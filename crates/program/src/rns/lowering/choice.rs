@@ -30,6 +30,8 @@ pub enum Rescaling {
     Eager,
     /// At the waterline: where the first operation that cannot bear the larger scale reads it. A sum of products is rescaled once.
     Waterline,
+    /// Later still: rotations keep a product one, so the error of their key switch is divided with it.
+    AfterRotations,
 }
 
 /// When a product is relinearised.
@@ -55,8 +57,10 @@ pub enum LevelPolicy {
 pub struct RnsLowering {
     /// How polynomials are cut for a key switch.
     pub gadget: GadgetLiteral,
-    /// How residues are extended, from digits and in divisions.
+    /// How the residues of digits are extended.
     pub conversion: Conversion,
+    /// How residues are extended in divisions.
+    pub division: Conversion,
     /// Order of a rotation's steps.
     pub rotation: RotationOrder,
     /// What rotations share.
@@ -77,6 +81,7 @@ impl RnsLowering {
         Self {
             gadget,
             conversion: Conversion::Balanced,
+            division: Conversion::Balanced,
             rotation: RotationOrder::SwitchFirst,
             hoisting: Hoisting::Single,
             rescaling: Rescaling::Waterline,

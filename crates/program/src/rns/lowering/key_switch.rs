@@ -118,7 +118,7 @@ impl Lowering<'_> {
         if let Some(&known) = self.key_switches.divisions.get(&memo) {
             return Ok(known);
         }
-        let quotient = self.builder.mod_down(value, drop.clone(), self.choice.conversion, t)?;
+        let quotient = self.builder.mod_down(value, drop.clone(), self.choice.division, t)?;
         self.key_switches.divisions.insert(memo, quotient);
         Ok(quotient)
     }
@@ -205,7 +205,7 @@ impl Lowering<'_> {
         let product = self.model.inner_product(&sizes, self.choice.conversion);
         let division = match self.special.len() {
             0 => 0.0,
-            primes => self.model.division(primes, self.choice.conversion, 2),
+            primes => self.model.division(primes, self.choice.division, 2),
         };
         (product, division)
     }

@@ -112,6 +112,7 @@ pub fn lower(program: &Program, target: &Target<'_>) -> Result<Lowered> {
         bootstrapping: target.bootstrapping,
         values: vec![None; program.nodes().len()],
         plain: HashMap::new(),
+        linear: HashMap::new(),
         inputs: Vec::new(),
         outputs: Vec::new(),
         nodes: BTreeMap::new(),
@@ -226,6 +227,8 @@ struct Pass<'a> {
     values: Vec<Option<CiphertextValue>>,
     /// Values with two parts and their level's scale, by level.
     plain: HashMap<(NodeId, usize), CiphertextValue>,
+    /// Products with two parts, still to be rescaled.
+    linear: HashMap<NodeId, CiphertextValue>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
     nodes: BTreeMap<NodeId, NodeState>,
@@ -290,12 +293,18 @@ impl Pass<'_> {
                     }
                 }
             }
+            Op::MulPlainScaled { bits } => {
+                let values = constant(program, operand(1))?;
+                let a = self.summand(id, operand(0))?;
+                let product = self.lowering.multiply_plain_at(&a, values, Scale::Real(f64::from(*bits).exp2()))?;
+                CiphertextValue { rescale_due: a.rescale_due, ..product }
+            }
             Op::Rotate { steps } => {
-                let a = self.at(operand(0), level)?;
+                let a = self.rotated(id, operand(0))?;
                 self.lowering.rotate(&a, steps.rem_euclid(program.row() as i64))?
             }
             Op::Conjugate => {
-                let a = self.at(operand(0), level)?;
+                let a = self.rotated(id, operand(0))?;
                 self.lowering.conjugate(&a)?
             }
             Op::Rescale | Op::ModSwitch { .. } => self.at(operand(0), level)?,
@@ -387,7 +396,7 @@ impl Pass<'_> {
         if let Some(known) = self.plain.get(&(id, level)) {
             return Ok(known.clone());
         }
-        let raw = self.raw(id)?.clone();
+        let raw = self.linear.get(&id).map_or_else(|| self.raw(id), Ok)?.clone();
         let own = raw.level - usize::from(raw.rescale_due);
         let value = if level < own {
             let value = self.at(id, own)?;
@@ -395,8 +404,7 @@ impl Pass<'_> {
         } else if raw.rescale_due {
             self.lowering.relinearise_and_rescale(&raw)?
         } else {
-            let linear = self.lowering.relinearise(&raw)?;
-            self.lowering.lower_to(&linear, level)?
+            self.lowering.relinearise(&raw)?
         };
         self.plain.insert((id, level), value.clone());
         Ok(value)
@@ -410,6 +418,21 @@ impl Pass<'_> {
             return Ok(raw);
         }
         self.at(operand, node.level)
+    }
+
+    /// The operand of a rotation: two parts, still to be rescaled if the node `id` stays so.
+    fn rotated(&mut self, id: NodeId, operand: NodeId) -> Result<CiphertextValue> {
+        let node = self.plan.node(id);
+        if !node.rescale_due {
+            return self.at(operand, node.level);
+        }
+        if let Some(known) = self.linear.get(&operand) {
+            return Ok(known.clone());
+        }
+        let raw = self.raw(operand)?.clone();
+        let linear = self.lowering.relinearise(&raw)?;
+        self.linear.insert(operand, linear.clone());
+        Ok(linear)
     }
 
     fn summands(&mut self, id: NodeId) -> Result<(CiphertextValue, CiphertextValue)> {

@@ -142,8 +142,11 @@ impl Lowering<'_> {
     pub fn multiply_plain_at(&mut self, a: &CiphertextValue, values: &Values, scale: Scale) -> Result<CiphertextValue> {
         let magnitude = values.magnitude();
         let limbs = self.builder.limbs(a.parts[0]).clone();
+        let mut rounding = self.model.encoding();
         let mut product = match self.constant(values, scale) {
             Some(constant) => {
+                // One number is off by half at most, in every slot.
+                rounding = 0.5;
                 let residues = self.builder.residues(constant, &limbs);
                 self.map(a, |lowering, _, part| Ok(lowering.builder.scale(part, &residues)?))?
             }
@@ -154,7 +157,7 @@ impl Lowering<'_> {
         };
         product.scale = self.chain.product(a.scale, scale);
         product.rescale_due = true;
-        product.noise = self.model.times_plain(a.noise, a.scale, magnitude, scale);
+        product.noise = self.model.times_plain(a.noise, a.scale, magnitude, scale, rounding);
         Ok(product)
     }
 }

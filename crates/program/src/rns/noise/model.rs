@@ -91,12 +91,12 @@ impl NoiseModel {
         self.unit * self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
     }
 
-    /// Of a product with public values up to `magnitude` at `scale`, whose coefficients are rounded.
-    pub fn times_plain(&self, a: Noise, a_scale: Scale, magnitude: f64, scale: Scale) -> Noise {
+    /// Of a product with public values up to `magnitude` at `scale`, whose slots are off by `rounding`.
+    pub fn times_plain(&self, a: Noise, a_scale: Scale, magnitude: f64, scale: Scale, rounding: f64) -> Noise {
         let deviation = match scale {
             Scale::Real(scale) => {
                 let phase = a_scale.real() * a.magnitude;
-                (a.deviation * magnitude * scale).hypot((self.tail() * a.deviation + phase) * self.encoding())
+                (a.deviation * magnitude * scale).hypot((self.tail() * a.deviation + phase) * rounding)
             }
             // Public values modulo t: coefficients are as good as uniform in (-t/2, t/2).
             Scale::Factor(_) => a.deviation * self.unit * self.encoding(),

@@ -76,6 +76,10 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
         "add_plain" => Op::AddPlain,
         "sub_plain" => Op::SubPlain,
         "mul_plain" => Op::MulPlain,
+        "mul_plain_scaled" => {
+            lexer.expect("bits")?;
+            Op::MulPlainScaled { bits: lexer.u32()? }
+        }
         "rotate" => {
             lexer.expect("by")?;
             Op::Rotate { steps: lexer.i64()? }

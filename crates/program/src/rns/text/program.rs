@@ -31,6 +31,7 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
             level.map_or(Ok(()), |level| write!(f, " level {level}"))
         }
         Op::Constant { values } => print_values(f, values),
+        Op::MulPlainScaled { bits } => write!(f, " bits {bits}"),
         Op::Rotate { steps } => write!(f, " by {steps}"),
         Op::ModSwitch { level } => write!(f, " to {level}"),
         Op::LinearTransform { diagonals } => {

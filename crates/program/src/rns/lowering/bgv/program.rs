@@ -101,7 +101,7 @@ pub fn chain(parameters: &Parameters, t: u64) -> Result<Chain> {
 pub fn rules(parameters: &Parameters, choice: &RnsLowering) -> Result<Rules> {
     let chain = chain(parameters, parameters.key_noise_factor())?;
     let log2_key_t = (parameters.key_noise_factor() as f64).log2();
-    Ok(Rules::new(&chain, &choice.gadget, choice.conversion, parameters.noise_model(), log2_key_t))
+    Ok(Rules::new(&chain, choice, parameters.noise_model(), log2_key_t))
 }
 
 /// Limbs, factors and noise of `program`, inputs being fresh under the public key and over as few limbs as do.
@@ -222,7 +222,7 @@ impl Walk<'_> {
                 self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state });
                 Ok(value)
             }
-            Op::Constant { .. } => Err(BgvError::NotBgv),
+            Op::Constant { .. } | Op::MulPlainScaled { .. } => Err(BgvError::NotBgv),
             Op::Add => evaluator.add(operand(0)?, operand(1)?, false),
             Op::Sub => evaluator.add(operand(0)?, operand(1)?, true),
             Op::Neg => evaluator.negate(operand(0)?),

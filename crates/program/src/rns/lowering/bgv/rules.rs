@@ -2,6 +2,7 @@
 
 use crate::rns::kernel::Conversion;
 use crate::rns::levels::Chain;
+use crate::rns::lowering::RnsLowering;
 use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel};
 use polyfabric_schemes::gsw::noise::GadgetSize;
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -32,18 +33,14 @@ pub struct Rules {
     gadget: GadgetLiteral,
     bits: Vec<u32>,
     conversion: Conversion,
+    division: Conversion,
     log2_key_t: f64,
 }
 
 impl Rules {
-    /// For the limbs of `chain`, keys cut by `gadget` whose errors are multiples of 2^`log2_key_t`.
-    pub fn new(
-        chain: &Chain,
-        gadget: &GadgetLiteral,
-        conversion: Conversion,
-        model: NoiseModel,
-        log2_key_t: f64,
-    ) -> Self {
+    /// For the limbs of `chain`, keys cut by the gadget of `choice` whose errors are multiples of 2^`log2_key_t`.
+    pub fn new(chain: &Chain, choice: &RnsLowering, model: NoiseModel, log2_key_t: f64) -> Self {
+        let gadget = &choice.gadget;
         let q = chain.limbs(chain.top());
         let mut log2_q = vec![0.0];
         for limb in q.iter() {
@@ -57,7 +54,8 @@ impl Rules {
             special: gadget.special.len(),
             gadget: gadget.clone(),
             bits: q.iter().map(|limb| chain.modulus(limb).bits()).collect(),
-            conversion,
+            conversion: choice.conversion,
+            division: choice.division,
             log2_key_t,
         }
     }
@@ -83,8 +81,8 @@ impl Rules {
     }
 
     /// How often larger than an exact representative a conversion's is, as limbs that are added up.
-    fn summands(&self, limbs: usize) -> usize {
-        match self.conversion {
+    fn summands(conversion: Conversion, limbs: usize) -> usize {
+        match conversion {
             // Not centred: E|x|² of α uniform numbers in [0, 1) is α/12 + α²/4, less than α(3α + 1) twelfths.
             Conversion::Approximate => limbs * (3 * limbs + 1),
             Conversion::Balanced => limbs,
@@ -99,7 +97,7 @@ impl Rules {
             let Some(bits) = self.gadget.sub_digit_bits else {
                 let log2 = present.iter().map(|limb| self.log2_q[limb.index() + 1] - self.log2_q[limb.index()]).sum();
                 if !present.is_empty() {
-                    digits.push(DigitSize { log2, limbs: self.summands(present.len()) });
+                    digits.push(DigitSize { log2, limbs: Self::summands(self.conversion, present.len()) });
                 }
                 continue;
             };
@@ -114,13 +112,13 @@ impl Rules {
 
     /// The gadget over the first `limbs` limbs, as ring-GSW's noise formulas take it.
     pub fn gadget_size(&self, limbs: usize) -> GadgetSize {
-        let special = if self.special == 0 { 0 } else { self.summands(self.special) };
+        let special = if self.special == 0 { 0 } else { Self::summands(self.division, self.special) };
         GadgetSize { digits: self.digits(limbs), log2_special: self.log2_special, special }
     }
 
     /// What a key switch over the first `limbs` limbs adds to a ciphertext with errors of t = 2^`log2_t`.
     pub fn key_switch(&self, limbs: usize, log2_t: f64) -> Noise {
-        let rounded = self.summands(self.special);
+        let rounded = Self::summands(self.division, self.special);
         let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs)).scale(-self.log2_special);
         if self.special == 0 { inner } else { inner.plus(self.model.rounding(log2_t, rounded)) }
     }
@@ -143,7 +141,7 @@ impl Rules {
             return state;
         }
         let divisor = self.log2_q[state.limbs] - self.log2_q[limbs];
-        let rounded = self.summands(state.limbs - limbs + self.special);
+        let rounded = Self::summands(self.division, state.limbs - limbs + self.special);
         let noise = state.noise.scale(-divisor).plus(self.model.rounding(state.log2_t, rounded));
         State { noise, limbs, ..state }
     }

@@ -1,0 +1,123 @@
+"""The programs of F1's table 3: real programs, at the paper's sizes, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...language.slot_program import SlotProgram
+from . import country_lookup, helr, lola_cifar, lola_mnist
+
+Inputs = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class F1Program:
+    """A program, its parameter set, and an example with its answer by other means than the program."""
+
+    name: str
+    parameters: str
+    build: Callable[[], SlotProgram]
+    example: Callable[[np.random.Generator], tuple[Inputs, NDArray[Any]]]
+    """Inputs, and the answer in the clear."""
+    answer: Callable[[dict[str, Any]], NDArray[Any]]
+    """The answer from the decrypted outputs."""
+    tolerance: float
+    """The answer's largest error, relative to its largest number; 0 for BGV."""
+    cell: str
+    """Its cell of table 3."""
+    classifies: bool = False
+    """Whether the largest number of the answer is a class."""
+
+
+def _mnist(encrypted: bool) -> F1Program:
+    shape = lola_mnist.Shape()
+
+    def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
+        weights = lola_mnist.Weights.drawn(shape)
+        image = lola_mnist.drawn_image(shape, generator)
+        inputs = lola_mnist.pixel_inputs(shape, image)
+        if encrypted:
+            inputs |= lola_mnist.encrypted_weights(shape, weights)
+        return inputs, lola_mnist.scores(shape, weights, image)
+
+    def answer(outputs: dict[str, Any]) -> NDArray[Any]:
+        return np.array([outputs[f"score{c}"][0] for c in range(shape.classes)])
+
+    if encrypted:
+        return F1Program(
+            "lola-mnist-encrypted",
+            "f1-lola-mnist-encrypted",
+            lola_mnist.lola_mnist_encrypted,
+            example,
+            answer,
+            1e-2,
+            "table3.lola_mnist_encrypted",
+            classifies=True,
+        )
+    return F1Program(
+        "lola-mnist",
+        "f1-lola-mnist",
+        lola_mnist.lola_mnist,
+        example,
+        answer,
+        5e-2,
+        "table3.lola_mnist",
+        classifies=True,
+    )
+
+
+def _cifar() -> F1Program:
+    shape = lola_cifar.Shape()
+
+    def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
+        image = lola_cifar.drawn_image(shape, generator)
+        return lola_cifar.pixel_inputs(shape, image), lola_cifar.scores(shape, lola_cifar.Weights.drawn(shape), image)
+
+    return F1Program(
+        "lola-cifar",
+        "f1-lola-cifar",
+        lola_cifar.lola_cifar,
+        example,
+        lambda outputs: np.array(outputs["scores"]),
+        1e-3,
+        "table3.lola_cifar",
+        classifies=True,
+    )
+
+
+def _helr() -> F1Program:
+    shape = helr.Shape()
+
+    def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
+        batch = helr.drawn(shape, generator)
+        return helr.packed(shape, *batch), np.concatenate(helr.step(shape, *batch))
+
+    def answer(outputs: dict[str, Any]) -> NDArray[Any]:
+        names = [f"{what}{k}" for what in ("weights", "momentum") for k in range(shape.blocks)]
+        return np.concatenate([np.array(outputs[name][: shape.width]) for name in names])
+
+    return F1Program("helr", "f1-helr", helr.helr, example, answer, 1e-2, "table3.helr")
+
+
+def _country_lookup() -> F1Program:
+    shape = country_lookup.Shape()
+
+    def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
+        table = country_lookup.countries()
+        query = str(generator.choice([*(name for name, _ in table), "atlantis"]))
+        value = dict(table).get(query, "")
+        return country_lookup.packed(shape, query, table), country_lookup.repeated(value, shape)
+
+    def answer(outputs: dict[str, Any]) -> NDArray[Any]:
+        return np.array(outputs["found"])
+
+    return F1Program("country-lookup", "f1-db-lookup", country_lookup.country_lookup, example, answer, 0, "table3.db")
+
+
+PROGRAMS = {program.name: program for program in (_mnist(False), _mnist(True), _helr(), _country_lookup(), _cifar())}
+"""By name."""

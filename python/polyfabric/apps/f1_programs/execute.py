@@ -1,0 +1,60 @@
+"""Runs one of F1's programs on encrypted data, and compares with the same computation by other means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...execution import place
+from ...progress import ProgressHook
+from ...slot_execution import SlotRunResult, plain, plan, run_plan
+from . import F1Program
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came out."""
+
+    program: F1Program
+    found: list[float]
+    """Decrypted."""
+    expected: list[float]
+    """In the clear, by the application's own arithmetic, not by the program."""
+    run: SlotRunResult
+
+    @property
+    def error(self) -> float:
+        """The largest error, relative to the largest number."""
+        largest = max(abs(value) for value in self.expected)
+        return max(abs(a - b) for a, b in zip(self.found, self.expected, strict=True)) / largest
+
+    @property
+    def correct(self) -> bool:
+        """Whether the error is within the program's tolerance, and a class is the same."""
+        same = not self.program.classifies or np.argmax(self.found) == np.argmax(self.expected)
+        return bool(same and self.error <= self.program.tolerance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data; the outputs as the answer alone."""
+        run = {key: value for key, value in self.run.to_dict().items() if key not in ("output", "expected")}
+        facts = {"answer": plain(self.found), "in_the_clear": plain(self.expected), "relative_error": self.error}
+        return {**run, **facts, "tolerance": self.program.tolerance, "correct": self.correct}
+
+
+def execute(
+    program: F1Program,
+    *,
+    on: str = "cpu",
+    parameters: str | None = None,
+    threads: int | None = None,
+    measure: bool = False,
+    progress: ProgressHook | None = None,
+) -> Answer:
+    """Draws an example, encrypts it, executes, decrypts."""
+    inputs, expected = program.example(np.random.default_rng())
+    machine = place(on)
+    planned = plan(program.build(), parameters or program.parameters, measured=measure, machine=machine)
+    run = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
+    return Answer(program, program.answer(run.outputs).tolist(), expected.tolist(), run)

@@ -1,0 +1,140 @@
+"""One batch of logistic regression with Nesterov's gradient, as HELR (K. Han et al., AAAI 2019), in CKKS: F1's table 3.
+
+256 samples of 256 features. A ciphertext has all samples of 32 features: sample i, feature j in slot 32·i + j; so the batch is
+eight ciphertexts of z = y·x, with labels y of -1 and 1. From the weights w and the momentum's v:
+
+    u = z v,  one number a sample
+    g = (rate / samples)·sum over samples of sigmoid(-u)·z
+    w' = v + g,  v' = (1 - momentum)·w' + momentum·w
+
+The sigmoid is a polynomial of degree 7 on [-8, 8], by interpolation in Chebyshev's points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...language.slot_program import SlotProgram, finish, tracer
+from ...language.slots import SlotValue, chebyshev
+from ...language.types import Real
+
+Array = NDArray[np.float64]
+
+INTERVAL = 8.0
+DEGREE = 7
+RATE = 1.0
+MOMENTUM = -0.25
+"""gamma: v' is w' carried on by a quarter of the step."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a batch; the defaults are F1's."""
+
+    samples: int = 256
+    features: int = 256
+    slots: int = 8192
+    level: int | None = 15
+    """Level of the inputs: 16 limbs."""
+    end: int | None = 8
+    """Level of the results: seven products below."""
+
+    @property
+    def width(self) -> int:
+        """Features in a ciphertext."""
+        return self.slots // self.samples
+
+    @property
+    def shrink(self) -> int:
+        """What samples are divided by before encryption, about the root of their number, so that no number is too small."""
+        return 1 << ((self.samples.bit_length() - 1) // 2)
+
+    @property
+    def blocks(self) -> int:
+        """Ciphertexts of the batch."""
+        return self.features // self.width
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x)."""
+    return 1 / (1 + np.exp(-x))
+
+
+def coefficients() -> Array:
+    """Of sigmoid(-8·t) in Chebyshev polynomials of t, on [-1, 1]."""
+    fitted: Array = np.polynomial.chebyshev.chebinterpolate(lambda t: sigmoid(-INTERVAL * t), DEGREE)
+    return fitted
+
+
+def step(shape: Shape, z: Array, v: Array, w: Array) -> tuple[Array, Array]:
+    """The new weights and momentum in the clear, with the same polynomial: features each."""
+    scores = z @ v / INTERVAL
+    gradient = RATE / shape.samples * np.polynomial.chebyshev.chebval(scores, coefficients()) @ z
+    weights = v + gradient
+    return weights, (1 - MOMENTUM) * weights + MOMENTUM * w
+
+
+@cache
+def helr(shape: Shape = Shape()) -> SlotProgram:
+    """One step, on encrypted samples and weights."""
+    names = [f"{what}{k}" for what in ("samples", "momentum", "weights") for k in range(shape.blocks)]
+    inputs = dict.fromkeys(names, Real.vector(shape.slots))
+    made = tracer("helr", "ckks", shape.slots, inputs)
+    given = {name: made.input(name, kind, shape.level) for name, kind in inputs.items()}
+    z, v, w = ([given[f"{what}{k}"] for k in range(shape.blocks)] for what in ("samples", "momentum", "weights"))
+
+    score = z[0] * v[0]
+    for k in range(1, shape.blocks):
+        score = score + z[k] * v[k]
+    score = summed(score, 1, shape.width)
+    first = np.zeros(shape.slots)
+    first[:: shape.width] = shape.shrink / INTERVAL
+    score = score * first
+    shift = 1
+    while shift < shape.width:
+        score = score + score.rotate(-shift)
+        shift *= 2
+    slope = chebyshev(score, RATE * shape.shrink / shape.samples * coefficients())
+    results: dict[str, SlotValue] = {}
+    for k in range(shape.blocks):
+        weights = v[k] + summed(slope * z[k], shape.width, shape.slots)
+        momentum = weights * (1 - MOMENTUM) + w[k] * MOMENTUM
+        for name, value in ((f"weights{k}", weights), (f"momentum{k}", momentum)):
+            results[name] = value if shape.end is None else value.at_level(shape.end)
+    return finish(made, inputs, results, helr.__doc__)
+
+
+def summed(value: SlotValue, first: int, end: int) -> SlotValue:
+    """The sum of each slot and those `first`, 2·`first`, .. behind it, up to `end`."""
+    shift = end
+    while shift > first:
+        shift //= 2
+        value = value + value.rotate(shift)
+    return value
+
+
+def drawn(shape: Shape, generator: np.random.Generator) -> tuple[Array, Array, Array]:
+    """A batch, momentum and weights: not of a data set."""
+    labels = generator.choice([-1.0, 1.0], shape.samples)
+    z = labels[:, None] * generator.uniform(0, 1, (shape.samples, shape.features))
+    spread = 1 / shape.features**0.5
+    return (
+        z,
+        generator.normal(0, spread, shape.features).clip(-1, 1),
+        generator.normal(0, spread, shape.features).clip(-1, 1),
+    )
+
+
+def packed(shape: Shape, z: Array, v: Array, w: Array) -> dict[str, Array]:
+    """What the client encrypts."""
+    inputs: dict[str, Array] = {}
+    for k in range(shape.blocks):
+        own = slice(k * shape.width, (k + 1) * shape.width)
+        inputs[f"samples{k}"] = z[:, own].reshape(-1) / shape.shrink
+        inputs[f"momentum{k}"] = np.tile(v[own], shape.samples)
+        inputs[f"weights{k}"] = np.tile(w[own], shape.samples)
+    return inputs

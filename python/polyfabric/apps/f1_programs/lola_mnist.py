@@ -1,0 +1,283 @@
+"""LoLa-MNIST in CKKS: the network of Low Latency CryptoNets (A. Brutzkus et al., ICML 2019), after F1's table 3.
+
+28 x 28 pixels; a convolution of 5 x 5 with stride 2 and 5 maps; squares; 845 -> 100; squares; 100 -> 10. The packings
+are LoLa's:
+
+- *convolution*: an input for each of the window's 25 places, with a pixel for each of the 13 x 13 positions, so a map is a
+  sum of 25 inputs times numbers;
+- *dense*: the five maps one behind the other, by four rotations;
+- *stacked*: as many copies of it as fit, so that one product takes as many rows of the matrix, and rotations sum each;
+- *sparse*: a score in each of ten results.
+
+The rows' results stay where they are, in every 1024th slot of 13 ciphertexts, and the last layer sums those alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...language.slot_program import SlotProgram, finish, tracer
+from ...language.slots import SlotTracer, SlotValue
+from ...language.types import Real, SlotType
+
+Array = NDArray[np.float64]
+
+CONVOLUTION_BITS = 3
+"""Bits after the point of the convolution's weights, which are numbers: they are exact."""
+
+HIDDEN_BITS = 16
+SCORE_BITS = 13
+"""Bits after the point of the dense layers' weights: what 4 limbs leave room for."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the network; the defaults are LoLa's."""
+
+    side: int = 28
+    window: int = 5
+    maps: int = 5
+    hidden: int = 100
+    classes: int = 10
+    slots: int = 8192
+
+    @property
+    def output_side(self) -> int:
+        """Side of a map: stride 2, one row and column of zeros before the image."""
+        return (self.side + 1 - self.window) // 2 + 1
+
+    @property
+    def positions(self) -> int:
+        """Numbers of a map."""
+        return self.output_side**2
+
+    @property
+    def places(self) -> int:
+        """Places of the window."""
+        return self.window**2
+
+    @property
+    def block(self) -> int:
+        """Slots of a copy of the maps: their numbers, up to a power of two."""
+        return 1 << (self.maps * self.positions - 1).bit_length()
+
+    @property
+    def copies(self) -> int:
+        """Copies that fit."""
+        return self.slots // self.block
+
+    @property
+    def groups(self) -> int:
+        """Ciphertexts of the hidden layer."""
+        return -(-self.hidden // self.copies)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A network. Not trained: drawn, so that no layer's numbers leave the scale's room."""
+
+    convolution: Array
+    """maps x places, multiples of 2^-CONVOLUTION_BITS."""
+    convolution_bias: Array
+    hidden: Array
+    """hidden x (maps·positions)."""
+    hidden_bias: Array
+    score: Array
+    """classes x hidden."""
+    score_bias: Array
+
+    @classmethod
+    def drawn(cls, shape: Shape, seed: int = 0) -> Weights:
+        """Of a seed."""
+        generator = np.random.default_rng(seed)
+        inputs = shape.maps * shape.positions
+        steps = generator.integers(-3, 4, (shape.maps, shape.places))
+        return cls(
+            steps / 2.0**CONVOLUTION_BITS,
+            generator.uniform(-0.25, 0.25, shape.maps),
+            generator.normal(0, 0.8 / inputs**0.5, (shape.hidden, inputs)).clip(-1, 1),
+            generator.uniform(-0.25, 0.25, shape.hidden),
+            generator.uniform(-1, 1, (shape.classes, shape.hidden)),
+            generator.uniform(-0.25, 0.25, shape.classes),
+        )
+
+
+def windows(shape: Shape, image: Array) -> Array:
+    """places x positions: the pixel that each place of the window meets at each position."""
+    padded = np.pad(image, ((1, shape.window), (1, shape.window)))
+    span = 2 * shape.output_side
+    rows = [
+        padded[dy : dy + span : 2, dx : dx + span : 2].reshape(-1)
+        for dy in range(shape.window)
+        for dx in range(shape.window)
+    ]
+    return np.array(rows)
+
+
+def scores(shape: Shape, weights: Weights, image: Array) -> Array:
+    """The network in the clear."""
+    maps = weights.convolution @ windows(shape, image) + weights.convolution_bias[:, None]
+    hidden = weights.hidden @ (maps.reshape(-1) ** 2) + weights.hidden_bias
+    return weights.score @ hidden**2 + weights.score_bias
+
+
+# -- packings ---------------------------------------------------------------------------------------------------------------
+
+
+def dense_bias(shape: Shape, weights: Weights) -> Array:
+    """The convolution's biases behind each other."""
+    packed = np.zeros(shape.slots)
+    packed[: shape.maps * shape.positions] = np.repeat(weights.convolution_bias, shape.positions)
+    return packed
+
+
+def stacked_rows(shape: Shape, weights: Weights, group: int) -> Array:
+    """Row `copies`·group + c of the hidden layer in block c."""
+    packed = np.zeros((shape.copies, shape.block))
+    rows = weights.hidden[group * shape.copies : (group + 1) * shape.copies]
+    packed[: len(rows), : rows.shape[1]] = rows
+    return packed.reshape(-1)
+
+
+def at_blocks(shape: Shape, values: Array, group: int) -> Array:
+    """values[copies·group + c] in block c: the first slot is read, and a vector of few numbers would round to nothing."""
+    packed = np.zeros((shape.copies, shape.block))
+    own = values[group * shape.copies : (group + 1) * shape.copies]
+    packed[: len(own)] = own[:, None]
+    return packed.reshape(-1)
+
+
+def encrypted_weights(shape: Shape, weights: Weights) -> dict[str, Array]:
+    """The weights as inputs of the program with encrypted weights."""
+    inputs: dict[str, Array] = {"convolution-bias": dense_bias(shape, weights)}
+    for m in range(shape.maps):
+        for k in range(shape.places):
+            inputs[f"convolution-{m}-{k}"] = np.array([weights.convolution[m, k]])
+    for g in range(shape.groups):
+        inputs[f"hidden-{g}"] = stacked_rows(shape, weights, g)
+        inputs[f"hidden-bias-{g}"] = at_blocks(shape, weights.hidden_bias, g)
+        for c in range(shape.classes):
+            inputs[f"score-{c}-{g}"] = at_blocks(shape, weights.score[c], g)
+    for c in range(shape.classes):
+        inputs[f"score-bias-{c}"] = np.array([weights.score_bias[c]])
+    return inputs
+
+
+# -- programs ---------------------------------------------------------------------------------------------------------------
+
+Product = Callable[[SlotValue, str, "Array | float", int], SlotValue]
+"""A value times the weights of a name, which are given and have so many bits after the point."""
+
+Sum = Callable[[SlotValue, str, "Array | float"], SlotValue]
+
+
+def network(
+    shape: Shape, weights: Weights, pixels: list[SlotValue], product: Product, plus: Sum
+) -> dict[str, SlotValue]:
+    """The layers; how weights are multiplied and biases added is given."""
+
+    def convolved(m: int) -> SlotValue:
+        terms = [
+            product(x, f"convolution-{m}-{k}", float(weights.convolution[m, k]), CONVOLUTION_BITS)
+            for k, x in enumerate(pixels)
+        ]
+        return total(terms)
+
+    dense = convolved(0)
+    for m in range(1, shape.maps):
+        dense = dense + convolved(m).rotate(-m * shape.positions)
+    dense = plus(dense, "convolution-bias", dense_bias(shape, weights))
+    stacked = dense * dense
+    step = shape.block
+    while step < shape.slots:
+        stacked = stacked + stacked.rotate(-step)
+        step *= 2
+    stacked = stacked.rescale()
+    hidden = []
+    for g in range(shape.groups):
+        row = summed(product(stacked, f"hidden-{g}", stacked_rows(shape, weights, g), HIDDEN_BITS), 1, shape.block)
+        row = plus(row, f"hidden-bias-{g}", at_blocks(shape, weights.hidden_bias, g))
+        hidden.append((row * row).rescale())
+    found = {}
+    for c in range(shape.classes):
+        terms = [
+            product(y, f"score-{c}-{g}", at_blocks(shape, weights.score[c], g), SCORE_BITS)
+            for g, y in enumerate(hidden)
+        ]
+        score = summed(total(terms), shape.block, shape.slots)
+        found[f"score{c}"] = plus(score, f"score-bias-{c}", float(weights.score_bias[c]))[0:1]
+    return found
+
+
+def total(terms: list[SlotValue]) -> SlotValue:
+    """Their sum."""
+    value = terms[0]
+    for term in terms[1:]:
+        value = value + term
+    return value
+
+
+def summed(value: SlotValue, first: int, end: int) -> SlotValue:
+    """The sum of each slot and those `first`, 2·`first`, .. behind it, up to `end`."""
+    step = end
+    while step > first:
+        step //= 2
+        value = value + value.rotate(step)
+    return value
+
+
+@cache
+def lola_mnist(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
+    """The network with public weights, on an encrypted image."""
+    weights = Weights.drawn(shape, seed)
+    inputs: dict[str, SlotType] = {f"pixels{k}": Real.vector(shape.positions) for k in range(shape.places)}
+    made = tracer("lola-mnist", "ckks", shape.slots, inputs)
+    pixels = [made.input(name, kind) for name, kind in inputs.items()]
+
+    def product(value: SlotValue, _name: str, factors: Array | float, bits: int) -> SlotValue:
+        return value.times(factors, bits)
+
+    def plus(value: SlotValue, _name: str, addends: Array | float) -> SlotValue:
+        return value + addends
+
+    return finish(made, inputs, network(shape, weights, pixels, product, plus), lola_mnist.__doc__)
+
+
+@cache
+def lola_mnist_encrypted(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
+    """The same network with encrypted weights."""
+    weights = Weights.drawn(shape, seed)
+    given = encrypted_weights(shape, weights)
+    types: dict[str, SlotType] = {f"pixels{k}": Real.vector(shape.positions) for k in range(shape.places)}
+    types |= {name: Real if len(values) == 1 else Real.vector(shape.slots) for name, values in given.items()}
+    made: SlotTracer = tracer("lola-mnist-encrypted", "ckks", shape.slots, types)
+    values = {name: made.input(name, kind) for name, kind in types.items()}
+    pixels = [values[f"pixels{k}"] for k in range(shape.places)]
+
+    def product(value: SlotValue, name: str, _factors: Array | float, _bits: int) -> SlotValue:
+        return value * values[name]
+
+    def plus(value: SlotValue, name: str, _addends: Array | float) -> SlotValue:
+        return value + values[name]
+
+    return finish(made, types, network(shape, weights, pixels, product, plus), lola_mnist_encrypted.__doc__)
+
+
+def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
+    """Strokes on black, as digits are: not of a data set."""
+    image = np.zeros((shape.side, shape.side))
+    y, x = generator.integers(4, shape.side - 4, 2)
+    for _ in range(4 * shape.side):
+        image[y : y + 2, x : x + 2] = generator.uniform(0.5, 1)
+        y, x = np.clip(np.add([y, x], generator.integers(-1, 2, 2)), 2, shape.side - 4)
+    return image
+
+
+def pixel_inputs(shape: Shape, image: Array) -> dict[str, Array]:
+    """What the client encrypts."""
+    return {f"pixels{k}": row for k, row in enumerate(windows(shape, image))}

@@ -1,0 +1,174 @@
+"""Do F1's programs of table 3 compute what their applications do, encrypted, on the CPU and by F1's schedule?"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist
+from polyfabric.apps.f1_programs.execute import Answer, execute
+from polyfabric.cli import programs
+from polyfabric.slot_execution import plan
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
+
+
+@pytest.mark.parametrize("name", ["lola-mnist", "helr"])
+@pytest.mark.parametrize("on", ["cpu", "f1"])
+def test_at_full_size_the_answer_is_the_applications(name, on):
+    done = execute(PROGRAMS[name], on=on)
+    assert done.correct, (done.error, done.found, done.expected)
+    if on == "f1":
+        assert done.run.simulation is not None
+        assert done.run.simulation["replayed_events"] == done.run.simulation["events"]
+    assert json.loads(json.dumps(done.to_dict()))["correct"] is True
+
+
+def test_encrypted_weights_give_the_same_scores():
+    done = execute(PROGRAMS["lola-mnist-encrypted"])
+    assert done.correct
+    assert done.error < 1e-3
+
+
+def test_a_wrong_answer_is_told():
+    right = execute(PROGRAMS["lola-mnist"])
+    shifted = [value + 1 for value in right.expected]
+    assert not Answer(right.program, right.found, shifted, right.run).correct
+    other = list(right.expected)
+    other[int(np.argmin(other))] = max(other) * 1.01
+    assert not Answer(right.program, other, right.expected, right.run).correct
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_packed_networks_are_the_plain_one(seed):
+    shape = lola_mnist.Shape(side=12, hidden=9, classes=3, maps=2, slots=512)
+    weights = lola_mnist.Weights.drawn(shape, seed)
+    image = np.random.default_rng(seed).uniform(0, 1, (12, 12))
+    expected = lola_mnist.scores(shape, weights, image)
+    inputs = lola_mnist.pixel_inputs(shape, image)
+    for program, given in (
+        (lola_mnist.lola_mnist(shape, seed), inputs),
+        (lola_mnist.lola_mnist_encrypted(shape, seed), inputs | lola_mnist.encrypted_weights(shape, weights)),
+    ):
+        found = program.evaluate(given)
+        np.testing.assert_allclose([found[f"score{c}"][0] for c in range(3)], expected, atol=1e-9)
+
+
+def test_the_packed_cifar_is_the_plain_one():
+    shape = lola_cifar.Shape(
+        side=10, colours=2, window=4, maps=5, second_window=3, second_maps=2, classes=3, slots=64, level=None, end=None
+    )
+    assert shape.packs == 3
+    image = lola_cifar.drawn_image(lola_cifar.Shape(side=10, colours=2), np.random.default_rng(1))
+    found = lola_cifar.lola_cifar(shape).evaluate(lola_cifar.pixel_inputs(shape, image))
+    expected = lola_cifar.scores(shape, lola_cifar.Weights.drawn(shape), image)
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-9)
+
+
+def test_the_convolution_is_the_sliding_window():
+    shape = lola_mnist.Shape(side=12)
+    image = np.random.default_rng(3).uniform(0, 1, (12, 12))
+    windows = lola_mnist.windows(shape, image)
+    assert windows.shape == (25, shape.positions)
+    padded = np.pad(image, 5)
+    for position in range(shape.positions):
+        y, x = (4 + 2 * place for place in divmod(position, shape.output_side))
+        np.testing.assert_array_equal(windows[:, position], padded[y : y + 5, x : x + 5].reshape(-1))
+
+
+def test_the_packed_batch_is_one_step_of_nesterov():
+    shape = helr.Shape(samples=16, features=32, slots=128, level=None, end=None)
+    z, v, w = helr.drawn(shape, np.random.default_rng(2))
+    found = helr.helr(shape).evaluate(helr.packed(shape, z, v, w))
+    weights, momentum = helr.step(shape, z, v, w)
+    for k in range(shape.blocks):
+        own = slice(k * shape.width, (k + 1) * shape.width)
+        np.testing.assert_allclose(found[f"weights{k}"], np.tile(weights[own], 16), atol=1e-9)
+        np.testing.assert_allclose(found[f"momentum{k}"], np.tile(momentum[own], 16), atol=1e-9)
+    exact = v + helr.RATE / 16 * helr.sigmoid(-z @ v) @ z
+    np.testing.assert_allclose(weights, exact, atol=0.05)
+    for what in ("weights", "momentum"):
+        assert np.ptp([len(found[f"{what}{k}"]) for k in range(shape.blocks)]) == 0
+
+
+LETTERS = 4
+SMALL_TABLE = [("a", "bc"), ("ab", "c"), ("cab", "a")]
+
+
+def test_a_small_table_is_looked_up_encrypted():
+    shape = country_lookup.Shape(characters=4, entries=3, slots=64, letters=LETTERS, limbs=None)
+    program = country_lookup.country_lookup(shape)
+    for query in ("a", "ab", "cab", "b", "abc"):
+        found = program.evaluate(country_lookup.packed(shape, query, SMALL_TABLE))["found"]
+        expected = dict(SMALL_TABLE).get(query, "")
+        assert {country_lookup.decoded(text) for text in np.array(found).reshape(-1, 4)} == {expected}
+    assert program.run(country_lookup.packed(shape, "cab", SMALL_TABLE)).correct
+
+
+def test_the_matching_polynomial_is_one_at_zero_alone():
+    for letters in (2, 4, 32):
+        coefficients = country_lookup.match(letters)
+        assert len(coefficients) == letters
+        for difference in range(letters):
+            value = sum(int(c) * pow(difference**2, i) for i, c in enumerate(coefficients)) % country_lookup.T
+            assert value == (difference == 0)
+
+
+def test_texts_that_do_not_fit_are_refused():
+    shape = country_lookup.Shape(characters=4)
+    for text in ("Bern", "zürich", "abcde"):
+        with pytest.raises(pf.InputError, match="no text of up to 4 characters"):
+            country_lookup.encoded(text, shape)
+    assert len(country_lookup.countries()) == country_lookup.Shape().entries
+    whole = country_lookup.Shape()
+    for name, capital in country_lookup.countries():
+        assert country_lookup.decoded(np.array(country_lookup.encoded(name, whole))) == name
+        country_lookup.encoded(capital, whole)
+
+
+@pytest.mark.parametrize(("name", "limbs"), [("lola-mnist", 4), ("lola-mnist-encrypted", 6), ("helr", 16)])
+def test_programs_start_at_the_papers_limbs(name, limbs):
+    program = PROGRAMS[name]
+    facts = plan(program.build(), program.parameters).facts
+    kernel_limbs = facts["input_bytes"] // (2 * 16384 * 8)
+    assert facts["parameters"]["ring_degree"] == 16384
+    assert max(use["limbs"] for use in facts["key_switches"]) <= limbs
+    assert kernel_limbs >= limbs
+    assert programs.slot_parameters(name, None) == program.parameters
+
+
+def test_scaled_factors_use_no_level():
+    @pf.program(x=pf.Real.vector(8))
+    def scaled(x):
+        return x.times(np.linspace(-1, 1, 8), bits=10) + x.times(0.5, bits=10)
+
+    x = np.linspace(0, 1, 8)
+    done = scaled.run({"x": x}, parameters="toy-10")
+    assert done.correct
+    assert done.plan.facts["start_level"] == 0
+    np.testing.assert_allclose(done.outputs["result"], x * np.linspace(-1, 1, 8) + x / 2, atol=0.1)
+
+    with pytest.raises(pf.ProgramError, match="no bits after the point"):
+
+        @pf.program(x=pf.Mod(65537).vector(8))
+        def refused(x):
+            return x.times(3, bits=2)
+
+
+def test_the_timeline_counts_utilisation():
+    done = execute(PROGRAMS["lola-mnist"], on="f1")
+    assert done.run.simulation is not None
+    events = json.loads(done.run.simulation.timeline())["traceEvents"]
+    counters = {event["name"]: [] for event in events if event["ph"] == "C"}
+    for event in events:
+        if event["ph"] == "C":
+            counters[event["name"]].append(event["args"]["busy"])
+    assert {"ntt, busy %", "automorphism, busy %", "multiply, busy %", "add, busy %", "hbm, busy %"} <= set(counters)
+    for shares in counters.values():
+        assert max(shares) <= 100.0 + 1e-9
+        assert 300 < len(shares) <= 401
+    # What is counted over time is what the report counts in all.
+    hbm = counters["hbm, busy %"]
+    assert np.mean(hbm[:-1]) == pytest.approx(100 * done.run.simulation.to_dict()["utilisation"]["hbm"], rel=0.02)
