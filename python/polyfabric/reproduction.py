@@ -12,6 +12,7 @@ from .apps.boosted_trees import xgboost
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.networks import deepcnn, vgg9
 from .execution import Plan, SecurityWarning, named_parameters
+from .f1_figures import figure_9, table_5, table_5_means
 from .language.program import Program
 from .progress import ProgressHook
 from .reports import Report
@@ -83,15 +84,15 @@ def _after(program: Program, name: str, machine: machines.Machine) -> Plan:
     return Plan(program, parameters, order, kernel, json.loads(noise.to_json()))
 
 
-def _table_3(progress: ProgressHook | None) -> list[dict[str, Any]]:
-    """F1's table 3: the time of one run of each program, from the first load to the last store."""
+def _f1(progress: ProgressHook | None) -> list[dict[str, Any]]:
+    """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each."""
     machine = machines.load("f1")
     programs = [(program.cell, program.build, program.parameters) for program in F1_PROGRAMS.values()]
     programs += [
         ("table3.bgv_bootstrapping", bgv_bootstrapping.bgv_bootstrapping, bgv_bootstrapping.PAPER_SET),
         ("table3.ckks_bootstrapping", ckks_bootstrapping.ckks_bootstrapping, ckks_bootstrapping.PAPER_SET),
     ]
-    rows = []
+    rows, variants = [], []
     for done, (cell, build, parameters) in enumerate(programs):
         program = build()
         if progress is not None:
@@ -109,7 +110,14 @@ def _table_3(progress: ProgressHook | None) -> list[dict[str, Any]]:
                 "reason": _composition(planned, report),
             }
         )
-    return rows
+        rows += figure_9(program.name, report)
+        if cell not in _TOO_LARGE:
+            variants += table_5(cell.removeprefix("table3."), machine, planned, report["seconds"])
+    return rows + variants + table_5_means(variants)
+
+
+_TOO_LARGE = ("table3.lola_cifar",)
+"""Cells whose programs are not compiled again for table 5."""
 
 
 def _composition(planned: slot_execution.SlotPlan, report: dict[str, Any]) -> str:
@@ -126,4 +134,4 @@ def _composition(planned: slot_execution.SlotPlan, report: dict[str, Any]) -> st
     )
 
 
-_APPLICATIONS = {"f1": _table_3, "morphling": _table_vi}
+_APPLICATIONS = {"f1": _f1, "morphling": _table_vi}

@@ -8,12 +8,15 @@ import re
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric import _native
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.execution import SecurityWarning
+from polyfabric.f1_figures import figure_9, table_5, table_5_means
 from polyfabric.language import statements
 from polyfabric.language.statements import Add, Mul, Program, Rotate
+from polyfabric.machines import load, simulation
 
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
 SET = "bgv-toy-1024-listing1"
@@ -106,11 +109,40 @@ def test_streams_and_groups_are_shown(polyfabric, tmp_path):
     assert done.status == 0, done.err
     text = (tmp_path / "streams.txt").read_text()
     assert text.count("\n    ntt q") + text.count("\n    intt q") == 2 * 8 * 20
-    assert "hbm 0: from cycle 0" in text
+    assert re.search(r"^hbm 0: from cycle \d+$", text, re.MULTILINE)
     groups = json.loads(done.out)["groups"]
     assert sum(group["operations"] for group in groups) == 2 * 8
     assert polyfabric(*common, "--streams", "streams.bin").status == 0
     assert (tmp_path / "streams.bin").stat().st_size < len(text) / 4
+
+
+def test_figure_9_divides_what_the_report_has(polyfabric):
+    report = json.loads(
+        polyfabric("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json").out
+    )
+    rows = figure_9("permute", report)
+    values = {row["beside"][1].removeprefix("permute, "): row["value"] for row in rows}
+    traffic = report["traffic_bytes"]
+    classes = sum(value for name, value in values.items() if name.startswith(("key", "inputs", "intermediates")))
+    assert classes == pytest.approx((traffic["total"] - traffic["instructions"]) / 2**20)
+    assert values["compulsory minimum"] == (traffic["hints"] + traffic["inputs_outputs"]) / 2**20
+    watts = [row["value"] for row in rows if row["beside"][2] == "W"]
+    assert sum(watts[:-1]) == pytest.approx(watts[-1]) == pytest.approx(report["power_w"])
+
+
+def test_table_5_is_relative_to_the_full_machine():
+    kernel = _native.ResidueKernel.microbenchmark("permute", 12, 3, 4, 2)
+    machine = load("f1")
+    own = simulation(machine.compile(kernel))["seconds"]
+    variants = {"csr": {"scheduler": "csr"}}
+    rows = table_5("lola_mnist", machine, kernel, own)
+    assert [row["id"] for row in rows] == [f"table5.lola_mnist.{column}" for column in variants]
+    for row, options in zip(rows, variants.values(), strict=True):
+        assert row["value"] * own == pytest.approx(simulation(machine.compile(kernel, **options))["seconds"])
+    squared = [{**row, "value": row["value"] ** 3} for row in rows]
+    means = table_5_means(rows + squared)
+    assert [row["id"] for row in means] == [f"table5.gmean.{column}" for column in variants]
+    assert [mean["value"] for mean in means] == pytest.approx([row["value"] ** 2 for row in rows])
 
 
 def test_a_compiled_program_is_saved_and_loaded(polyfabric, tmp_path):
