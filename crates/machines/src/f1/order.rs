@@ -9,7 +9,7 @@
 //! same time, so that a vector of the hint that comes to one cluster is passed on to the others. Where there are fewer, tasks are
 //! dealt out limb by limb in contiguous shares of equal load.
 
-use super::graph::{Graph, GraphBuilder, Vector};
+use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
 use super::machine::{F1, Geometry};
 use super::translate::{Leaf, Translation};
 use polyfabric_schemes::rns::KeyId;
@@ -211,6 +211,8 @@ struct Task {
     cluster: u32,
     /// Place among the cluster's tasks of the stage.
     round: u32,
+    /// Operations before it in its lane.
+    depth: u32,
 }
 
 impl Task {
@@ -243,7 +245,6 @@ impl Arranger<'_> {
         let task_of = |this: &Self, index: u32| {
             (this.stage[index as usize], graph.function(index as usize).limb(), this.operation[index as usize])
         };
-        let mut next: HashMap<(u32, u16, u32), u32> = HashMap::new();
         for &index in &reversed {
             self.stage[index as usize] = last - self.stage[index as usize];
         }
@@ -251,24 +252,33 @@ impl Arranger<'_> {
             let key = task_of(self, index);
             let task = tasks.entry(key).or_default();
             task.load[graph.function(index as usize).unit() as usize] += 1;
-            // An instruction follows the last of its operands that the same task makes; a first one opens a new place.
+            // Sums are counted along their chain.
             let operands = graph.operands(index as usize).iter().filter_map(|operand| operand.as_result());
             let made = operands.filter(|&o| inside(self.operation[o]) && task_of(self, o as u32) == key);
-            self.digit[index as usize] = match made.map(|operand| self.digit[operand]).max() {
-                Some(digit) => digit,
-                None => {
-                    let place = next.entry(key).or_default();
-                    *place += 1;
-                    *place - 1
-                }
-            };
+            let before = made.map(|operand| self.digit[operand]).max().unwrap_or(0);
+            self.digit[index as usize] = before + u32::from(graph.function(index as usize).unit() == UnitKind::Add);
         }
-        self.deal(&mut tasks, members.iter().filter(|&&m| operations[m as usize].hint.is_some()).count());
+        // What is summed up comes just before its sum.
+        for &index in reversed.iter().rev() {
+            if graph.function(index as usize).unit() == UnitKind::Add {
+                continue;
+            }
+            let key = task_of(self, index);
+            let users = graph.users(index as usize).iter();
+            let own = users.filter(|&&user| inside(self.operation[user as usize]) && task_of(self, user) == key);
+            if let Some(first) = own.map(|&user| self.digit[user as usize]).min() {
+                self.digit[index as usize] = first;
+            }
+        }
+        match members.iter().filter(|&&m| operations[m as usize].hint.is_some()).count() {
+            0 => self.deal_lanes(&mut tasks, &self.lanes(members, operations)),
+            hinted => self.deal(&mut tasks, hinted),
+        }
         // In the order of the keys, as far as the dependencies between operations of the group allow.
-        let mut keys: HashMap<u32, [u32; 6]> = HashMap::with_capacity(reversed.len());
+        let mut keys: HashMap<u32, [u32; 7]> = HashMap::with_capacity(reversed.len());
         let mut waits: HashMap<u32, u32> = HashMap::new();
         let mut steps: HashMap<((u32, u16, u32), u32), u32> = HashMap::new();
-        let mut ready: BinaryHeap<Reverse<[u32; 6]>> = BinaryHeap::new();
+        let mut ready: BinaryHeap<Reverse<[u32; 7]>> = BinaryHeap::new();
         for &index in &reversed {
             let task = tasks[&task_of(self, index)];
             self.home[index as usize] = task.cluster as u16;
@@ -276,7 +286,7 @@ impl Arranger<'_> {
             let digit = self.digit[index as usize];
             let step = steps.entry((task_of(self, index), digit)).or_default();
             *step += 1;
-            let key = [stage, task.round, digit, *step, task.cluster, index];
+            let key = [stage, task.round, task.depth, digit, *step, task.cluster, index];
             keys.insert(index, key);
             let operands = graph.operands(index as usize);
             let distinct = if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands };
@@ -297,6 +307,48 @@ impl Arranger<'_> {
                     ready.push(Reverse(keys[user]));
                 }
             }
+        }
+    }
+
+    /// The lane of every operation in `members`, and how many operations are before it there: what reads another one's result is in the
+    /// lane of that one.
+    fn lanes(&self, members: &[u32], operations: &[Operation]) -> HashMap<u32, (u32, u32)> {
+        let mut lanes: HashMap<u32, (u32, u32)> = HashMap::with_capacity(members.len());
+        let mut next = 0;
+        for &member in members {
+            let instructions = operations[member as usize].instructions.clone();
+            let made = instructions.flat_map(|index| self.graph.operands(index as usize)).filter_map(|v| v.as_result());
+            let makers = made.map(|result| self.operation[result]).filter(|&maker| maker != member);
+            let (mut lane, mut depth) = (None, 0);
+            for &(of, before) in makers.filter_map(|maker| lanes.get(&maker)) {
+                lane = lane.or(Some(of));
+                depth = depth.max(before + 1);
+            }
+            let lane = lane.unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            lanes.insert(member, (lane, depth));
+        }
+        lanes
+    }
+
+    /// Without a hint to share: what a lane does in a limb goes to the cluster that has least to do, all lanes of a cluster side by side.
+    fn deal_lanes(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>, lanes: &HashMap<u32, (u32, u32)>) {
+        let mut loads: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
+        for (&(stage, limb, operation), task) in tasks.iter() {
+            *loads.entry((stage, lanes[&operation].0, limb)).or_default() += task.cost();
+        }
+        let mut taken = vec![0; self.clusters as usize];
+        let mut homes: BTreeMap<(u32, u32, u16), u32> = BTreeMap::new();
+        for (&key, &load) in &loads {
+            let cluster = (0..taken.len()).min_by_key(|&cluster| taken[cluster]).unwrap_or(0);
+            taken[cluster] += load;
+            homes.insert(key, cluster as u32);
+        }
+        for (&(stage, limb, operation), task) in tasks.iter_mut() {
+            let (lane, depth) = lanes[&operation];
+            *task = Task { cluster: homes[&(stage, lane, limb)], depth, ..*task };
         }
     }
 

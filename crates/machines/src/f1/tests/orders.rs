@@ -2,6 +2,7 @@
 
 use super::{geometry, paper};
 use crate::f1::compile::compile;
+use crate::f1::graph::UnitKind;
 use crate::f1::order::order;
 use crate::f1::report::Traffic;
 use crate::f1::translate::translate;
@@ -61,6 +62,44 @@ fn the_order_is_a_permutation_that_respects_dependencies() {
             assert!(ordered.home.iter().all(|&home| usize::from(home) < machine.clusters));
             let covered: usize = ordered.groups.iter().map(|group| group.instructions.len()).sum();
             assert_eq!(covered, translation.graph.len());
+        }
+    }
+}
+
+#[test]
+fn chains_without_hints_keep_their_units_busy() {
+    let machine = paper();
+    for (operation, unit) in [(Operation::Ntt, UnitKind::Ntt), (Operation::Automorphism, UnitKind::Automorphism)] {
+        // Eight chains for each cluster hide the unit's latency: a further round takes what the units alone take.
+        let cycles = |rounds| {
+            let shape = Shape { log2_degree: 12, limbs: 2, special: 0, ciphertexts: 32, rounds };
+            let compiled = compile(&machine, &build(operation, shape).expect("a program")).expect("it compiles");
+            (compiled.checked.cycles, compiled.checked.busy[unit as usize] / machine.unit_count(unit) as u64)
+        };
+        let (few, many) = (cycles(16), cycles(32));
+        let (taken, busy) = (many.0 - few.0, many.1 - few.1);
+        assert!(taken <= busy + busy / 20, "{operation:?}: {taken} cycles, of which the units work {busy}");
+    }
+}
+
+#[test]
+fn products_are_summed_up_as_they_come() {
+    // What a key switch multiplies is added at once: no more than the sums and a few products are alive in a task.
+    let translation = translate(
+        &build(Operation::Permute, Shape { log2_degree: 10, limbs: 6, special: 1, ciphertexts: 1, rounds: 1 })
+            .expect("a program"),
+    )
+    .expect("a graph");
+    let machine = paper();
+    let ordered = order(translation, &machine, &geometry(&machine, 1024));
+    let graph = &ordered.translation.graph;
+    for index in 0..graph.len() {
+        let [user] = graph.users(index) else { continue };
+        if graph.function(index).unit() == UnitKind::Multiply && graph.function(*user as usize).unit() == UnitKind::Add
+        {
+            let same = |other: &usize| ordered.home[*other] == ordered.home[index];
+            let between = (index + 1..*user as usize).filter(same).count();
+            assert!(between <= 12, "instruction {index} waits for {between} others of its cluster");
         }
     }
 }
