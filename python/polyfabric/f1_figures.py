@@ -22,6 +22,8 @@ _CLASSES = {
 """Figure 9a's division of the traffic."""
 
 _VARIANTS: dict[str, dict[str, Any]] = {
+    "ntt": {"low_throughput": "ntt"},
+    "automorphism": {"low_throughput": "automorphism"},
     "csr": {"scheduler": "csr"},
 }
 """Table 5's columns, as the compiler takes them."""

@@ -116,6 +116,17 @@ def test_streams_and_groups_are_shown(polyfabric, tmp_path):
     assert (tmp_path / "streams.bin").stat().st_size < len(text) / 4
 
 
+@pytest.mark.parametrize("kind", ["ntt", "automorphism"])
+def test_units_of_low_throughput(polyfabric, kind):
+    common = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
+    full, low = (json.loads(polyfabric(*common, *more).out) for more in ((), ("--low-throughput", kind)))
+    # The same work at the same throughput, of more units with a longer latency.
+    assert low["limits"][kind] >= full["limits"][kind]
+    assert low["cycles"] > full["cycles"]
+    assert low["area_mm2"] is None
+    assert low["energy_j"] is None
+
+
 def test_figure_9_divides_what_the_report_has(polyfabric):
     report = json.loads(
         polyfabric("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json").out
@@ -134,7 +145,11 @@ def test_table_5_is_relative_to_the_full_machine():
     kernel = _native.ResidueKernel.microbenchmark("permute", 12, 3, 4, 2)
     machine = load("f1")
     own = simulation(machine.compile(kernel))["seconds"]
-    variants = {"csr": {"scheduler": "csr"}}
+    variants = {
+        "ntt": {"low_throughput": "ntt"},
+        "automorphism": {"low_throughput": "automorphism"},
+        "csr": {"scheduler": "csr"},
+    }
     rows = table_5("lola_mnist", machine, kernel, own)
     assert [row["id"] for row in rows] == [f"table5.lola_mnist.{column}" for column in variants]
     for row, options in zip(rows, variants.values(), strict=True):

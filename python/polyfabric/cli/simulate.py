@@ -71,6 +71,11 @@ from .console import grid, out, print_json, security_warnings
     help="f1: when --scheduler csr gives up; never without it.",
 )
 @click.option(
+    "--low-throughput",
+    type=click.Choice(("ntt", "automorphism")),
+    help="f1: slower units of this kind, as many more.",
+)
+@click.option(
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -106,6 +111,7 @@ def simulate(
     show_operations: bool,
     scheduler: str | None,
     time_limit: float | None,
+    low_throughput: str | None,
     save_file: Path | None,
     load_file: Path | None,
     as_json: bool,
@@ -146,6 +152,7 @@ def simulate(
                 "--groups": show_groups,
                 "--operations": show_operations,
                 "--scheduler": scheduler,
+                "--low-throughput": low_throughput,
                 "--save": save_file,
                 "--load": load_file,
             }
@@ -155,9 +162,9 @@ def simulate(
             report = machine.simulate(planned)
         else:
             if load_file is not None:
-                mapped = machine.load(planned, load_file)
+                mapped = machine.load(planned, load_file, low_throughput)
             else:
-                mapped = machine.compile(planned, scheduler or "priority", time_limit)
+                mapped = machine.compile(planned, scheduler or "priority", time_limit, low_throughput)
             report = simulation(mapped)
             groups = json.loads(mapped.groups())
             if stream_file is not None:

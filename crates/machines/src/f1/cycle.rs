@@ -567,7 +567,8 @@ impl<'a> Scheduler<'a> {
         values.dedup();
         let exist = self.operands_exist(&values);
         let no_unit = CycleError::Movement { value: instruction, what: "the machine has no unit for it" };
-        let (_, target) = self.clusters[cluster].unit(kind, exist, duration).ok_or(no_unit)?;
+        let busy_unit = self.geometry.occupancy_of(kind);
+        let (_, target) = self.clusters[cluster].unit(kind, exist, busy_unit).ok_or(no_unit)?;
         self.issued[instruction as usize] = true;
         let (sources, ready) = self.operands(&values, cluster, target, instruction)?;
         let mut dying = Vec::new();
@@ -600,7 +601,7 @@ impl<'a> Scheduler<'a> {
         let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
         let mut at = ready.max(from.saturating_sub(latency));
         let (unit, start) = loop {
-            let Some((unit, mut next)) = self.clusters[cluster].unit(kind, at, duration) else {
+            let Some((unit, mut next)) = self.clusters[cluster].unit(kind, at, busy_unit) else {
                 return Err(CycleError::Movement { value: instruction, what: "the machine has no unit for it" });
             };
             for &origin in sources.iter().filter(|(source, _)| !matches!(source, Source::Register(_))) {
@@ -665,7 +666,8 @@ impl<'a> Scheduler<'a> {
     ) {
         let function = self.graph.function(instruction as usize);
         let (duration, write) = (self.geometry.occupancy, start + self.geometry.latency(function));
-        self.clusters[cluster].units[function.unit() as usize][unit].reserve(start, duration);
+        let kind = function.unit();
+        self.clusters[cluster].units[kind as usize][unit].reserve(start, self.geometry.occupancy_of(kind));
         for (&(source, _), &value) in sources.iter().zip(values) {
             match source {
                 Source::Register(index) => {

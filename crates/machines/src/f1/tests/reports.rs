@@ -1,6 +1,8 @@
 //! Does a report say what the checked schedule says, with stalls that sum to the total?
 
 use crate::engine::trace::TraceOptions;
+use crate::f1::compile::Scheduler;
+use crate::f1::machine::LowThroughput;
 use crate::machine::{MachineError, description};
 use crate::residue::{Options, map};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -46,4 +48,14 @@ fn a_machine_of_the_torus_refuses_residues() {
         error.to_string().contains("`morphling` executes programs of TFHE, and `ntt` is of CKKS and BGV"),
         "{error}"
     );
+}
+
+#[test]
+fn a_machine_of_other_units_has_no_area_and_no_energy() {
+    let program = build(Operation::Ntt, SHAPE).expect("a program");
+    let machine = description("f1").expect("the machine file");
+    let options = Options { low_throughput: Some(LowThroughput::Ntt), scheduler: Scheduler::Csr { limit: None } };
+    let report = map(&machine, &program, "set", options).expect("it fits").report;
+    assert_eq!((report.area_mm2, report.power_w, report.energy_j), (None, None, None));
+    assert!(report.components.iter().any(|part| part.energy_j.is_some()));
 }

@@ -4,7 +4,7 @@ use super::{compile, geometry, paper};
 use crate::f1::action::Action;
 use crate::f1::checker::check;
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
-use crate::f1::machine::F1;
+use crate::f1::machine::{F1, LowThroughput};
 
 /// Listing 1: x of `limbs` values to two sums, with hints `first` and `second`.
 fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {
@@ -126,6 +126,36 @@ fn a_result_is_tight_against_its_operands() {
             let mut sooner = actions.clone();
             sooner[position].cycle -= 1;
             check(&graph, &sooner, &machine, &geometry).expect_err("a cycle too early");
+        }
+    }
+}
+
+#[test]
+fn units_of_low_throughput_are_scheduled_for_their_occupancy() {
+    for variant in LowThroughput::ALL {
+        let full = paper();
+        let machine = full.with_low_throughput(variant, geometry(&full, 4096).degree).expect("so many units");
+        let geometry = geometry(&machine, 4096);
+        let graph = permutations(4, 3);
+        let actions = compile(&graph, &machine, &geometry);
+        let checked = check(&graph, &actions, &machine, &geometry).expect("it holds");
+        let kind = variant.kind();
+        assert_eq!(checked.busy[kind as usize], graph.counts()[kind as usize] * geometry.occupancy_of(kind));
+        // What follows a vector in a unit after G cycles is too soon.
+        let of_unit = |index: &usize| match actions[*index].action {
+            Action::Execute { instruction, cluster, unit, .. } => {
+                (graph.function(instruction as usize).unit() == kind).then_some((cluster, unit))
+            }
+            _ => None,
+        };
+        let mut own: Vec<usize> = (0..actions.len()).filter(|index| of_unit(index).is_some()).collect();
+        own.sort_by_key(|index| (of_unit(index), actions[*index].cycle));
+        for pair in own.windows(2).filter(|pair| of_unit(&pair[0]) == of_unit(&pair[1])) {
+            let waits = actions[pair[1]].cycle - actions[pair[0]].cycle;
+            assert!(waits >= geometry.occupancy_of(kind));
+            let mut sooner = actions.clone();
+            sooner[pair[0]].cycle = actions[pair[1]].cycle - geometry.occupancy;
+            check(&graph, &sooner, &machine, &geometry).expect_err("two vectors in a unit");
         }
     }
 }
