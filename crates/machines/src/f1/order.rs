@@ -1,7 +1,8 @@
 //! Phase 1: the order of homomorphic operations, of the instructions of each, and the cluster of each (section 4.2).
 //!
-//! Homomorphic operations that are independent and use the same hint form a group; groups are list-scheduled, the hint that most
-//! ready operations wait for first. What uses no hint joins the group that it follows.
+//! Homomorphic operations that are independent and use the same hint form a group; groups are list-scheduled, the one with the operation
+//! that stands first in the program first: what is begun is finished before more is begun. What uses no hint joins the group that it
+//! follows.
 //!
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
@@ -14,7 +15,7 @@ use super::machine::{F1, Geometry};
 use super::translate::{Leaf, Translation};
 use polyfabric_schemes::rns::KeyId;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Range;
 
 /// Vectors of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
@@ -136,39 +137,24 @@ fn operation_of(operations: &[Operation], instructions: usize) -> Vec<u32> {
 
 /// List-schedules the operations in groups that share a hint.
 fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<Vec<u32>> {
-    let mut free: VecDeque<u32> = VecDeque::new();
-    let mut waiting: BTreeMap<KeyId, VecDeque<u32>> = BTreeMap::new();
+    let mut waiting: BTreeMap<Option<KeyId>, BTreeSet<u32>> = BTreeMap::new();
     let mut ready: Vec<u32> = (0..operations.len() as u32).filter(|&o| operations[o as usize].waits == 0).collect();
     let mut groups = Vec::new();
     loop {
         for operation in ready.drain(..) {
-            match operations[operation as usize].hint {
-                Some(hint) => waiting.entry(hint).or_default().push_back(operation),
-                None => free.push_back(operation),
-            }
+            waiting.entry(operations[operation as usize].hint).or_default().insert(operation);
         }
-        let mut members: Vec<u32> = Vec::new();
-        // Without a hint: whatever is ready, at once.
-        if !free.is_empty() {
-            members.extend(free.drain(..));
-        } else if let Some(hint) =
-            waiting.iter().max_by_key(|(_, those)| (those.len(), Reverse(those[0]))).map(|(&hint, _)| hint)
-        {
-            let those = waiting.get_mut(&hint).map(std::mem::take).unwrap_or_default();
-            let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
-            // One for each cluster, if two thirds of the scratchpad hold them.
-            let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
-            let most = most.min(clusters);
-            let mut those = those;
-            let rest = those.split_off(those.len().min(most));
-            if rest.is_empty() {
+        let Some((&hint, those)) = waiting.iter().min_by_key(|(_, those)| those.first()) else { return groups };
+        let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
+        // As many as two thirds of the scratchpad hold; one for each cluster, if they share a hint.
+        let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
+        let most = if hint.is_some() { most.min(clusters) } else { most };
+        let mut members: Vec<u32> = those.iter().copied().take(most).collect();
+        if let Some(those) = waiting.get_mut(&hint) {
+            members.iter().for_each(|member| drop(those.remove(member)));
+            if those.is_empty() {
                 waiting.remove(&hint);
-            } else {
-                waiting.insert(hint, rest);
             }
-            members.extend(those);
-        } else {
-            return groups;
         }
         // What follows without a hint of its own joins.
         let mut next = 0;
@@ -187,7 +173,6 @@ fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<
             }
         }
         members.sort_unstable();
-        ready.sort_unstable();
         groups.push(members);
     }
 }

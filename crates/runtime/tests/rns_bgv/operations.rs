@@ -54,8 +54,11 @@ fn every_operation_is_exact_and_as_noisy_as_predicted() {
             // Two public-key encryptions share the public key's error and the secret, so their product is noisier than that of
             // independent ones: by 3/2 in variance on average, and by how much depends on the key.
             let more = if matches!(name, "mul" | "square") { 0.9 } else { 0.4 };
+            // The topmost part of a digit that is cut is not balanced: its mean adds up the key's errors along the polynomial, so the
+            // coefficients of one noise are correlated, and their deviation varies from one key switch to the next.
+            let (less, more) = if set == "bgv-toy-1024-subdigit" { (-0.9, 0.9) } else { (-0.4, more) };
             let difference = measured - predicted;
-            assert!((-0.4..more).contains(&difference), "{set}, {name}: deviation 2^{measured} for 2^{predicted}");
+            assert!((less..more).contains(&difference), "{set}, {name}: deviation 2^{measured} for 2^{predicted}");
         }
     }
 }
