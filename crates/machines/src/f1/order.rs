@@ -149,13 +149,11 @@ fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<
         // As many as two thirds of the scratchpad hold; one for each cluster, if they share a hint.
         let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
         let most = if hint.is_some() { most.min(clusters) } else { most };
-        let mut members: Vec<u32> = those.iter().copied().take(most).collect();
-        if let Some(those) = waiting.get_mut(&hint) {
-            members.iter().for_each(|member| drop(those.remove(member)));
-            if those.is_empty() {
-                waiting.remove(&hint);
-            }
+        let mut chosen = waiting.remove(&hint).unwrap_or_default();
+        if let Some(&next) = chosen.iter().nth(most) {
+            waiting.insert(hint, chosen.split_off(&next));
         }
+        let mut members: Vec<u32> = chosen.into_iter().collect();
         // What follows without a hint of its own joins.
         let mut next = 0;
         while next < members.len() {
