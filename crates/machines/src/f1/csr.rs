@@ -288,9 +288,7 @@ impl<'a> Scheduler<'a> {
 
 /// Numbers of what instruction `index` reads, each once.
 fn distinct(graph: &Graph, index: usize) -> impl Iterator<Item = u32> + '_ {
-    let operands = graph.operands(index);
-    let twice = operands.len() == 2 && operands[0] == operands[1];
-    operands[usize::from(twice)..].iter().map(|&operand| graph.number(operand) as u32)
+    graph.distinct_operands(index).iter().map(|&operand| graph.number(operand) as u32)
 }
 
 struct Allocation<'a> {

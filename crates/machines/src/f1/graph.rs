@@ -233,6 +233,12 @@ impl Graph {
         &self.operands[index][..self.function(index).operands()]
     }
 
+    /// What instruction `index` reads, each once.
+    pub fn distinct_operands(&self, index: usize) -> &[Vector] {
+        let operands = self.operands(index);
+        if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands }
+    }
+
     /// What each instruction does: its functions, each once.
     pub fn functions(&self) -> &[Function] {
         &self.functions
@@ -320,16 +326,9 @@ impl GraphBuilder {
     pub fn finish(self) -> Graph {
         let mut graph = self.graph;
         let mut starts = vec![0u32; graph.values() + 1];
-        let reads = |graph: &Graph, index: usize| {
-            let operands = graph.operands(index);
-            let distinct = if operands.len() == 2 && operands[0] == operands[1] { 1 } else { operands.len() };
-            (operands[0], operands.get(1).copied(), distinct)
-        };
         for index in 0..graph.len() {
-            let (first, second, distinct) = reads(&graph, index);
-            starts[graph.number(first) + 1] += 1;
-            if let (Some(second), 2) = (second, distinct) {
-                starts[graph.number(second) + 1] += 1;
+            for &operand in graph.distinct_operands(index) {
+                starts[graph.number(operand) + 1] += 1;
             }
         }
         for number in 0..graph.values() {
@@ -338,8 +337,7 @@ impl GraphBuilder {
         let mut next = starts.clone();
         let mut users = vec![0; starts[graph.values()] as usize];
         for index in 0..graph.len() {
-            let (first, second, distinct) = reads(&graph, index);
-            for operand in [Some(first), second].into_iter().flatten().take(distinct) {
+            for &operand in graph.distinct_operands(index) {
                 let slot = &mut next[graph.number(operand)];
                 users[*slot as usize] = index as u32;
                 *slot += 1;

@@ -105,8 +105,7 @@ impl<'a> Scheduler<'a> {
         graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
         let mut missing = vec![0; graph.len()];
         for (index, missing) in missing.iter_mut().enumerate() {
-            let operands = graph.operands(index);
-            *missing = if operands.len() == 2 && operands[0] != operands[1] { 2 } else { 1 };
+            *missing = graph.distinct_operands(index).len() as u8;
         }
         let mut scheduler = Self {
             graph,
@@ -295,8 +294,7 @@ impl<'a> Scheduler<'a> {
             self.arriving.push(Reverse((arrival, instruction)));
             return true;
         }
-        let operands = self.graph.operands(instruction as usize);
-        let operands = if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands };
+        let operands = self.graph.distinct_operands(instruction as usize);
         // What dies with this instruction gives its place to the result.
         let dying = operands.iter().any(|&vector| self.remaining[self.graph.number(vector)] == 1);
         // A result that nobody reads leaves as soon as it is stored.

@@ -8,7 +8,8 @@
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
 //! hint's vectors of that limb. Where there are as many operations as clusters, each cluster has one; all take the same limb at the
 //! same time, so that a vector of the hint that comes to one cluster is passed on to the others. Where there are fewer, tasks are
-//! dealt out limb by limb in contiguous shares of equal load.
+//! dealt out limb by limb in contiguous shares of equal load. Without a hint there is nothing to share, and what matters is that chains
+//! of operations (lanes) stay in their clusters and go side by side, so that one works while another waits for a unit's latency.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
 use super::machine::{F1, Geometry};
@@ -271,9 +272,7 @@ impl Arranger<'_> {
             *step += 1;
             let key = [stage, task.round, task.depth, digit, *step, task.cluster, index];
             keys.insert(index, key);
-            let operands = graph.operands(index as usize);
-            let distinct = if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands };
-            let makers = distinct.iter().filter_map(|operand| operand.as_result());
+            let makers = graph.distinct_operands(index as usize).iter().filter_map(|operand| operand.as_result());
             let count = makers.filter(|&maker| inside(self.operation[maker])).count() as u32;
             match count {
                 0 => ready.push(Reverse(key)),
