@@ -36,10 +36,10 @@ def figure_9(name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
     least = traffic["hints"] + traffic["inputs_outputs"]
 
     def mebibytes(label: str, size: int, reason: str) -> dict[str, Any]:
-        return _beside("figure9a", "Figure 9a", f"{name}, {label}", "MiB", size / 2**20, reason)
+        return predicted("figure9a", size / 2**20, reason, ["Figure 9a", f"{name}, {label}", "MiB"])
 
     def watts(label: str, joule: float, reason: str) -> dict[str, Any]:
-        return _beside("figure9b", "Figure 9b", f"{name}, {label}", "W", joule / seconds, reason)
+        return predicted("figure9b", joule / seconds, reason, ["Figure 9b", f"{name}, {label}", "W"])
 
     rows = [
         mebibytes(label, traffic[key], f"{traffic[key] / total:.1%} of the traffic") for key, label in _CLASSES.items()
@@ -71,15 +71,8 @@ def table_5(
     for column, options in _VARIANTS.items():
         report = simulation(machine.compile(planned, **options)).to_dict()
         mebibytes = report["traffic_bytes"]["total"] / 2**20
-        rows.append(
-            {
-                "id": f"table5.{cell}.{column}",
-                "beside": None,
-                "value": report["seconds"] / seconds,
-                "kind": "predicted",
-                "reason": f"{1e3 * report['seconds']:.3g} ms against {1e3 * seconds:.3g} ms; {mebibytes:,.0f} MiB of traffic",
-            }
-        )
+        reason = f"{1e3 * report['seconds']:.3g} ms against {1e3 * seconds:.3g} ms; {mebibytes:,.0f} MiB of traffic"
+        rows.append(predicted(f"table5.{cell}.{column}", report["seconds"] / seconds, reason))
     return rows
 
 
@@ -90,17 +83,10 @@ def table_5_means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         slowdowns = [row["value"] for row in rows if row["id"].endswith(f".{column}")]
         if slowdowns:
             reason = f"geometric mean over {len(slowdowns)} programs; the published one is over seven"
-            value = geometric_mean(slowdowns)
-            row = {
-                "id": f"table5.gmean.{column}",
-                "beside": None,
-                "value": value,
-                "kind": "predicted",
-                "reason": reason,
-            }
-            means.append(row)
+            means.append(predicted(f"table5.gmean.{column}", geometric_mean(slowdowns), reason))
     return means
 
 
-def _beside(figure: str, table: str, cell: str, unit: str, value: float, reason: str) -> dict[str, Any]:
-    return {"id": figure, "beside": [table, cell, unit], "value": value, "kind": "predicted", "reason": reason}
+def predicted(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row of the comparison: a published cell's, or one `beside` it with its table, name and unit."""
+    return {"id": cell, "beside": beside, "value": value, "kind": "predicted", "reason": reason}

@@ -12,7 +12,7 @@ from .apps.boosted_trees import xgboost
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.networks import deepcnn, vgg9
 from .execution import Plan, SecurityWarning, named_parameters
-from .f1_figures import figure_9, table_5, table_5_means
+from .f1_figures import figure_9, predicted, table_5, table_5_means
 from .language.program import Program
 from .progress import ProgressHook
 from .reports import Report
@@ -101,15 +101,7 @@ def _f1(progress: ProgressHook | None) -> list[dict[str, Any]]:
             warnings.simplefilter("ignore", SecurityWarning)
             planned = slot_execution.plan(program, parameters, machine=machine)
         report = machine.simulate(planned).to_dict()
-        rows.append(
-            {
-                "id": cell,
-                "beside": None,
-                "value": report["seconds"] * 1e3,
-                "kind": "predicted",
-                "reason": _composition(planned, report),
-            }
-        )
+        rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report)))
         rows += figure_9(program.name, report)
         if cell not in _TOO_LARGE:
             variants += table_5(cell.removeprefix("table3."), machine, planned, report["seconds"])

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist
+from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, execute
 from polyfabric.cli import programs
 from polyfabric.slot_execution import plan
@@ -70,7 +70,7 @@ def test_the_packed_cifar_is_the_plain_one():
 def test_the_convolution_is_the_sliding_window():
     shape = lola_mnist.Shape(side=12)
     image = np.random.default_rng(3).uniform(0, 1, (12, 12))
-    windows = lola_mnist.windows(shape, image)
+    windows = packing.windows(image[None], shape.window, shape.output_side)
     assert windows.shape == (25, shape.positions)
     padded = np.pad(image, 5)
     for position in range(shape.positions):

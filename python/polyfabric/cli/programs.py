@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _native
+from ..apps import bgv_bootstrapping, ckks_bootstrapping, matvec
 from ..apps.boosted_trees import PROGRAMS as TREES
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from ..apps.networks import PROGRAMS as NETWORKS
@@ -28,7 +29,15 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
-ON_SLOTS = ("logistic-regression", "database-lookup", "matvec", "bgv-bootstrapping", "ckks-bootstrapping", *F1_PROGRAMS)
+PAPERS = {
+    "matvec": (matvec.matvec, matvec.PAPER_SET),
+    "bgv-bootstrapping": (bgv_bootstrapping.bgv_bootstrapping, bgv_bootstrapping.PAPER_SET),
+    "ckks-bootstrapping": (ckks_bootstrapping.ckks_bootstrapping, ckks_bootstrapping.PAPER_SET),
+    **{name: (program.build, program.parameters) for name, program in F1_PROGRAMS.items()},
+}
+"""Programs of a paper that run as your own ones do, each with the set that it has there."""
+
+ON_SLOTS = ("logistic-regression", "database-lookup", *PAPERS)
 """Applications of CKKS and BGV."""
 
 MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
@@ -48,36 +57,16 @@ def known() -> list[str]:
 
 def on_slots(name: str) -> SlotProgram | None:
     """The program of CKKS or BGV that `name` or `FILE.py:FUNCTION` names; nothing if it is of TFHE, or no file."""
-    known = _paper_program(name)
-    if known is not None:
-        return known[0]
+    if name in PAPERS:
+        build, _ = PAPERS[name]
+        return build()
     found = load(name) if ":" in name else None
     return found if isinstance(found, SlotProgram) else None
 
 
-def _paper_program(name: str) -> tuple[SlotProgram, str] | None:
-    """A program of a paper that runs as your own ones do, and the set that it has there."""
-    if name == "matvec":
-        from ..apps import matvec
-
-        return matvec.matvec(), matvec.PAPER_SET
-    if name == "bgv-bootstrapping":
-        from ..apps import bgv_bootstrapping
-
-        return bgv_bootstrapping.bgv_bootstrapping(), bgv_bootstrapping.PAPER_SET
-    if name == "ckks-bootstrapping":
-        from ..apps import ckks_bootstrapping
-
-        return ckks_bootstrapping.ckks_bootstrapping(), ckks_bootstrapping.PAPER_SET
-    if name in F1_PROGRAMS:
-        return F1_PROGRAMS[name].build(), F1_PROGRAMS[name].parameters
-    return None
-
-
 def slot_parameters(name: str, parameters: str | None) -> str | None:
     """The parameter set of a program on slots: the one named, or the application's own."""
-    known = _paper_program(name)
-    return known[1] if parameters is None and known is not None else parameters
+    return PAPERS[name][1] if parameters is None and name in PAPERS else parameters
 
 
 def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.ResidueKernel:
@@ -99,7 +88,7 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
         return microbenchmark(name, parameters, 64)
     own = on_slots(name)
     if own is None:
-        choice = [*MICROBENCHMARKS, "matvec"]
+        choice = [*MICROBENCHMARKS, *PAPERS]
         raise InputError(
             f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder, composite_sign
 from .place import place, refuse
-from .types import SlotType
+from .types import SlotType, is_packed
 
 Number: TypeAlias = "float | complex | np.number[Any]"
 Numbers: TypeAlias = "Number | Sequence[Number] | NDArray[Any]"
@@ -33,12 +33,12 @@ class SlotTracer:
     @property
     def packed(self) -> bool:
         """Whether a ciphertext holds a vector: not so with BGV modulo a power of two."""
-        return self.modulus is None or self.modulus & (self.modulus - 1) != 0
+        return is_packed(self.modulus)
 
     @property
     def rows(self) -> int:
         """Rows of slots that rotate each by itself: two with BGV."""
-        return 1 if self.modulus is None or not self.packed else 2
+        return 2 if self.modulus is not None and self.packed else 1
 
     @property
     def row(self) -> int:

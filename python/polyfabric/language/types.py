@@ -39,6 +39,11 @@ def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
     return Type(ElementType.torus(bits))
 
 
+def is_packed(modulus: int | None) -> bool:
+    """Whether a ciphertext holds a vector of numbers modulo this (none for CKKS): not so modulo a power of two."""
+    return modulus is None or modulus & (modulus - 1) != 0
+
+
 @dataclass(frozen=True)
 class SlotType:
     """What CKKS and BGV compute on: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
@@ -67,7 +72,7 @@ class SlotType:
     @property
     def packed(self) -> bool:
         """Whether a ciphertext holds a vector of them: not so modulo a power of two."""
-        return self.modulus is None or self.modulus & (self.modulus - 1) != 0
+        return is_packed(self.modulus)
 
     @property
     def scheme(self) -> str:

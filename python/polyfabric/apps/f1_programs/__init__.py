@@ -49,26 +49,11 @@ def _mnist(encrypted: bool) -> F1Program:
         return np.array([outputs[f"score{c}"][0] for c in range(shape.classes)])
 
     if encrypted:
-        return F1Program(
-            "lola-mnist-encrypted",
-            "f1-lola-mnist-encrypted",
-            lola_mnist.lola_mnist_encrypted,
-            example,
-            answer,
-            1e-2,
-            "table3.lola_mnist_encrypted",
-            classifies=True,
-        )
-    return F1Program(
-        "lola-mnist",
-        "f1-lola-mnist",
-        lola_mnist.lola_mnist,
-        example,
-        answer,
-        5e-2,
-        "table3.lola_mnist",
-        classifies=True,
-    )
+        name, build, tolerance = "lola-mnist-encrypted", lola_mnist.lola_mnist_encrypted, 1e-2
+    else:
+        name, build, tolerance = "lola-mnist", lola_mnist.lola_mnist, 5e-2
+    cell = f"table3.{name.replace('-', '_')}"
+    return F1Program(name, f"f1-{name}", build, example, answer, tolerance, cell, classifies=True)
 
 
 def _cifar() -> F1Program:

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...language.slot_program import SlotProgram, finish, tracer
 from ...language.slots import SlotValue, chebyshev
 from ...language.types import Real
-
-Array = NDArray[np.float64]
+from .packing import Array, summed, total
 
 INTERVAL = 8.0
 DEGREE = 7
@@ -87,10 +85,7 @@ def helr(shape: Shape = Shape()) -> SlotProgram:
     given = {name: made.input(name, kind, shape.level) for name, kind in inputs.items()}
     z, v, w = ([given[f"{what}{k}"] for k in range(shape.blocks)] for what in ("samples", "momentum", "weights"))
 
-    score = z[0] * v[0]
-    for k in range(1, shape.blocks):
-        score = score + z[k] * v[k]
-    score = summed(score, 1, shape.width)
+    score = summed(total(a * b for a, b in zip(z, v, strict=True)), 1, shape.width)
     first = np.zeros(shape.slots)
     first[:: shape.width] = shape.shrink / INTERVAL
     score = score * first
@@ -106,15 +101,6 @@ def helr(shape: Shape = Shape()) -> SlotProgram:
         for name, value in ((f"weights{k}", weights), (f"momentum{k}", momentum)):
             results[name] = value if shape.end is None else value.at_level(shape.end)
     return finish(made, inputs, results, helr.__doc__)
-
-
-def summed(value: SlotValue, first: int, end: int) -> SlotValue:
-    """The sum of each slot and those `first`, 2·`first`, .. behind it, up to `end`."""
-    shift = end
-    while shift > first:
-        shift //= 2
-        value = value + value.rotate(shift)
-    return value
 
 
 def drawn(shape: Shape, generator: np.random.Generator) -> tuple[Array, Array, Array]:

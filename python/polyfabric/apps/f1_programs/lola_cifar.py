@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...language.slot_program import SlotProgram, finish, tracer
 from ...language.slots import SlotValue
 from ...language.types import Real
-
-Array = NDArray[np.float64]
+from .packing import Array, summed, total, windows
 
 
 @dataclass(frozen=True)
@@ -104,22 +102,9 @@ class Weights:
         )
 
 
-def windows(shape: Shape, image: Array) -> Array:
-    """places x positions: the pixel that each place of the first window meets at each position."""
-    padded = np.pad(image, ((0, 0), (1, shape.window), (1, shape.window)))
-    span = 2 * shape.output_side
-    rows = [
-        padded[colour, dy : dy + span : 2, dx : dx + span : 2].reshape(-1)
-        for colour in range(shape.colours)
-        for dy in range(shape.window)
-        for dx in range(shape.window)
-    ]
-    return np.array(rows)
-
-
 def scores(shape: Shape, weights: Weights, image: Array) -> Array:
     """The network in the clear, window by window."""
-    maps = (weights.first @ windows(shape, image) + weights.first_bias[:, None]) ** 2
+    maps = (weights.first @ windows(image, shape.window, shape.output_side) + weights.first_bias[:, None]) ** 2
     maps = maps.reshape(shape.maps, shape.output_side, shape.output_side)
     hidden = np.zeros((shape.second_maps, shape.second_side, shape.second_side))
     for y in range(shape.second_side):
@@ -150,37 +135,25 @@ def lola_cifar(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
     pixels = [made.input(name, kind, shape.level) for name, kind in inputs.items()]
     packs: list[SlotValue] = []
     for p in range(shape.packs):
-        dense: SlotValue | None = None
         own = range(p * shape.per_pack, min((p + 1) * shape.per_pack, shape.maps))
-        for m in own:
-            value = pixels[0] * float(weights.first[m, 0])
-            for k in range(1, shape.places):
-                value = value + pixels[k] * float(weights.first[m, k])
-            place = (m - own.start) * shape.positions
-            value = value.rotate(-place)
-            dense = value if dense is None else dense + value
-        assert dense is not None
+        maps = (total(x * float(w) for x, w in zip(pixels, weights.first[m], strict=True)) for m in own)
+        dense = total(value.rotate(-place * shape.positions) for place, value in enumerate(maps))
         bias = np.zeros(shape.slots)
         bias[: len(own) * shape.positions] = np.repeat(weights.first_bias[own.start : own.stop], shape.positions)
         dense = dense + bias
         packs.append(dense * dense)
-    result: SlotValue | None = None
-    for number in range(shape.second_maps):
-        for position in range(shape.second_side**2):
-            rows = second_row(shape, weights, number, position)
-            value = packs[0] * rows[0]
-            for pack, row in zip(packs[1:], rows[1:], strict=True):
-                value = value + pack * row
-            step = shape.slots
-            while step > 1:
-                step //= 2
-                value = value + value.rotate(step)
-            value = value + float(weights.second_bias[number])
-            column = np.zeros(shape.slots)
-            column[: shape.classes] = weights.score[:, number, position]
-            value = value * value * column
-            result = value if result is None else result + value
-    assert result is not None
+
+    def counted(number: int, position: int) -> SlotValue:
+        """One number of the second convolution, squared, times its column of the scores."""
+        rows = second_row(shape, weights, number, position)
+        value = summed(total(pack * row for pack, row in zip(packs, rows, strict=True)), 1, shape.slots)
+        value = value + float(weights.second_bias[number])
+        column = np.zeros(shape.slots)
+        column[: shape.classes] = weights.score[:, number, position]
+        return value * value * column
+
+    positions = range(shape.second_side**2)
+    result = total(counted(number, position) for number in range(shape.second_maps) for position in positions)
     bias = np.zeros(shape.slots)
     bias[: shape.classes] = weights.score_bias
     result = result + bias
@@ -197,4 +170,4 @@ def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
 
 def pixel_inputs(shape: Shape, image: Array) -> dict[str, Array]:
     """What the client encrypts."""
-    return {f"pixels{k}": row for k, row in enumerate(windows(shape, image))}
+    return {f"pixels{k}": row for k, row in enumerate(windows(image, shape.window, shape.output_side))}

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...language.slot_program import SlotProgram, finish, tracer
 from ...language.slots import SlotTracer, SlotValue
 from ...language.types import Real, SlotType
-
-Array = NDArray[np.float64]
+from .packing import Array, summed, total, windows
 
 CONVOLUTION_BITS = 3
 """Bits after the point of the convolution's weights, which are numbers: they are exact."""
@@ -107,21 +105,11 @@ class Weights:
         )
 
 
-def windows(shape: Shape, image: Array) -> Array:
-    """places x positions: the pixel that each place of the window meets at each position."""
-    padded = np.pad(image, ((1, shape.window), (1, shape.window)))
-    span = 2 * shape.output_side
-    rows = [
-        padded[dy : dy + span : 2, dx : dx + span : 2].reshape(-1)
-        for dy in range(shape.window)
-        for dx in range(shape.window)
-    ]
-    return np.array(rows)
-
-
 def scores(shape: Shape, weights: Weights, image: Array) -> Array:
     """The network in the clear."""
-    maps = weights.convolution @ windows(shape, image) + weights.convolution_bias[:, None]
+    maps = (
+        weights.convolution @ windows(image[None], shape.window, shape.output_side) + weights.convolution_bias[:, None]
+    )
     hidden = weights.hidden @ (maps.reshape(-1) ** 2) + weights.hidden_bias
     return weights.score @ hidden**2 + weights.score_bias
 
@@ -214,23 +202,6 @@ def network(
     return found
 
 
-def total(terms: list[SlotValue]) -> SlotValue:
-    """Their sum."""
-    value = terms[0]
-    for term in terms[1:]:
-        value = value + term
-    return value
-
-
-def summed(value: SlotValue, first: int, end: int) -> SlotValue:
-    """The sum of each slot and those `first`, 2·`first`, .. behind it, up to `end`."""
-    step = end
-    while step > first:
-        step //= 2
-        value = value + value.rotate(step)
-    return value
-
-
 @cache
 def lola_mnist(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
     """The network with public weights, on an encrypted image."""
@@ -280,4 +251,5 @@ def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
 
 def pixel_inputs(shape: Shape, image: Array) -> dict[str, Array]:
     """What the client encrypts."""
-    return {f"pixels{k}": row for k, row in enumerate(windows(shape, image))}
+    rows = windows(image[None], shape.window, shape.output_side)
+    return {f"pixels{k}": row for k, row in enumerate(rows)}
