@@ -20,6 +20,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 def test_at_full_size_the_answer_is_the_applications(name, on):
     done = execute(PROGRAMS[name], on=on)
     assert done.correct, (done.error, done.found, done.expected)
+    if name == "helr":
+        # Divisions that cut off, as the machine's are by themselves, have a bias: 8e-4, and that in slot 0.
+        assert done.error < 1e-4
+        assert done.tolerance < 5e-3
     if on == "f1":
         assert done.run.simulation is not None
         assert done.run.simulation["replayed_events"] == done.run.simulation["events"]

@@ -311,6 +311,50 @@ def test_a_set_without_bootstrapping_says_so():
         refreshed.run({"x": np.zeros(64)}, parameters="toy-10")
 
 
+def refreshing():
+    @pf.program(x=pf.Real.vector(16))
+    def refreshed(x):
+        return x.bootstrap() * x
+
+    return refreshed
+
+
+@pytest.mark.parametrize("parameters", ["toy-11-boot", "toy-11-boot-dense"])
+def test_bootstrapping_keys_come_back_from_their_files(parameters, tmp_path):
+    refreshed, x = refreshing(), np.linspace(-1, 1, 16)
+    done = refreshed.run({"x": x}, parameters=parameters)
+    assert done.correct
+    done.keys.save(tmp_path)
+    keys = pf.SlotKeys.load(tmp_path)
+    assert (keys.parameters, keys.native.bytes) == (parameters, done.keys.native.bytes)
+    again = refreshed.run({"x": x}, keys=keys)
+    assert again.correct
+    # Saved again, they are the same files.
+    keys.save(tmp_path / "again")
+    for name in ("client.key", "server.key"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / name).read_bytes()
+    # Keys of a program that does not bootstrap are told before anything is encrypted.
+    squared = pf.program(x=pf.Real.vector(16))(lambda x: x * x)
+    fewer = squared.run({"x": x}, parameters=parameters).keys
+    with pytest.raises(pf.InputError, match="make the keys from the program's list"):
+        refreshed.run({"x": x}, keys=fewer)
+
+
+@pytest.mark.parametrize("name", ["client.key", "server.key"])
+def test_damaged_bootstrapping_keys_are_refused(name, tmp_path):
+    refreshed = refreshing()
+    refreshed.run({"x": np.zeros(16)}, parameters="toy-11-boot").keys.save(tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    places = np.random.default_rng(4).integers(0, len(whole), 40)
+    damaged = [whole[:place] for place in places[:20]]
+    damaged += [whole[:place] + bytes([whole[place] ^ 0x20]) + whole[place + 1 :] for place in places]
+    damaged += [b"", whole + b"\0", whole[len(whole) // 2 :]]
+    for content in damaged:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(pf.FileError, match=name):
+            pf.SlotKeys.load(tmp_path)
+
+
 @pytest.mark.parametrize("scheme", ["ckks", "bgv"])
 def test_keys_come_back_from_their_files(scheme, tmp_path):
     kind = pf.Real if scheme == "ckks" else pf.Mod(T)

@@ -152,9 +152,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (wall, processor) = (begin.elapsed().as_secs_f64(), processor_seconds() - processor);
         let found = client.decrypt(outputs, fresh.scale.real(), slots);
         let (worst, mean) = precision(&found, &input);
-        let bound = -(fresh.noise.deviation / fresh.scale.real() * client.model.tail()).log2();
+        let [bound, every] = client.bounds(&fresh);
         println!(
-            "round {round}: {wall:.2} s ({processor:.2} s of processor time), {worst:.1} bits at least, mean {mean:.1}, bound {bound:.1}, peak {:.0} MiB",
+            "round {round}: {wall:.2} s ({processor:.2} s of processor time), {worst:.1} bits at least, mean {mean:.1}, bound {bound:.1} ({every:.1} of every message), peak {:.0} MiB",
             memory("VmHWM:")
         );
     }

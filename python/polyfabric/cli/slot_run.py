@@ -144,10 +144,8 @@ def _show_application(console: Console, done: Any) -> None:  # noqa: ANN401 - an
         more = f"  .. {len(done.found):,} in all" if len(done.found) > SHOWN else ""
         console.print(f"decrypted         {shown}{more}")
         console.print(f"in the clear      {clear}{more}")
-        if done.program.tolerance:
-            console.print(
-                f"largest error     {done.error:.1e} of the largest number (tolerated {done.program.tolerance:.0e})"
-            )
+        if done.tolerance:
+            console.print(f"largest error     {done.error:.1e} of the largest number (tolerated {done.tolerance:.0e})")
         if done.program.classifies:
             console.print(f"largest score     {done.found.index(max(done.found))}")
     else:

@@ -4,6 +4,7 @@ use super::{OursError, Prepared};
 use crate::protocol::Answer;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::Lowering;
+use polyfabric_program::rns::noise::Encryption;
 use polyfabric_program::rns::parameters;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
@@ -37,7 +38,8 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let plan = parameters::bootstrapping(&parameters, &chain, &choice, parameters.max_slots())?
         .ok_or_else(|| OursError::NoBootstrapping { set: SET.to_owned() })?;
     let encoder = parameters::SlotEncoder(client.encoder());
-    let mut lowering = Lowering::new("bootstrap", &chain, choice, parameters::model(&parameters), &encoder)?;
+    let mut lowering =
+        Lowering::new("bootstrap", &chain, choice, parameters::model(&parameters, Encryption::Secret), &encoder)?;
     let exhausted = lowering.input("x", 0, 1.0)?;
     let fresh = lowering.bootstrap(&exhausted, &plan)?;
     lowering.output("y", &fresh);

@@ -9,7 +9,7 @@ use polyfabric_program::rns::levels::{Chain, Scale};
 use polyfabric_program::rns::lowering::{
     CiphertextValue, Lowering, PlaintextEncoder, RnsLowering, bgv as bgv_lowering,
 };
-use polyfabric_program::rns::noise::NoiseModel;
+use polyfabric_program::rns::noise::{Encryption, NoiseModel};
 use polyfabric_program::rns::parameters;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::Executor;
@@ -118,7 +118,7 @@ pub fn ckks(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer),
     let client = ckks::ClientKey::generate(&parameters)?;
     let chain = parameters::chain(&parameters)?;
     let encoder = parameters::SlotEncoder(client.encoder());
-    let model = parameters::model(&parameters);
+    let model = parameters::model(&parameters, Encryption::Secret);
     let world = World { chain: &chain, choice: parameters::choice(&parameters), model, encoder: &encoder };
     let mut random = rand::rng();
     let values = [(); 2].map(|()| {
@@ -197,7 +197,7 @@ pub fn bgv(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer), 
     let chain = bgv_lowering::chain(&parameters, t.value())?;
     let encoder = bgv_lowering::SlotEncoder(client.encoder());
     let choice = RnsLowering::new(parameters.gadget().literal().clone());
-    let model = NoiseModel { unit: t.value() as f64, ..NoiseModel::ternary(parameters.ring().degree()) };
+    let model = NoiseModel::ternary(parameters.ring().degree());
     let world = World { chain: &chain, choice, model, encoder: &encoder };
     let mut operations = world.rotations(rotations)?;
     let multiply = |lowering: &mut Lowering<'_>, x: &CiphertextValue, y: &CiphertextValue| {

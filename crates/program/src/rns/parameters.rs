@@ -6,7 +6,7 @@ use crate::rns::kernel::{Conversion, PublicPolynomial};
 use crate::rns::levels::{Chain, ChainError, Scale};
 use crate::rns::lowering::bootstrap::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};
 use crate::rns::lowering::{Hoisting, PlaintextEncoder, Rescaling, RnsLowering};
-use crate::rns::noise::NoiseModel;
+use crate::rns::noise::{Encryption, NoiseModel};
 use polyfabric_schemes::ckks::{Complex, Encoder, Parameters, PrimeKind};
 use polyfabric_schemes::rns::{KeyId, SecretDistribution};
 
@@ -18,14 +18,14 @@ pub fn chain(parameters: &Parameters) -> Result<Chain, ChainError> {
     Chain::ckks(parameters.ring_degree(), parameters.moduli(), parameters.level_limbs(), parameters.scale())
 }
 
-/// How much error the operations of `parameters` add.
-pub fn model(parameters: &Parameters) -> NoiseModel {
+/// How much error the operations of `parameters` add, to inputs of such an encryption.
+pub fn model(parameters: &Parameters, encryption: Encryption) -> NoiseModel {
     let degree = parameters.ring_degree();
     NoiseModel {
         degree,
         error_deviation: parameters.literal().noise_std,
         secret_weight: parameters.secret().expected_weight(degree),
-        unit: 1.0,
+        encryption,
     }
 }
 

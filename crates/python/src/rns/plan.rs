@@ -6,11 +6,11 @@ use super::program::PySlotProgram;
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, op_name};
-use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
+use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as KernelOp, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, RnsLowering, Target, bgv, lower};
-use polyfabric_program::rns::noise::{NodeReport, NoiseReport};
+use polyfabric_program::rns::noise::{Encryption, NodeReport, NoiseReport};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
 use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
@@ -94,7 +94,7 @@ fn lower_ckks(
     };
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
-    let model = ckks::model(&parameters);
+    let model = ckks::model(&parameters, Encryption::Secret);
     let bootstrapping = bootstrapping(program, &parameters, &chain, &choice)?;
     let bootstrapping = bootstrapping.as_ref();
     let target = Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed };
@@ -133,7 +133,7 @@ fn choose_ckks(program: &Program) -> Result<ckks_scheme::Parameters, Failure> {
         let choice = ckks::choice(parameters);
         let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
         let encoder = ckks::SlotEncoder(&encoder);
-        let model = ckks::model(parameters);
+        let model = ckks::model(parameters, Encryption::Secret);
         let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
         let bootstrapping = bootstrapping.as_ref();
         let target =
@@ -410,6 +410,7 @@ impl SlotPlan {
                         "limbs": plan.parameters.level_limbs()[node.level],
                         "scale_log2": node.scale.real().log2(),
                         "bound": node.bound,
+                        "spread_bound": node.spread_bound,
                         "magnitude": node.magnitude,
                         "headroom_bits": node.headroom,
                     })
@@ -432,6 +433,33 @@ impl SlotPlan {
                 let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program.nodes().len());
                 own.map(|(id, state)| describe(*id, figures(state))).collect()
             }
+        }
+    }
+
+    /// Whether public polynomials are transformed at every use: where keys are kept small, or they would be too many to keep.
+    pub fn compact_plaintexts(&self) -> bool {
+        self.key_storage().seeded || self.prepared_bytes() > MOST_WORDS
+    }
+
+    /// Bytes of the public polynomials' transforms.
+    fn prepared_bytes(&self) -> usize {
+        let kernel = self.kernel();
+        let limbs = |op: &KernelOp| match op.kind {
+            OpKind::Plaintext { .. } => kernel.value(op.results[0]).limbs.len(),
+            _ => 0,
+        };
+        kernel.ops.iter().map(limbs).sum::<usize>() * self.polynomial_bytes(1)
+    }
+
+    /// Bytes of the public polynomials as a run keeps them: of their coefficients, or their transforms.
+    fn plaintext_bytes(&self) -> usize {
+        let bytes = |polynomial: &PublicPolynomial| match polynomial {
+            PublicPolynomial::Narrow(coefficients) => size_of_val(&**coefficients),
+            PublicPolynomial::Wide(coefficients) => size_of_val(&**coefficients),
+        };
+        match self.compact_plaintexts() {
+            true => self.kernel().plaintexts.iter().map(|polynomial| bytes(polynomial)).sum(),
+            false => self.prepared_bytes(),
         }
     }
 
@@ -465,7 +493,6 @@ impl SlotPlan {
         let inputs: usize = kernel.inputs().map(|(_, _, _, value)| self.polynomial_bytes(value.limbs.len())).sum();
         let outputs: usize =
             kernel.outputs.iter().map(|output| self.polynomial_bytes(kernel.value(output.value).limbs.len())).sum();
-        let plaintexts: usize = counts.limb_ops.plaintext_limbs as usize * self.polynomial_bytes(1);
         Ok(json!({
             "parameters": self.parameters(),
             "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
@@ -473,7 +500,7 @@ impl SlotPlan {
             "key_bytes": self.keys().keys().map(|&id| key_bytes(id)).sum::<usize>(),
             "input_bytes": inputs,
             "output_bytes": outputs,
-            "plaintext_bytes": plaintexts,
+            "plaintext_bytes": self.plaintext_bytes(),
             "operations": counts.ops,
             "limb_operations": {
                 "ntts": ops.ntts(),

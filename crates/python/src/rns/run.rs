@@ -166,13 +166,12 @@ impl PySlotKeys {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PySlotCiphertexts> {
         let (kernel, server) = (plan.0.kernel(), &*self.server);
-        let compact = plan.0.key_storage().seeded;
+        let compact = plan.0.compact_plaintexts();
         let callback = Callback::new(progress);
         detached(py, || {
             let inputs: Vec<&RnsPolynomial> = inputs.0.iter().collect();
             let outputs = match threads {
                 Some(threads) => {
-                    // Where keys are kept small, public polynomials are too.
                     let options = ExecutorOptions { threads, compact_plaintexts: compact };
                     let executor = Executor::with_options(kernel, server, options).map_err(run_failure)?;
                     executor.run(&inputs, &Told(&callback))

@@ -7,9 +7,10 @@ use polyfabric_program::rns::approximation::embedding::bit_reverse;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Scale};
+use polyfabric_program::rns::lowering::CiphertextValue;
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Hoisting, Lowering, PlaintextEncoder, RnsLowering};
-use polyfabric_program::rns::noise::NoiseModel;
+use polyfabric_program::rns::noise::{Encryption, NoiseModel};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_schemes::random::{Purpose, Seeds};
@@ -167,7 +168,11 @@ impl Client {
             let mut stream = seeds.secret.stream(Purpose::SecretKey, row);
             SecretKey::generate(degree, SecretDistribution::SparseTernary(weight), &mut stream)
         };
-        let model = NoiseModel { secret_weight: hamming_weight as f64, ..NoiseModel::ternary(degree) };
+        let model = NoiseModel {
+            secret_weight: hamming_weight as f64,
+            encryption: Encryption::Secret,
+            ..NoiseModel::ternary(degree)
+        };
         Self {
             chain,
             choice,
@@ -178,6 +183,12 @@ impl Client {
             sparse: draw(ephemeral_weight, 1),
             noise: NoiseDistribution::new(3.2, 1),
         }
+    }
+
+    /// Bits of the bounds of a value's error: where messages' coefficients are alike, and of every message.
+    pub fn bounds(&self, value: &CiphertextValue) -> [f64; 2] {
+        let bound = value.noise.bound(self.model.tail());
+        [bound - value.noise.concentrated, bound].map(|bound| -(bound / value.scale.real()).log2())
     }
 
     pub fn lowering(&self, name: &str) -> Lowering<'_> {

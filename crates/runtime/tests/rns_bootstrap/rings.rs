@@ -57,14 +57,15 @@ fn check(name: &str, literal: &ChainLiteral, bootstrapping: BootstrappingLiteral
     let elapsed = start.elapsed();
     let found = client.decrypt(outputs, fresh.scale.real(), slots);
     let (worst, mean) = precision(&found, &input);
-    let bound = -(fresh.noise.deviation / fresh.scale.real() * client.model.tail()).log2();
+    let [bound, every] = client.bounds(&fresh);
     let (top, count, bytes) = (plan.top(), keys.ids().count(), keys.bytes() as f64 / 2f64.powi(20));
     println!(
-        "{name}: to level {} of {top}, {worst:.1} bits at least, mean {mean:.1}, bound {bound:.1}, {count} keys of {bytes:.1} MiB, {} operations, {elapsed:.2?}",
+        "{name}: to level {} of {top}, {worst:.1} bits at least, mean {mean:.1}, bound {bound:.1} ({every:.1} of every message), {count} keys of {bytes:.1} MiB, {} operations, {elapsed:.2?}",
         fresh.level,
         program.ops.len()
     );
     assert!(worst >= bits, "{name}: {worst} bits");
+    assert!(worst >= bound, "{name}: {worst} bits, bound {bound}");
 }
 
 fn bootstrapping(

@@ -21,6 +21,34 @@ use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+/// The sum without the roundings of partial sums, whose errors are added apart (A. Neumaier, 1974).
+fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let (sum, lost) = terms.fold((0.0f64, 0.0f64), |(sum, lost), term| {
+        let next = sum + term;
+        let (large, small) = if sum.abs() >= term.abs() { (sum, term) } else { (term, sum) };
+        (next, lost + ((large - next) + small))
+    });
+    sum + lost
+}
+
+/// exp(iπ·`exponent`/N), the angle of the functions being at most π/4: a larger one would be rounded itself.
+fn root(exponent: usize, degree: usize) -> Complex {
+    let eighth = degree / 4;
+    let (octant, rest) = (exponent / eighth % 8, exponent % eighth);
+    let angle = |steps: usize| PI * steps as f64 / degree as f64;
+    let (near, far) = (angle(rest), angle(eighth - rest));
+    match octant {
+        0 => Complex::new(near.cos(), near.sin()),
+        1 => Complex::new(far.sin(), far.cos()),
+        2 => Complex::new(-near.sin(), near.cos()),
+        3 => Complex::new(-far.cos(), far.sin()),
+        4 => Complex::new(-near.cos(), -near.sin()),
+        5 => Complex::new(-far.sin(), -far.cos()),
+        6 => Complex::new(near.sin(), -near.cos()),
+        _ => Complex::new(far.cos(), -far.sin()),
+    }
+}
+
 /// Encodes by the definition: the polynomial whose value at ζ^(5^k) is slot k times the scale.
 #[derive(Debug)]
 pub struct Embedding {
@@ -34,8 +62,7 @@ pub struct Embedding {
 impl Embedding {
     pub fn new(degree: RingDegree) -> Self {
         let degree = degree.get();
-        let angle = |exponent: usize| PI * exponent as f64 / degree as f64;
-        let roots = (0..2 * degree).map(|e| Complex::new(angle(e).cos(), angle(e).sin())).collect();
+        let roots = (0..2 * degree).map(|exponent| root(exponent, degree)).collect();
         let powers = std::iter::successors(Some(1), |power| Some(power * 5 % (2 * degree))).take(degree / 2).collect();
         Self { degree, roots, powers }
     }
@@ -48,7 +75,7 @@ impl Embedding {
     pub fn coefficients(&self, slots: &[Complex], scale: f64) -> Vec<i128> {
         let slot = |k: usize| slots[k % slots.len()];
         let coefficient = |j: usize| {
-            let sum = (0..self.degree / 2).map(|k| (slot(k) * self.root(k, j).conjugate()).re).sum::<f64>();
+            let sum = sum((0..self.degree / 2).map(|k| (slot(k) * self.root(k, j).conjugate()).re));
             (2.0 / self.degree as f64 * sum * scale).round() as i128
         };
         (0..self.degree).map(coefficient).collect()
@@ -56,8 +83,8 @@ impl Embedding {
 
     pub fn slots(&self, coefficients: &[f64], count: usize) -> Vec<Complex> {
         let slot = |k: usize| {
-            let terms = coefficients.iter().enumerate().map(|(j, &c)| self.root(k, j) * Complex::from(c));
-            terms.fold(Complex::default(), |sum, term| sum + term)
+            let terms = || coefficients.iter().enumerate().map(|(j, &c)| self.root(k, j) * Complex::from(c));
+            Complex::new(sum(terms().map(|term| term.re)), sum(terms().map(|term| term.im)))
         };
         (0..count).map(slot).collect()
     }

@@ -108,7 +108,7 @@ fn random_choice(generator: &mut StdRng, choice: RnsLowering) -> RnsLowering {
 
 #[test]
 fn every_node_is_within_its_bound() {
-    for seed in 0..24_u64 {
+    for seed in 0..300_u64 {
         let mut generator = StdRng::seed_from_u64(seed);
         let program = random_program(&mut generator, 12);
         let world = match seed % 3 {

@@ -338,7 +338,7 @@ impl Parameters {
             let modulus: f64 = gadget.qp().iter().map(|limb| (moduli[limb.index()].value() as f64).log2()).sum();
             let secret = SecretDistribution::SparseTernary(weight);
             let ephemeral = security::estimate(degree, modulus, secret, literal.noise_std);
-            if ephemeral.bits < security.bits {
+            if (ephemeral.bits, !ephemeral.assumed) < (security.bits, !security.assumed) {
                 security = ephemeral;
             }
             encapsulation = Some(gadget);
@@ -487,9 +487,14 @@ impl Parameters {
         &self.0.security
     }
 
-    /// What to tell a person who uses the set, if it is below 128 bits.
+    /// What to tell a person who uses the set, if it is below 128 bits, or nobody has published that it is not.
     pub fn security_warning(&self) -> Option<String> {
         let security = self.security();
+        if security.bits >= STANDARD_SECURITY_BITS && security.assumed {
+            let name = self.name();
+            let source = &security.source;
+            return Some(format!("the security of parameter set {name} is an {source}; use it for experiments only"));
+        }
         (security.bits < STANDARD_SECURITY_BITS).then(|| {
             format!(
                 "parameter set {} has about {:.0} bits of security ({}), not {STANDARD_SECURITY_BITS}: use it for experiments only",
@@ -506,7 +511,7 @@ impl Parameters {
     /// [`ParameterError::Insecure`], with the sets that have.
     pub fn require_security(self) -> Result<Self, ParameterError> {
         let security = self.security();
-        if security.bits >= STANDARD_SECURITY_BITS {
+        if security.bits >= STANDARD_SECURITY_BITS && !security.assumed {
             return Ok(self);
         }
         let secure: Vec<_> = super::sets::secure().map(|(_, set)| set.name()).collect();

@@ -7,7 +7,8 @@
 //!
 //! A secret of few non-zero coefficients gives more to attacks that guess some of them (hybrid attacks). The table has the
 //! largest modulus at 128 bits for some weights; a weight between two of them counts as the lower one; a weight from a quarter of N on
-//! counts as uniform. Other moduli are scaled by how much larger the uniform bound is. Without a row, the level is unknown: 0.
+//! counts as uniform. Smaller moduli have 128 bits too, and no more is claimed of them; larger ones are scaled by how much larger the uniform
+//! bound is. Without a row, the level is unknown: 0.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -29,6 +30,8 @@ pub struct Estimate {
     pub source: String,
     /// Whether the answer lies outside of what the tables cover.
     pub extrapolated: bool,
+    /// Whether the row is an assumption of this project, not a publication's.
+    pub assumed: bool,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +49,8 @@ struct Sparse {
     weight: usize,
     bound: f64,
     source: String,
+    #[serde(default)]
+    assumption: bool,
 }
 
 #[derive(Deserialize)]
@@ -97,7 +102,8 @@ fn sparse_row(degree: usize, weight: usize) -> Option<&'static Sparse> {
 ///
 /// The tables are for deviations of 3.19 and 3.2; less noise than 3.1 is not covered, more counts as that.
 pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistribution, sigma: f64) -> Estimate {
-    let unknown = |why: &str| Estimate { bits: 0.0, source: format!("unknown: {why}"), extrapolated: true };
+    let unknown =
+        |why: &str| Estimate { bits: 0.0, source: format!("unknown: {why}"), extrapolated: true, assumed: false };
     let Some((points, source)) = curve(degree.get()) else {
         return unknown("no table covers this ring degree");
     };
@@ -111,11 +117,12 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
             };
             // The uniform modulus that is as far from its bound as this one is from the sparse one.
             let (bits, extrapolated) = interpolate(&points, log2_modulus * points[0].1 / row.bound);
-            Estimate { bits, source: row.source.clone(), extrapolated }
+            let bits = bits.min(STANDARD_SECURITY_BITS);
+            Estimate { bits, source: row.source.clone(), extrapolated, assumed: row.assumption }
         }
         _ => {
             let (bits, extrapolated) = interpolate(&points, log2_modulus);
-            Estimate { bits, source: source.to_owned(), extrapolated }
+            Estimate { bits, source: source.to_owned(), extrapolated, assumed: false }
         }
     }
 }

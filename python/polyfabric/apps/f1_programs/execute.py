@@ -31,16 +31,23 @@ class Answer:
         return max(abs(a - b) for a, b in zip(self.found, self.expected, strict=True)) / largest
 
     @property
+    def tolerance(self) -> float:
+        """The program's, or the bound of its outputs' errors, relative to the largest number."""
+        if self.program.tolerance is not None:
+            return self.program.tolerance
+        return max(self.run.bound.values()) / max(abs(value) for value in self.expected)
+
+    @property
     def correct(self) -> bool:
-        """Whether the error is within the program's tolerance, and a class is the same."""
+        """Whether the error is within the tolerance, and a class is the same."""
         same = not self.program.classifies or np.argmax(self.found) == np.argmax(self.expected)
-        return bool(same and self.error <= self.program.tolerance)
+        return bool(same and self.error <= self.tolerance)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data; the outputs as the answer alone."""
         run = {key: value for key, value in self.run.to_dict().items() if key not in ("output", "expected")}
         facts = {"answer": plain(self.found), "in_the_clear": plain(self.expected), "relative_error": self.error}
-        return {**run, **facts, "tolerance": self.program.tolerance, "correct": self.correct}
+        return {**run, **facts, "tolerance": self.tolerance, "correct": self.correct}
 
 
 def execute(

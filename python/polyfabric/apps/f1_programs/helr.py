@@ -52,6 +52,11 @@ class Shape:
         return 1 << ((self.samples.bit_length() - 1) // 2)
 
     @property
+    def largest_weight(self) -> float:
+        """Bound of weights and momentum: four deviations of what is drawn."""
+        return 4 / self.features**0.5
+
+    @property
     def blocks(self) -> int:
         """Ciphertexts of the batch."""
         return self.features // self.width
@@ -79,8 +84,12 @@ def step(shape: Shape, z: Array, v: Array, w: Array) -> tuple[Array, Array]:
 @cache
 def helr(shape: Shape = Shape()) -> SlotProgram:
     """One step, on encrypted samples and weights."""
-    names = [f"{what}{k}" for what in ("samples", "momentum", "weights") for k in range(shape.blocks)]
-    inputs = dict.fromkeys(names, Real.vector(shape.slots))
+    bounds = {"samples": 1 / shape.shrink, "momentum": shape.largest_weight, "weights": shape.largest_weight}
+    inputs = {
+        f"{what}{k}": Real.bounded(bound).vector(shape.slots)
+        for what, bound in bounds.items()
+        for k in range(shape.blocks)
+    }
     made = tracer("helr", "ckks", shape.slots, inputs)
     given = {name: made.input(name, kind, shape.level) for name, kind in inputs.items()}
     z, v, w = ([given[f"{what}{k}"] for k in range(shape.blocks)] for what in ("samples", "momentum", "weights"))
@@ -107,12 +116,9 @@ def drawn(shape: Shape, generator: np.random.Generator) -> tuple[Array, Array, A
     """A batch, momentum and weights: not of a data set."""
     labels = generator.choice([-1.0, 1.0], shape.samples)
     z = labels[:, None] * generator.uniform(0, 1, (shape.samples, shape.features))
-    spread = 1 / shape.features**0.5
-    return (
-        z,
-        generator.normal(0, spread, shape.features).clip(-1, 1),
-        generator.normal(0, spread, shape.features).clip(-1, 1),
-    )
+    largest = shape.largest_weight
+    momentum, weights = generator.normal(0, largest / 4, (2, shape.features)).clip(-largest, largest)
+    return z, momentum, weights
 
 
 def packed(shape: Shape, z: Array, v: Array, w: Array) -> dict[str, Array]:

@@ -1,6 +1,7 @@
 //! Addition, negation, integer factors, rescaling and level drop.
 
-use super::{CiphertextValue, Lowering, LoweringError, Noise, Result};
+use super::value::Rounding;
+use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::kernel::ValueId;
 use crate::rns::levels::Scale;
 
@@ -35,11 +36,8 @@ impl Lowering<'_> {
             };
             parts.push(part);
         }
-        let noise = Noise {
-            deviation: a.noise.join(b.noise),
-            magnitude: a.noise.magnitude + b.noise.magnitude,
-            sources: a.noise.sources | b.noise.sources,
-        };
+        let sign = if subtract { -1.0 } else { 1.0 };
+        let noise = a.noise.plus(&b.noise, sign, self.ring_slots());
         Ok(CiphertextValue { parts, noise, rescale_due: a.rescale_due || b.rescale_due, ..a.clone() })
     }
 
@@ -48,7 +46,9 @@ impl Lowering<'_> {
     /// # Errors
     /// [`LoweringError::Kernel`] if the value is of another program.
     pub fn negate(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
-        self.map(a, |lowering, _, part| Ok(lowering.builder.negate(part)?))
+        let mut negated = self.map(a, |lowering, _, part| Ok(lowering.builder.negate(part)?))?;
+        negated.noise = negated.noise.times((-1.0).into(), (-1.0).into());
+        Ok(negated)
     }
 
     /// `factor`·a: no level is used, the scale stays.
@@ -57,15 +57,13 @@ impl Lowering<'_> {
     /// [`LoweringError::Kernel`] if the value is of another program.
     pub fn multiply_integer(&mut self, a: &CiphertextValue, factor: i128) -> Result<CiphertextValue> {
         let mut product = self.scale_parts(a, factor)?;
-        product.noise.magnitude *= factor.unsigned_abs() as f64;
+        product.noise = a.noise.clone().times((factor as f64).into(), (factor as f64).into());
         Ok(product)
     }
 
-    /// Multiplies the parts and the error; message and scale are the caller's to judge.
+    /// Multiplies the parts; error, message and scale are the caller's to judge.
     fn scale_parts(&mut self, a: &CiphertextValue, factor: i128) -> Result<CiphertextValue> {
-        let mut product = self.map(a, |lowering, _, part| lowering.scale_polynomial(part, factor))?;
-        product.noise.deviation *= factor.unsigned_abs() as f64;
-        Ok(product)
+        self.map(a, |lowering, _, part| lowering.scale_polynomial(part, factor))
     }
 
     /// `factor`·value, a polynomial.
@@ -99,9 +97,8 @@ impl Lowering<'_> {
         let mut product = self.scale_parts(a, scaled.round() as i128)?;
         product.scale = Scale::Real(a.scale.real() * scale);
         // The constant is off by half at most.
-        let rounding = 0.5 * a.scale.real() * a.noise.magnitude;
-        product.noise.deviation = product.noise.deviation.hypot(rounding);
-        product.noise.magnitude = a.noise.magnitude * factor.abs();
+        let rounding = Rounding { error: 0.5, scale: a.scale.real(), tail: self.model.tail() };
+        product.noise = a.noise.times_rounded(factor.into(), scale, rounding, self.source());
         Ok(product)
     }
 
@@ -123,8 +120,8 @@ impl Lowering<'_> {
     pub(super) fn rescaled(&mut self, mut value: CiphertextValue, level: usize, primes: usize) -> CiphertextValue {
         let dropped = self.chain.limbs(value.level).difference(&self.chain.limbs(level));
         let rounding = self.model.division(primes, self.choice.division, value.parts.len());
-        value.noise.deviation = (value.noise.deviation / self.chain.log2_product(&dropped).exp2()).hypot(rounding);
-        value.noise.sources |= self.source();
+        let part = (-self.chain.log2_product(&dropped)).exp2();
+        value.noise = value.noise.times(1.0.into(), part.into()).with_error(rounding, self.source());
         let scale = self.chain.divided(value.scale, &dropped);
         value.scale = if self.chain.alike(scale, self.chain.scale(level)) { self.chain.scale(level) } else { scale };
         value.level = level;

@@ -11,7 +11,7 @@ use crate::location::place;
 use crate::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
-use crate::rns::noise::NoiseModel;
+use crate::rns::noise::{F64_ROUNDING, NoiseModel};
 use polyfabric_schemes::rns::{KeyId, KeySet};
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
@@ -38,8 +38,12 @@ pub struct NodeState {
     pub level: usize,
     /// Its scale.
     pub scale: Scale,
-    /// Deviation of the error of a slot, in units of the message: what is left after division by the scale.
+    /// The error of a slot in units of the message, as [`super::Noise`] has it in those of the phase.
     pub deviation: f64,
+    /// As there.
+    pub systematic: f64,
+    /// As there.
+    pub concentrated: f64,
     /// Bound of the message.
     pub magnitude: f64,
 }
@@ -245,6 +249,16 @@ fn constant(program: &Program, id: NodeId) -> Result<&Values> {
     }
 }
 
+/// How many roundings of its size a node's value has in the clear twin, which errors are measured against.
+fn clear_roundings(program: &Program, id: NodeId) -> f64 {
+    match &program.node(id).op {
+        // Three of a complex product, or one of a sum.
+        Op::LinearTransform { diagonals } => 4.0 * diagonals.by_offset.len() as f64,
+        Op::Polynomial { polynomial } => 4.0 * (polynomial.coefficients.len() as f64).powi(2),
+        _ => 4.0,
+    }
+}
+
 impl Pass<'_> {
     fn node(&mut self, id: NodeId) -> Result<()> {
         let program = self.program;
@@ -332,14 +346,18 @@ impl Pass<'_> {
                 value
             }
         };
-        let value = self.eager(id, value)?;
+        let mut value = self.eager(id, value)?;
         let scale = value.scale;
+        let twin = clear_roundings(program, id) * F64_ROUNDING * scale.real() * value.noise.magnitude;
+        value.noise = value.noise.with_systematic(twin, self.lowering.source());
         self.nodes.insert(
             id,
             NodeState {
                 level: value.level,
                 scale,
                 deviation: value.noise.deviation / scale.real(),
+                systematic: value.noise.systematic / scale.real(),
+                concentrated: value.noise.concentrated / scale.real(),
                 magnitude: value.noise.magnitude,
             },
         );

@@ -18,7 +18,9 @@ mod lower;
 mod multiply;
 mod plaintext;
 mod polynomial;
+mod profile;
 mod rotate;
+mod shifts;
 mod value;
 
 pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder};
@@ -29,7 +31,9 @@ pub use linear_transform::{BabyStepCosts, PreparedTransform, Steps};
 pub use lower::{HintUse, KeyFailure, Lowered, NodeState, Port, Target, lower};
 pub use plaintext::PlaintextEncoder;
 pub use polynomial::{monomial_to_chebyshev, polynomial_depth};
-pub use value::{CiphertextValue, Noise};
+pub use profile::{Points, Profile};
+pub use shifts::Shifts;
+pub use value::{CiphertextValue, Noise, Source};
 
 use crate::rns::homomorphic::NodeId;
 use crate::rns::kernel::{KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
@@ -128,10 +132,15 @@ impl<'a> Lowering<'a> {
         self.builder.next_step();
     }
 
-    /// The mark of a new independent source of error.
-    pub fn source(&mut self) -> u64 {
+    /// A new independent source of error.
+    pub fn source(&mut self) -> Source {
         self.sources = self.sources.wrapping_add(1);
-        1 << (self.sources % 64)
+        Source(self.sources)
+    }
+
+    /// Slots of the ring.
+    pub fn ring_slots(&self) -> usize {
+        self.chain.degree().get() / 2
     }
 
     /// A fresh ciphertext that the caller gives: at `level`, with that level's scale, messages up to `magnitude`.
@@ -145,8 +154,9 @@ impl<'a> Lowering<'a> {
         let value = ValueType::evaluation(self.chain.limbs(level));
         let parts =
             (0..2).map(|part| self.builder.input(name, part, value.clone())).collect::<std::result::Result<_, _>>()?;
-        let noise = Noise { deviation: self.model.fresh(), magnitude, sources: self.source() };
-        Ok(CiphertextValue { parts, level, scale: self.chain.scale(level), rescale_due: false, noise })
+        let scale = self.chain.scale(level);
+        let noise = Noise::new(self.model.fresh(scale.real() * magnitude), magnitude, self.source());
+        Ok(CiphertextValue { parts, level, scale, rescale_due: false, noise })
     }
 
     /// Gives `value` back to the caller as `name`.

@@ -1,6 +1,6 @@
 //! Products of ciphertexts, relinearisation, and relinearisation with rescaling in one division.
 
-use super::{CiphertextValue, Lowering, LoweringError, Noise, Result};
+use super::{CiphertextValue, Lowering, LoweringError, Result};
 use polyfabric_schemes::rns::KeyId;
 
 impl Lowering<'_> {
@@ -47,16 +47,8 @@ impl Lowering<'_> {
         b: &CiphertextValue,
         parts: Vec<crate::rns::kernel::ValueId>,
     ) -> CiphertextValue {
-        let (left, right) = (a.noise, b.noise);
-        let phases = (a.scale.real() * left.magnitude, b.scale.real() * right.magnitude);
-        // e_a·m_b + e_b·m_a + e_a·e_b, the errors of one ciphertext with itself being the same.
-        let (x, y) = (left.deviation * phases.1, right.deviation * phases.0);
-        let crossed = if left.sources & right.sources == 0 { x.hypot(y) } else { x + y };
-        let noise = Noise {
-            deviation: crossed + self.model.error_product(left.deviation, right.deviation),
-            magnitude: left.magnitude * right.magnitude,
-            sources: left.sources | right.sources,
-        };
+        let (scales, tail, slots) = ((a.scale.real(), b.scale.real()), self.model.tail(), self.ring_slots());
+        let noise = a.noise.product(&b.noise, scales, tail, slots, self.source());
         let scale = self.chain.product(a.scale, b.scale);
         CiphertextValue { parts, level: a.level, scale, rescale_due: true, noise }
     }
@@ -71,9 +63,7 @@ impl Lowering<'_> {
         let (more_body, more_mask) = self.key_switch(square, KeyId::Relinearisation)?;
         let parts = vec![self.builder.add(body, more_body)?, self.builder.add(mask, more_mask)?];
         let added = self.switched_noise(&self.chain.limbs(a.level));
-        let mut noise = a.noise;
-        noise.deviation = noise.deviation.hypot(added);
-        noise.sources |= self.source();
+        let noise = a.noise.clone().with_error(added, self.source());
         Ok(CiphertextValue { parts, noise, ..a.clone() })
     }
 
@@ -101,9 +91,8 @@ impl Lowering<'_> {
             parts.push(self.divide(sum, &drop)?);
         }
         let (product, _) = self.key_switch_noise(&q);
-        let mut noise = a.noise;
-        noise.deviation = noise.deviation.hypot(product / self.chain.log2_product(&self.special).exp2());
-        noise.sources |= self.source();
+        let added = product / self.chain.log2_product(&self.special).exp2();
+        let noise = a.noise.clone().with_error(added, self.source());
         Ok(self.rescaled(CiphertextValue { parts, noise, ..a.clone() }, a.level - 1, drop.len()))
     }
 }

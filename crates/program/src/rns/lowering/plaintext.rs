@@ -1,5 +1,6 @@
 //! Operations with public vectors.
 
+use super::value::Rounding;
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::homomorphic::Values;
 use crate::rns::kernel::{LimbSet, PublicPolynomial, ValueId, ValueType};
@@ -92,10 +93,19 @@ impl Lowering<'_> {
         };
         let mut sum = a.clone();
         sum.parts[0] = body;
-        sum.noise.magnitude += values.magnitude();
-        if self.chain.plaintext_modulus().is_none() {
-            sum.noise.deviation = sum.noise.deviation.hypot(self.model.encoding());
-        }
+        let noise = a.noise.clone();
+        sum.noise = match values {
+            // Real and imaginary part of a number are off by half at most.
+            Values::Complex(numbers) if numbers.len() == 1 => {
+                noise.plus_number(numbers[0]).with_systematic(1.0, self.source())
+            }
+            Values::Complex(_) => {
+                let magnitude = values.magnitude();
+                let encoding = self.model.encoding(a.scale.real() * magnitude);
+                noise.settled().plus_number(magnitude.into()).with_error(encoding, self.source())
+            }
+            Values::Integer(_) => noise,
+        };
         Ok(sum)
     }
 
@@ -140,13 +150,9 @@ impl Lowering<'_> {
     /// # Errors
     /// [`LoweringError::Encoding`].
     pub fn multiply_plain_at(&mut self, a: &CiphertextValue, values: &Values, scale: Scale) -> Result<CiphertextValue> {
-        let magnitude = values.magnitude();
         let limbs = self.builder.limbs(a.parts[0]).clone();
-        let mut rounding = self.model.encoding();
         let mut product = match self.constant(values, scale) {
             Some(constant) => {
-                // One number is off by half at most, in every slot.
-                rounding = 0.5;
                 let residues = self.builder.residues(constant, &limbs);
                 self.map(a, |lowering, _, part| Ok(lowering.builder.scale(part, &residues)?))?
             }
@@ -157,7 +163,22 @@ impl Lowering<'_> {
         };
         product.scale = self.chain.product(a.scale, scale);
         product.rescale_due = true;
-        product.noise = self.model.times_plain(a.noise, a.scale, magnitude, scale, rounding);
+        let tail = self.model.tail();
+        product.noise = match (values, scale) {
+            // A number's real and imaginary part are off by half at most, in every slot.
+            (Values::Complex(numbers), Scale::Real(scale)) if numbers.len() == 1 => {
+                let error = if numbers[0].im == 0.0 { 0.5 } else { 0.5f64.sqrt() };
+                let rounding = Rounding { error, scale: a.scale.real(), tail };
+                a.noise.times_rounded(numbers[0], scale, rounding, self.source())
+            }
+            (Values::Complex(_), Scale::Real(scale)) => {
+                let magnitude = values.magnitude();
+                let error = self.model.encoding(scale * magnitude);
+                let rounding = Rounding { error, scale: a.scale.real(), tail };
+                a.noise.times_vector(magnitude, scale, rounding, self.source())
+            }
+            _ => a.noise.clone(),
+        };
         Ok(product)
     }
 }

@@ -1,6 +1,6 @@
 //! Rotations of slots, conjugation, any automorphism.
 
-use super::{CiphertextValue, Hoisting, Lowering, Result, RotationOrder};
+use super::{CiphertextValue, Hoisting, Lowering, Noise, Result, RotationOrder};
 use crate::rns::kernel::ValueId;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_schemes::rns::KeyId;
@@ -11,7 +11,8 @@ impl Lowering<'_> {
     /// # Errors
     /// [`super::LoweringError::NotLinear`].
     pub fn rotate(&mut self, a: &CiphertextValue, steps: i64) -> Result<CiphertextValue> {
-        self.automorphism(a, GaloisElement::rotation(self.chain.degree(), steps))
+        let noise = a.noise.clone().rotated(steps, self.ring_slots());
+        self.moved(a, GaloisElement::rotation(self.chain.degree(), steps), noise)
     }
 
     /// CKKS: conjugation; BGV: the rows of slots swap.
@@ -19,7 +20,7 @@ impl Lowering<'_> {
     /// # Errors
     /// [`super::LoweringError::NotLinear`].
     pub fn conjugate(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
-        self.automorphism(a, GaloisElement::conjugation(self.chain.degree()))
+        self.moved(a, GaloisElement::conjugation(self.chain.degree()), a.noise.clone().conjugate())
     }
 
     /// The message's X → X^g, under the same secret. The digits of a ciphertext are shared by all its automorphisms if the choice
@@ -28,6 +29,11 @@ impl Lowering<'_> {
     /// # Errors
     /// [`super::LoweringError::NotLinear`].
     pub fn automorphism(&mut self, a: &CiphertextValue, element: GaloisElement) -> Result<CiphertextValue> {
+        self.moved(a, element, a.noise.clone().anywhere(self.ring_slots()))
+    }
+
+    /// The automorphism, after which what was known of a's error is `noise`.
+    fn moved(&mut self, a: &CiphertextValue, element: GaloisElement, noise: Noise) -> Result<CiphertextValue> {
         self.linear("rotate", a)?;
         if element.value() == 1 {
             return Ok(a.clone());
@@ -46,9 +52,8 @@ impl Lowering<'_> {
                 parts
             }
         };
-        let mut noise = a.noise;
-        noise.deviation = noise.deviation.hypot(self.switched_noise(&self.chain.limbs(a.level)));
-        noise.sources |= self.source();
+        let switched = self.switched_noise(&self.chain.limbs(a.level));
+        let noise = noise.with_error(switched, self.source());
         Ok(CiphertextValue { parts, noise, ..a.clone() })
     }
 

@@ -3,5 +3,5 @@
 mod model;
 mod report;
 
-pub use model::{DigitSize, NoiseModel};
+pub use model::{DigitSize, Encryption, F64_ROUNDING, NoiseModel};
 pub use report::{NodeReport, NoiseFailure, NoiseReport};

@@ -9,13 +9,12 @@
 //! where they are. A *deviation* here is therefore that of the Gaussian which the bound serves as well: the bound, of
 //! [`NoiseModel::tail`] deviations, is exceeded by each kind of error with at most the stated probability. For a
 //! Gaussian it is √E|error in a slot|², for a product more ([`NoiseModel::product`]).
-//!
-//! BGV's errors are multiples of t; the same formulas hold with every rounding and key error t times as large.
 
 use crate::rns::kernel::Conversion;
-use crate::rns::levels::Scale;
-use crate::rns::lowering::Noise;
 use polyfabric_kernels::RingDegree;
+
+/// Largest rounding of an f64, as a part of it.
+pub const F64_ROUNDING: f64 = f64::EPSILON / 2.0;
 
 /// What the error of an operation depends on, besides the operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,31 +25,56 @@ pub struct NoiseModel {
     pub error_deviation: f64,
     /// E of the secret's Hamming weight: its value at a root has E|·|² of as much.
     pub secret_weight: f64,
-    /// t for BGV, 1 for CKKS: what errors are multiples of.
-    pub unit: f64,
+    /// With which key inputs are encrypted.
+    pub encryption: Encryption,
+}
+
+/// With which key inputs are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// The secret key, by who can also decrypt.
+    Secret,
+    /// The public key.
+    Public,
 }
 
 impl NoiseModel {
-    /// CKKS with σ = 3.2 and a secret of uniformly random ternary coefficients.
+    /// σ = 3.2, a secret of uniformly random ternary coefficients, inputs encrypted with the public key.
     pub fn ternary(degree: RingDegree) -> Self {
-        Self { degree, error_deviation: 3.2, secret_weight: degree.get() as f64 * 2.0 / 3.0, unit: 1.0 }
+        Self {
+            degree,
+            error_deviation: 3.2,
+            secret_weight: degree.get() as f64 * 2.0 / 3.0,
+            encryption: Encryption::Public,
+        }
     }
 
     fn n(&self) -> f64 {
         self.degree.get() as f64
     }
 
-    /// Of a fresh public-key encryption v·(b, a) + (e_0 + m, e_1), v ternary: error v·e + e_0 + e_1·s, and m rounded.
-    pub fn fresh(&self) -> f64 {
+    /// Of a fresh encryption of a message whose scaled slots are up to `phase`. With the secret key (m − a·s + e, a): e, and m's encoding. With the public
+    /// key v·(b, a) + (e_0 + m, e_1), v ternary: v·e + e_0 + e_1·s, and m's encoding.
+    pub fn fresh(&self, phase: f64) -> f64 {
         let n = self.n();
-        let products = (self.secret_weight + n * 2.0 / 3.0) * self.product(1);
-        let error = n * self.error_deviation.powi(2) * (1.0 + products);
-        self.unit * (error + n / 12.0).sqrt()
+        let products = match self.encryption {
+            Encryption::Secret => 0.0,
+            Encryption::Public => (self.secret_weight + n * 2.0 / 3.0) * self.product(1),
+        };
+        (self.error_deviation * (n * (1.0 + products)).sqrt()).hypot(self.encoding(phase))
     }
 
-    /// Of rounding the coefficients of a public polynomial to integers.
-    pub fn encoding(&self) -> f64 {
-        (self.n() / 12.0).sqrt()
+    /// Of a public vector's encoding, its values times the scale being up to `phase`: coefficients are rounded to integers, after a
+    /// transform in f64.
+    pub fn encoding(&self, phase: f64) -> f64 {
+        (self.n() / 12.0).sqrt().hypot(self.transform() * phase)
+    }
+
+    /// Deviation of the error that encoding's and decoding's transform in f64 makes in a slot, as a part of the largest slot. Each of the
+    /// log2 N − 1 layers of butterflies, and the product with the scale, errs by less than 2·2^-53 of the values, which are as large
+    /// in the mean square; their errors are as good as independent.
+    pub fn transform(&self) -> f64 {
+        2.0 * F64_ROUNDING * self.n().log2().sqrt()
     }
 
     /// E|·|² of the worst slot of a polynomial whose coefficients have this `variance` and this `mean`.
@@ -76,7 +100,7 @@ impl NoiseModel {
     pub fn division(&self, primes: usize, conversion: Conversion, parts: usize) -> f64 {
         let rounding = self.representation(primes, conversion);
         let powers = (0..parts as i32).map(|power| self.secret_weight.powi(power) * self.product(power));
-        self.unit * (rounding * powers.sum::<f64>()).sqrt()
+        (rounding * powers.sum::<f64>()).sqrt()
     }
 
     /// Of a key switch's inner product, before division by P: √Σ_d E|digit d|²·E|e|², as if one digit had all of it, which is the
@@ -88,25 +112,7 @@ impl NoiseModel {
                 (2.0 * log2).exp2() * self.worst_slot(1.0 / 12.0, if balanced { 0.0 } else { 0.5 })
             }
         });
-        self.unit * self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
-    }
-
-    /// Of a product with public values up to `magnitude` at `scale`, whose slots are off by `rounding`.
-    pub fn times_plain(&self, a: Noise, a_scale: Scale, magnitude: f64, scale: Scale, rounding: f64) -> Noise {
-        let deviation = match scale {
-            Scale::Real(scale) => {
-                let phase = a_scale.real() * a.magnitude;
-                (a.deviation * magnitude * scale).hypot((self.tail() * a.deviation + phase) * rounding)
-            }
-            // Public values modulo t: coefficients are as good as uniform in (-t/2, t/2).
-            Scale::Factor(_) => a.deviation * self.unit * self.encoding(),
-        };
-        Noise { deviation, magnitude: a.magnitude * magnitude, sources: a.sources }
-    }
-
-    /// Of the product of two errors with these deviations, which may be one: at most the product of their bounds.
-    pub fn error_product(&self, a: f64, b: f64) -> f64 {
-        self.tail() * a * b
+        self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
     }
 
     /// How many deviations an error stays below in all slots, but for a probability of 2^-40: the |error|² of a Gaussian is

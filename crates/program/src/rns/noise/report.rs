@@ -24,6 +24,9 @@ pub struct NodeReport {
     pub scale: Scale,
     /// Bound of the error of every slot, but for a probability of 2^-40: in units of the message.
     pub bound: f64,
+    /// The same, where no bootstrapping met a message with a few large coefficients, as a vector of equal slots is: vectors of
+    /// data have coefficients that are alike.
+    pub spread_bound: f64,
     /// Bound of the message in every slot, from the inputs' bounds: a sum of sums is over-estimated.
     pub magnitude: f64,
     /// Bits between the largest phase and half of the modulus: below 0 the message may wrap around.
@@ -88,13 +91,17 @@ impl NoiseReport {
     pub fn new(program: &Program, lowered: &Lowered, chain: &Chain, model: &NoiseModel) -> Self {
         let node = |(&id, state): (&NodeId, &crate::rns::lowering::NodeState)| {
             let node = program.node(id);
+            // Decoding is a transform in f64 too.
+            let decoding = model.transform() * state.magnitude;
+            let spread_bound = state.deviation.hypot(decoding) * model.tail() + state.systematic;
             NodeReport {
                 node: id,
                 op: op_name(&node.op),
                 place: place(node.location.as_ref()),
                 level: state.level,
                 scale: state.scale,
-                bound: state.deviation * model.tail(),
+                bound: spread_bound + state.concentrated,
+                spread_bound,
                 magnitude: state.magnitude,
                 headroom: chain.log2_modulus(state.level) - 1.0 - (state.scale.real() * state.magnitude).log2(),
                 measured: None,

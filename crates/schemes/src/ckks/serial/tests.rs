@@ -34,6 +34,9 @@ fn evaluation_keys(client: &ClientKey, ids: &[KeyId]) -> EvaluationKeys {
     EvaluationKeys { parameters: client.parameters().clone(), keys }
 }
 
+/// The keys to and from the ephemeral secret, whose gadgets are not the set's.
+const BOOTSTRAPPING: [KeyId; 2] = [KeyId::Encapsulate, KeyId::Decapsulate];
+
 /// With the checksum made right again.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.truncate(bytes.len() - 32);
@@ -104,8 +107,12 @@ fn files_on_disk() {
 
 #[test]
 fn cut_files_are_told_at_every_length() {
-    let client = client("toy-10");
-    let whole = [bytes(&ciphertexts(&client)), bytes(&evaluation_keys(&client, &[KeyId::Galois(5)]))];
+    let small = client("toy-10");
+    let whole = [
+        bytes(&ciphertexts(&small)),
+        bytes(&evaluation_keys(&small, &[KeyId::Galois(5)])),
+        bytes(&evaluation_keys(&client("toy-11-boot"), &BOOTSTRAPPING)),
+    ];
     for (index, whole) in whole.iter().enumerate() {
         for length in (0..whole.len()).step_by(997).chain(whole.len() - 40..whole.len()) {
             let cut = &whole[..length];
@@ -131,12 +138,20 @@ fn every_damaged_byte_is_found() {
         // A forger makes the checksum right: then it is an error or other content, not a panic.
         let _ = read::<Ciphertexts>(&with_checksum(damaged));
     }
-    let whole = bytes(&evaluation_keys(&client, &[KeyId::Galois(5)]));
-    for place in (0..700).chain((700..whole.len()).step_by(4_001)) {
-        let mut damaged = whole.clone();
-        damaged[place] ^= 0x82;
-        assert!(read::<EvaluationKeys>(&damaged).is_err(), "byte {place}");
-        let _ = read::<EvaluationKeys>(&with_checksum(damaged));
+    let bootstrapping = super::tests::client("toy-11-boot");
+    for whole in [
+        bytes(&evaluation_keys(&client, &[KeyId::Galois(5)])),
+        bytes(&bootstrapping),
+        bytes(&evaluation_keys(&bootstrapping, &BOOTSTRAPPING)),
+    ] {
+        for place in (0..1_500).chain((1_500..whole.len()).step_by(4_001)) {
+            let mut damaged = whole.clone();
+            damaged[place.min(whole.len() - 1)] ^= 0x82;
+            assert!(read::<EvaluationKeys>(&damaged).is_err(), "byte {place}");
+            assert!(read::<ClientKey>(&damaged).is_err(), "byte {place}");
+            let forged = with_checksum(damaged);
+            let _ = (read::<EvaluationKeys>(&forged), read::<ClientKey>(&forged));
+        }
     }
 }
 

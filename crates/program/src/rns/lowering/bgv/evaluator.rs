@@ -123,7 +123,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
             level: value.state.limbs - 1,
             scale: Scale::Factor(value.state.factor),
             rescale_due: value.state.quadratic,
-            noise: SlotNoise::none(0.0),
+            noise: SlotNoise::none(),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::rns::homomorphic::{Node, NodeId, Op, Program, Scheme, Values, op_name
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, PublicPolynomial};
 use crate::rns::levels::{Chain, Scale};
 use crate::rns::lowering::{Lowering, PlaintextEncoder, RnsLowering};
-use crate::rns::noise::NoiseModel as SlotModel;
+use crate::rns::noise::{Encryption, NoiseModel as SlotModel};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::{Encoder, Parameters};
@@ -141,7 +141,7 @@ pub fn lower(
 ) -> Result<BgvLowered> {
     let plan = plan(program, parameters, choice)?;
     let chain = chain(parameters, parameters.key_noise_factor())?;
-    let (t, rules) = (t_of(program, parameters)?, rules(parameters, choice)?);
+    let rules = rules(parameters, choice)?;
     let limbs = plan.inputs.iter().map(|port| port.state.limbs).max().unwrap_or(1);
     let encoder = SlotEncoder(encoder);
     let model = rules.model();
@@ -149,7 +149,7 @@ pub fn lower(
         degree: model.degree,
         error_deviation: model.error_deviation,
         secret_weight: model.secret_weight,
-        unit: t.value() as f64,
+        encryption: Encryption::Secret,
     };
     let mut lowering = Lowering::new(program.name(), &chain, choice.clone(), slots, &encoder)?;
     let mut evaluator = Evaluator::emitting(&mut lowering, &rules)?;

@@ -58,7 +58,12 @@ impl Lowering<'_> {
             }
         };
         result.noise.magnitude = magnitude;
-        result.noise.deviation = result.noise.deviation.hypot(self.reduction_error(plan, &start, real(result.scale)));
+        let scale = real(result.scale);
+        let (own, concentrated) = self.reduction_errors(plan, &start);
+        result.noise = result.noise.with_error(scale * own, self.source());
+        // What is in the operand stays what it is.
+        result.noise.systematic += start.noise.systematic * scale / real(start.scale);
+        result.noise.concentrated = start.noise.concentrated * scale / real(start.scale) + scale * concentrated;
         let expected = self.chain().scale(plan.output_level());
         if self.chain().alike(result.scale, expected) {
             result.scale = expected;
@@ -66,16 +71,20 @@ impl Lowering<'_> {
         Ok(result)
     }
 
-    /// The error of the modular reduction's own functions in a slot of the result, as a deviation.
+    /// The error of the modular reduction's own functions in a slot of the result: a deviation, and a bound of what is to be added for messages
+    /// of few large coefficients.
     ///
-    /// The polynomial's errors in the 2n coefficients are as good as independent. The sine's is a part of each coefficient that falls with
-    /// its square; as the squares of all coefficients add up to no more than the message's bound, so do in a slot the parts.
-    fn reduction_error(&self, plan: &Bootstrapping, start: &CiphertextValue, scale: f64) -> f64 {
+    /// The polynomial's errors in the 2n coefficients are as good as independent. The sine's is about a part ρ of the message's bound B in a
+    /// coefficient of size B, and falls with its cube. The squares of all coefficients add up to no more than B². Where they
+    /// are alike, as of random slots, a coefficient is a Gaussian of deviation B/√2n, its cube has the deviation √15·(B/√2n)³, and the
+    /// sum of 2n such errors √15·ρ·B/2n. Where one has all, it is ρ·B.
+    fn reduction_errors(&self, plan: &Bootstrapping, start: &CiphertextValue) -> (f64, f64) {
         let modulus = self.chain().log2_modulus(0).exp2();
-        let coefficients = (2.0 * plan.literal().slots as f64).sqrt();
+        let count = 2.0 * plan.literal().slots as f64;
         let polynomial = plan.reduction().polynomial_deviation(plan.literal().secret.hamming_weight());
-        let polynomial = polynomial * modulus / real(start.scale) * coefficients;
-        scale * polynomial.hypot(plan.reduction().relative_error() / self.model().tail())
+        let polynomial = polynomial * modulus / real(start.scale) * count.sqrt();
+        let sine = plan.reduction().relative_error();
+        (polynomial.hypot(sine * (15f64.sqrt() / count).min(1.0 / self.model().tail())), sine)
     }
 }
 

@@ -47,7 +47,7 @@ impl Lowering<'_> {
                 (vec![body, mask], a.noise.deviation.hypot(self.switched_noise(&top)))
             }
         };
-        let noise = Noise { deviation, magnitude: 1.0, sources: self.source() };
+        let noise = Noise::new(deviation, 1.0, self.source());
         let scale = Scale::Real(modulus * range);
         let raised = CiphertextValue { parts, level: plan.top(), scale, rescale_due: false, noise };
         let raised = self.traced(raised, plan)?;

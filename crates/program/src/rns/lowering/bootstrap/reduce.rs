@@ -6,7 +6,7 @@ use super::{Bootstrapping, real};
 use crate::rns::approximation::modular_reduction::Method;
 use crate::rns::homomorphic::Complex;
 use crate::rns::levels::Scale;
-use crate::rns::lowering::{CiphertextValue, Lowering, Result, monomial_to_chebyshev};
+use crate::rns::lowering::{CiphertextValue, Lowering, Points, Result, monomial_to_chebyshev};
 
 impl Lowering<'_> {
     /// Every part reduced. `message_scale` is the scale of the ciphertext that was raised; the result encrypts its coefficients.
@@ -33,13 +33,16 @@ impl Lowering<'_> {
             unit_interval_coefficients(series.coefficients(), end)
         });
         let target = plan.reduced_scale(self.chain(), message_scale);
-        let scale = |target| plan.scale_above(self.chain(), target, last, plan.reduction_level() - depth);
+        let chain = self.chain();
+        let scale = |target| plan.scale_above(chain, target, last, plan.reduction_level() - depth);
+        let mut a = a.clone();
+        a.noise = a.noise.at_points(self.integer_points(plan), self.source());
+        let a = &a;
         let mut value = match literal.method {
             Method::Cosine => {
                 let scale = scale(target);
                 let variable = self.add_real(a, -0.25 / literal.range as f64)?;
                 let mut value = self.chebyshev(&variable, &coefficients, scale)?;
-                value.noise.magnitude = 1.0;
                 for _ in 0..literal.doublings {
                     value = self.double_angle(&value)?;
                 }
@@ -48,7 +51,6 @@ impl Lowering<'_> {
             Method::Exponential => {
                 let scale = scale(target / 2.0);
                 let mut value = self.chebyshev(a, &coefficients, scale)?;
-                value.noise.magnitude = 1.0;
                 for _ in 0..literal.doublings {
                     let square = self.square(&value)?;
                     value = self.relinearise_and_rescale(&square)?;
@@ -60,8 +62,20 @@ impl Lowering<'_> {
             value = self.chebyshev(&value, &coefficients, target)?;
         }
         value.scale = Scale::Real(real(value.scale) * plan.message_factor(self.chain(), message_scale));
+        value.noise = value.noise.settled();
         value.noise.magnitude = 1.0;
         Ok(value)
+    }
+
+    /// The arguments of the reduction, x/K with x an integer part: a message is small beside it.
+    fn integer_points(&self, plan: &Bootstrapping) -> Points {
+        let range = plan.literal().reduction.range as i64;
+        let variance = (plan.literal().secret.hamming_weight() as f64 + 1.0) / 12.0;
+        let weight = |whole: i64| (-((whole * whole) as f64) / (2.0 * variance)).exp();
+        let all: f64 = (1 - range..range).map(weight).sum();
+        let values = (1 - range..range).map(|whole| (whole as f64 / range as f64, weight(whole) / all)).collect();
+        // As unlikely as that an error leaves its bound.
+        Points::Random { values, count: 2 * plan.literal().slots, beyond: self.model().tail().powi(2) }
     }
 
     /// (w − w̄)/2i, at twice the scale.

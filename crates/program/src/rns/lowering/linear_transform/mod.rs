@@ -21,7 +21,7 @@ mod plan;
 
 pub use plan::{BabyStepCosts, Steps};
 
-use super::{CiphertextValue, Hoisting, Lowering, LoweringError, Result, RotationOrder};
+use super::{CiphertextValue, Hoisting, Lowering, LoweringError, Noise, Result, RotationOrder};
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::{LimbSet, ValueId};
 use crate::rns::levels::Scale;
@@ -180,18 +180,20 @@ impl Lowering<'_> {
     }
 
     /// The error before the rescaling: a's own in independent slots, the diagonals' rounding, and the key switches.
-    fn transform_noise(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, encoding: f64) -> super::Noise {
+    fn transform_noise(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, encoding: f64) -> Noise {
         let switched = self.switched_noise(&self.chain().limbs(a.level));
-        let own = a.noise.deviation.hypot(switched) * prepared.row_deviation * encoding;
         // A diagonal is a polynomial of two coefficients an entry.
         let terms = 2.0 * (prepared.diagonals * prepared.period) as f64;
-        let rounding = (terms / 12.0).sqrt() * a.scale.real() * a.noise.magnitude;
+        let transforms = self.model.transform() * encoding * prepared.row_deviation;
+        let rounding = (terms / 12.0).sqrt().hypot(transforms) * a.scale.real() * a.noise.magnitude;
         let giants = (prepared.steps.giants.len() as f64).sqrt() * switched;
-        super::Noise {
-            deviation: own.hypot(rounding).hypot(giants),
-            magnitude: a.noise.magnitude * prepared.row_sum,
-            sources: a.noise.sources | self.source(),
-        }
+        let moved = a.noise.clone().anywhere(self.ring_slots());
+        let mut noise = moved.with_error(switched, self.source());
+        noise.deviation = (noise.deviation * prepared.row_deviation * encoding).hypot(rounding).hypot(giants);
+        noise.systematic *= prepared.row_sum * encoding;
+        noise.concentrated *= prepared.row_sum * encoding;
+        noise.magnitude *= prepared.row_sum;
+        noise
     }
 
     /// The sums over Q; rotations share what the choice says.

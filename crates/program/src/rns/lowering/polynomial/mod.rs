@@ -7,9 +7,11 @@
 
 mod plan;
 
+use super::profile::Points;
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::homomorphic::{Basis, Complex, Polynomial, Values};
 use crate::rns::levels::Scale;
+use crate::rns::noise::F64_ROUNDING;
 use plan::{Node, Plan};
 use std::collections::BTreeMap;
 
@@ -110,18 +112,24 @@ impl Lowering<'_> {
     /// [`LoweringError::LevelExhausted`] if a has too few levels.
     pub fn chebyshev(&mut self, a: &CiphertextValue, coefficients: &[Complex], scale: f64) -> Result<CiphertextValue> {
         let plan = Plan::new(coefficients);
+        let whole = a.noise.profile.is_none();
+        let mut a = a.clone();
+        if whole {
+            a.noise = a.noise.at_points(Points::interval(coefficients.len() - 1), self.source());
+        }
         let level = a
             .level
             .checked_sub(plan.depth)
             .ok_or(LoweringError::LevelExhausted { op: "polynomial", top: self.chain().top() })?;
-        let powers = self.chebyshev_powers(a, &plan)?;
+        let powers = self.chebyshev_powers(&a, &plan)?;
         let above = scale * self.chain().dropped_product(level + 1);
         let raw = self.sum_of(&plan.root, &powers, level + 1, above)?;
         let raw = self.completed(raw, &powers, level + 1, above)?;
         let mut result = self.relinearise_and_rescale(&raw)?;
         result.scale = Scale::Real(scale);
-        // |Σ c_k·T_k| is not more than the sum of |c_k|.
-        result.noise.magnitude = coefficients.iter().map(|c| c.abs()).sum();
+        if whole {
+            result.noise = result.noise.settled();
+        }
         Ok(result)
     }
 
@@ -133,9 +141,7 @@ impl Lowering<'_> {
         let square = self.square(a)?;
         let twice = self.add(&square, &square)?;
         let shifted = self.add_real(&twice, -1.0)?;
-        let mut result = self.relinearise_and_rescale(&shifted)?;
-        result.noise.magnitude = 1.0;
-        Ok(result)
+        self.relinearise_and_rescale(&shifted)
     }
 
     /// T_1 and the T_i of the plan, each as high as its depth lets it be.
@@ -158,9 +164,7 @@ impl Lowering<'_> {
                 let mut difference = self.multiply_real(&difference, 1.0, scale)?;
                 difference.scale = product.scale;
                 let power = self.sub(&twice, &difference)?;
-                let mut power = self.relinearise_and_rescale(&power)?;
-                power.noise.magnitude = 1.0;
-                power
+                self.relinearise_and_rescale(&power)?
             };
             powers.insert(index, power);
         }
@@ -287,7 +291,8 @@ impl Lowering<'_> {
         let residues: Vec<u64> = limbs.iter().map(residue).collect();
         let mut sum = a.clone();
         sum.parts[0] = self.builder.add_constant(a.parts[0], &residues)?;
-        sum.noise.magnitude += value.abs();
+        let rounding = 0.5f64.max(scaled.abs() * F64_ROUNDING);
+        sum.noise = a.noise.clone().plus_number(value.into()).with_systematic(rounding, self.source());
         Ok(sum)
     }
 }

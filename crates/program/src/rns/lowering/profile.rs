@@ -1,0 +1,257 @@
+//! Errors of a polynomial's evaluation, at points of its variable.
+//!
+//! Bounds that take every intermediate value at its largest say little of a polynomial: from T_k to T_2k an error grows by
+//! 4·|T_k|, which is 4 where |T_k| = 1 and less elsewhere, and errors of one source that come on several ways partly cancel. So inside
+//! of a polynomial the first order of the error is followed exactly, at points x: the error of a value is Σ_s D_s(x)·ε_s over the sources s, with
+//! independent ε_s of deviation 1, and every operation maps values and D_s as it maps numbers. What is of second order is added as another source.
+
+use super::value::Rounding;
+use crate::rns::homomorphic::Complex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Where the variable is looked at, and what is wanted of the errors there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Points {
+    /// The points cos(π(i + 1/2)/count) of \[−1, 1], wanted is the largest over the whole interval.
+    Interval {
+        /// How many.
+        count: usize,
+        /// What the largest at the points is multiplied by, to bound the largest of the interval.
+        between: f64,
+    },
+    /// Random values of known probabilities, independent from slot to slot; wanted is the mean square over a number of slots.
+    Random {
+        /// The values, with their probabilities.
+        values: Vec<(f64, f64)>,
+        /// Slots.
+        count: usize,
+        /// −ln of the probability with which the mean square may be larger.
+        beyond: f64,
+    },
+}
+
+impl Points {
+    /// For polynomials of `degree`.
+    ///
+    /// A polynomial of degree d is on \[−1, 1] at most 1/cos(πd/2M) times as large as at the M points (H. Ehlich, K. Zeller, 1964). The sum of |D_s|² has
+    /// twice the degree, so with M = 8·degree it is at most 1/cos(π/8) times as large.
+    pub fn interval(degree: usize) -> Self {
+        let between = (std::f64::consts::PI / 8.0).cos().recip();
+        Self::Interval { count: 8 * degree.max(1), between }
+    }
+
+    fn places(&self) -> Vec<f64> {
+        match self {
+            &Self::Interval { count, .. } => {
+                (0..count).map(|i| (std::f64::consts::PI * (i as f64 + 0.5) / count as f64).cos()).collect()
+            }
+            Self::Random { values, .. } => values.iter().map(|&(value, _)| value).collect(),
+        }
+    }
+
+    /// The largest of the interval, or of the points, from those at the points.
+    fn largest(&self, values: &[f64]) -> f64 {
+        let largest = values.iter().copied().fold(0.0, f64::max);
+        match self {
+            Self::Interval { between, .. } => largest * between,
+            Self::Random { .. } => largest,
+        }
+    }
+
+    /// The deviation that the squares of deviations at the points come to.
+    fn deviation(&self, squares: &[f64]) -> f64 {
+        let largest = squares.iter().copied().fold(0.0, f64::max);
+        match self {
+            Self::Interval { .. } => self.largest(squares).sqrt(),
+            Self::Random { values, count, beyond } => {
+                // Bernstein's inequality for the mean of independent numbers in [0, largest].
+                let mean: f64 =
+                    values.iter().zip(squares).map(|(&(_, probability), square)| probability * square).sum();
+                let count = *count as f64;
+                let above = (2.0 * mean * largest * beyond / count).sqrt() + largest * beyond / (1.5 * count);
+                largest.min(mean + above).sqrt()
+            }
+        }
+    }
+}
+
+/// A value and its error at the points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    points: Arc<Points>,
+    /// The message, unscaled.
+    values: Vec<Complex>,
+    /// D_s by source, in units of the phase.
+    terms: BTreeMap<u64, Vec<Complex>>,
+}
+
+/// Marks a source of what is no random error, but the same each time: it is known up to a factor from [−1, 1].
+const SYSTEMATIC: u64 = 1 << 61;
+/// Marks the source of [`super::Noise::concentrated`].
+const CONCENTRATED: u64 = 1 << 60;
+/// Both marks.
+const MARKS: u64 = SYSTEMATIC | CONCENTRATED;
+/// Marks the conjugate of a source's error, which has no correlation with it.
+const CONJUGATE: u64 = 1 << 62;
+
+impl Profile {
+    /// The variable itself, with an error from `source`: its deviation, and bounds of the systematic and the concentrated one.
+    pub fn variable(points: Points, errors: [f64; 3], source: u64) -> Self {
+        let values: Vec<Complex> = points.places().into_iter().map(Complex::from).collect();
+        let constant = |value: f64| vec![Complex::from(value); values.len()];
+        let marks = [0, SYSTEMATIC, CONCENTRATED].into_iter().zip(errors).filter(|&(_, error)| error > 0.0);
+        let terms = marks.map(|(mark, error)| (source | mark, constant(error))).collect();
+        Self { points: Arc::new(points), values, terms }
+    }
+
+    /// Σ_s |D_s|^`power` at the points, of the sources with these of the marks.
+    fn sums(&self, marks: u64, power: i32) -> Vec<f64> {
+        let mut sums = vec![0.0; self.values.len()];
+        for term in self.marked(marks) {
+            sums.iter_mut().zip(term).for_each(|(sum, value)| *sum += value.abs().powi(power));
+        }
+        sums
+    }
+
+    /// Bounds of the errors at the points: `tail` deviations of the random ones.
+    fn bounds(&self, tail: f64) -> Vec<f64> {
+        let mut bounds: Vec<f64> = self.sums(0, 2).iter().map(|square| tail * square.sqrt()).collect();
+        for marks in [SYSTEMATIC, CONCENTRATED] {
+            bounds.iter_mut().zip(self.sums(marks, 1)).for_each(|(sum, own)| *sum += own);
+        }
+        bounds
+    }
+
+    /// The deviation of the random errors.
+    pub fn deviation(&self) -> f64 {
+        self.points.deviation(&self.sums(0, 2)).hypot(self.fluctuation())
+    }
+
+    /// Bound of the systematic error. Over random points it is what the sources are off by in the mean; the rest is as good as random.
+    pub fn systematic(&self) -> f64 {
+        match &*self.points {
+            Points::Interval { .. } => self.points.largest(&self.sums(SYSTEMATIC, 1)),
+            Points::Random { values, .. } => self.marked(SYSTEMATIC).map(|term| mean(values, term).abs()).sum(),
+        }
+    }
+
+    /// What the systematic sources' errors at random points deviate by from their means.
+    fn fluctuation(&self) -> f64 {
+        let Points::Random { values, .. } = &*self.points else { return 0.0 };
+        let variance = |term: &Vec<Complex>| {
+            let centre = mean(values, term);
+            values
+                .iter()
+                .zip(term)
+                .map(|(&(_, probability), &value)| probability * (value - centre).abs().powi(2))
+                .sum::<f64>()
+        };
+        self.marked(SYSTEMATIC).map(variance).sum::<f64>().sqrt()
+    }
+
+    fn marked(&self, marks: u64) -> impl Iterator<Item = &Vec<Complex>> {
+        self.terms.iter().filter(move |(source, _)| **source & MARKS == marks).map(|(_, term)| term)
+    }
+
+    /// Bound of [`super::Noise::concentrated`].
+    pub fn concentrated(&self) -> f64 {
+        self.points.largest(&self.sums(CONCENTRATED, 1))
+    }
+
+    /// Bound of the message.
+    pub fn magnitude(&self) -> f64 {
+        self.points.largest(&self.values.iter().map(|value| value.abs()).collect::<Vec<_>>())
+    }
+
+    /// The sum with `sign` times `other`; none if that is of another variable.
+    pub fn plus(&self, other: &Self, sign: f64) -> Option<Self> {
+        if !Arc::ptr_eq(&self.points, &other.points) {
+            return None;
+        }
+        let sign = Complex::from(sign);
+        let mut sum = self.clone();
+        sum.values.iter_mut().zip(&other.values).for_each(|(a, &b)| *a = *a + b * sign);
+        for (source, term) in &other.terms {
+            let zero = || vec![Complex::default(); term.len()];
+            let own = sum.terms.entry(*source).or_insert_with(zero);
+            own.iter_mut().zip(term).for_each(|(a, &b)| *a = *a + b * sign);
+        }
+        Some(sum)
+    }
+
+    /// With the message plus a number.
+    pub fn plus_number(mut self, number: Complex) -> Self {
+        self.values.iter_mut().for_each(|value| *value = *value + number);
+        self
+    }
+
+    /// The message times `message`, the phase and its error times `phase`.
+    pub fn times(mut self, message: Complex, phase: Complex) -> Self {
+        self.values.iter_mut().for_each(|value| *value = *value * message);
+        self.terms.values_mut().flatten().for_each(|value| *value = *value * phase);
+        self
+    }
+
+    /// With an error of `deviation` more.
+    pub fn with_error(mut self, deviation: f64, source: u64) -> Self {
+        self.terms.insert(source, vec![deviation.into(); self.values.len()]);
+        self
+    }
+
+    /// With the phase off by up to `bound` each time.
+    pub fn with_systematic(mut self, bound: f64, source: u64) -> Self {
+        self.terms.insert(source | SYSTEMATIC, vec![bound.into(); self.values.len()]);
+        self
+    }
+
+    /// The product with a public number at `scale`.
+    pub fn times_rounded(self, number: Complex, scale: f64, rounding: Rounding, source: u64) -> Self {
+        let off =
+            |(&value, bound): (&Complex, f64)| Complex::from(rounding.error * (rounding.scale * value.abs() + bound));
+        let term = self.values.iter().zip(self.bounds(rounding.tail)).map(off).collect();
+        let mut product = self.times(number, number * Complex::from(scale));
+        product.terms.insert(source | SYSTEMATIC, term);
+        product
+    }
+
+    /// The conjugate.
+    pub fn conjugate(mut self) -> Self {
+        self.values.iter_mut().for_each(|value| *value = value.conjugate());
+        let conjugated = |(source, mut term): (u64, Vec<Complex>)| {
+            term.iter_mut().for_each(|value| *value = value.conjugate());
+            (source ^ CONJUGATE, term)
+        };
+        self.terms = self.terms.into_iter().map(conjugated).collect();
+        self
+    }
+
+    /// The product, of phases with scales `scales`; an error stays below `tail` deviations. None if `other` is of another variable.
+    pub fn product(&self, other: &Self, scales: (f64, f64), tail: f64, source: u64) -> Option<Self> {
+        if !Arc::ptr_eq(&self.points, &other.points) {
+            return None;
+        }
+        let times = |term: &[Complex], values: &[Complex], scale: f64| -> Vec<Complex> {
+            term.iter().zip(values).map(|(&term, &value)| term * value * Complex::from(scale)).collect()
+        };
+        let mut terms: BTreeMap<u64, Vec<Complex>> =
+            self.terms.iter().map(|(&source, term)| (source, times(term, &other.values, scales.1))).collect();
+        for (source, term) in &other.terms {
+            let term = times(term, &self.values, scales.0);
+            let zero = || vec![Complex::default(); term.len()];
+            let own = terms.entry(*source).or_insert_with(zero);
+            own.iter_mut().zip(&term).for_each(|(a, &b)| *a = *a + b);
+        }
+        // The product of both errors, at most that of their bounds.
+        let both = self.bounds(tail).into_iter().zip(other.bounds(tail)).map(|(a, b)| (a * b / tail).into()).collect();
+        terms.insert(source, both);
+        let values = self.values.iter().zip(&other.values).map(|(&a, &b)| a * b).collect();
+        Some(Self { points: Arc::clone(&self.points), values, terms })
+    }
+}
+
+/// E of what is `term` at the points.
+fn mean(values: &[(f64, f64)], term: &[Complex]) -> Complex {
+    let weighted = values.iter().zip(term).map(|(&(_, probability), &value)| value * Complex::from(probability));
+    weighted.fold(Complex::default(), |sum, value| sum + value)
+}
