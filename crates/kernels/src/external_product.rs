@@ -10,7 +10,8 @@
 
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
-use crate::fft::{FoldedFft, Isa, ProductRoom};
+pub use crate::fft::BUNDLE;
+use crate::fft::{BundleRoom, FoldedFft, Isa, ProductRoom};
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 use std::marker::PhantomData;
@@ -30,6 +31,10 @@ pub struct ExternalProduct<T> {
 /// Memory of one thread.
 #[derive(Clone, Debug)]
 pub struct Workspace<T>(ProductRoom<T>);
+
+/// Memory of one thread for bundles of ciphertexts.
+#[derive(Clone, Debug)]
+pub struct BundleWorkspace(BundleRoom);
 
 /// Coefficients may be rounded to multiples of 2 to the power of this, in units of 2^-32.
 const MAX_ROUNDING: u32 = 2;
@@ -125,6 +130,45 @@ impl<T: Torus> ExternalProduct<T> {
         let room = &mut workspace.0;
         self.fft.product(self.gadget, None, exponents, true, keys, next, following, room, accumulator);
     }
+
+    /// Whether [`BUNDLE`] ciphertexts can be taken at once: on the 32-bit torus, from 256 coefficients on, with four polynomials in a ciphertext
+    /// at most.
+    pub fn bundles(&self) -> bool {
+        T::BITS == 32 && self.fft.bundles(self.columns)
+    }
+
+    /// Memory for one thread that takes [`BUNDLE`] ciphertexts at once, if [`Self::bundles`].
+    pub fn bundle_workspace(&self) -> Option<BundleWorkspace> {
+        self.bundles().then(|| BundleWorkspace(self.fft.bundle_room(self.gadget, self.columns)))
+    }
+
+    /// [`Self::rotate_multiply_add`] or, if `unrolled`, [`Self::patterns_multiply_add`] for [`BUNDLE`] accumulators one after the other, with the same
+    /// results to the bit: `exponents` are those of the first, then of the second and so on.
+    ///
+    /// # Panics
+    /// On the 64-bit torus.
+    pub fn bundle_multiply_add(
+        &self,
+        key: &[f64],
+        next: &[f64],
+        exponents: &[u32],
+        unrolled: bool,
+        accumulators: &mut [T],
+        workspace: &mut BundleWorkspace,
+    ) {
+        assert_eq!(accumulators.len(), BUNDLE * self.columns * self.fft.degree().get(), "k + 1 polynomials of each");
+        let rounding = if unrolled { None } else { self.rounding };
+        let accumulators = as_words_32(accumulators);
+        let room = &mut workspace.0;
+        self.fft.bundle_product(self.gadget, rounding, exponents, unrolled, key, next, room, accumulators);
+    }
+}
+
+/// `words` as what they are on the 32-bit torus.
+fn as_words_32<T: Torus>(words: &mut [T]) -> &mut [u32] {
+    assert_eq!(T::BITS, 32, "bundles are of the 32-bit torus");
+    // SAFETY: `Torus` is sealed to u32 and u64: an element of 32 bits is a u32.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }
 
 #[cfg(test)]
@@ -218,6 +262,54 @@ mod tests {
             let largest = fused.iter().zip(&expected).map(difference).max().unwrap();
             assert!(largest as f64 <= bound + product.rounding_unit(), "N {n} k {k} {isa:?}: {largest} > {bound}");
         }
+    }
+
+    /// Do eight ciphertexts at once get what each would get alone, to the bit?
+    fn check_bundle(log2_degree: u32, k: usize, gadget: Gadget, patterns: usize) {
+        let degree = RingDegree::new(1 << log2_degree).unwrap();
+        let glwe = (k + 1) * degree.get();
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
+            let product = ExternalProduct::<u32>::new(degree, gadget, k, Some(isa)).unwrap();
+            let ggsw = torus_vector::<u32>(product.key_len() * patterns, 1);
+            let mut key = AlignedVector::zeros(ggsw.len());
+            product.transform_key(&ggsw, &mut key);
+            let period = 2 * degree.get() as u32;
+            let exponents: Vec<u32> = (0..(BUNDLE * patterns) as u32)
+                .map(|j| if j == 3 { 0 } else { (j * 301 + 5 * j * j) % period })
+                .collect();
+            let start = torus_vector::<u32>(BUNDLE * glwe, 2);
+            for unrolled in [false, true] {
+                if !unrolled && patterns > 1 {
+                    continue;
+                }
+                let (mut alone, mut together) = (start.clone(), start.clone());
+                let mut workspace = product.workspace();
+                for (accumulator, exponents) in alone.chunks_exact_mut(glwe).zip(exponents.chunks_exact(patterns)) {
+                    if unrolled {
+                        product.patterns_multiply_add(&key, &[], exponents, accumulator, None, &mut workspace);
+                    } else {
+                        let exponent = exponents[0] as usize;
+                        product.rotate_multiply_add(&key, &[], exponent, accumulator, None, &mut workspace);
+                    }
+                }
+                let mut workspace = product.bundle_workspace().unwrap();
+                product.bundle_multiply_add(&key, &[], &exponents, unrolled, &mut together, &mut workspace);
+                assert!(alone == together, "N 2^{log2_degree} k {k} {gadget:?} {patterns} patterns {isa:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn eight_together_get_what_each_gets_alone() {
+        check_bundle(8, 1, Gadget { log2_base: 8, levels: 2 }, 1);
+        check_bundle(8, 1, Gadget { log2_base: 8, levels: 2 }, 3);
+        check_bundle(9, 2, Gadget { log2_base: 8, levels: 2 }, 3);
+        check_bundle(9, 3, Gadget { log2_base: 7, levels: 3 }, 1);
+        check_bundle(10, 1, Gadget { log2_base: 10, levels: 2 }, 1);
+        check_bundle(10, 2, Gadget { log2_base: 10, levels: 2 }, 15);
+        check_bundle(11, 1, Gadget { log2_base: 8, levels: 3 }, 1);
+        check_bundle(12, 1, Gadget { log2_base: 6, levels: 4 }, 1);
+        check_bundle(14, 1, Gadget { log2_base: 15, levels: 2 }, 1);
     }
 
     #[test]

@@ -146,9 +146,13 @@ pub(super) unsafe fn tree_8<V: Lanes>(x: &mut [Complex<V>; 8], numbers: *const f
 }
 
 /// `2^R` elements, the first bit of their number first, by twiddles w₀, w₁, w₂, w₃ of which a second sibling's is ±i times the
-/// first's: forward in the order of the tree; inverse with elements in bit-reversed order.
+/// first's: forward in the order of the tree; inverse with elements in bit-reversed order. If `TURNED` the node is itself a second sibling,
+/// and w₀ is the first's (three levels).
 #[inline(always)]
-pub(super) unsafe fn radix<V: Lanes, const R: u32, const DOWN: bool>(x: &mut [Complex<V>; 8], w: [Twiddle<V>; 4]) {
+pub(super) unsafe fn radix<V: Lanes, const R: u32, const DOWN: bool, const TURNED: bool>(
+    x: &mut [Complex<V>; 8],
+    w: [Twiddle<V>; 4],
+) {
     // SAFETY: the set is present.
     unsafe {
         match R {
@@ -160,10 +164,17 @@ pub(super) unsafe fn radix<V: Lanes, const R: u32, const DOWN: bool>(x: &mut [Co
                 pair!(turned::<V, DOWN>, x, 2, 3, w[1]);
             }
             3 => {
-                pair!(straight, x, 0, 4, w[0]);
-                pair!(straight, x, 1, 5, w[0]);
-                pair!(straight, x, 2, 6, w[0]);
-                pair!(straight, x, 3, 7, w[0]);
+                if TURNED {
+                    pair!(turned::<V, DOWN>, x, 0, 4, w[0]);
+                    pair!(turned::<V, DOWN>, x, 1, 5, w[0]);
+                    pair!(turned::<V, DOWN>, x, 2, 6, w[0]);
+                    pair!(turned::<V, DOWN>, x, 3, 7, w[0]);
+                } else {
+                    pair!(straight, x, 0, 4, w[0]);
+                    pair!(straight, x, 1, 5, w[0]);
+                    pair!(straight, x, 2, 6, w[0]);
+                    pair!(straight, x, 3, 7, w[0]);
+                }
                 pair!(straight, x, 0, 2, w[1]);
                 pair!(straight, x, 1, 3, w[1]);
                 pair!(turned::<V, DOWN>, x, 4, 6, w[1]);

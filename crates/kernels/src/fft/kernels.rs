@@ -1,5 +1,6 @@
 //! The generic functions, compiled for each instruction set.
 
+use super::bundle;
 use super::lanes::{Lanes, Portable};
 use super::passes::{Ahead, Sink, Source, forward, inverse, multiply};
 use super::plan::Plan;
@@ -32,6 +33,18 @@ pub(super) trait Kernels {
         sink: S,
         ahead: Ahead,
         near: *const T,
+    );
+    /// [`bundle::product`].
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn bundle_product(
+        plan: &Plan,
+        shape: Shape,
+        accumulators: *mut u32,
+        iteration: bundle::Iteration<'_>,
+        key: *const f64,
+        room: bundle::Room,
+        rounding: Option<u32>,
+        ahead: Ahead,
     );
 }
 
@@ -117,6 +130,34 @@ macro_rules! kernels {
                 }
                 // SAFETY: passed on.
                 unsafe { compiled::<$lanes, T, S>(plan, shape, accumulator, iteration, key, room, sink, ahead, near) }
+            }
+            unsafe fn bundle_product(
+                plan: &Plan,
+                shape: Shape,
+                accumulators: *mut u32,
+                iteration: bundle::Iteration<'_>,
+                key: *const f64,
+                room: bundle::Room,
+                rounding: Option<u32>,
+                ahead: Ahead,
+            ) {
+                $(#[target_feature(enable = $feature)])?
+                #[allow(clippy::too_many_arguments)]
+                unsafe fn compiled<V: Lanes>(
+                    plan: &Plan,
+                    shape: Shape,
+                    accumulators: *mut u32,
+                    iteration: bundle::Iteration<'_>,
+                    key: *const f64,
+                    room: bundle::Room,
+                    rounding: Option<u32>,
+                    ahead: Ahead,
+                ) {
+                    // SAFETY: passed on.
+                    unsafe { bundle::product::<V>(plan, shape, accumulators, iteration, key, room, rounding, ahead) }
+                }
+                // SAFETY: passed on.
+                unsafe { compiled::<$lanes>(plan, shape, accumulators, iteration, key, room, rounding, ahead) }
             }
         }
     };

@@ -52,6 +52,40 @@ pub(super) trait Lanes: Copy {
         // SAFETY: this function's contract.
         unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
     }
+    /// Eight words of each of eight polynomials, which are `apart` words from one another, as digits (see [`super::words`]): for each level,
+    /// `level_apart` words further in `out`, the first words of all eight, then the second ones and so on. SAFETY: there are so many.
+    #[inline(always)]
+    unsafe fn digits_of_eight(
+        words: *const u32,
+        apart: usize,
+        preparation: Preparation,
+        out: *mut u32,
+        level_apart: usize,
+    ) {
+        for (lane, word) in (0..8).flat_map(|lane| (0..8).map(move |word| (lane, word))) {
+            // SAFETY: this function's contract.
+            unsafe {
+                let value = *words.add(lane * apart + word);
+                let mut bits = value.wrapping_add(preparation.add as u32) ^ preparation.flip as u32;
+                for level in 0..preparation.levels as usize {
+                    *out.add(level * level_apart + 8 * word + lane) = bits & preparation.mask as u32;
+                    bits = bits.wrapping_shl(preparation.log2_base);
+                }
+            }
+        }
+    }
+    /// Adds numbers to which [`magic`]`(shift)` has been added to eight words of each of eight polynomials, which are `apart` words from one
+    /// another, mod 2^32: at `numbers` are the first words' of all eight, then the second ones' and so on. SAFETY: there are so many.
+    #[inline(always)]
+    unsafe fn accumulate_of_eight(numbers: *const f64, shift: u32, to: *mut u32, apart: usize) {
+        for (lane, word) in (0..8).flat_map(|lane| (0..8).map(move |word| (lane, word))) {
+            // SAFETY: this function's contract.
+            unsafe {
+                let to = to.add(lane * apart + word);
+                *to = (*to).wrapping_add(((*numbers.add(8 * word + lane)).to_bits() as u32) << shift);
+            }
+        }
+    }
     /// Eight signed 32-bit words.
     unsafe fn from_i32(words: *const i32) -> Self;
     /// Eight signed 64-bit words, rounded to 53 bits.

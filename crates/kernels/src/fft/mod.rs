@@ -32,6 +32,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bound;
+mod bundle;
 mod butterflies;
 mod kernels;
 mod lanes;
@@ -42,6 +43,7 @@ mod product;
 mod words;
 
 pub use bound::{error_bound, error_deviation};
+pub use bundle::BUNDLE;
 pub(crate) use plan::twiddle as node_twiddle;
 
 use crate::aligned::{AlignedTorus, AlignedVector};
@@ -107,6 +109,17 @@ pub(crate) struct ProductRoom<T> {
     /// One block a column.
     block: AlignedVector,
     /// One block a pattern, as many as any step had.
+    monomials: AlignedVector,
+}
+
+/// Memory of [`FoldedFft::bundle_product`].
+#[derive(Clone, Debug)]
+pub(crate) struct BundleRoom {
+    differences: AlignedTorus<u32>,
+    digits: AlignedTorus<u32>,
+    spectra: AlignedVector,
+    sums: AlignedVector,
+    /// As many patterns' as any step had.
     monomials: AlignedVector,
 }
 
@@ -317,6 +330,80 @@ impl FoldedFft {
             let sink = Torus32(accumulator);
             dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()))
         }
+    }
+
+    /// Whether [`Self::bundle_product`] takes polynomials of this degree and `columns` columns.
+    pub(crate) fn bundles(&self, columns: usize) -> bool {
+        !self.plan.passes.is_empty() && (2..=bundle::MAX_COLUMNS).contains(&columns)
+    }
+
+    /// Room for [`Self::bundle_product`] of `columns` columns with digits of `gadget`.
+    pub(crate) fn bundle_room(&self, gadget: Gadget, columns: usize) -> BundleRoom {
+        let (degree, levels) = (self.degree.get(), gadget.levels as usize);
+        BundleRoom {
+            differences: AlignedTorus::zeros(BUNDLE * degree),
+            digits: AlignedTorus::zeros(levels * degree),
+            spectra: AlignedVector::zeros(columns * levels * bundle::spectrum_len(self.plan.points)),
+            sums: AlignedVector::zeros(degree),
+            monomials: AlignedVector::zeros(0),
+        }
+    }
+
+    /// [`Self::product`] for [`BUNDLE`] accumulators of the 32-bit torus, one after the other, with the same results to the bit. `exponents` has
+    /// those of the first accumulator, then of the second and so on.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn bundle_product(
+        &self,
+        gadget: Gadget,
+        rounding: Option<u32>,
+        exponents: &[u32],
+        unrolled: bool,
+        key: &[f64],
+        next: &[f64],
+        room: &mut BundleRoom,
+        accumulators: &mut [u32],
+    ) {
+        let degree = self.degree.get();
+        let (columns, patterns) = (accumulators.len() / (BUNDLE * degree), exponents.len() / BUNDLE);
+        let shape = Shape { columns, preparation: Preparation::new::<u32>(gadget) };
+        let (rows, levels) = (shape.rows(), gadget.levels as usize);
+        assert!(self.bundles(columns), "a degree with blocks and passes before them, and 2 to 4 columns");
+        assert_eq!(
+            [accumulators.len(), exponents.len(), key.len(), room.differences.len(), room.digits.len()],
+            [
+                BUNDLE * columns * degree,
+                BUNDLE * patterns,
+                patterns * rows * columns * degree,
+                BUNDLE * degree,
+                levels * degree
+            ],
+            "whole polynomials, exponents of eight ciphertexts, and the room of this shape"
+        );
+        assert_eq!(
+            [room.spectra.len(), room.sums.len()],
+            [rows * bundle::spectrum_len(self.plan.points), degree],
+            "the room of this shape"
+        );
+        let iteration = if unrolled {
+            assert!(patterns <= MAX_PATTERNS, "the patterns of four bits at most");
+            if room.monomials.len() < patterns * bundle::MONOMIAL {
+                room.monomials = AlignedVector::zeros(patterns * bundle::MONOMIAL);
+            }
+            bundle::Iteration::Patterns(exponents, patterns, self.roots.get_or_init(|| Roots::new(&self.plan)))
+        } else {
+            assert_eq!(patterns, 1, "one exponent for each ciphertext");
+            bundle::Iteration::Rotation(exponents)
+        };
+        let ahead = Ahead::new(next, bundle::steps(&self.plan, shape));
+        let room = bundle::Room {
+            differences: room.differences.as_mut_ptr(),
+            digits: room.digits.as_mut_ptr(),
+            spectra: room.spectra.as_mut_ptr(),
+            sums: room.sums.as_mut_ptr(),
+            monomials: room.monomials.as_mut_ptr(),
+        };
+        let (plan, key, accumulators) = (&self.plan, key.as_ptr(), accumulators.as_mut_ptr());
+        dispatch!(self, bundle_product(plan, shape, accumulators, iteration, key, room, rounding, ahead))
     }
 
     /// [`error_bound`] of an external product of `rows` products with digits of `gadget`.

@@ -61,9 +61,15 @@ impl Roots {
             let lanes: Complex<V> = read(lanes.as_ptr(), 0);
             for at in (0..self.places.len()).step_by(8) {
                 let (re, im) = self.power(exponent, self.places[at]);
-                write(turned(lanes, re, im, V::splat(0.0)), to, at);
+                write(turned(lanes, V::splat(re), V::splat(im), V::splat(0.0)), to, at);
             }
         }
+    }
+
+    /// The part of X^`exponent` that is the same for all blocks at `place`, which is below 8 or a multiple of it.
+    #[inline(always)]
+    pub fn place(&self, exponent: u32, place: usize) -> (f64, f64) {
+        self.power(exponent, self.places[place])
     }
 
     /// The part of X^`exponent` that is the same in all of `block`.
@@ -75,10 +81,9 @@ impl Roots {
 
 /// x (`re` + i `im`) + `constant`. SAFETY: `V`'s set is present.
 #[inline(always)]
-pub(super) unsafe fn turned<V: Lanes>(x: Complex<V>, re: f64, im: f64, constant: V) -> Complex<V> {
+pub(super) unsafe fn turned<V: Lanes>(x: Complex<V>, re: V, im: V, constant: V) -> Complex<V> {
     // SAFETY: this function's contract.
     unsafe {
-        let (re, im) = (V::splat(re), V::splat(im));
         Complex {
             re: x.im.neg_mul_add(im, x.re.mul_add(re, constant)),
             im: x.im.mul_add(re, x.re.mul_add(im, V::splat(0.0))),

@@ -197,13 +197,13 @@ pub(super) unsafe fn write<V: Lanes>(value: Complex<V>, spectrum: *mut f64, at: 
 }
 
 /// Distinct twiddles of a coefficient in an inverse pass of `radix` levels.
-const fn entries(radix: u32) -> usize {
+pub(super) const fn entries(radix: u32) -> usize {
     if radix == 3 { 4 } else { radix as usize }
 }
 
 /// `2^R` elements down from the node whose [`NODE`] numbers are at `numbers`. SAFETY: `V`'s set is present, and so are they.
 #[inline(always)]
-unsafe fn node_down<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], numbers: *const f64) {
+pub(super) unsafe fn node_down<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: this function's contract.
     unsafe {
         if R == 3 {
@@ -214,13 +214,13 @@ unsafe fn node_down<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], numbers: *c
             let (cos, twice, tan) = (*numbers.add(3 * j), *numbers.add(3 * j + 1), *numbers.add(3 * j + 2));
             *w = Twiddle { cos: V::splat(cos), twice: V::splat(twice), tan: V::splat(tan) };
         }
-        radix::<V, R, true>(x, w);
+        radix::<V, R, true, false>(x, w);
     }
 }
 
 /// The twiddle 1. SAFETY: `V`'s set is present.
 #[inline(always)]
-unsafe fn none<V: Lanes>() -> Twiddle<V> {
+pub(super) unsafe fn none<V: Lanes>() -> Twiddle<V> {
     // SAFETY: this function's contract.
     unsafe { Twiddle { cos: V::splat(1.0), twice: V::splat(2.0), tan: V::splat(0.0) } }
 }
@@ -296,7 +296,7 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
                 *x = read(spectrum, r * stride + i);
             }
             x = reversed::<_, R>(x);
-            radix::<V, R, false>(&mut x, lanewise::<V, R>(twiddles.add(3 * entries(R) * i)));
+            radix::<V, R, false, false>(&mut x, lanewise::<V, R>(twiddles.add(3 * entries(R) * i)));
             x = reversed::<_, R>(x);
             for (r, x) in x.iter().enumerate().take(1 << R) {
                 let at = r * stride + i;
@@ -328,7 +328,7 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(points: usize, pass: 
                     node_down::<V, R>(&mut x, numbers);
                 } else {
                     x = reversed::<_, R>(x);
-                    radix::<V, R, false>(&mut x, lanewise::<V, R>(pass.up.as_ptr().add(3 * entries(R) * i)));
+                    radix::<V, R, false, false>(&mut x, lanewise::<V, R>(pass.up.as_ptr().add(3 * entries(R) * i)));
                     x = reversed::<_, R>(x);
                 }
                 for (r, x) in x.iter().enumerate().take(1 << R) {

@@ -237,7 +237,8 @@ unsafe fn pattern_products<V: Lanes, const C: usize, const ROWS: usize>(
             for (pattern, &(re, im)) in scales[..keys.exponents.len()].iter().enumerate() {
                 let sums = block.sums::<V, C, ROWS>(at, key);
                 key = key.wrapping_add(length);
-                let factor = turned(read(keys.monomials.add(pattern * 2 * BLOCK), at), re, im, V::splat(-1.0));
+                let place = read(keys.monomials.add(pattern * 2 * BLOCK), at);
+                let factor = turned(place, V::splat(re), V::splat(im), V::splat(-1.0));
                 for (total, sum) in totals.iter_mut().zip(sums) {
                     *total = multiply_add(factor, sum, *total);
                 }

@@ -17,6 +17,9 @@ pub(super) struct Preparation {
 }
 
 impl Preparation {
+    /// The words themselves.
+    pub const NONE: Self = Self { add: 0, flip: 0, mask: u64::MAX, log2_base: 0, levels: 1 };
+
     /// The digits of `gadget`.
     pub fn new<T: Torus>(gadget: Gadget) -> Self {
         let (add, flip) = gadget.preparation::<T>();
@@ -153,13 +156,16 @@ unsafe fn rotated_levels<V: Lanes, T: Digits, const LEVELS: u32>(
             T::step::<V, LEVELS>(own.add(at + degree - shift), own.add(at), !flip, preparation, out.add(at), degree);
         }
         if whole < after {
-            let mut mixed = [T::default(); STEP];
-            for (l, mixed) in mixed.iter_mut().enumerate() {
-                let (at, wraps) = (whole + l, whole + l < shift);
-                let value = *own.add(if wraps { at + degree - shift } else { at - shift });
-                *mixed = if wraps != flip { value.wrapping_neg() } else { value };
+            // The polynomial's end, then its start: the words that come there lie across.
+            let mut mixed = [T::default(); 2 * STEP];
+            let (end, start) = mixed.split_at_mut(STEP);
+            for l in 0..STEP {
+                let (last, first) = (*own.add(degree - STEP + l), *own.add(l));
+                end[l] = if flip { last } else { last.wrapping_neg() };
+                start[l] = if flip { first.wrapping_neg() } else { first };
             }
-            T::step::<V, LEVELS>(mixed.as_ptr(), own.add(whole), false, preparation, out.add(whole), degree);
+            let mixed = mixed.as_ptr().add(after - shift);
+            T::step::<V, LEVELS>(mixed, own.add(whole), false, preparation, out.add(whole), degree);
         }
         for at in (after..degree).step_by(STEP) {
             T::step::<V, LEVELS>(own.add(at - shift), own.add(at), flip, preparation, out.add(at), degree);

@@ -4,7 +4,7 @@ use crate::Progress;
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
-use polyfabric_kernels::external_product::ExternalProduct;
+use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
 use polyfabric_kernels::fft::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch;
@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of accumulators and exponents that one block may take: half of a second-level cache of 1 MiB, the rest for the
 /// key row and the transforms.
 const BLOCK_BYTES: usize = 384 << 10;
+
+/// Bytes of spectra that a bundle may take.
+const BUNDLE_BYTES: usize = 1 << 20;
 
 /// Runs kernel programs for one server key on a fixed number of threads.
 pub struct Executor<'k, T> {
@@ -134,22 +137,37 @@ impl<'k, T: Torus> Executor<'k, T> {
             let body = &mut accumulator[glwe - degree..];
             rotate(table(c), 2 * degree - exponents[size - 1] as usize, body);
         }
-        let mut workspace = self.product.workspace();
         let count = exponents.len() / size;
+        let bundled = self.bundled(count);
+        let mut workspace = self.product.workspace();
+        let mut bundle_workspace = if bundled > 0 { self.product.bundle_workspace() } else { None };
         let bits = self.key.unrolling().bits() as usize;
-        let mut patterns = Vec::with_capacity(self.key.unrolling().patterns());
+        let mut patterns = Vec::with_capacity(BUNDLE * self.key.unrolling().patterns());
         // The last group of secret bits may be smaller, and have fewer patterns.
         let mut keys = self.spectra.chunks(self.key.unrolling().patterns() * self.product.key_len()).peekable();
         for first in (0..size - 1).step_by(bits) {
             let Some(key) = keys.next() else { break };
             let group = first..(first + bits).min(size - 1);
-            // Each ciphertext fetches its share of the next step's key.
+            // Each bundle and each single ciphertext fetches its share of the next step's key.
             let next = keys.peek().copied().unwrap_or(&[]);
-            let share = next.len().div_ceil(count).next_multiple_of(8);
+            let share = next.len().div_ceil(bundled / BUNDLE + count - bundled).next_multiple_of(8);
             let mut shares = next.chunks(share.max(8));
-            for (c, exponents) in exponents.chunks_exact(size).enumerate() {
+            let (together, alone) = accumulators.split_at_mut(bundled * glwe);
+            let (exponents_together, exponents_alone) = exponents.split_at(bundled * size);
+            if let Some(workspace) = &mut bundle_workspace {
+                let bundles = together.chunks_exact_mut(BUNDLE * glwe);
+                for (accumulators, exponents) in bundles.zip(exponents_together.chunks_exact(BUNDLE * size)) {
+                    let next = shares.next().unwrap_or(&[]);
+                    patterns.clear();
+                    for exponents in exponents.chunks_exact(size) {
+                        pattern_exponents(&exponents[group.clone()], &mut patterns);
+                    }
+                    self.product.bundle_multiply_add(key, next, &patterns, bits > 1, accumulators, workspace);
+                }
+            }
+            for (c, exponents) in exponents_alone.chunks_exact(size).enumerate() {
                 let next = shares.next().unwrap_or(&[]);
-                let (head, rest) = accumulators.split_at_mut((c + 1) * glwe);
+                let (head, rest) = alone.split_at_mut((c + 1) * glwe);
                 let (accumulator, following) = (&mut head[c * glwe..], rest.get(..glwe));
                 if bits == 1 {
                     // X^0 · ACC − ACC is nothing.
@@ -160,6 +178,7 @@ impl<'k, T: Torus> Executor<'k, T> {
                     }
                     continue;
                 }
+                patterns.clear();
                 pattern_exponents(&exponents[group.clone()], &mut patterns);
                 self.product.patterns_multiply_add(key, next, &patterns, accumulator, following, &mut workspace);
             }
@@ -244,18 +263,25 @@ impl<'k, T: Torus> Executor<'k, T> {
         let fitting = BLOCK_BYTES / (self.glwe_len() * size_of::<T>() + exponents);
         let share = count.div_ceil(self.threads());
         // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
-        share.div_ceil(share.div_ceil(fitting.max(1)).max(1)).max(1)
+        let block = share.div_ceil(share.div_ceil(fitting.max(1)).max(1)).max(1);
+        if self.bundled(block) > 0 { block.next_multiple_of(BUNDLE).min(share) } else { block }
+    }
+
+    /// How many of `count` ciphertexts of a block are taken in bundles: none where eight spectra of each row do not fit the second-level cache.
+    fn bundled(&self, count: usize) -> usize {
+        let spectra = BUNDLE * self.product.rows() * self.parameters.ring_degree().get() * size_of::<f64>();
+        if self.product.bundles() && spectra <= BUNDLE_BYTES { count / BUNDLE * BUNDLE } else { 0 }
     }
 }
 
 /// ⟨a, u⟩ for the non-zero patterns u of the bits that `exponents` belong to, in the order of the key; they are taken mod 2N where they
-/// are used.
+/// are used. Appended to `patterns`.
 fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
-    patterns.clear();
+    let start = patterns.len();
     for (bit, &exponent) in exponents.iter().enumerate() {
         patterns.push(exponent);
         for lower in 0..(1 << bit) - 1 {
-            patterns.push(patterns[lower].wrapping_add(exponent));
+            patterns.push(patterns[start + lower].wrapping_add(exponent));
         }
     }
 }
