@@ -36,6 +36,11 @@ def test_encrypted_weights_give_the_same_scores():
     assert done.error < 1e-3
 
 
+def test_cifar_with_two_of_its_second_maps_gives_its_scores():
+    done = execute(PROGRAMS["lola-cifar-reduced"])
+    assert done.correct, (done.error, done.found, done.expected)
+
+
 def test_a_wrong_answer_is_told():
     right = execute(PROGRAMS["lola-mnist"])
     shifted = [value + 1 for value in right.expected]

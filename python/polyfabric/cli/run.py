@@ -99,8 +99,8 @@ def run(
     """Run PROGRAM on encrypted data and compare with the clear result.
 
     PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
-    lola-mnist, lola-mnist-encrypted, lola-cifar, helr, ckks-bootstrapping (CKKS), database-lookup, matvec, bgv-bootstrapping, country-lookup
-    (BGV), or your own: FILE.py:FUNCTION.
+    lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, ckks-bootstrapping (CKKS), database-lookup, matvec,
+    bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     own = programs.on_slots(program)
     if own is not None or program in programs.ON_SLOTS:

@@ -28,8 +28,8 @@ class F1Program:
     """The answer from the decrypted outputs."""
     tolerance: float | None
     """The answer's largest error, relative to its largest number; 0 for BGV; without one, what the model bounds it by."""
-    cell: str
-    """Its cell of table 3."""
+    cell: str | None
+    """Its cell of table 3; nothing for a part of a program."""
     classifies: bool = False
     """Whether the largest number of the answer is a class."""
 
@@ -56,21 +56,20 @@ def _mnist(encrypted: bool) -> F1Program:
     return F1Program(name, f"f1-{name}", build, example, answer, tolerance, cell, classifies=True)
 
 
-def _cifar() -> F1Program:
-    shape = lola_cifar.Shape()
+def _cifar(name: str, shape: lola_cifar.Shape, cell: str | None) -> F1Program:
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
         image = lola_cifar.drawn_image(shape, generator)
         return lola_cifar.pixel_inputs(shape, image), lola_cifar.scores(shape, lola_cifar.Weights.drawn(shape), image)
 
     return F1Program(
-        "lola-cifar",
+        name,
         "f1-lola-cifar",
-        lola_cifar.lola_cifar,
+        lambda: lola_cifar.lola_cifar(shape),
         example,
         lambda outputs: np.array(outputs["scores"]),
         1e-3,
-        "table3.lola_cifar",
+        cell,
         classifies=True,
     )
 
@@ -104,5 +103,15 @@ def _country_lookup() -> F1Program:
     return F1Program("country-lookup", "f1-db-lookup", country_lookup.country_lookup, example, answer, 0, "table3.db")
 
 
-PROGRAMS = {program.name: program for program in (_mnist(False), _mnist(True), _helr(), _country_lookup(), _cifar())}
+PROGRAMS = {
+    program.name: program
+    for program in (
+        _mnist(False),
+        _mnist(True),
+        _helr(),
+        _country_lookup(),
+        _cifar("lola-cifar", lola_cifar.Shape(), "table3.lola_cifar"),
+        _cifar("lola-cifar-reduced", lola_cifar.Shape(second_maps=2), None),
+    )
+}
 """By name."""
