@@ -4,7 +4,8 @@
 //! no load and no store; it moves loads to their earliest cycle. An instruction runs in the cluster that phase 1 dealt it to. An operand
 //! comes from a register, or streams into the unit from the scratchpad or from another cluster's register, whichever is sooner; it is
 //! put into a register on its way if it is read again before what it displaces. A result stays in a register if it is read from there
-//! soon, else it streams to the scratchpad.
+//! soon, else it streams to the scratchpad. Instructions are taken in the order in which their results are wanted, so what a long pipeline
+//! reads is read well before its turn, when no register is to be had: its operands stream.
 //! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
@@ -17,10 +18,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 /// Instructions of a cluster ahead within which a vector is worth a register.
-const HERE: usize = 256;
+const HERE: usize = 64;
 
 /// Instructions of a cluster ahead within which another cluster is expected to fetch a vector from a register.
 const ELSEWHERE: usize = 2;
+
+/// Vectors by which a result may be ready before those of the instructions ahead of it. What comes sooner waits in a register that they
+/// need.
+const EARLY: u64 = 2;
 
 /// Readers of a value that are looked at for its next use in a cluster.
 const LOOKED_AT: usize = 48;
@@ -79,6 +84,8 @@ struct Scheduler<'a> {
     stored: HashMap<u32, u64>,
     /// The cluster of every instruction.
     home: &'a [u16],
+    /// The last start of an instruction of short latency in every cluster.
+    front: Vec<u64>,
     actions: Vec<Timed>,
 }
 
@@ -138,6 +145,7 @@ impl<'a> Scheduler<'a> {
             cursor: vec![0; values],
             stored: HashMap::new(),
             home,
+            front: vec![0; machine.clusters],
             actions: Vec::new(),
         }
     }
@@ -311,15 +319,10 @@ impl<'a> Scheduler<'a> {
     ) -> Result<Option<(usize, u64)>, CycleError> {
         let cells = &self.clusters[cluster].cells;
         let empty = (0..cells.len()).filter(|&index| cells[index].value == NONE);
-        let soonest = empty.clone().min_by_key(|&index| cells[index].free_from);
-        // Of those free in time the one freed last, so that the others stay for those that come earlier.
-        let in_time =
-            empty.filter(|&index| cells[index].free_from <= wanted).max_by_key(|&index| cells[index].free_from);
-        if let Some(index) = in_time {
-            return Ok(Some((index, cells[index].free_from)));
-        }
+        let soonest = empty.min_by_key(|&index| cells[index].free_from);
         let patience = wanted + self.geometry.occupancy;
         if let Some(index) = soonest.filter(|&index| cells[index].free_from <= patience) {
+            let index = self.freed_last(cluster, index, wanted);
             return Ok(Some((index, cells[index].free_from)));
         }
         let mut victims = Vec::new();
@@ -343,6 +346,14 @@ impl<'a> Scheduler<'a> {
         let value = std::mem::replace(&mut cell.value, NONE);
         self.copies[value as usize] &= !(1 << cluster);
         Ok(Some((index, self.clusters[cluster].cells[index].free_from)))
+    }
+
+    /// Of the empty registers of a cluster that can be written in `at` the one freed last, so that the others stay for what comes
+    /// earlier; `index` if there is none.
+    fn freed_last(&self, cluster: usize, index: usize, at: u64) -> usize {
+        let cells = &self.clusters[cluster].cells;
+        let empty = (0..cells.len()).filter(|&other| cells[other].value == NONE && cells[other].free_from <= at);
+        empty.max_by_key(|&other| cells[other].free_from).unwrap_or(index)
     }
 
     /// Where a value can be sent to a cluster from, and the first cycle in which it can leave there.
@@ -444,6 +455,7 @@ impl<'a> Scheduler<'a> {
         let Some((at, origin)) = arrivals.min_by_key(|&(at, origin)| self.preference(origin, at)) else {
             return Ok(None);
         };
+        let index = self.freed_last(cluster, index, at);
         self.send(origin, cluster, at);
         let (depart, register) = (at - self.network, Register { cluster: cluster as u16, index: index as u16 });
         match origin {
@@ -467,7 +479,7 @@ impl<'a> Scheduler<'a> {
         values: &[u32],
         cluster: usize,
         target: u64,
-        instruction: u32,
+        (instruction, long): (u32, bool),
     ) -> Result<(Vec<(Source, u64)>, u64), CycleError> {
         let mut found: Vec<Option<usize>> = values
             .iter()
@@ -480,15 +492,9 @@ impl<'a> Scheduler<'a> {
                 *place = self.clusters[cluster].find(value);
             }
         }
-        let mut until: Vec<Option<u32>> = Vec::with_capacity(2);
-        for &value in values {
-            until.push(self.worth(value, cluster, instruction));
-        }
-        for position in 0..values.len() {
-            if let (None, Some(until)) = (found[position], until[position]) {
-                found[position] = self
-                    .bring(values[position], cluster, target, values, (instruction, until))?
-                    .map(|(index, _)| index);
+        for (place, &value) in found.iter_mut().zip(values).filter(|(place, _)| place.is_none() && !long) {
+            if let Some(until) = self.worth(value, cluster, instruction) {
+                *place = self.bring(value, cluster, target, values, (instruction, until))?.map(|(index, _)| index);
             }
         }
         // Two streams pass different crossbars.
@@ -565,12 +571,14 @@ impl<'a> Scheduler<'a> {
         let mut values: Vec<u32> =
             graph.operands(instruction as usize).iter().map(|&vector| graph.number(vector) as u32).collect();
         values.dedup();
-        let exist = self.operands_exist(&values);
+        let long = latency >= duration;
+        let early = latency + EARLY * duration;
+        let exist = self.operands_exist(&values).max(self.front[cluster].saturating_sub(early));
         let no_unit = CycleError::Movement { value: instruction, what: "the machine has no unit for it" };
         let busy_unit = self.geometry.occupancy_of(kind);
         let (_, target) = self.clusters[cluster].unit(kind, exist, busy_unit).ok_or(no_unit)?;
         self.issued[instruction as usize] = true;
-        let (sources, ready) = self.operands(&values, cluster, target, instruction)?;
+        let (sources, ready) = self.operands(&values, cluster, target, (instruction, long))?;
         let mut dying = Vec::new();
         for &value in &values {
             self.remaining[value as usize] -= 1;
@@ -632,11 +640,21 @@ impl<'a> Scheduler<'a> {
             }
             at = next;
         };
+        let write = start + latency;
+        let result = match result {
+            // Unless an operand's own register takes the result of a short pipeline as it is read.
+            Destination::Register(index) if long || dead.is_none() => {
+                Destination::Register(self.freed_last(cluster, usize::from(index), write) as u16)
+            }
+            other => other,
+        };
+        if !long {
+            self.front[cluster] = self.front[cluster].max(start);
+        }
         self.commit(instruction, &values, &sources, (cluster, unit), start, result);
         for value in dying {
             self.release(value);
         }
-        let write = start + latency;
         match result {
             Destination::Register(index) => {
                 let cell = Cell { value: instruction, at: write, free_from: write + 1 };

@@ -6,9 +6,9 @@
 //!
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
-//! hint's vectors of that limb. Where there are as many operations as clusters, each cluster has one; all take the same limb at the
-//! same time, so that a vector of the hint that comes to one cluster is passed on to the others. Where there are fewer, tasks are
-//! dealt out limb by limb in contiguous shares of equal load. Without a hint there is nothing to share, and what matters is that chains
+//! hint's vectors of that limb. Tasks are dealt out operation by operation in contiguous shares of equal load, so that clusters take
+//! the same limb of different operations at the same time, and a vector of the hint that comes to one of them is passed on to the others.
+//! Whose turn it is to take it from the scratchpad changes from vector to vector. Without a hint there is nothing to share, and what matters is that chains
 //! of operations (lanes) stay in their clusters and go side by side, so that one works while another waits for a unit's latency.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
@@ -21,6 +21,10 @@ use std::ops::Range;
 
 /// Vectors of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
 const HELD: usize = 6;
+
+/// Clusters by which the turn to go first moves with each digit and with each instruction of a digit: odd numbers, so that all clusters
+/// have theirs.
+const TURN: [u32; 2] = [5, 3];
 
 /// Operations that use one hint in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -254,9 +258,9 @@ impl Arranger<'_> {
                 self.digit[index as usize] = first;
             }
         }
-        match members.iter().filter(|&&m| operations[m as usize].hint.is_some()).count() {
-            0 => self.deal_lanes(&mut tasks, &self.lanes(members, operations)),
-            hinted => self.deal(&mut tasks, hinted),
+        match members.iter().any(|&m| operations[m as usize].hint.is_some()) {
+            true => self.deal(&mut tasks),
+            false => self.deal_lanes(&mut tasks, &self.lanes(members, operations)),
         }
         // In the order of the keys, as far as the dependencies between operations of the group allow.
         let mut keys: HashMap<u32, [u32; 7]> = HashMap::with_capacity(reversed.len());
@@ -270,7 +274,8 @@ impl Arranger<'_> {
             let digit = self.digit[index as usize];
             let step = steps.entry((task_of(self, index), digit)).or_default();
             *step += 1;
-            let key = [stage, task.round, task.depth, digit, *step, task.cluster, index];
+            let turn = (TURN[0] * digit + TURN[1] * *step + task.cluster) % self.clusters;
+            let key = [stage, task.round, task.depth, digit, *step, turn, index];
             keys.insert(index, key);
             let makers = graph.distinct_operands(index as usize).iter().filter_map(|operand| operand.as_result());
             let count = makers.filter(|&maker| inside(self.operation[maker])).count() as u32;
@@ -334,13 +339,10 @@ impl Arranger<'_> {
         }
     }
 
-    /// Gives every task its cluster, stage by stage: contiguous shares of equal load, by operation where each cluster gets a whole
-    /// one, else by limb.
-    fn deal(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>, operations: usize) {
+    /// Gives every task its cluster, stage by stage: contiguous shares of equal load, operation by operation.
+    fn deal(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>) {
         let mut keys: Vec<(u32, u16, u32)> = tasks.keys().copied().collect();
-        if operations >= self.clusters as usize {
-            keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, operation, limb));
-        }
+        keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, operation, limb));
         for stage in keys.chunk_by(|a, b| a.0 == b.0) {
             let total: u64 = stage.iter().map(|key| tasks[key].cost()).sum();
             let (mut before, mut cluster, mut round) = (0, 0, 0);
