@@ -5,7 +5,7 @@
 //! comes from a register, or streams into the unit from the scratchpad or from another cluster's register, whichever is sooner; it is
 //! put into a register on its way if it is read again before what it displaces. A result stays in a register if it is read from there
 //! soon, else it streams to the scratchpad. Instructions are taken in the order in which their results are wanted, so what a long pipeline
-//! reads is read well before its turn, when no register is to be had: its operands stream.
+//! reads is read well before its turn, when registers are rare: its operands stream, unless another cluster wants them at the same time.
 //! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
@@ -297,15 +297,19 @@ impl<'a> Scheduler<'a> {
         &users[*cursor as usize..]
     }
 
+    /// The next reader of a value, if it comes soon enough behind `instruction` for another cluster to fetch the value from a register.
+    fn soon(&mut self, value: u32, instruction: u32) -> Option<u32> {
+        let near = ELSEWHERE * self.clusters.len();
+        self.unissued(value).first().copied().filter(|reader| reader.saturating_sub(instruction) as usize <= near)
+    }
+
     /// Until which instruction a value read or made by `instruction` in `cluster` is worth a register; `None` if it is not.
     fn worth(&mut self, value: u32, cluster: usize, instruction: u32) -> Option<u32> {
-        let clusters = self.clusters.len();
         let next = self.next_use(value, cluster);
-        if next != NONE && next.saturating_sub(instruction) as usize <= HERE * clusters {
+        if next != NONE && next.saturating_sub(instruction) as usize <= HERE * self.clusters.len() {
             return Some(next);
         }
-        let soon = self.unissued(value).first().copied()?;
-        (soon.saturating_sub(instruction) as usize <= ELSEWHERE * clusters).then_some(soon)
+        self.soon(value, instruction)
     }
 
     /// A register of a cluster for a value that arrives about `wanted` and is next used by `until`, and the cycle from which it can be
@@ -492,8 +496,13 @@ impl<'a> Scheduler<'a> {
                 *place = self.clusters[cluster].find(value);
             }
         }
-        for (place, &value) in found.iter_mut().zip(values).filter(|(place, _)| place.is_none() && !long) {
-            if let Some(until) = self.worth(value, cluster, instruction) {
+        for (place, &value) in found.iter_mut().zip(values).filter(|(place, _)| place.is_none()) {
+            let home = self.home;
+            let until = match long {
+                true => self.soon(value, instruction).filter(|&reader| usize::from(home[reader as usize]) != cluster),
+                false => self.worth(value, cluster, instruction),
+            };
+            if let Some(until) = until {
                 *place = self.bring(value, cluster, target, values, (instruction, until))?.map(|(index, _)| index);
             }
         }
