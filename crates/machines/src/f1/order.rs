@@ -6,9 +6,9 @@
 //!
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
-//! hint's vectors of that limb. Tasks are dealt out operation by operation in contiguous shares of equal load, so that clusters take
-//! the same limb of different operations at the same time, and a vector of the hint that comes to one of them is passed on to the others.
-//! Whose turn it is to take it from the scratchpad changes from vector to vector. Without a hint there is nothing to share, and what matters is that chains
+//! hint's vectors of that limb. Chains of operations are lanes, and tasks are dealt out lane by lane in contiguous shares of equal load, so that
+//! clusters take the same limb of different operations at the same time, and a vector of the hint that comes to one of them is passed on
+//! to the others. Whose turn it is to take it from the scratchpad changes from vector to vector. Without a hint there is nothing to share, and what matters is that chains
 //! of operations (lanes) stay in their clusters and go side by side, so that one works while another waits for a unit's latency.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
@@ -258,9 +258,10 @@ impl Arranger<'_> {
                 self.digit[index as usize] = first;
             }
         }
+        let lanes = self.lanes(members, operations);
         match members.iter().any(|&m| operations[m as usize].hint.is_some()) {
-            true => self.deal(&mut tasks),
-            false => self.deal_lanes(&mut tasks, &self.lanes(members, operations)),
+            true => self.deal(&mut tasks, &lanes),
+            false => self.deal_lanes(&mut tasks, &lanes),
         }
         // In the order of the keys, as far as the dependencies between operations of the group allow.
         let mut keys: HashMap<u32, [u32; 7]> = HashMap::with_capacity(reversed.len());
@@ -339,10 +340,10 @@ impl Arranger<'_> {
         }
     }
 
-    /// Gives every task its cluster, stage by stage: contiguous shares of equal load, operation by operation.
-    fn deal(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>) {
+    /// Gives every task its cluster, stage by stage: contiguous shares of equal load, lane by lane and in each limb by limb.
+    fn deal(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>, lanes: &HashMap<u32, (u32, u32)>) {
         let mut keys: Vec<(u32, u16, u32)> = tasks.keys().copied().collect();
-        keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, operation, limb));
+        keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, lanes[&operation].0, limb, operation));
         for stage in keys.chunk_by(|a, b| a.0 == b.0) {
             let total: u64 = stage.iter().map(|key| tasks[key].cost()).sum();
             let (mut before, mut cluster, mut round) = (0, 0, 0);
