@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from . import _native, machines
+from . import _native, machines, programs
 from .errors import Error, FileError, InputError, MachineError, RunError
 from .execution import SecurityWarning
 from .progress import ProgressHook
@@ -98,8 +98,6 @@ def _machine(task: Task) -> machines.Machine:
 @cache
 def _kernel(task: Task, name: str) -> _native.ResidueKernel:
     """A program, lowered once a worker: for every size the same. Nothing is encrypted, so any set's security will do."""
-    from .cli import programs
-
     program, _, parameters = name.partition("@")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)

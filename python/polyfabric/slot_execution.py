@@ -40,6 +40,12 @@ class SlotPlan:
         """Name of the parameter set."""
         return str(self.facts["parameters"]["name"])
 
+    @property
+    def key_switch(self) -> Report | None:
+        """Its key switch on the machine that it is for, and what the compiler estimated of the others."""
+        facts = self.facts["key_switch"]
+        return None if facts is None else Report("key switch", facts)
+
 
 @dataclass(frozen=True)
 class SlotKeys:
@@ -127,6 +133,7 @@ class SlotRunResult:
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
             "operations": self.nodes,
+            "key_switch": self.plan.facts["key_switch"],
             "simulation": None if self.simulation is None else self.simulation.to_dict(),
         }
 
@@ -147,13 +154,17 @@ def plan(
     measured: bool = False,
     security: float | None = None,
     machine: Machine | None = None,
+    key_switch: str | None = None,
 ) -> SlotPlan:
     """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
 
     With `security`, a set of fewer bits is refused. With `measured`, the value of every operation is kept, so that its
-    error can be measured. With `machine`, the program is lowered as that wants it, in its words.
+    error can be measured. With `machine`, the program is lowered as that wants it, in its words, with the `key_switch`
+    that its compiler chooses ("auto"; so if no set is named), the set's ("set"; so if one is), or a named one: "listing1", or
+    "d8" for eight digits.
     """
-    native = _native.SlotPlan.make(program.native, parameters, measured, machine.native if machine else None)
+    wanted = switch_for(parameters, machine, key_switch)
+    native = _native.SlotPlan.make(program.native, parameters, measured, machine.native if machine else None, wanted)
     facts = json.loads(native.to_json())
     chosen = facts["parameters"]
     if security is not None and chosen["security_bits"] < security:
@@ -168,6 +179,11 @@ def plan(
     return SlotPlan(program, native, facts, measured)
 
 
+def switch_for(parameters: str | None, machine: Machine | None, wanted: str | None) -> str:
+    """The key switch that is wanted; else the compiler's choice on a machine, or the set's if one is named."""
+    return wanted or ("auto" if machine is not None and parameters is None else "set")
+
+
 def run(
     program: SlotProgram,
     inputs: Mapping[str, Numbers],
@@ -178,6 +194,7 @@ def run(
     threads: int | None = None,
     measure: bool = False,
     security: float | None = None,
+    key_switch: str | None = None,
     progress: ProgressHook | None = None,
 ) -> SlotRunResult:
     """See `SlotProgram.run`."""
@@ -187,7 +204,7 @@ def run(
         if parameters is not None and parameters != keys.parameters:
             raise InputError(f"the keys are of parameter set {keys.parameters}, not {parameters}; name that set")
         parameters = keys.parameters
-    planned = plan(program, parameters, measured=measure, security=security, machine=machine)
+    planned = plan(program, parameters, measured=measure, security=security, machine=machine, key_switch=key_switch)
     return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
 
 

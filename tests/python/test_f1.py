@@ -17,6 +17,7 @@ from polyfabric.f1_figures import figure_9, table_5, table_5_means
 from polyfabric.language import statements
 from polyfabric.language.statements import Add, Mul, Program, Rotate
 from polyfabric.machines import load, simulation
+from polyfabric.slot_execution import plan
 
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
 SET = "bgv-toy-1024-listing1"
@@ -205,4 +206,77 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
 def test_what_does_not_fit_is_told(polyfabric, arguments, message):
     done = polyfabric(*arguments)
     assert done.status == 2
+    assert message in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("key_switch", ["auto", "set", "listing1", "d3", "d1"])
+def test_every_key_switch_replays_and_decrypts(key_switch):
+    number = 0.6 - 0.8j
+    if key_switch in ("auto", "set", "d3", "d1"):
+        done = ckks_bootstrapping().run(
+            {"exhausted": number}, on="f1", parameters="toy-11-boot-f1", key_switch=key_switch
+        )
+        assert done.correct
+        assert abs(done.outputs["refreshed"] - number) < 2**-12
+    done = bgv_bootstrapping().run(
+        {"exhausted": 1}, on="f1", parameters="bgv-toy-1024-bootstrap", key_switch=key_switch
+    )
+    assert done.correct
+    assert done.outputs["refreshed"] == 1
+    if key_switch not in ("auto", "set"):
+        assert done.plan.facts["key_switch"]["name"] == key_switch
+        assert done.parameters == f"bgv-toy-1024-bootstrap-{key_switch}"
+    # Keys go with their set's name.
+    again = bgv_bootstrapping().run({"exhausted": 0}, on="f1", keys=done.keys)
+    assert again.correct
+    assert again.parameters == done.parameters
+
+
+def test_the_compilers_choice_is_told(polyfabric):
+    done = json.loads(polyfabric("simulate", "matvec", "--machine", "f1", "--json").out)
+    choice = done["key_switch"]
+    assert choice["by"] == "compiler"
+    names = [row["name"] for row in choice["considered"]]
+    assert names == ["listing1", "d16", "d8", "d6", "d4", "d3", "d2", "d1"]
+    assert done["parameters"] == f"f1-listing2-{choice['name']}"
+    estimates = {row["name"]: row["seconds"] for row in choice["considered"] if "seconds" in row}
+    assert min(estimates, key=estimates.__getitem__) == choice["name"]
+    # Whoever names a set, or a key switch, has that one.
+    for more, name, by in (
+        (("--params", "f1-listing2"), "listing1", "set"),
+        (("--key-switch", "set"), "listing1", "set"),
+        (("--key-switch", "d2"), "d2", "user"),
+    ):
+        done = json.loads(polyfabric("simulate", "matvec", "--machine", "f1", *more, "--json").out)
+        assert (done["key_switch"]["name"], done["key_switch"]["by"]) == (name, by)
+    text = polyfabric("simulate", "matvec", "--machine", "f1").out
+    assert "the compiler's choice" in text
+    assert f"{choice['name']}*" in text
+
+
+def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
+    with pytest.warns(SecurityWarning):
+        made = plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("f1"), key_switch="auto")
+    rows = {row["name"]: row for row in made.facts["key_switch"]["considered"]}
+    assert "bits were asked for" in rows["listing1"]["refused"]
+    assert made.facts["key_switch"]["name"] != "listing1"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            ("simulate", "matvec", "--machine", "f1", "--key-switch", "d7"),
+            '"d7" for 16 limbs; choose from: listing1, d16',
+        ),
+        (("run", "matvec", "--key-switch", "d4"), "a key switch is chosen for a machine"),
+        (("run", "digits", "--key-switch", "d4"), "of programs of CKKS and BGV"),
+        (("simulate", "permute", "--machine", "f1", "--key-switch", "d4"), "leave it out"),
+        (("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"), "pbs is of TFHE"),
+        (("run", "database-lookup", "--on", "f1", "--key-switch", "d4"), "leave it out"),
+    ],
+)
+def test_key_switches_that_there_are_not(polyfabric, call, message):
+    done = polyfabric(*call)
+    assert done.status != 0
     assert message in " ".join(done.err.split())

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric import programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, execute
-from polyfabric.cli import programs
 from polyfabric.slot_execution import plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")

@@ -6,6 +6,7 @@
 pub mod engine;
 pub mod f1;
 mod findings;
+pub mod key_switch;
 mod machine;
 pub mod morphling;
 mod reproduce;

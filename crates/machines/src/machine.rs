@@ -4,6 +4,7 @@ use crate::engine::description::{Description, DescriptionError, DescriptionLiter
 use crate::engine::report::{SimulationError, SimulationReport, Subject};
 use crate::engine::schedule::Schedule;
 use crate::f1;
+use crate::key_switch::NoVariant;
 use crate::morphling::{self, machine::Morphling};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
@@ -85,6 +86,9 @@ pub enum MachineError {
         /// Why.
         cause: Box<f1::saved::SavedError>,
     },
+    /// No key switch that may be taken.
+    #[error(transparent)]
+    KeySwitch(Box<NoVariant>),
     /// The replay on residues.
     #[error(transparent)]
     ResidueReplay(Box<f1::replay::ReplayError>),

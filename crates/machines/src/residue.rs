@@ -4,13 +4,15 @@ use crate::engine::description::Description;
 use crate::engine::report::SimulationReport;
 use crate::engine::trace::{Trace, TraceOptions};
 use crate::f1::compile::{CompileError, Compiled, Scheduler, compile_with};
+use crate::f1::estimate::Estimate;
 use crate::f1::machine::{F1, GeometryError, LowThroughput};
+use crate::f1::order::order;
 use crate::f1::replay::{ReplayError, Words, replay as replay_words};
 use crate::f1::report::{Work, report};
 use crate::f1::saved::{SavedError, load as load_saved, save};
 use crate::f1::stream::Stream;
 use crate::f1::trace::trace;
-use crate::f1::translate::Leaf;
+use crate::f1::translate::{Leaf, translate};
 use crate::machine::{Family, MachineError};
 use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, OpKind};
@@ -76,6 +78,18 @@ pub fn map(
     let failed = |cause| refused(machine, program, cause);
     let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
     mapped(machine, program, parameters, figures, compiled)
+}
+
+/// What `program` will take on `machine` by the order of its operations alone, for a choice between ways to lower it.
+///
+/// # Errors
+/// [`MachineError`] when the program does not fit.
+pub fn estimate(machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
+    let figures = figures(machine, program, None)?;
+    let failed = |cause| refused(machine, program, cause);
+    let geometry = figures.geometry(program.degree).map_err(|cause| failed(cause.into()))?;
+    let translation = translate(program).map_err(|cause| failed(cause.into()))?;
+    Ok(Estimate::new(&order(translation, &figures, &geometry), &figures, &geometry))
 }
 
 /// `program` as [`Mapped::save`] wrote it, checked again, with a new report.

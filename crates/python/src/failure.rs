@@ -50,6 +50,11 @@ impl Failure {
         Self { kind, message: error.to_string() }
     }
 
+    /// Its text.
+    pub fn into_message(self) -> String {
+        self.message
+    }
+
     /// A function that makes failures of one kind, for `map_err`.
     pub fn of<E: Display>(kind: Kind) -> impl Fn(E) -> Self {
         move |error| Self::new(kind, error)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from .. import stages
+from .. import programs, slot_execution, stages
 from ..apps.digits.classify import Classification, Image, classify
 from ..apps.digits.data import ascii_art, split
 from ..errors import InputError
@@ -17,7 +17,7 @@ from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report
 from ..reports.units import bytes_text, probability, scaled
-from . import programs, slot_run
+from . import inputs, slot_run
 from .console import grid, out, print_json, security_warnings, warning_line
 
 
@@ -73,6 +73,12 @@ from .console import grid, out, print_json, security_warnings, warning_line
     "--rows", type=click.IntRange(1), metavar="COUNT", help="logistic-regression: the first COUNT held-out rows."
 )
 @click.option("--query", metavar="CODE", help="database-lookup: a country's code of two letters.")
+@click.option(
+    "--key-switch",
+    "key_switch",
+    metavar="NAME",
+    help="f1: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
+)
 @click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def run(
@@ -94,6 +100,7 @@ def run(
     rows: int | None,
     query: str | None,
     measure: bool,
+    key_switch: str | None,
     as_json: bool,
 ) -> int:
     """Run PROGRAM on encrypted data and compare with the clear result.
@@ -115,11 +122,18 @@ def run(
             "--reading": readings,
         }
         slot_run.refuse_options(program, options)
+        if key_switch is not None and own is None:
+            raise InputError(
+                f"--key-switch is for your own programs and those of F1's table 3, not {program}; leave it out"
+            )
         chosen = programs.slot_parameters(program, parameters)
-        asked = slot_run.Asked(own, given, rows, query, on, chosen, threads, measure, folder_out)
+        switch = slot_execution.switch_for(parameters, place(on), key_switch)
+        asked = slot_run.Asked(own, given, rows, query, on, chosen, switch, threads, measure, folder_out)
         return slot_run.run(program, asked, as_json=as_json)
-    if rows is not None or query is not None or measure:
-        raise InputError(f"--rows, --query and --measure are of programs of CKKS and BGV, but the program is {program}")
+    if rows is not None or query is not None or measure or key_switch is not None:
+        raise InputError(
+            f"--rows, --query, --measure and --key-switch are of programs of CKKS and BGV, but the program is {program}"
+        )
     machine = place(on, readings)
     if unroll != "1" and (program == "digits" or step is not None or folder is not None):
         raise InputError("--unroll is not taken with digits, --step or --keys; leave it out")
@@ -139,9 +153,9 @@ def run(
             if keys is not None:
                 parameters = matching(keys, parameters).name
             planned = programs.planned(program, parameters, batch, machine, target, int(unroll))
-            values = programs.inputs(planned.program, given)
+            values = inputs.inputs(planned.program, given)
             if not values and program in programs.known():
-                values = programs.drawn(planned.program)
+                values = inputs.drawn(planned.program)
             result = run_plan(planned, values, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
             correct, report, data = result.correct, result.report, result
     if folder is not None and made:
@@ -191,7 +205,7 @@ def _step(
         return programs.planned(program, parameters or name, batch, machine, target)
 
     if step == "encrypt":
-        data = stages.encrypt(plan_for, folder, lambda p: programs.inputs(p, given) or programs.drawn(p), progress)
+        data = stages.encrypt(plan_for, folder, lambda p: inputs.inputs(p, given) or inputs.drawn(p), progress)
     elif step == "execute":
         data = stages.execute(plan_for, folder, on=on, machine=machine, threads=threads, progress=progress)
     else:

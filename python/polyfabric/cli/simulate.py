@@ -9,13 +9,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from .. import _native, slot_execution
+from .. import _native, programs, slot_execution
 from ..errors import InputError
 from ..execution import Plan
 from ..machines import load, save_compiled, simulation, write_streams
 from ..progress import working
 from ..slot_execution import SlotPlan, operation_counts
-from . import programs
 from .console import grid, out, print_json, security_warnings
 
 
@@ -76,6 +75,12 @@ from .console import grid, out, print_json, security_warnings
     help="f1: slower units of this kind, as many more.",
 )
 @click.option(
+    "--key-switch",
+    "key_switch",
+    metavar="NAME",
+    help="f1: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
+)
+@click.option(
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -112,6 +117,7 @@ def simulate(
     scheduler: str | None,
     time_limit: float | None,
     low_throughput: str | None,
+    key_switch: str | None,
     save_file: Path | None,
     load_file: Path | None,
     as_json: bool,
@@ -132,11 +138,18 @@ def simulate(
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
         own = programs.on_slots(program)
         if program in programs.MICROBENCHMARKS:
+            if key_switch is not None:
+                raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
             planned = programs.microbenchmark(program, parameters, batch or 64)
         elif own is not None:
             if batch is not None:
                 raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")
-            planned = slot_execution.plan(own, programs.slot_parameters(program, parameters), machine=machine)
+            planned = slot_execution.plan(
+                own,
+                programs.slot_parameters(program, parameters),
+                machine=machine,
+                key_switch=slot_execution.switch_for(parameters, machine, key_switch),
+            )
         elif program in _native.built_in_names():
             planned = programs.timed(program, parameters, batch or 64, machine)
         elif program == "digits":
@@ -153,6 +166,7 @@ def simulate(
                 "--operations": show_operations,
                 "--scheduler": scheduler,
                 "--low-throughput": low_throughput,
+                "--key-switch": key_switch,
                 "--save": save_file,
                 "--load": load_file,
             }
@@ -177,12 +191,17 @@ def simulate(
             report.save(folder)
     if as_json:
         data = {**report.to_dict(), "groups": groups} if show_groups else report.to_dict()
+        if isinstance(planned, SlotPlan):
+            data = {**data, "key_switch": planned.facts["key_switch"]}
         if show_operations and isinstance(planned, SlotPlan):
             data["homomorphic_operations"] = operation_counts(planned)
             data["key_switches"] = planned.facts["key_switches"]
         print_json(data)
     else:
         report.print(out())
+        if isinstance(planned, SlotPlan) and planned.key_switch is not None:
+            out().print()
+            planned.key_switch.print(out())
         if show_operations and isinstance(planned, SlotPlan):
             _operations(out(), planned)
         if show_groups:

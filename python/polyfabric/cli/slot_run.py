@@ -17,7 +17,7 @@ from ..progress import ProgressHook, bars
 from ..reports.units import bytes_text, scaled
 from ..slot_execution import SlotRunResult
 from ..slot_execution import run as run_program
-from . import programs
+from . import inputs
 from .console import grid, out, print_json, security_warnings
 
 SHOWN = 6
@@ -35,6 +35,8 @@ class Asked:
     query: str | None
     on: str
     parameters: str | None
+    key_switch: str
+    """Whose, or which."""
     threads: int | None
     measure: bool
     report: Path | None
@@ -84,9 +86,10 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
         "progress": progress,
     }
     if program in F1_PROGRAMS:
-        return execute(F1_PROGRAMS[program], **options)
+        return execute(F1_PROGRAMS[program], key_switch=asked.key_switch, **options)
     if asked.program is not None:
-        return run_program(asked.program, programs.slot_inputs(asked.program, asked.given), **options)
+        given = inputs.slot_inputs(asked.program, asked.given)
+        return run_program(asked.program, given, key_switch=asked.key_switch, **options)
     if program == "logistic-regression":
         from ..apps.logistic_regression.infer import infer
 
@@ -181,6 +184,9 @@ def _show_common(console: Console, result: SlotRunResult) -> None:
     if result.simulation is not None:
         console.print()
         result.simulation.print(console)
+    if result.plan.key_switch is not None:
+        console.print()
+        result.plan.key_switch.print(console)
     if result.plan.measured:
         console.print()
         result.report.print(console)

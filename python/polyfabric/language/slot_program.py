@@ -132,12 +132,14 @@ class SlotProgram:
         threads: int | None = None,
         measure: bool = False,
         security: float | None = None,
+        key_switch: str | None = None,
         progress: ProgressHook | None = None,
     ) -> SlotRunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
 
         `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, the smallest ring of 128 bits of security is taken whose
-        modulus carries the program's levels; a named set below `security` bits is refused.
+        modulus carries the program's levels; a named set below `security` bits is refused. `key_switch` is a machine's: "auto" for
+        its compiler's choice, "set" for the parameter set's, or a name ("listing1", "d8"); without it, "set" if one is named.
         """
         from ..slot_execution import run
 
@@ -150,16 +152,19 @@ class SlotProgram:
             threads=threads,
             measure=measure,
             security=security,
+            key_switch=key_switch,
             progress=progress,
         )
 
-    def simulate(self, machine: str | Machine, *, parameters: str | None = None) -> Report:
-        """The time, stalls, traffic and energy of the program on a machine, from a checked schedule."""
+    def simulate(
+        self, machine: str | Machine, *, parameters: str | None = None, key_switch: str | None = None
+    ) -> Report:
+        """The time, stalls, traffic and energy of the program on a machine, from a checked schedule; `key_switch` as in `run`."""
         from ..machines import load
         from ..slot_execution import plan
 
         target = load(machine) if isinstance(machine, str) else machine
-        return target.simulate(plan(self, parameters, machine=target))
+        return target.simulate(plan(self, parameters, machine=target, key_switch=key_switch))
 
     def cost(self, parameters: str | None = None) -> Report:
         """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds."""

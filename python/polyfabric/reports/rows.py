@@ -36,6 +36,7 @@ def of(report: Report) -> list[Rows]:
         "cost": _cost,
         "slot cost": slots.cost,
         "operations": slots.operations,
+        "key switch": slots.key_switch,
         "reproduction": _reproduction,
         "exploration": sweep.rows,
     }[report.kind]

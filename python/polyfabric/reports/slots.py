@@ -6,7 +6,7 @@ from math import log2
 from typing import Any
 
 from .rows import Rows
-from .units import bytes_text, words
+from .units import bytes_text, scaled, words
 
 
 def cost(d: dict[str, Any]) -> list[Rows]:
@@ -51,6 +51,32 @@ def operations(d: dict[str, Any]) -> list[Rows]:
             row.append("-" if value is None else f"{value:.0f}" if exact else _power(value))
         rows.append(tuple(row))
     return [Rows("operations", tuple(columns), rows, left=2)]
+
+
+_CHOICE = {
+    "set": "the parameter set's",
+    "user": "as asked for",
+    "compiler": "the compiler's choice",
+}
+
+
+def key_switch(d: dict[str, Any]) -> list[Rows]:
+    """Which key switch a program has on a machine, and what the others were estimated to take."""
+    title = f"key switch {d['name']}: {_CHOICE[d['by']]}"
+    if not d["considered"]:
+        return [Rows("", ("figure", "value"), [(title,)])]
+    rows = []
+    refused = []
+    for row in d["considered"]:
+        if "refused" in row:
+            refused.append(f"{row['name']} is refused: {row['refused']}")
+            continue
+        chosen = "*" if row["name"] == d["name"] else ""
+        again = row["hint_bytes"] / row["hint_bytes_once"] if row["hint_bytes_once"] else 0.0
+        sizes = (bytes_text(row["hint_bytes"]), f"{again:.2f}", bytes_text(row["other_bytes"]))
+        rows.append((row["name"] + chosen, words(row["busiest"]), scaled(row["seconds"], "s"), *sizes))
+    columns = ("variant", "busiest", "estimate", "hints", "loads of each", "other traffic")
+    return [Rows(title, columns, rows, left=2, note="\n".join(refused))]
 
 
 def _power(value: float) -> str:

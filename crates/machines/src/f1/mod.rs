@@ -10,6 +10,7 @@ mod cluster;
 pub mod compile;
 pub mod csr;
 pub mod cycle;
+pub mod estimate;
 mod fetch;
 pub mod graph;
 pub mod machine;

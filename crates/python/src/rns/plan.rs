@@ -1,5 +1,6 @@
 //! A program with the parameters that carry it and its kernel program: what is known before anything is encrypted.
 
+use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
 use super::parameters;
 use super::program::PySlotProgram;
@@ -32,7 +33,7 @@ pub const MOST_WORDS: usize = 4 << 30;
 pub struct CkksPlan {
     pub parameters: ckks_scheme::Parameters,
     pub lowered: Lowered,
-    pub nodes: Vec<NodeReport>,
+    pub noise: NoiseReport,
 }
 
 /// A lowered BGV program.
@@ -52,6 +53,8 @@ pub struct SlotPlan {
     /// As the user wrote it.
     pub program: Arc<Program>,
     pub lowering: Lowering,
+    /// Which key switch it has on its machine, and why.
+    key_switch: Option<KeySwitch>,
 }
 
 fn parameter(error: impl std::fmt::Display) -> Failure {
@@ -99,8 +102,8 @@ fn lower_ckks(
     let bootstrapping = bootstrapping.as_ref();
     let target = Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed };
     let lowered = lower(program, &target).map_err(refused)?;
-    let nodes = NoiseReport::new(program, &lowered, &chain, &model).nodes;
-    Ok(CkksPlan { parameters, lowered, nodes })
+    let noise = NoiseReport::new(program, &lowered, &chain, &model);
+    Ok(CkksPlan { parameters, lowered, noise })
 }
 
 /// The set's bootstrapping, for a program that asks for one.
@@ -302,18 +305,40 @@ fn derived(
     serde_json::from_value(literal).ok()
 }
 
+/// How many bits a key switch may cost any operation of the precision that it has with the set's own.
+const SPARE_BITS: f64 = 1.0;
+
+impl BgvPlan {
+    fn kernel(&self) -> &KernelProgram {
+        &self.lowered.kernel
+    }
+}
+
+impl CkksPlan {
+    fn kernel(&self) -> &KernelProgram {
+        &self.lowered.kernel
+    }
+
+    /// Whether no error is much larger than with the set's own key switch.
+    fn bears(&self, own: &NoiseReport) -> Result<(), String> {
+        self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string())
+    }
+}
+
 // -- both ---------------------------------------------------------------------------------------------------------------
 
 impl SlotPlan {
     /// Lowers `program` for the set called `name`, or for the smallest that carries it; with every
-    /// encrypted node an output too if it is `measured`; for this computer, or for `machine`.
+    /// encrypted node an output too if it is `measured`; for this computer, or for `machine` with a key switch.
     fn make(
         program: &Arc<Program>,
         name: Option<&str>,
         measured: bool,
         machine: Option<&PyMachine>,
+        wanted: Wanted,
     ) -> Result<Self, Failure> {
-        let lowering = match program.scheme() {
+        let place = (program.name(), machine);
+        let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
                 let parameters = match name {
                     Some(name) => ckks_scheme::sets::parameters(name).map_err(parameter)?,
@@ -323,7 +348,17 @@ impl SlotPlan {
                     }
                     None => choose_ckks(program)?,
                 };
-                Lowering::Ckks(lower_ckks(program, parameters, measured, machine)?)
+                let lower = |set| lower_ckks(program, set, measured, machine);
+                let (plan, chosen) = planned(
+                    parameters,
+                    place,
+                    wanted,
+                    lower,
+                    |plan| plan.noise.clone(),
+                    CkksPlan::bears,
+                    CkksPlan::kernel,
+                )?;
+                (Lowering::Ckks(plan), chosen)
             }
             Scheme::Bgv { plaintext_modulus } => {
                 let parameters = match name {
@@ -331,16 +366,20 @@ impl SlotPlan {
                     None => choose_bgv(program, plaintext_modulus, machine)?,
                 };
                 let body = if measured { &instrumented(program)? } else { &**program };
-                Lowering::Bgv(lower_bgv(body, parameters, machine)?)
+                let lower = |set| lower_bgv(body, set, machine);
+                // Too much noise is refused by the lowering.
+                let (plan, chosen) =
+                    planned(parameters, place, wanted, lower, |_| (), |_, ()| Ok(()), BgvPlan::kernel)?;
+                (Lowering::Bgv(plan), chosen)
             }
         };
-        Ok(Self { program: Arc::clone(program), lowering })
+        Ok(Self { program: Arc::clone(program), lowering, key_switch })
     }
 
     pub fn kernel(&self) -> &KernelProgram {
         match &self.lowering {
-            Lowering::Ckks(plan) => &plan.lowered.kernel,
-            Lowering::Bgv(plan) => &plan.lowered.kernel,
+            Lowering::Ckks(plan) => plan.kernel(),
+            Lowering::Bgv(plan) => plan.kernel(),
         }
     }
 
@@ -415,7 +454,7 @@ impl SlotPlan {
                         "headroom_bits": node.headroom,
                     })
                 };
-                plan.nodes.iter().map(|node| describe(node.node, figures(node))).collect()
+                plan.noise.nodes.iter().map(|node| describe(node.node, figures(node))).collect()
             }
             Lowering::Bgv(plan) => {
                 let ring = plan.parameters.ring();
@@ -510,6 +549,7 @@ impl SlotPlan {
                 "key_limbs": ops.key_limbs,
             },
             "key_switches": self.key_switches(),
+            "key_switch": self.key_switch.as_ref().map(KeySwitch::to_json),
             "nodes": self.nodes(),
         }))
     }
@@ -522,18 +562,20 @@ pub struct PySlotPlan(pub Arc<SlotPlan>);
 #[pymethods]
 impl PySlotPlan {
     /// For the set called `parameters`, or the smallest one of 128 bits that carries the program. With `measured`, every
-    /// encrypted node is an output too. With `machine`, as that lowers it, in its words.
+    /// encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
+    /// that the machine's compiler chooses (`auto`), or a named one.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false, machine = None))]
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set"))]
     fn make(
         py: Python<'_>,
         program: &PySlotProgram,
         parameters: Option<String>,
         measured: bool,
         machine: Option<&PyMachine>,
+        key_switch: &str,
     ) -> PyResult<Self> {
-        let program = &program.0;
-        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured, machine)?))))
+        let (program, wanted) = (&program.0, Wanted::from(key_switch));
+        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured, machine, wanted)?))))
     }
 
     /// The kernel program, for machines.

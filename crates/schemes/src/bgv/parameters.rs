@@ -14,7 +14,8 @@ use super::noise::NoiseModel;
 use crate::ckks::parameters::PrimeKind;
 use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
 use crate::rns::{
-    Gadget, GadgetError, GadgetLiteral, KeyStorage, LimbId, Ring, RingError, RoundedGaussian, SecretDistribution,
+    Gadget, GadgetError, GadgetLiteral, KeyStorage, KeySwitchVariant, LimbId, Ring, RingError, RoundedGaussian,
+    SecretDistribution,
 };
 
 /// Bootstrapping as written.
@@ -247,6 +248,32 @@ impl Parameters {
         let weight = self.literal().secret.expected_weight(self.ring().degree());
         let bits = self.plaintext_modulus().value().trailing_zeros();
         (f64::from(exponent) - f64::from(bits) - 1.0).exp2() / ((1.0 + weight) / 12.0).sqrt()
+    }
+
+    /// The key switch of the set; none for digits smaller than a limb.
+    pub fn key_switch(&self) -> Option<KeySwitchVariant> {
+        KeySwitchVariant::of(self.gadget())
+    }
+
+    /// The same modulus Q with another key switch, under the name of this set and the variant's. Special primes are of the size of
+    /// the set's own, or of its largest limb, and as many more than a digit has limbs as the set has.
+    ///
+    /// # Errors
+    /// [`ParameterError`] if there are too few primes.
+    pub fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, ParameterError> {
+        if self.key_switch() == Some(variant) {
+            return Ok(self.clone());
+        }
+        let (limbs, mut literal) = (self.q_limbs(), self.literal().clone());
+        let special = variant.special(limbs, literal.special_bits.len().saturating_sub(literal.digit_limbs));
+        let like = if literal.special_bits.is_empty() { &literal.q_bits } else { &literal.special_bits };
+        literal.special_bits = vec![like.iter().copied().max().unwrap_or(0); special];
+        literal.digit_limbs = variant.digit_limbs(limbs);
+        literal.sub_digit_bits = None;
+        literal.name = format!("{}-{variant}", literal.name);
+        let source = format!("derived: {} with the key switch {variant}", self.name());
+        literal.sources.insert("special_bits".to_owned(), source);
+        Self::check(&literal)
     }
 
     /// The literal that was checked.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
+use crate::rns::KeySwitchVariant;
 
 /// Where a set comes from, hence what it may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,12 +62,23 @@ pub fn entry(name: &str) -> Result<&'static Entry, ParameterError> {
         .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), known: names().join(", ") })
 }
 
-/// The set called `name`, checked, with its ring.
+/// The set called `name`, checked, with its ring: of the table, or one of the table with another key switch
+/// ([`Parameters::with_key_switch`]).
 ///
 /// # Errors
 /// [`ParameterError::UnknownSet`].
 pub fn named(name: &str) -> Result<Parameters, ParameterError> {
-    Parameters::check(&entry(name)?.parameters)
+    let unknown = match entry(name) {
+        Ok(entry) => return Parameters::check(&entry.parameters),
+        Err(unknown) => unknown,
+    };
+    let Some((base, Ok(entry))) = name.rsplit_once('-').map(|(base, _)| (base, entry(base))) else {
+        return Err(unknown);
+    };
+    match KeySwitchVariant::named(&name[base.len() + 1..], entry.parameters.q_bits.len()) {
+        Ok(variant) => Parameters::check(&entry.parameters)?.with_key_switch(variant),
+        Err(_) => Err(unknown),
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +97,21 @@ mod tests {
         }
         let unknown = named("f1-db").unwrap_err().to_string();
         assert!(unknown.contains("f1-db-lookup"), "{unknown}");
+    }
+
+    #[test]
+    fn sets_with_another_key_switch_go_by_their_names() {
+        let base = named("f1-bootstrap").unwrap();
+        for name in ["f1-bootstrap-d8", "f1-bootstrap-d1"] {
+            let digits = named(name).unwrap().gadget().digits().len();
+            let derived = base.with_key_switch(KeySwitchVariant::Digits(digits)).unwrap();
+            assert_eq!(derived, named(name).unwrap(), "{name}");
+        }
+        let derived = named("f1-listing2-d4").unwrap();
+        assert_eq!((derived.name(), derived.q_limbs()), ("f1-listing2-d4", 16));
+        assert_eq!((derived.gadget().digits().len(), derived.gadget().special().len()), (4, 4));
+        assert!(derived.security().bits < named("f1-listing2").unwrap().security().bits);
+        assert!(named("f1-listing2-d7").is_err() && named("d4").is_err());
     }
 
     #[test]

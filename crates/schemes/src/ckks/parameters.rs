@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
 use crate::rns::{
-    ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, LimbId, NoiseDistribution, Ring,
-    RingError, SecretDistribution, chain,
+    ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId,
+    NoiseDistribution, Ring, RingError, SecretDistribution, chain,
 };
 
 /// Which primes the moduli are.
@@ -347,6 +347,41 @@ impl Parameters {
         let ring = OnceLock::new();
         let inner = Inner { literal, degree, moduli, level_limbs, gadget, encapsulation, security, ring };
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// The key switch of the set; none for digits smaller than a limb.
+    pub fn key_switch(&self) -> Option<KeySwitchVariant> {
+        KeySwitchVariant::of(self.gadget())
+    }
+
+    /// The same modulus Q with another key switch, under the name of this set and the variant's. Special primes are of the size of
+    /// the set's own, or of its largest limb, and as many more than a digit has limbs as the set has.
+    ///
+    /// # Errors
+    /// [`ParameterError`] if there are too few primes.
+    pub fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, ParameterError> {
+        if self.key_switch() == Some(variant) {
+            return Ok(self.clone());
+        }
+        let (limbs, own) = (self.q_limbs(), self.gadget());
+        let digit = own.digits().iter().map(Vec::len).max().unwrap_or(1);
+        let special = variant.special(limbs, own.special().len().saturating_sub(digit));
+        let (q, p) = self.0.moduli.split_at(limbs);
+        let bits = (if p.is_empty() { q } else { p }).iter().map(|modulus| modulus.bits()).max().unwrap_or(0);
+        let mut literal = self.literal().clone();
+        literal.gadget = match variant {
+            KeySwitchVariant::PerLimb => GadgetChoice::PerLimb,
+            KeySwitchVariant::Digits(1) => GadgetChoice::OneDigit,
+            KeySwitchVariant::Digits(_) => GadgetChoice::Hybrid { digit_limbs: variant.digit_limbs(limbs) },
+        };
+        literal.p = if special == 0 { Vec::new() } else { vec![ChainLink::Bits { bits, count: special }] };
+        literal.name = format!("{}-{variant}", literal.name);
+        for figure in ["p", "gadget"] {
+            literal
+                .sources
+                .insert(figure.to_owned(), format!("derived: {} with the key switch {variant}", self.name()));
+        }
+        Self::check(&literal)
     }
 
     /// The literal that was checked.

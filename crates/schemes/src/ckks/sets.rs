@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
 use crate::names::nearest_names;
+use crate::rns::KeySwitchVariant;
 
 /// Where a set comes from, hence what it may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,12 +80,22 @@ pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), Parame
     found.ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), hint: nearest_names(name, &names()) })
 }
 
-/// The set called `name`, checked.
+/// The set called `name`, checked: of the table, or one of the table with another key switch ([`Parameters::with_key_switch`]).
 ///
 /// # Errors
 /// [`ParameterError::UnknownSet`].
 pub fn parameters(name: &str) -> Result<Parameters, ParameterError> {
-    entry(name).map(|(_, parameters)| parameters.clone())
+    let unknown = match entry(name) {
+        Ok((_, parameters)) => return Ok(parameters.clone()),
+        Err(unknown) => unknown,
+    };
+    let Some((base, Ok((_, parameters)))) = name.rsplit_once('-').map(|(base, _)| (base, entry(base))) else {
+        return Err(unknown);
+    };
+    match KeySwitchVariant::named(&name[base.len() + 1..], parameters.q_limbs()) {
+        Ok(variant) => parameters.with_key_switch(variant),
+        Err(_) => Err(unknown),
+    }
 }
 
 /// The sets that may be chosen without being named: at least 128 bits.
@@ -169,6 +180,23 @@ mod tests {
             assert!((set.log2_q(depth) + set.log2_p() - total(alpha)).abs() < 0.1);
         }
         assert!(for_depth(21).is_err());
+    }
+
+    #[test]
+    fn sets_with_another_key_switch_go_by_their_names() {
+        for (name, digits, special) in [("f1-ckks-bootstrap-d8", 8, 4), ("f1-ckks-bootstrap-d1", 1, 25)] {
+            let base = parameters("f1-ckks-bootstrap").expect("a set");
+            let derived = base.with_key_switch(KeySwitchVariant::Digits(digits)).expect("a set");
+            assert_eq!(derived, parameters(name).expect("the table's"), "{name}");
+            assert_eq!(derived.gadget().special().len(), special);
+        }
+        let base = parameters("f1-helr").expect("a set");
+        let derived = parameters("f1-helr-d4").expect("a derived set");
+        assert_eq!((derived.name(), derived.gadget().digits().len()), ("f1-helr-d4", 4));
+        assert_eq!((&derived.moduli()[..16], derived.gadget().special().len()), (&base.moduli()[..16], 4));
+        assert!(derived.security().bits < base.security().bits);
+        assert!(parameters("f1-helr-listing1").expect("a derived set").gadget().special().is_empty());
+        assert!(parameters("f1-helr-d7").is_err() && parameters("d4").is_err());
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub mod security;
 pub(crate) mod serial;
 #[cfg(test)]
 mod tests;
+pub mod variant;
 
 pub use chain::{ChainError, ChainLink};
 pub use ciphertext::Ciphertext;
@@ -40,3 +41,4 @@ pub use polynomial::RnsPolynomial;
 pub use ring::{Ring, RingError};
 pub use sample::RoundedGaussian;
 pub use secret::{SecretDistribution, SecretKey, SecretPolynomial};
+pub use variant::{KeySwitchVariant, VariantError};

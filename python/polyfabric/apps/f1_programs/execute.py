@@ -9,7 +9,7 @@ import numpy as np
 
 from ...execution import place
 from ...progress import ProgressHook
-from ...slot_execution import SlotRunResult, plain, plan, run_plan
+from ...slot_execution import SlotRunResult, plain, plan, run_plan, switch_for
 from . import F1Program
 
 
@@ -57,11 +57,15 @@ def execute(
     parameters: str | None = None,
     threads: int | None = None,
     measure: bool = False,
+    key_switch: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Answer:
-    """Draws an example, encrypts it, executes, decrypts."""
+    """Draws an example, encrypts it, executes, decrypts; `key_switch` as `SlotProgram.run` takes it."""
     inputs, expected = program.example(np.random.default_rng())
     machine = place(on)
-    planned = plan(program.build(), parameters or program.parameters, measured=measure, machine=machine)
+    switch = switch_for(parameters, machine, key_switch)
+    planned = plan(
+        program.build(), parameters or program.parameters, measured=measure, machine=machine, key_switch=switch
+    )
     run = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
     return Answer(program, program.answer(run.outputs).tolist(), expected.tolist(), run)

@@ -178,9 +178,11 @@ impl Lowering<'_> {
         Ok((self.divide(body, &special)?, self.divide(mask, &special)?))
     }
 
-    /// Deviation of the error of a key switch over the limbs `q`, in a slot: before division by P, and of the division.
+    /// Deviation of the error of a key switch over the limbs `q`, in a slot: of the inner product, divided by P, and of the division.
     pub fn key_switch_noise(&self, q: &LimbSet) -> (f64, f64) {
         let gadget = &self.choice.gadget;
+        // Against P from the start: of one digit and as many special primes, neither is a floating-point number.
+        let special = self.chain.log2_product(&self.special);
         let mut sizes = Vec::new();
         for digit in &gadget.digits {
             let present = LimbSet::new(digit.iter().copied()).intersection(q);
@@ -188,16 +190,19 @@ impl Lowering<'_> {
                 continue;
             }
             match gadget.sub_digit_bits {
-                None => sizes.push(DigitSize::Limbs { log2: self.chain.log2_product(&present), primes: present.len() }),
+                None => {
+                    let log2 = self.chain.log2_product(&present) - special;
+                    sizes.push(DigitSize::Limbs { log2, primes: present.len() });
+                }
                 Some(bits) => {
                     for limb in present.iter() {
                         let modulus = self.chain.modulus(limb);
                         let below = modulus.bits().div_ceil(bits) - 1;
-                        let digit = DigitSize::Window { log2: f64::from(bits), balanced: true };
+                        let digit = DigitSize::Window { log2: f64::from(bits) - special, balanced: true };
                         sizes.extend((0..below).map(|_| digit));
                         // What the others leave, carries included.
                         let left = (modulus.value() >> (below * bits)) + 1;
-                        sizes.push(DigitSize::Window { log2: (left as f64).log2(), balanced: false });
+                        sizes.push(DigitSize::Window { log2: (left as f64).log2() - special, balanced: false });
                     }
                 }
             }
@@ -213,7 +218,7 @@ impl Lowering<'_> {
     /// Deviation of the error that a whole key switch over the limbs `q` adds to a slot.
     pub fn switched_noise(&self, q: &LimbSet) -> f64 {
         let (product, division) = self.key_switch_noise(q);
-        (product / self.chain.log2_product(&self.special).exp2()).hypot(division)
+        product.hypot(division)
     }
 
     /// Forgets the digits of `value`, so that they are made again.

@@ -91,8 +91,7 @@ impl Lowering<'_> {
             parts.push(self.divide(sum, &drop)?);
         }
         let (product, _) = self.key_switch_noise(&q);
-        let added = product / self.chain.log2_product(&self.special).exp2();
-        let noise = a.noise.clone().with_error(added, self.source());
+        let noise = a.noise.clone().with_error(product, self.source());
         Ok(self.rescaled(CiphertextValue { parts, noise, ..a.clone() }, a.level - 1, drop.len()))
     }
 }

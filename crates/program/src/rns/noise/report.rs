@@ -40,7 +40,7 @@ pub struct NodeReport {
 pub enum NoiseFailure {
     /// The bound is above what was asked for.
     #[error(
-        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, but {wanted} bits were asked for; take a larger scale, {remedy}, or ask for less"
+        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, but {wanted:.1} bits were asked for; take a larger scale, {remedy}, or ask for less"
     )]
     Precision {
         /// "file:line: ", or nothing.
@@ -129,9 +129,23 @@ impl NoiseReport {
     /// # Errors
     /// [`NoiseFailure::Precision`] of the first node whose bound does not.
     pub fn require(&self, bits: f64) -> Result<(), NoiseFailure> {
-        let Some(node) = self.nodes.iter().find(|node| node.bound.is_nan() || node.bound > (-bits).exp2()) else {
-            return Ok(());
-        };
+        self.require_below(|_| -bits)
+    }
+
+    /// Whether every bound is at most 2^`bits` times as large as `other`'s of the same node: the same program with another key switch.
+    ///
+    /// # Errors
+    /// [`NoiseFailure::Precision`] of the first node whose bound is not.
+    pub fn require_like(&self, other: &Self, bits: f64) -> Result<(), NoiseFailure> {
+        let limits: BTreeMap<NodeId, f64> =
+            other.nodes.iter().map(|node| (node.node, node.bound.log2() + bits)).collect();
+        self.require_below(|node| limits.get(&node.node).copied().unwrap_or(f64::INFINITY))
+    }
+
+    /// Whether every bound is at most 2^`limit`.
+    fn require_below(&self, limit: impl Fn(&NodeReport) -> f64) -> Result<(), NoiseFailure> {
+        let beyond = |node: &&NodeReport| node.bound.is_nan() || node.bound > limit(node).exp2();
+        let Some(node) = self.nodes.iter().find(beyond) else { return Ok(()) };
         let remedy = if self.special_primes == 0 {
             "special primes or digits smaller than a limb in the key switch"
         } else {
@@ -144,7 +158,7 @@ impl NoiseReport {
             bound: node.bound.log2(),
             level: node.level,
             scale: node.scale.to_string(),
-            wanted: bits,
+            wanted: -limit(node),
             remedy,
         })
     }

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from .. import _native
-from ..apps import bgv_bootstrapping, ckks_bootstrapping, matvec
-from ..apps.boosted_trees import PROGRAMS as TREES
-from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
-from ..apps.networks import PROGRAMS as NETWORKS
-from ..errors import InputError, NoiseError, ProgramError
-from ..execution import NAMED_TARGET, Plan, built_in, plan
-from ..language.program import Program
-from ..language.slot_program import SlotProgram
-from ..machines import Machine
-from ..names import suggestion
+from . import _native, slot_execution
+from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec
+from .apps.boosted_trees import PROGRAMS as TREES
+from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
+from .apps.networks import PROGRAMS as NETWORKS
+from .errors import InputError, NoiseError, ProgramError
+from .execution import NAMED_TARGET, Plan, built_in, plan
+from .language.program import Program
+from .language.slot_program import SlotProgram
+from .machines import Machine
+from .names import suggestion
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """What a built-in program runs with on this computer when no set is named."""
@@ -82,8 +79,6 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
 
 def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:
     """The kernel program of a program of CKKS or BGV, or of a microbenchmark on 64 ciphertexts."""
-    from .. import slot_execution
-
     if name in MICROBENCHMARKS:
         return microbenchmark(name, parameters, 64)
     own = on_slots(name)
@@ -92,7 +87,9 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
         raise InputError(
             f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )
-    return slot_execution.plan(own, slot_parameters(name, parameters), machine=machine).native.kernel()
+    return slot_execution.plan(
+        own, slot_parameters(name, parameters), machine=machine, key_switch="set"
+    ).native.kernel()
 
 
 @cache
@@ -101,12 +98,12 @@ def load(name: str) -> Program | SlotProgram:
     path, _, function = name.partition(":")
     file = Path(path)
     if file.suffix == ".pf" and not function:
-        return Program.parse(_read(file))
+        return Program.parse(read(file))
     if file.suffix != ".py" or not function:
         raise InputError(
             f"there is no program {name!r}, and your own would be FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"
         )
-    _read(file)
+    read(file)
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: not a Python file; give FILE.py:FUNCTION")
@@ -128,7 +125,8 @@ def load(name: str) -> Program | SlotProgram:
     return found
 
 
-def _read(file: Path) -> str:
+def read(file: Path) -> str:
+    """The text of a file."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
@@ -164,7 +162,7 @@ def planned(
             )
         return made
     if name == "adder":
-        from ..apps.adder import adder
+        from .apps.adder import adder
 
         return plan(adder(8, batch or 1), parameters, machine=machine, target=target, unroll=unroll)
     application = {**NETWORKS, **TREES}.get(name)
@@ -177,76 +175,3 @@ def planned(
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
     return plan(program, parameters, machine=machine, target=target, unroll=unroll)
-
-
-def inputs(
-    program: Program | SlotProgram, given: tuple[str, ...], read: Callable[[str, str], Any] | None = None
-) -> dict[str, Any]:
-    """Inputs from `NAME=VALUE[,VALUE..]` and from JSON files; `read` gives the values of a text, integers without it."""
-    read = _integers if read is None else read
-    values: dict[str, Any] = {}
-    for item in given:
-        name, equals, text = item.partition("=")
-        if equals:
-            values[name] = read(name, text)
-            continue
-        content = _read(Path(item))
-        try:
-            data = json.loads(content)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{item}:{error.lineno}: {error.msg}; give a JSON object of inputs") from error
-        if not isinstance(data, dict):
-            raise InputError(f"{item}: a JSON object is needed, with one entry for each of {', '.join(program.inputs)}")
-        values.update(data)
-    return values
-
-
-def slot_inputs(program: SlotProgram, given: tuple[str, ...]) -> dict[str, Any]:
-    """Inputs of a program on slots, as `inputs` takes them, but of any numbers; drawn at random where none are given."""
-    import numpy as np
-
-    if given:
-        return inputs(program, given, _numbers)
-    generator = np.random.default_rng()
-    values: dict[str, Any] = {}
-    for name, kind in program.inputs.items():
-        if kind.modulus is not None:
-            values[name] = generator.integers(0, kind.modulus, kind.length)
-        elif kind.kind == "real":
-            values[name] = generator.uniform(-kind.bound, kind.bound, kind.length)
-        else:
-            re, im = generator.uniform(-1, 1, (2, kind.length)) * kind.bound / 2**0.5
-            values[name] = re + 1j * im
-    return values
-
-
-def _numbers(name: str, text: str) -> complex | list[complex]:
-    try:
-        numbers = [complex(part.replace(" ", "")) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(f"input {name!r}: {text!r} is not numbers separated by commas; correct it") from error
-    if all(number.imag == 0 for number in numbers):
-        real = [number.real for number in numbers]
-        numbers = [int(x) for x in real] if all(x.is_integer() for x in real) else real  # type: ignore[assignment]
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _integers(name: str, text: str) -> int | list[int]:
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(f"input {name!r}: {text!r} is not integers separated by commas; correct it") from error
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def drawn(program: Program) -> dict[str, int | list[int]]:
-    """Random inputs, for programs that are run to see them run."""
-    import numpy as np
-
-    generator = np.random.default_rng()
-    values: dict[str, int | list[int]] = {}
-    for name, kind in program.inputs.items():
-        lo, hi, stride = kind.element.bounds
-        drawn = (lo + stride * generator.integers(0, (hi - lo) // stride + 1, size=kind.length)).tolist()
-        values[name] = drawn[0] if kind.scalar else drawn
-    return values

@@ -1,0 +1,235 @@
+//! What a program will take, as far as phase 1 shows it: before any movement or cycle is decided (section 4.2, algorithmic choice).
+//!
+//! The order of the groups says how often a hint is used before it has to make room, so the traffic is that of a scratchpad that is
+//! filled group by group: what a group reads from outside is loaded where it is not held, and what is needed furthest ahead makes room.
+//! In a group units, ports of crossbars and channels are each as long at work as their share of instructions and vectors takes, and the
+//! longest of them is the group's time. The program's is the sum. That loads for the next group overlap with this one's work shortens a
+//! schedule, and that clusters have few registers lengthens it; both are left out, so this serves for comparing only.
+
+use super::graph::{Graph, LeafClass, UnitKind};
+use super::machine::{F1, Geometry, WORD_BYTES};
+use super::order::Ordered;
+use polyfabric_schemes::rns::KeyId;
+use std::collections::{BinaryHeap, HashMap};
+
+/// What is loaded: the kinds of units in their order, the crossbars' ports, the channels.
+pub const RESOURCES: [&str; 8] =
+    ["ntt", "automorphism", "multiply", "add", "from scratchpad", "between clusters", "to scratchpad", "hbm"];
+
+const FROM_SCRATCHPAD: usize = 4;
+const BETWEEN: usize = 5;
+const TO_SCRATCHPAD: usize = 6;
+const HBM: usize = 7;
+
+/// Cycles that each of [`RESOURCES`] is at work.
+pub type Cycles = [f64; RESOURCES.len()];
+
+/// Load of a program on a machine, by the order of its operations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Of each group, with its hint.
+    pub groups: Vec<(Option<KeyId>, Cycles)>,
+    /// Bytes of hints from memory.
+    pub hint_bytes: u64,
+    /// Bytes of hints if each came once.
+    pub hint_bytes_once: u64,
+    /// All other bytes to memory and from it.
+    pub other_bytes: u64,
+}
+
+impl Estimate {
+    /// Of `ordered` on `machine`.
+    pub fn new(ordered: &Ordered, machine: &F1, geometry: &Geometry) -> Self {
+        let graph = &ordered.translation.graph;
+        let group_of = group_of(ordered);
+        let mut vectors = vec![[0u64; RESOURCES.len()]; ordered.groups.len()];
+        for (&function, &group) in graph.functions().iter().zip(&group_of) {
+            vectors[group as usize][function.unit() as usize] += 1;
+        }
+        ports(graph, &group_of, &ordered.home, &mut vectors);
+        let [hints, others] =
+            Scratchpad::new(graph, &group_of, geometry.slots * machine.banks).run(graph, &group_of, &mut vectors);
+        let cycles = |(index, vectors): (usize, u64)| {
+            let (each, places) = match UnitKind::ALL.get(index) {
+                Some(&kind) => (geometry.occupancy_of(kind), machine.unit_count(kind)),
+                None if index == HBM => (geometry.transfer, machine.stacks),
+                None => (geometry.occupancy, machine.clusters),
+            };
+            vectors as f64 * each as f64 / places as f64
+        };
+        let loads = ordered.groups.iter().zip(vectors).map(|(group, vectors)| {
+            let mut load = Cycles::default();
+            load.iter_mut().zip(vectors.into_iter().enumerate()).for_each(|(load, of)| *load = cycles(of));
+            (group.hint, load)
+        });
+        let bytes = geometry.degree.get() as u64 * WORD_BYTES;
+        let once = graph.leaves().iter().filter(|&&class| class == LeafClass::Hint).count() as u64;
+        Self {
+            groups: loads.collect(),
+            hint_bytes: hints * bytes,
+            hint_bytes_once: once * bytes,
+            other_bytes: others * bytes,
+        }
+    }
+
+    /// Of the whole program.
+    pub fn cycles(&self) -> Cycles {
+        let mut sum = Cycles::default();
+        for (_, load) in &self.groups {
+            sum.iter_mut().zip(load).for_each(|(sum, more)| *sum += more);
+        }
+        sum
+    }
+
+    /// The estimate: of each group the longest.
+    pub fn total(&self) -> f64 {
+        self.groups.iter().map(|(_, load)| load.iter().copied().fold(0.0, f64::max)).sum()
+    }
+
+    /// What is longest at work over the whole program.
+    pub fn busiest(&self) -> &'static str {
+        let named = RESOURCES.into_iter().zip(self.cycles());
+        named.max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |(name, _)| name)
+    }
+}
+
+/// The group of every instruction.
+fn group_of(ordered: &Ordered) -> Vec<u32> {
+    let mut group_of = vec![0; ordered.translation.graph.len()];
+    for (number, group) in ordered.groups.iter().enumerate() {
+        group_of[group.instructions.start as usize..group.instructions.end as usize].fill(number as u32);
+    }
+    group_of
+}
+
+/// Adds the vectors over each of the three crossbars, if a cluster keeps what it reads until the group ends.
+fn ports(graph: &Graph, group_of: &[u32], home: &[u16], vectors: &mut [[u64; RESOURCES.len()]]) {
+    let mut readers: Vec<(u32, u16)> = Vec::new();
+    let mut outputs = graph.outputs().iter().filter_map(|output| output.as_result()).collect::<Vec<_>>();
+    outputs.sort_unstable();
+    for number in 0..graph.values() {
+        let own = graph.vector(number).as_result().map(|result| (group_of[result], home[result]));
+        readers.clear();
+        readers.extend(graph.users(number).iter().map(|&user| (group_of[user as usize], home[user as usize])));
+        readers.sort_unstable();
+        readers.dedup();
+        let mut stored = outputs.binary_search(&number).is_ok();
+        for reader in &readers {
+            let inside = own.is_some_and(|(group, _)| group == reader.0);
+            stored |= !inside;
+            if own != Some(*reader) {
+                vectors[reader.0 as usize][if inside { BETWEEN } else { FROM_SCRATCHPAD }] += 1;
+            }
+        }
+        if let Some((group, _)) = own.filter(|_| stored) {
+            vectors[group as usize][TO_SCRATCHPAD] += 1;
+        }
+    }
+}
+
+/// What is held from group to group.
+struct Scratchpad {
+    capacity: usize,
+    /// The groups that read a value from outside, in order, and which is next: of values that some group does.
+    uses: HashMap<u32, Uses>,
+    /// Held values by the group that needs them next, furthest first; entries may be out of date.
+    held: BinaryHeap<(u32, u32)>,
+    count: usize,
+    /// Vectors loaded and stored: of hints, of all others.
+    moved: [u64; 2],
+}
+
+#[derive(Clone, Debug, Default)]
+struct Uses {
+    groups: Vec<u32>,
+    next: usize,
+    held: bool,
+    saved: bool,
+}
+
+impl Scratchpad {
+    fn new(graph: &Graph, group_of: &[u32], capacity: usize) -> Self {
+        let mut uses: HashMap<u32, Uses> = HashMap::new();
+        for index in 0..graph.len() {
+            for &operand in graph.distinct_operands(index) {
+                let inside = operand.as_result().is_some_and(|result| group_of[result] == group_of[index]);
+                if !inside {
+                    let saved = operand.as_leaf().is_some();
+                    let uses = uses.entry(graph.number(operand) as u32).or_insert(Uses { saved, ..Uses::default() });
+                    if uses.groups.last() != Some(&group_of[index]) {
+                        uses.groups.push(group_of[index]);
+                    }
+                }
+            }
+        }
+        Self { capacity, uses, held: BinaryHeap::new(), count: 0, moved: [0; 2] }
+    }
+
+    /// Adds the vectors over the channels; those of hints, and all others.
+    fn run(mut self, graph: &Graph, group_of: &[u32], vectors: &mut [[u64; RESOURCES.len()]]) -> [u64; 2] {
+        let mut before = 0;
+        for index in 0..graph.len() {
+            for &operand in graph.distinct_operands(index) {
+                let class = operand.as_leaf().map(|leaf| graph.leaves()[leaf]);
+                self.read(graph.number(operand) as u32, group_of[index], class == Some(LeafClass::Hint));
+            }
+            self.made(index as u32);
+            let now = self.moved.iter().sum();
+            vectors[group_of[index] as usize][HBM] += now - before;
+            before = now;
+        }
+        for output in graph.outputs() {
+            self.moved[1] += 1;
+            if let Some(group) =
+                output.as_result().map(|result| group_of[result] as usize).or(vectors.len().checked_sub(1))
+            {
+                vectors[group][HBM] += 1;
+            }
+        }
+        self.moved
+    }
+
+    fn read(&mut self, value: u32, group: u32, hint: bool) {
+        let Some(uses) = self.uses.get_mut(&value) else { return };
+        // A value that this group has made, or has read before.
+        if uses.groups.get(uses.next) != Some(&group) {
+            return;
+        }
+        if !uses.held {
+            self.moved[usize::from(!hint)] += 1;
+        }
+        uses.next += 1;
+        self.hold(value);
+    }
+
+    fn made(&mut self, value: u32) {
+        if self.uses.contains_key(&value) {
+            self.hold(value);
+        }
+    }
+
+    /// Keeps `value` until its next use, if there is one, and something else that is needed later makes room.
+    fn hold(&mut self, value: u32) {
+        let Some(uses) = self.uses.get_mut(&value) else { return };
+        let next = uses.groups.get(uses.next).copied();
+        match (std::mem::replace(&mut uses.held, next.is_some()), next.is_some()) {
+            (false, true) => self.count += 1,
+            (true, false) => self.count -= 1,
+            _ => {}
+        }
+        let Some(next) = next else { return };
+        self.held.push((next, value));
+        while self.count > self.capacity {
+            let Some((next, victim)) = self.held.pop() else { return };
+            let Some(uses) = self.uses.get_mut(&victim) else { continue };
+            if !uses.held || uses.groups.get(uses.next) != Some(&next) {
+                continue;
+            }
+            uses.held = false;
+            self.count -= 1;
+            if !std::mem::replace(&mut uses.saved, true) {
+                self.moved[1] += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The compiler's choice of a key switch (F1, sections 2.4 and 4.2): which variant is right depends on L, on how often a hint is
+//! used again, and on the load of the units. All three are known once phase 1 has ordered the operations.
+
+use crate::engine::description::Description;
+use crate::f1::estimate::Estimate;
+use crate::machine::MachineError;
+use crate::residue::estimate;
+use polyfabric_program::rns::kernel::KernelProgram;
+use thiserror::Error;
+
+/// A variant that was weighed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Considered {
+    /// Its name.
+    pub name: String,
+    /// What the program would take with it, or why it is refused.
+    pub outcome: Result<Estimate, String>,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug)]
+pub struct Chosen<P> {
+    /// The program with the variant.
+    pub program: P,
+    /// The variant's place among those that were weighed.
+    pub index: usize,
+    /// All that were weighed, in order.
+    pub considered: Vec<Considered>,
+}
+
+/// No variant can be taken.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("`{program}` runs with no key switch: {}; take another parameter set", reasons(.considered))]
+pub struct NoVariant {
+    /// Program.
+    pub program: String,
+    /// Every variant, with its reason.
+    pub considered: Vec<Considered>,
+}
+
+fn reasons(considered: &[Considered]) -> String {
+    let reason = |of: &Considered| Some(format!("{}: {}", of.name, of.outcome.as_ref().err()?));
+    considered.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// Of the `variants` the one with which `program` has the shortest estimate on `machine`: the first of equal ones. `lower` makes the
+/// program with a variant, or says why it must not be taken: too little security, too much noise.
+///
+/// # Errors
+/// [`MachineError::KeySwitch`] if none may be taken.
+pub fn choose<V: ToString, P>(
+    machine: &Description,
+    program: &str,
+    variants: &[V],
+    lower: impl Fn(&V) -> Result<P, String>,
+    kernel: impl Fn(&P) -> &KernelProgram,
+) -> Result<Chosen<P>, MachineError> {
+    let mut considered = Vec::new();
+    let mut best: Option<(f64, usize, P)> = None;
+    for (index, variant) in variants.iter().enumerate() {
+        let weighed = lower(variant).and_then(|made| {
+            let estimate = estimate(machine, kernel(&made)).map_err(|error| error.to_string())?;
+            Ok((made, estimate))
+        });
+        let outcome = weighed.map(|(made, estimate)| {
+            let cycles = estimate.total();
+            if best.as_ref().is_none_or(|&(least, ..)| cycles < least) {
+                best = Some((cycles, index, made));
+            }
+            estimate
+        });
+        considered.push(Considered { name: variant.to_string(), outcome });
+    }
+    match best {
+        Some((_, index, program)) => Ok(Chosen { program, index, considered }),
+        None => Err(MachineError::KeySwitch(Box::new(NoVariant { program: program.to_owned(), considered }))),
+    }
+}

@@ -1,0 +1,77 @@
+//! Does the compiler's key switch depend on L and on the reuse of hints, and is it never one whose noise the program does not bear?
+
+use polyfabric_machines::description;
+use polyfabric_machines::key_switch::{Chosen, choose};
+use polyfabric_machines::residue::ckks_lowering;
+use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
+use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
+use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, Target, lower};
+use polyfabric_program::rns::noise::NoiseReport;
+use polyfabric_program::rns::parameters;
+use polyfabric_schemes::ckks::{Encoder, sets};
+use polyfabric_schemes::rns::KeySwitchVariant;
+
+/// The sums of the slots of so many vectors of so many limbs: every hint is used as often as there are vectors.
+fn sums(vectors: usize, limbs: usize) -> Program {
+    let mut builder = Builder::new("sums", Scheme::Ckks, 8192).expect("a program");
+    for vector in 0..vectors {
+        let input = builder.input_with(&format!("x{vector}"), Some(limbs - 1), 1.0).expect("an input");
+        let sum = inner_sum(&mut builder, input).expect("a sum");
+        builder.output(&format!("sum{vector}"), sum).expect("an output");
+    }
+    builder.finish().expect("a program")
+}
+
+/// `program` with a variant of a set of F1's primes, and its noise.
+fn lowered(program: &Program, set: &str, variant: KeySwitchVariant) -> (Lowered, NoiseReport) {
+    let machine = description("f1").expect("a machine");
+    let set = sets::parameters(set).expect("a set").with_key_switch(variant).expect("primes");
+    let chain = parameters::chain(&set).expect("a chain");
+    let choice = ckks_lowering(&machine, "sums", set.gadget().literal().clone()).expect("a choice");
+    let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
+    let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(&set));
+    let encoder = parameters::SlotEncoder(&encoder);
+    let target =
+        Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed: false };
+    let lowered = lower(program, &target).expect("it is lowered");
+    let noise = NoiseReport::new(program, &lowered, &chain, &model);
+    (lowered, noise)
+}
+
+/// What the compiler chooses of all variants of `set` that are as precise as the `own` one, if that is to be respected.
+fn chosen(program: &Program, set: &str, own: Option<KeySwitchVariant>) -> String {
+    let machine = description("f1").expect("a machine");
+    let limbs = sets::parameters(set).expect("a set").q_limbs();
+    let own = own.map(|variant| lowered(program, set, variant).1);
+    let lower = |variant: &KeySwitchVariant| {
+        let (lowered, noise) = lowered(program, set, *variant);
+        if let Some(own) = &own {
+            noise.require_like(own, 1.0).map_err(|failure| failure.to_string())?;
+        }
+        Ok(lowered)
+    };
+    let variants = KeySwitchVariant::all(limbs);
+    let chosen: Chosen<Lowered> = choose(&machine, "sums", &variants, lower, |made| &made.kernel).expect("a choice");
+    let estimates = chosen.considered.iter().filter_map(|weighed| Some(weighed.outcome.as_ref().ok()?.total()));
+    let best = chosen.considered[chosen.index].outcome.as_ref().expect("not refused").total();
+    assert!(estimates.into_iter().all(|other| best <= other));
+    chosen.considered[chosen.index].name.clone()
+}
+
+#[test]
+fn the_choice_follows_l_and_reuse() {
+    let choice = |vectors, limbs| chosen(&sums(vectors, limbs), "f1-14-L16", None);
+    // Every hint once: memory rules, and the more limbs the fewer digits, down to hints that grow with L.
+    assert_eq!([2, 8, 16].map(|limbs| choice(1, limbs)), ["listing1", "d2", "d1"]);
+    // Every hint 32 times: the units' work rules.
+    assert_eq!(choice(32, 8), "listing1");
+}
+
+#[test]
+fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
+    // Without a look at the noise Listing 1 would be taken.
+    let program = sums(32, 2);
+    assert_eq!(chosen(&program, "f1-14-L16", None), "listing1");
+    let careful = chosen(&program, "f1-14-L16", Some(KeySwitchVariant::Digits(16)));
+    assert_ne!(careful, "listing1");
+}

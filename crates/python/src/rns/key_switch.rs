@@ -1,0 +1,182 @@
+//! Which key switch a program has on a machine: the parameter set's, a named one, or the one that the compiler chooses.
+
+use crate::failure::{Failure, Kind};
+use crate::machine::{PyMachine, refused};
+use polyfabric_machines::f1::estimate::RESOURCES;
+use polyfabric_machines::key_switch::{Considered, choose};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::KeySwitchVariant;
+use polyfabric_schemes::rns::security::{Estimate as Security, STANDARD_SECURITY_BITS};
+use polyfabric_schemes::{bgv, ckks};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Whose choice it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The parameter set's.
+    Set,
+    /// The machine's compiler's.
+    Compiler,
+    /// The user's, by name.
+    Named(String),
+}
+
+impl From<&str> for Wanted {
+    fn from(text: &str) -> Self {
+        match text {
+            "set" => Self::Set,
+            "auto" => Self::Compiler,
+            name => Self::Named(name.to_owned()),
+        }
+    }
+}
+
+/// What came of it.
+pub struct KeySwitch {
+    wanted: Wanted,
+    /// Name of the variant; "set" for digits smaller than a limb.
+    name: String,
+    considered: Vec<Considered>,
+    clock_hz: f64,
+}
+
+/// A parameter set of either scheme.
+pub trait Set: Clone {
+    fn name(&self) -> &str;
+    fn limbs(&self) -> usize;
+    fn key_switch(&self) -> Option<KeySwitchVariant>;
+    fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, String>;
+    fn security(&self) -> Security;
+}
+
+impl Set for ckks::Parameters {
+    fn name(&self) -> &str {
+        self.name()
+    }
+    fn limbs(&self) -> usize {
+        self.q_limbs()
+    }
+    fn key_switch(&self) -> Option<KeySwitchVariant> {
+        self.key_switch()
+    }
+    fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, String> {
+        self.with_key_switch(variant).map_err(|error| error.to_string())
+    }
+    fn security(&self) -> Security {
+        self.security().clone()
+    }
+}
+
+impl Set for bgv::Parameters {
+    fn name(&self) -> &str {
+        self.name()
+    }
+    fn limbs(&self) -> usize {
+        self.q_limbs()
+    }
+    fn key_switch(&self) -> Option<KeySwitchVariant> {
+        self.key_switch()
+    }
+    fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, String> {
+        self.with_key_switch(variant).map_err(|error| error.to_string())
+    }
+    fn security(&self) -> Security {
+        self.security()
+    }
+}
+
+/// The set with the variant, unless that takes a set of 128 bits below them.
+fn secured<S: Set>(set: &S, variant: KeySwitchVariant) -> Result<S, String> {
+    let derived = set.with_key_switch(variant)?;
+    let (before, after) = (set.security(), derived.security());
+    if before.bits >= STANDARD_SECURITY_BITS && after.bits < STANDARD_SECURITY_BITS {
+        return Err(format!(
+            "its special primes leave {:.0} bits of security ({}), where the set has {STANDARD_SECURITY_BITS}",
+            after.bits, after.source
+        ));
+    }
+    Ok(derived)
+}
+
+/// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `bears` says whether a
+/// plan is precise enough, beside those of the set's own.
+pub fn planned<S: Set, P, N>(
+    set: S,
+    (program, machine): (&str, Option<&PyMachine>),
+    wanted: Wanted,
+    lower: impl Fn(S) -> Result<P, Failure>,
+    noise: impl Fn(&P) -> N,
+    bears: impl Fn(&P, &N) -> Result<(), String>,
+    kernel: impl Fn(&P) -> &KernelProgram,
+) -> Result<(P, Option<KeySwitch>), Failure> {
+    let own = set.key_switch();
+    let name_of = |variant: Option<KeySwitchVariant>| variant.map_or_else(|| "set".to_owned(), |v| v.to_string());
+    let Some(machine) = machine else {
+        return match wanted {
+            Wanted::Set => Ok((lower(set)?, None)),
+            _ => Err(Failure::new(Kind::Input, "a key switch is chosen for a machine; name one, such as f1")),
+        };
+    };
+    let clock_hz = machine.description().clock_hz().map_err(Failure::of(Kind::Machine))?;
+    let told = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered, clock_hz });
+    match &wanted {
+        Wanted::Set => Ok((lower(set)?, told(name_of(own), Vec::new()))),
+        Wanted::Named(name) => {
+            let variant = KeySwitchVariant::named(name, set.limbs());
+            let message = |error| format!("{program} with parameter set {}: {error}, auto, set", set.name());
+            let variant = variant.map_err(|error| Failure::new(Kind::Input, message(error)))?;
+            let derived = secured(&set, variant).map_err(|reason| {
+                let message = format!("{program} with the key switch {variant} of {}: {reason}", set.name());
+                Failure::new(Kind::Parameter, message)
+            })?;
+            Ok((lower(derived)?, told(variant.to_string(), Vec::new())))
+        }
+        Wanted::Compiler => {
+            let made = lower(set.clone())?;
+            let (noise, made) = (noise(&made), RefCell::new(Some(made)));
+            let mut variants: Vec<String> =
+                KeySwitchVariant::all(set.limbs()).iter().map(ToString::to_string).collect();
+            if own.is_none() {
+                variants.insert(0, "set".to_owned());
+            }
+            let weighed = |name: &String| {
+                if *name == name_of(own) {
+                    return made.take().ok_or_else(|| "it has been weighed".to_owned());
+                }
+                let variant = KeySwitchVariant::named(name, set.limbs()).map_err(|error| error.to_string())?;
+                let made = lower(secured(&set, variant)?).map_err(Failure::into_message)?;
+                bears(&made, &noise).map(|()| made)
+            };
+            let chosen = choose(machine.description(), program, &variants, weighed, kernel).map_err(refused)?;
+            Ok((chosen.program, told(variants[chosen.index].clone(), chosen.considered)))
+        }
+    }
+}
+
+impl KeySwitch {
+    pub fn to_json(&self) -> Value {
+        let by = match self.wanted {
+            Wanted::Set => "set",
+            Wanted::Compiler => "compiler",
+            Wanted::Named(_) => "user",
+        };
+        let considered = self.considered.iter().map(|considered| match &considered.outcome {
+            Err(reason) => json!({ "name": considered.name, "refused": reason }),
+            Ok(estimate) => {
+                let loads = estimate.cycles().map(|cycles| cycles / self.clock_hz);
+                json!({
+                    "name": considered.name,
+                    "seconds": estimate.total() / self.clock_hz,
+                    "busiest": estimate.busiest(),
+                    "load_seconds": RESOURCES.into_iter().zip(loads).collect::<BTreeMap<_, _>>(),
+                    "hint_bytes": estimate.hint_bytes,
+                    "hint_bytes_once": estimate.hint_bytes_once,
+                    "other_bytes": estimate.other_bytes,
+                })
+            }
+        });
+        json!({ "name": self.name, "by": by, "considered": considered.collect::<Vec<_>>() })
+    }
+}
