@@ -280,3 +280,17 @@ def test_key_switches_that_there_are_not(polyfabric, call, message):
     done = polyfabric(*call)
     assert done.status != 0
     assert message in " ".join(done.err.split())
+
+
+def test_special_primes_do_not_take_a_set_below_128_bits():
+    @pf.program(scheme="ckks", x=pf.Real.vector(8))
+    def rotated(x):
+        return {"rotated": pf.rotate(x, 1)}
+
+    machine = load("f1")
+    made = plan(rotated, "f1-14-L13", machine=machine, key_switch="auto")
+    rows = {row["name"]: row for row in made.facts["key_switch"]["considered"]}
+    assert "bits of security" in rows["d1"]["refused"]
+    assert made.facts["parameters"]["security_bits"] >= 128
+    with pytest.raises(pf.ParameterError, match=r"its special primes leave .* bits of security"):
+        plan(rotated, "f1-14-L13", machine=machine, key_switch="d1")

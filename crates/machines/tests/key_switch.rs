@@ -1,8 +1,9 @@
 //! Does the compiler's key switch depend on L and on the reuse of hints, and is it never one whose noise the program does not bear?
 
 use polyfabric_machines::description;
+use polyfabric_machines::f1::estimate::RESOURCES;
 use polyfabric_machines::key_switch::{Chosen, choose};
-use polyfabric_machines::residue::ckks_lowering;
+use polyfabric_machines::residue::{Options, ckks_lowering, estimate, map};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
 use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, Target, lower};
@@ -74,4 +75,24 @@ fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
     assert_eq!(chosen(&program, "f1-14-L16", None), "listing1");
     let careful = chosen(&program, "f1-14-L16", Some(KeySwitchVariant::Digits(16)));
     assert_ne!(careful, "listing1");
+}
+
+#[test]
+fn the_estimated_traffic_is_about_the_schedules() {
+    let machine = description("f1").expect("a machine");
+    for variant in [KeySwitchVariant::PerLimb, KeySwitchVariant::Digits(4)] {
+        let (lowered, _) = lowered(&sums(4, 16), "f1-14-L16", variant);
+        let estimate = estimate(&machine, &lowered.kernel).expect("an estimate");
+        let report = map(&machine, &lowered.kernel, "", Options::default()).expect("it compiles").report;
+        let traffic = &report.traffic_bytes;
+        assert_eq!(estimate.hint_bytes_once, traffic["hints"], "{variant}");
+        let moved = (traffic["total"] - traffic["instructions"]) as f64;
+        let estimated = (estimate.hint_bytes + estimate.other_bytes) as f64;
+        assert!((estimated / moved - 1.0).abs() < 0.15, "{variant}: {estimated} bytes estimated, {moved} moved");
+        // Units do the work that is counted; no schedule is faster than they are.
+        let cycles = estimate.cycles();
+        let multiply = RESOURCES.iter().position(|&name| name == "multiply").expect("a resource");
+        assert!((cycles[multiply] - report.limits["multiply"] as f64).abs() <= 128.0);
+        assert!(cycles.iter().take(4).all(|&load| load <= report.cycles as f64));
+    }
 }

@@ -43,8 +43,8 @@ impl Estimate {
         let graph = &ordered.translation.graph;
         let group_of = group_of(ordered);
         let mut vectors = vec![[0u64; RESOURCES.len()]; ordered.groups.len()];
-        for (&function, &group) in graph.functions().iter().zip(&group_of) {
-            vectors[group as usize][function.unit() as usize] += 1;
+        for (index, &group) in group_of.iter().enumerate() {
+            vectors[group as usize][graph.function(index).unit() as usize] += 1;
         }
         ports(graph, &group_of, &ordered.home, &mut vectors);
         let [hints, others] =
