@@ -7,7 +7,7 @@ use polyfabric_machines::residue::{Options, ckks_lowering, estimate, map};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
 use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, Target, lower};
-use polyfabric_program::rns::noise::NoiseReport;
+use polyfabric_program::rns::noise::{Encryption, NoiseReport};
 use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::{Encoder, sets};
 use polyfabric_schemes::rns::KeySwitchVariant;
@@ -30,7 +30,7 @@ fn lowered(program: &Program, set: &str, variant: KeySwitchVariant) -> (Lowered,
     let chain = parameters::chain(&set).expect("a chain");
     let choice = ckks_lowering(&machine, "sums", set.gadget().literal().clone()).expect("a choice");
     let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
-    let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(&set));
+    let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(&set, Encryption::Public));
     let encoder = parameters::SlotEncoder(&encoder);
     let target =
         Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed: false };
