@@ -102,7 +102,8 @@ fn group_of(ordered: &Ordered) -> Vec<u32> {
     group_of
 }
 
-/// Adds the vectors over each of the three crossbars, if a cluster keeps what it reads until the group ends.
+/// Adds the vectors over each of the three crossbars, if a cluster keeps what it reads until the group ends. What several clusters read
+/// from outside the group they hand on to each other, so that half of it comes over either crossbar.
 fn ports(graph: &Graph, group_of: &[u32], home: &[u16], vectors: &mut [[u64; RESOURCES.len()]]) {
     let mut readers: Vec<(u32, u16)> = Vec::new();
     let mut outputs = graph.outputs().iter().filter_map(|output| output.as_result()).collect::<Vec<_>>();
@@ -114,11 +115,14 @@ fn ports(graph: &Graph, group_of: &[u32], home: &[u16], vectors: &mut [[u64; RES
         readers.sort_unstable();
         readers.dedup();
         let mut stored = outputs.binary_search(&number).is_ok();
-        for reader in &readers {
-            let inside = own.is_some_and(|(group, _)| group == reader.0);
-            stored |= !inside;
-            if own != Some(*reader) {
-                vectors[reader.0 as usize][if inside { BETWEEN } else { FROM_SCRATCHPAD }] += 1;
+        for clusters in readers.chunk_by(|a, b| a.0 == b.0) {
+            let vectors = &mut vectors[clusters[0].0 as usize];
+            if own.is_some_and(|(group, _)| group == clusters[0].0) {
+                vectors[BETWEEN] += clusters.iter().filter(|&&cluster| own != Some(cluster)).count() as u64;
+            } else {
+                stored = true;
+                vectors[FROM_SCRATCHPAD] += clusters.len().div_ceil(2) as u64;
+                vectors[BETWEEN] += clusters.len() as u64 / 2;
             }
         }
         if let Some((group, _)) = own.filter(|_| stored) {
