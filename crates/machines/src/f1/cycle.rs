@@ -476,6 +476,11 @@ impl<'a> Scheduler<'a> {
         Ok(Some((index, at + 1)))
     }
 
+    /// Whether an instruction's result comes a vector or more behind its operands.
+    fn is_long(&self, instruction: u32) -> bool {
+        self.geometry.latency(self.graph.function(instruction as usize)) >= self.geometry.occupancy
+    }
+
     /// The operands of an instruction: registers, or where they stream from, each with the first cycle in which it leaves; and the
     /// first cycle in which the registers can be read.
     fn operands(
@@ -483,7 +488,7 @@ impl<'a> Scheduler<'a> {
         values: &[u32],
         cluster: usize,
         target: u64,
-        (instruction, long): (u32, bool),
+        instruction: u32,
     ) -> Result<(Vec<(Source, u64)>, u64), CycleError> {
         let mut found: Vec<Option<usize>> = values
             .iter()
@@ -496,6 +501,7 @@ impl<'a> Scheduler<'a> {
                 *place = self.clusters[cluster].find(value);
             }
         }
+        let long = self.is_long(instruction);
         for (place, &value) in found.iter_mut().zip(values).filter(|(place, _)| place.is_none()) {
             let home = self.home;
             let until = match long {
@@ -580,14 +586,14 @@ impl<'a> Scheduler<'a> {
         let mut values: Vec<u32> =
             graph.operands(instruction as usize).iter().map(|&vector| graph.number(vector) as u32).collect();
         values.dedup();
-        let long = latency >= duration;
+        let long = self.is_long(instruction);
         let early = latency + EARLY * duration;
         let exist = self.operands_exist(&values).max(self.front[cluster].saturating_sub(early));
         let no_unit = CycleError::Movement { value: instruction, what: "the machine has no unit for it" };
         let busy_unit = self.geometry.occupancy_of(kind);
         let (_, target) = self.clusters[cluster].unit(kind, exist, busy_unit).ok_or(no_unit)?;
         self.issued[instruction as usize] = true;
-        let (sources, ready) = self.operands(&values, cluster, target, (instruction, long))?;
+        let (sources, ready) = self.operands(&values, cluster, target, instruction)?;
         let mut dying = Vec::new();
         for &value in &values {
             self.remaining[value as usize] -= 1;

@@ -51,41 +51,29 @@ pub trait Set: Clone {
     fn security(&self) -> Security;
 }
 
-impl Set for ckks::Parameters {
-    fn name(&self) -> &str {
-        self.name()
-    }
-    fn limbs(&self) -> usize {
-        self.q_limbs()
-    }
-    fn key_switch(&self) -> Option<KeySwitchVariant> {
-        self.key_switch()
-    }
-    fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, String> {
-        self.with_key_switch(variant).map_err(|error| error.to_string())
-    }
-    fn security(&self) -> Security {
-        self.security().clone()
-    }
+macro_rules! set {
+    ($parameters:ty) => {
+        impl Set for $parameters {
+            fn name(&self) -> &str {
+                self.name()
+            }
+            fn limbs(&self) -> usize {
+                self.q_limbs()
+            }
+            fn key_switch(&self) -> Option<KeySwitchVariant> {
+                self.key_switch()
+            }
+            fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, String> {
+                self.with_key_switch(variant).map_err(|error| error.to_string())
+            }
+            fn security(&self) -> Security {
+                self.security().clone()
+            }
+        }
+    };
 }
-
-impl Set for bgv::Parameters {
-    fn name(&self) -> &str {
-        self.name()
-    }
-    fn limbs(&self) -> usize {
-        self.q_limbs()
-    }
-    fn key_switch(&self) -> Option<KeySwitchVariant> {
-        self.key_switch()
-    }
-    fn with_key_switch(&self, variant: KeySwitchVariant) -> Result<Self, String> {
-        self.with_key_switch(variant).map_err(|error| error.to_string())
-    }
-    fn security(&self) -> Security {
-        self.security()
-    }
-}
+set!(ckks::Parameters);
+set!(bgv::Parameters);
 
 /// The set with the variant, unless that takes a set of 128 bits below them.
 fn secured<S: Set>(set: &S, variant: KeySwitchVariant) -> Result<S, String> {

@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// What the name of an added output begins with: a node that is measured.
 pub const NODE_OUTPUT: &str = "node-";
 
-/// Most bytes of keys that are kept as words; the keys of a bootstrapping are more.
-pub const MOST_WORDS: usize = 4 << 30;
+/// Most bytes of keys that are kept as words, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
+pub const MOST_PREPARED_BYTES: usize = 4 << 30;
 
 /// A lowered CKKS program.
 pub struct CkksPlan {
@@ -395,10 +395,10 @@ impl SlotPlan {
         self.keys().iter().map(|(&id, used)| (id, used.limbs.iter().collect())).collect()
     }
 
-    /// How keys are kept: as words, or where that takes more than [`MOST_WORDS`], with half of each as its seed.
+    /// How keys are kept: as words, or where that takes more than [`MOST_PREPARED_BYTES`], with half of each as its seed.
     pub fn key_storage(&self) -> KeyStorage {
         let words: usize = self.keys().keys().map(|&id| self.key_bytes(id, KeyStorage::WORDS)).sum();
-        KeyStorage { seeded: words > MOST_WORDS, ..KeyStorage::WORDS }
+        KeyStorage { seeded: words > MOST_PREPARED_BYTES, ..KeyStorage::WORDS }
     }
 
     fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {
@@ -477,7 +477,7 @@ impl SlotPlan {
 
     /// Whether public polynomials are transformed at every use: where keys are kept small, or they would be too many to keep.
     pub fn compact_plaintexts(&self) -> bool {
-        self.key_storage().seeded || self.prepared_bytes() > MOST_WORDS
+        self.key_storage().seeded || self.prepared_bytes() > MOST_PREPARED_BYTES
     }
 
     /// Bytes of the public polynomials' transforms.

@@ -1,6 +1,6 @@
 //! Keys, ciphertexts, execution.
 
-use super::plan::{BgvPlan, CkksPlan, Lowering, MOST_WORDS, NODE_OUTPUT, PySlotPlan, SlotPlan};
+use super::plan::{BgvPlan, CkksPlan, Lowering, MOST_PREPARED_BYTES, NODE_OUTPUT, PySlotPlan, SlotPlan};
 use super::program::{PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
@@ -105,7 +105,7 @@ impl PySlotKeys {
                 (Client::Ckks(key), other, set.keys)
             };
             // They were packed for the way; now they are read for every operation.
-            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_WORDS, ..KeyStorage::WORDS };
+            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::WORDS };
             let loaded = Self { client: key, server: Arc::new(keys.stored(storage)) };
             match name {
                 None => Ok(loaded),

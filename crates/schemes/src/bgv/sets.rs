@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn sets_with_another_key_switch_go_by_their_names() {
         let base = named("f1-bootstrap").unwrap();
-        for name in ["f1-bootstrap-d8", "f1-bootstrap-d1"] {
-            let digits = named(name).unwrap().gadget().digits().len();
-            let derived = base.with_key_switch(KeySwitchVariant::Digits(digits)).unwrap();
-            assert_eq!(derived, named(name).unwrap(), "{name}");
+        for (name, digits, special) in [("f1-bootstrap-d8", 8, 3), ("f1-bootstrap-d1", 1, 24)] {
+            let derived = named(name).unwrap();
+            assert_eq!(derived, base.with_key_switch(KeySwitchVariant::Digits(digits)).unwrap(), "{name}");
+            assert_eq!((derived.gadget().digits().len(), derived.gadget().special().len()), (digits, special));
         }
         let derived = named("f1-listing2-d4").unwrap();
         assert_eq!((derived.name(), derived.q_limbs()), ("f1-listing2-d4", 16));

@@ -39,8 +39,8 @@ impl Shifts {
         let steps = steps.rem_euclid(slots as i64) as usize;
         match self {
             &Self::One(shift) => Self::One(((shift as usize + steps) % slots) as u32),
-            // Fewer slots than a word's bits: whatever the set was, it is nearly all.
-            Self::Many(words) if slots < 64 => Self::Many(words.clone()),
+            // Fewer slots than a word's bits: not worth following.
+            Self::Many(_) if slots < 64 => Self::anywhere(slots),
             Self::Many(words) => {
                 let (count, bits) = (words.len(), steps % 64);
                 let mut rotated = vec![0; count];
@@ -99,6 +99,13 @@ mod tests {
             assert_eq!(members(&shifts, slots), plain);
         }
         assert!(!shifts.disjoint(&Shifts::anywhere(slots), slots));
+    }
+
+    #[test]
+    fn of_fewer_slots_than_a_word_has_bits_nothing_is_claimed() {
+        let slots = 8;
+        let both = Shifts::HERE.union(&Shifts::One(1), slots);
+        assert!(!both.rotated(2, slots).disjoint(&Shifts::One(3), slots));
     }
 
     #[test]
