@@ -40,7 +40,7 @@ pub enum Way {
 }
 
 /// A place of a vector on chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location {
     /// A register.
     Register(Register),
@@ -169,6 +169,8 @@ struct Simulation<'a> {
     exclusive: HashMap<(u8, u16, u8), u64>,
     /// Ends of the uses of register ports and banks.
     shared: HashMap<(bool, u16, u16), Vec<u64>>,
+    /// The last read of a place for other clusters, and how many receive it.
+    given: HashMap<Location, (u64, usize)>,
     /// From when off-chip memory holds a computed value.
     stored: HashMap<u32, u64>,
     executed: Vec<u32>,
@@ -243,6 +245,7 @@ pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry
         slots: vec![vec![Cell::default(); geometry.slots]; machine.banks],
         exclusive: HashMap::new(),
         shared: HashMap::new(),
+        given: HashMap::new(),
         stored: HashMap::new(),
         executed: vec![0; graph.len()],
         checked: Checked::default(),
@@ -345,13 +348,30 @@ impl Simulation<'_> {
         Ok(())
     }
 
+    /// Reads a place for a cluster. A crossbar can connect several clusters to what is read in one cycle from one place.
+    fn give(&mut self, cycle: u64, location: Location) -> Result<u32, Violation> {
+        let vector = self.geometry.occupancy;
+        let (last, receivers) = self.given.get(&location).copied().unwrap_or_default();
+        let joins = last == cycle && (1..self.machine.receivers).contains(&receivers);
+        self.given.insert(location, (cycle, if joins { receivers + 1 } else { 1 }));
+        if !joins {
+            match location {
+                Location::Slot(slot) => self.occupy(cycle, Part::Bank(slot.bank), vector)?,
+                Location::Register(from) => {
+                    self.occupy(cycle, Part::Crossbar(Way::ToClusters, from.cluster), vector)?;
+                    self.occupy(cycle, self.register_port(from.cluster, cycle), vector)?;
+                }
+            }
+        }
+        self.take(cycle, location, None)
+    }
+
     fn register_port(&self, cluster: u16, cycle: u64) -> Part {
         Part::RegisterPort(cluster, (cycle % self.machine.register_banks as u64) as u16)
     }
 
     /// Operands of a unit leave where they are, the same one once.
     fn depart(&mut self, cycle: u64, action: Action) -> Result<[Option<u32>; 2], Violation> {
-        let vector = self.geometry.occupancy;
         let mut values = [None; 2];
         let Action::Execute { operands, .. } = action else { return Ok(values) };
         for position in 0..2 {
@@ -361,15 +381,8 @@ impl Simulation<'_> {
             }
             values[position] = match operands[position] {
                 Source::Register(_) => None,
-                Source::Scratchpad(slot) => {
-                    self.occupy(cycle, Part::Bank(slot.bank), vector)?;
-                    Some(self.take(cycle, Location::Slot(slot), None)?)
-                }
-                Source::Cluster(from) => {
-                    self.occupy(cycle, Part::Crossbar(Way::ToClusters, from.cluster), vector)?;
-                    self.occupy(cycle, self.register_port(from.cluster, cycle), vector)?;
-                    Some(self.take(cycle, Location::Register(from), None)?)
-                }
+                Source::Scratchpad(slot) => Some(self.give(cycle, Location::Slot(slot))?),
+                Source::Cluster(from) => Some(self.give(cycle, Location::Register(from))?),
             };
         }
         Ok(values)
@@ -403,20 +416,13 @@ impl Simulation<'_> {
                 self.occupy(cycle, Part::Bank(slot.bank), vector)?;
                 self.take(cycle, Location::Slot(slot), Some(value))
             }
-            Action::Fetch { slot, .. } => {
-                self.occupy(cycle, Part::Bank(slot.bank), vector)?;
-                self.take(cycle, Location::Slot(slot), None)
-            }
+            Action::Fetch { slot, .. } => self.give(cycle, Location::Slot(slot)),
             Action::WriteBack { register, .. } => {
                 self.occupy(cycle, Part::Crossbar(Way::ToScratchpad, register.cluster), vector)?;
                 self.occupy(cycle, self.register_port(register.cluster, cycle), vector)?;
                 self.take(cycle, Location::Register(register), None)
             }
-            Action::Forward { from, .. } => {
-                self.occupy(cycle, Part::Crossbar(Way::ToClusters, from.cluster), vector)?;
-                self.occupy(cycle, self.register_port(from.cluster, cycle), vector)?;
-                self.take(cycle, Location::Register(from), None)
-            }
+            Action::Forward { from, .. } => self.give(cycle, Location::Register(from)),
             Action::Execute { instruction, cluster, unit, operands, .. } => {
                 let function = self.graph.function(instruction as usize);
                 let kind = function.unit();

@@ -15,7 +15,7 @@ use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::timeline::Timeline;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// Instructions of a cluster ahead within which a vector is worth a register.
 const HERE: usize = 64;
@@ -26,6 +26,9 @@ const ELSEWHERE: usize = 2;
 /// Vectors by which a result may be ready before those of the instructions ahead of it. What comes sooner waits in a register that they
 /// need.
 const EARLY: u64 = 2;
+
+/// Reads of a place that further clusters may still join.
+const JOINABLE: usize = 8;
 
 /// Readers of a value that are looked at for its next use in a cluster.
 const LOOKED_AT: usize = 48;
@@ -86,6 +89,10 @@ struct Scheduler<'a> {
     home: &'a [u16],
     /// The last start of an instruction of short latency in every cluster.
     front: Vec<u64>,
+    /// Reads for a crossbar that further clusters can still receive: the cycle of each, and how many clusters do.
+    given: HashMap<Source, VecDeque<(u64, usize)>>,
+    /// Clusters that can receive one read.
+    receivers: usize,
     actions: Vec<Timed>,
 }
 
@@ -146,6 +153,8 @@ impl<'a> Scheduler<'a> {
             stored: HashMap::new(),
             home,
             front: vec![0; machine.clusters],
+            given: HashMap::new(),
+            receivers: machine.receivers,
             actions: Vec::new(),
         }
     }
@@ -383,14 +392,17 @@ impl<'a> Scheduler<'a> {
             let mut next = match origin {
                 Source::Register(_) => at,
                 Source::Scratchpad(slot) => {
-                    let port = receiver.from_scratchpad.earliest(at, duration);
-                    self.bank_port(slot.bank, port - self.network).1 + self.network
+                    let depart = receiver.from_scratchpad.earliest(at, duration) - self.network;
+                    let joined = self.joined(origin, depart);
+                    joined.unwrap_or(u64::MAX).min(self.bank_port(slot.bank, depart).1) + self.network
                 }
                 Source::Cluster(register) => {
                     let sender = &self.clusters[register.cluster as usize];
-                    let port = receiver.from_clusters.earliest(at, duration);
-                    let depart = sender.to_clusters.earliest(port - self.network, duration);
-                    depart + u64::from(sender.free_ports(depart, duration) == 0) + self.network
+                    let depart = receiver.from_clusters.earliest(at, duration) - self.network;
+                    let joined = self.joined(origin, depart);
+                    let alone = sender.to_clusters.earliest(depart, duration);
+                    let alone = alone + u64::from(sender.free_ports(alone, duration) == 0);
+                    joined.unwrap_or(u64::MAX).min(alone) + self.network
                 }
             };
             if stored && next == at && receiver.free_ports(at, duration) == 0 {
@@ -415,22 +427,52 @@ impl<'a> Scheduler<'a> {
     /// Reserves what a vector from `origin` passes on its way to `cluster`, to arrive `at` a cycle.
     fn send(&mut self, origin: Source, cluster: usize, at: u64) {
         let (duration, depart) = (self.geometry.occupancy, at - self.network);
+        let joins = self.give(origin, depart);
         match origin {
             Source::Register(_) => {}
             Source::Scratchpad(slot) => {
-                let (port, _) = self.bank_port(slot.bank, depart);
-                self.banks[slot.bank as usize][port].reserve(depart, duration);
+                if !joins {
+                    let (port, _) = self.bank_port(slot.bank, depart);
+                    self.banks[slot.bank as usize][port].reserve(depart, duration);
+                }
                 self.clusters[cluster].from_scratchpad.reserve(at, duration);
             }
             Source::Cluster(register) => {
-                let sender = &mut self.clusters[register.cluster as usize];
-                sender.to_clusters.reserve(depart, duration);
-                sender.take_port(depart, duration);
-                let cell = &mut sender.cells[register.index as usize];
-                cell.free_from = cell.free_from.max(depart + 1);
+                if !joins {
+                    let sender = &mut self.clusters[register.cluster as usize];
+                    sender.to_clusters.reserve(depart, duration);
+                    sender.take_port(depart, duration);
+                    let cell = &mut sender.cells[register.index as usize];
+                    cell.free_from = cell.free_from.max(depart + 1);
+                }
                 self.clusters[cluster].from_clusters.reserve(at, duration);
             }
         }
+    }
+
+    /// The first read of `origin` in `from` or later that one more cluster can receive.
+    fn joined(&self, origin: Source, from: u64) -> Option<u64> {
+        let reads = self.given.get(&origin)?.iter();
+        reads.filter(|&&(at, receivers)| at >= from && receivers < self.receivers).map(|&(at, _)| at).min()
+    }
+
+    /// One more cluster receives what `origin` gives in `at`; whether it is read then for another one.
+    fn give(&mut self, origin: Source, at: u64) -> bool {
+        if matches!(origin, Source::Register(_)) || self.receivers < 2 {
+            return false;
+        }
+        let reads = self.given.entry(origin).or_default();
+        if let Some((_, receivers)) =
+            reads.iter_mut().find(|(read, receivers)| *read == at && *receivers < self.receivers)
+        {
+            *receivers += 1;
+            return true;
+        }
+        reads.push_back((at, 1));
+        if reads.len() > JOINABLE {
+            reads.pop_front();
+        }
+        false
     }
 
     /// A slot of a value is read from `at` on.

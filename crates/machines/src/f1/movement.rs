@@ -50,10 +50,6 @@ enum State {
     Dead,
 }
 
-/// Instructions a unit of the machine by which one may run ahead of the most urgent open one. Without a limit units that have
-/// little to do work through the whole program, and their results fill the scratchpad.
-const AHEAD: usize = 4;
-
 /// Next use of a value that no instruction reads any more.
 const NEVER: u32 = u32::MAX;
 
@@ -84,7 +80,8 @@ struct Scheduler<'a> {
     waiting: Vec<u32>,
     units: [BinaryHeap<Reverse<u64>>; 4],
     channel_free: u64,
-    /// How far instructions may run ahead of the most urgent open one.
+    /// How far instructions may run ahead of the most urgent open one: by as many as the register files hold results. Without a limit
+    /// units that have little to do work through the whole program, and phase 3 finds no room for what they make.
     window: u32,
     present: usize,
     first_open: u32,
@@ -127,7 +124,7 @@ impl<'a> Scheduler<'a> {
             waiting: Vec::new(),
             units: UnitKind::ALL.map(|kind| (0..machine.unit_count(kind)).map(|_| Reverse(0)).collect()),
             channel_free: 0,
-            window: (AHEAD * UnitKind::ALL.map(|kind| machine.unit_count(kind)).iter().sum::<usize>()) as u32,
+            window: (geometry.registers * machine.clusters) as u32,
             present: 0,
             first_open: 0,
             movement: Movement::default(),

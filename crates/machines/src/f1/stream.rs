@@ -14,7 +14,7 @@ use super::action::{Action, Destination, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
 use super::graph::{Function, Graph, UnitKind};
 use super::machine::{F1, Geometry};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 
 /// A component with a stream of its own.
@@ -89,6 +89,13 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
     let network = machine.depth.network;
     let mut events: BTreeMap<Component, Vec<(u64, Operation)>> = BTreeMap::new();
     let mut at = |component, cycle, operation| events.entry(component).or_default().push((cycle, operation));
+    // A place gives once to as many clusters as a crossbar connects to it in the same cycle.
+    let mut given: HashMap<(Source, u64), usize> = HashMap::new();
+    let mut reads = |source, cycle| {
+        let receivers = given.entry((source, cycle)).or_default();
+        *receivers += 1;
+        (*receivers - 1).is_multiple_of(machine.receivers)
+    };
     for timed in actions {
         let start = timed.cycle;
         match timed.action {
@@ -101,7 +108,9 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
                 at(Component::Stack(stack), start, Operation::Store(value));
             }
             Action::Fetch { slot, register } => {
-                at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
+                if reads(Source::Scratchpad(slot), start) {
+                    at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
+                }
                 at(Component::Port(0, register.cluster), start + network, Operation::Connect(slot.bank));
                 at(Component::Registers(register.cluster), start + network, Operation::Take(register.index));
             }
@@ -111,7 +120,9 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
                 at(Component::Bank(slot.bank), start + network, Operation::Take(slot.index));
             }
             Action::Forward { from, to } => {
-                at(Component::Registers(from.cluster), start, Operation::Give(from.index));
+                if reads(Source::Cluster(from), start) {
+                    at(Component::Registers(from.cluster), start, Operation::Give(from.index));
+                }
                 at(Component::Port(2, to.cluster), start + network, Operation::Connect(from.cluster));
                 at(Component::Registers(to.cluster), start + network, Operation::Take(to.index));
             }
@@ -122,11 +133,15 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
                     match *operand {
                         Source::Register(index) => at(Component::Registers(cluster), start, Operation::Give(index)),
                         Source::Scratchpad(slot) => {
-                            at(Component::Bank(slot.bank), start - network, Operation::Give(slot.index));
+                            if reads(*operand, start - network) {
+                                at(Component::Bank(slot.bank), start - network, Operation::Give(slot.index));
+                            }
                             at(Component::Port(0, cluster), start, Operation::Connect(slot.bank));
                         }
                         Source::Cluster(from) => {
-                            at(Component::Registers(from.cluster), start - network, Operation::Give(from.index));
+                            if reads(*operand, start - network) {
+                                at(Component::Registers(from.cluster), start - network, Operation::Give(from.index));
+                            }
                             at(Component::Port(2, cluster), start, Operation::Connect(from.cluster));
                         }
                     }

@@ -2,7 +2,7 @@
 
 use super::{compile, geometry, paper};
 use crate::f1::action::Action;
-use crate::f1::checker::check;
+use crate::f1::checker::{Checked, Violation, check};
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
 use crate::f1::machine::{F1, LowThroughput};
 
@@ -76,6 +76,30 @@ fn a_small_scratchpad_spills_and_holds() {
     let graph = permutations(3, 5);
     let checked = check(&graph, &compile(&graph, &machine, &geometry), &machine, &geometry).expect("it holds");
     assert!(checked.off_chip[0] > graph.leaves().len() as u64, "nothing was loaded twice");
+}
+
+#[test]
+fn one_read_serves_several_clusters_where_the_crossbars_connect_them() {
+    let machine = paper();
+    let geometry = geometry(&machine, 8192);
+    let mut builder = GraphBuilder::default();
+    let hints: Vec<Vector> = (0..8).map(|_| builder.leaf(LeafClass::Hint)).collect();
+    for limb in 0..machine.clusters as u16 {
+        let input = builder.leaf(LeafClass::Input);
+        let products: Vec<Vector> =
+            hints.iter().map(|&hint| builder.push(Function::Multiply { limb }, &[input, hint])).collect();
+        products.into_iter().for_each(|product| builder.output(product));
+    }
+    let graph = builder.finish();
+    let alone = F1 { receivers: 1, ..machine.clone() };
+    let schedules = [&machine, &alone].map(|machine| compile(&graph, machine, &geometry));
+    let [shared, apart] = [(&machine, &schedules[0]), (&alone, &schedules[1])]
+        .map(|(machine, actions)| check(&graph, actions, machine, &geometry).expect("it holds"));
+    // Every cluster takes every vector of the hint either way; the memories are read less often.
+    let reads = |checked: &Checked| checked.bank_streams + checked.register_streams;
+    assert!(reads(&shared) < reads(&apart), "{shared:?}, {apart:?}");
+    let refused = check(&graph, &schedules[0], &alone, &geometry).expect_err("reads are shared");
+    assert!(matches!(refused, Violation::Hazard { .. }), "{refused}");
 }
 
 #[test]
