@@ -75,17 +75,27 @@ macro_rules! set {
 set!(ckks::Parameters);
 set!(bgv::Parameters);
 
-/// The set with the variant, unless that takes a set of 128 bits below them.
-fn secured<S: Set>(set: &S, variant: KeySwitchVariant) -> Result<S, String> {
+/// The set with the variant, unless that leaves fewer than `least` bits of security.
+fn secured<S: Set>(set: &S, variant: KeySwitchVariant, least: f64) -> Result<S, String> {
     let derived = set.with_key_switch(variant)?;
-    let (before, after) = (set.security(), derived.security());
-    if before.bits >= STANDARD_SECURITY_BITS && after.bits < STANDARD_SECURITY_BITS {
+    let after = derived.security();
+    if after.bits < least {
         return Err(format!(
-            "its special primes leave {:.0} bits of security ({}), where the set has {STANDARD_SECURITY_BITS}",
+            "its special primes leave {:.0} bits of security ({}), where the set has {least:.0}",
             after.bits, after.source
         ));
     }
     Ok(derived)
+}
+
+/// Bits of security that the compiler must leave: 128, or what a set of fewer has.
+fn kept<S: Set>(set: &S) -> f64 {
+    set.security().bits.min(STANDARD_SECURITY_BITS)
+}
+
+/// Bits of security that a variant must leave that the user names: 128, unless the set has fewer anyway and is warned of.
+fn asked<S: Set>(set: &S) -> f64 {
+    if set.security().bits < STANDARD_SECURITY_BITS { 0.0 } else { STANDARD_SECURITY_BITS }
 }
 
 /// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `bears` says whether a
@@ -115,7 +125,7 @@ pub fn planned<S: Set, P, N>(
             let variant = KeySwitchVariant::named(name, set.limbs());
             let message = |error| format!("{program} with parameter set {}: {error}, auto, set", set.name());
             let variant = variant.map_err(|error| Failure::new(Kind::Input, message(error)))?;
-            let derived = secured(&set, variant).map_err(|reason| {
+            let derived = secured(&set, variant, asked(&set)).map_err(|reason| {
                 let message = format!("{program} with the key switch {variant} of {}: {reason}", set.name());
                 Failure::new(Kind::Parameter, message)
             })?;
@@ -134,7 +144,7 @@ pub fn planned<S: Set, P, N>(
                     return made.take().ok_or_else(|| "it has been weighed".to_owned());
                 }
                 let variant = KeySwitchVariant::named(name, set.limbs()).map_err(|error| error.to_string())?;
-                let made = lower(secured(&set, variant)?).map_err(Failure::into_message)?;
+                let made = lower(secured(&set, variant, kept(&set))?).map_err(Failure::into_message)?;
                 bears(&made, &noise).map(|()| made)
             };
             let chosen = choose(machine.description(), program, &variants, weighed, kernel).map_err(refused)?;
