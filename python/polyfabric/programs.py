@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec
 from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.networks import PROGRAMS as NETWORKS
-from .errors import InputError, NoiseError, ProgramError
+from .errors import Error, InputError, NoiseError, ProgramError
 from .execution import NAMED_TARGET, Plan, built_in, plan
 from .language.program import Program
 from .language.slot_program import SlotProgram
@@ -113,6 +114,16 @@ def load(name: str) -> Program | SlotProgram:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise ProgramError(f"{file}:{error.lineno}: {error.msg}; correct the file") from error
+    except Error:
+        raise
+    except Exception as error:  # Whatever a user's file does.
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if Path(frame.filename) == file.resolve()
+        ]
+        place = f"{file}:{lines[-1]}" if lines else str(file)
+        raise ProgramError(f"{place}: {type(error).__name__}: {error}; correct the file") from error
     finally:
         sys.path.pop(0)
     found = getattr(module, function, None)

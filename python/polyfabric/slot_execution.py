@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,32 +51,37 @@ class SlotPlan:
 class SlotKeys:
     """A client's secret key, and the switching keys that one program asks of it."""
 
-    native: _native.SlotKeys
+    client: _native.SlotClient
+    server: _native.SlotServer
 
     @property
     def parameters(self) -> str:
         """Name of their parameter set."""
-        return self.native.parameters
+        return self.client.parameters
 
     @classmethod
     def generate(cls, planned: SlotPlan, progress: ProgressHook | None = None) -> SlotKeys:
         """Fresh keys for a plan, from the operating system's randomness."""
         check_memory(planned)
-        return cls(_native.SlotKeys.generate(planned.native, progress))
+        client = _native.SlotClient.generate(planned.native)
+        return cls(client, client.server(planned.native, progress))
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        self.native.save(path / "client.key", path / "server.key")
+        self.client.save(path / "client.key")
+        self.server.save(path / "server.key")
 
     @classmethod
     def load(cls, folder: str | Path, scheme: str = "ckks") -> SlotKeys:
-        """The keys that `save` wrote; `scheme` is "ckks" or "bgv"."""
-        path = Path(folder)
-        return cls(
-            _native.SlotKeys.load(pick("scheme", scheme, ["ckks", "bgv"]), path / "client.key", path / "server.key")
+        """The keys that `save` wrote, of one key generation; `scheme` is "ckks" or "bgv"."""
+        path, chosen = Path(folder), pick("scheme", scheme, ["ckks", "bgv"])
+        keys = cls(
+            _native.SlotClient.load(chosen, path / "client.key"), _native.SlotServer.load(chosen, path / "server.key")
         )
+        keys.server.expect_client(keys.client)
+        return keys
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class SlotRunResult:
     """By output: the largest error of a slot; with BGV, the number of wrong ones."""
     bound: dict[str, float]
     """By output: what the largest error stays under but for a probability of 2^-40; with BGV, 0."""
+    bound_for: str
+    """What the bounds are of: "any inputs" within their types, or, where those bounds say nothing, "these inputs"."""
     seconds: dict[str, float]
     sizes: dict[str, int]
     """Bytes of the switching keys and of the ciphertexts."""
@@ -130,6 +137,7 @@ class SlotRunResult:
             "expected": plain(self.expected),
             "error": self.error,
             "bound": self.bound,
+            "bound_for": self.bound_for,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
             "operations": self.nodes,
@@ -159,9 +167,9 @@ def plan(
     """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
 
     With `security`, a set of fewer bits is refused. With `measured`, the value of every operation is kept, so that its
-    error can be measured. With `machine`, the program is lowered as that wants it, in its words, with the `key_switch`
-    that its compiler chooses ("auto"; so if no set is named), the set's ("set"; so if one is), or a named one: "listing1", or
-    "d8" for eight digits.
+    error can be measured. With `machine`, the program is lowered as that wants it, in its words. `key_switch` is the set's
+    ("set"; so on this computer, or if a set is named), the one that the compiler chooses ("auto"; so on a machine), or a named one:
+    "listing1", or "d8" for eight digits.
     """
     wanted = switch_for(parameters, machine, key_switch)
     native = _native.SlotPlan.make(program.native, parameters, measured, machine.native if machine else None, wanted)
@@ -236,24 +244,22 @@ def run_plan(
     if keys is None:
         keys = SlotKeys.generate(planned, progress)
         lap("keys")
-    ciphertexts = keys.native.encrypt(planned.native, flat)
+    # What the server would miss is told before anything is encrypted.
+    keys.server.expect_keys(planned.native)
+    ciphertexts = keys.client.encrypt(planned.native, flat)
     lap("encrypt")
-    simulated: Report | None = None
-    if machine is not None:
-        mapped = machine.compile(planned)
-        simulated = simulation(mapped)
-        lap("compile")
-        results = mapped.replay(keys.native, ciphertexts)
-        lap("replay")
-    else:
-        workers = None if on == "interpreter" else threads or cores()
-        results = keys.native.execute(planned.native, ciphertexts, workers, progress)
-        lap("execute")
-    found = keys.native.decrypt(planned.native, results)
+    results, simulated = execute(planned, keys.server, ciphertexts, on, machine, threads, progress, lap)
+    found = keys.client.decrypt(planned.native, results)
     lap("decrypt")
     nodes = [dict(node) for node in planned.facts["nodes"]]
+    bound_for = "any inputs"
+    if any(bound(planned, name) >= largest(whole[name]) > 0 for name in program.outputs if program.scheme == "ckks"):
+        bound_for = "these inputs"
+        here = planned.native.bounds(flat, None if machine is None else machine.native)
+        for node in nodes:
+            node["bound"] = here[node["node"]]
     if planned.measured:
-        errors = keys.native.errors(planned.native, flat, results)
+        errors = keys.client.errors(planned.native, flat, results)
         for node in nodes:
             if node["node"] in errors:
                 node["measured"] = errors[node["node"]]
@@ -264,10 +270,11 @@ def run_plan(
         parameters=planned.parameters,
         outputs=program.shaped(found),
         expected=program.shaped(whole),
-        error={name: _error(found[name], whole[name]) for name in program.outputs},
-        bound={name: _bound(planned, name) for name in program.outputs},
+        error={name: error(found[name], whole[name]) for name in program.outputs},
+        bound=dict(zip(program.outputs, output_bounds(nodes), strict=True)),
+        bound_for=bound_for,
         seconds=seconds,
-        sizes={"keys": keys.native.bytes, "inputs": ciphertexts.bytes, "outputs": results.bytes},
+        sizes={"keys": keys.server.bytes, "inputs": ciphertexts.bytes, "outputs": results.bytes},
         nodes=nodes,
         plan=planned,
         keys=keys,
@@ -275,15 +282,49 @@ def run_plan(
     )
 
 
-def _error(found: Native, expected: Native) -> float:
+def execute(
+    planned: SlotPlan,
+    server: _native.SlotServer,
+    ciphertexts: _native.SlotCiphertexts,
+    on: str,
+    machine: Machine | None,
+    threads: int | None,
+    progress: ProgressHook | None,
+    lap: Callable[[str], None],
+) -> tuple[_native.SlotCiphertexts, Report | None]:
+    """The server's part: this computer's result, or that of a machine's schedule and what the machine takes."""
+    if machine is None:
+        workers = None if on == "interpreter" else threads or cores()
+        results = server.execute(planned.native, ciphertexts, workers, progress)
+        lap("execute")
+        return results, None
+    mapped = machine.compile(planned)
+    simulated = simulation(mapped)
+    lap("compile")
+    results = mapped.replay(server, ciphertexts)
+    lap("replay")
+    return results, simulated
+
+
+def error(found: Native, expected: Native) -> float:
+    """The largest error of a slot; with BGV, the number of wrong ones."""
     a, b = numbers(found), numbers(expected)
     return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
 
 
-def _bound(planned: SlotPlan, output: str) -> float:
-    """The bound of an output's error; the outputs are the last nodes of a program, in order."""
-    bounds = [node.get("bound", 0.0) for node in planned.facts["nodes"] if node["op"] == "output"]
-    return float(bounds[list(planned.program.outputs).index(output)])
+def bound(planned: SlotPlan, output: str) -> float:
+    """The bound of an output's error, for any inputs within their types."""
+    return output_bounds(planned.facts["nodes"])[list(planned.program.outputs).index(output)]
+
+
+def output_bounds(nodes: list[dict[str, Any]]) -> list[float]:
+    """The bounds of the outputs, which are the last nodes of a program, in order; with BGV, 0."""
+    return [node.get("bound", 0.0) for node in nodes if node["op"] == "output"]
+
+
+def largest(slots: Native) -> float:
+    """The largest absolute value of a slot."""
+    return float(np.abs(numbers(slots)).max(initial=0.0))
 
 
 def memory_bytes(facts: Mapping[str, Any]) -> int:

@@ -302,6 +302,31 @@ def test_bootstrapping_restores_levels(length):
     np.testing.assert_allclose(done.outputs["result"], done.expected["result"], atol=1e-4)
 
 
+def test_the_bound_of_a_bootstrapping_follows_its_message():
+    """One coefficient has all of a vector of equal slots: the sine errs by the cube of its size."""
+
+    def refreshed(largest):
+        return pf.program(x=pf.Real.bounded(largest).vector(64))(lambda x: x.bootstrap())
+
+    done = refreshed(4).run({"x": np.full(64, 4.0)}, parameters="toy-11-boot")
+    assert done.correct
+    assert (done.bound_for, done.bound["result"] < 4) == ("any inputs", True)
+    # What was the bound of every message, up to 1.
+    assert done.error["result"] > refreshed(1).run({"x": np.full(64, 1.0)}, parameters="toy-11-boot").bound["result"]
+
+
+def test_a_bound_that_says_nothing_is_that_of_the_inputs_given():
+    @pf.program(x=pf.Real.bounded(1000).vector(64))
+    def powers(x):
+        return x**16
+
+    done = powers.run({"x": np.linspace(-1, 1, 64)}, parameters="toy-10", measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    assert powers.cost("toy-10").to_dict()["nodes"][-1]["bound"] > 1
+    assert (done.bound_for, done.bound["result"] < 1e-4) == ("these inputs", True)
+
+
 def test_a_set_without_bootstrapping_says_so():
     @pf.program(x=pf.Real.vector(64))
     def refreshed(x):
@@ -326,7 +351,7 @@ def test_bootstrapping_keys_come_back_from_their_files(parameters, tmp_path):
     assert done.correct
     done.keys.save(tmp_path)
     keys = pf.SlotKeys.load(tmp_path)
-    assert (keys.parameters, keys.native.bytes) == (parameters, done.keys.native.bytes)
+    assert (keys.parameters, keys.server.bytes) == (parameters, done.keys.server.bytes)
     again = refreshed.run({"x": x}, keys=keys)
     assert again.correct
     # Saved again, they are the same files.

@@ -77,7 +77,10 @@ from .console import grid, out, print_json, security_warnings, warning_line
     "--key-switch",
     "key_switch",
     metavar="NAME",
-    help="f1: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
+    help="CKKS, BGV: set (the parameter set's), auto (the compiler chooses), listing1, or d8 for eight digits; auto on f1 unless a set is named, else set.",
+)
+@click.option(
+    "--security", type=float, metavar="BITS", help="CKKS, BGV: refuse a parameter set of fewer bits of security."
 )
 @click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
@@ -100,6 +103,7 @@ def run(
     rows: int | None,
     query: str | None,
     measure: bool,
+    security: float | None,
     key_switch: str | None,
     as_json: bool,
 ) -> int:
@@ -115,8 +119,6 @@ def run(
             "--batch": batch,
             "--image": image,
             "--images": images,
-            "--keys": folder,
-            "--step": step,
             "--unroll": None if unroll == "1" else unroll,
             "--max-failure": target,
             "--reading": readings,
@@ -127,12 +129,16 @@ def run(
                 f"--key-switch is for your own programs and those of F1's table 3, not {program}; leave it out"
             )
         chosen = programs.slot_parameters(program, parameters)
-        switch = slot_execution.switch_for(parameters, place(on), key_switch)
-        asked = slot_run.Asked(own, given, rows, query, on, chosen, switch, threads, measure, folder_out)
+        # Keys are of one set, key switch included.
+        given_keys = folder is not None and slot_run.has_keys(folder)
+        switch = key_switch or ("set" if given_keys else slot_execution.switch_for(parameters, place(on), None))
+        asked = slot_run.Asked(
+            own, given, rows, query, on, chosen, switch, threads, measure, folder_out, folder, step, security
+        )
         return slot_run.run(program, asked, as_json=as_json)
-    if rows is not None or query is not None or measure or key_switch is not None:
+    if any(value is not None for value in (rows, query, key_switch, security)) or measure:
         raise InputError(
-            f"--rows, --query, --measure and --key-switch are of programs of CKKS and BGV, but the program is {program}"
+            f"--rows, --query, --measure, --security and --key-switch are of programs of CKKS and BGV, not {program}"
         )
     machine = place(on, readings)
     if unroll != "1" and (program == "digits" or step is not None or folder is not None):

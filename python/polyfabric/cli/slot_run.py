@@ -9,13 +9,15 @@ from typing import Any
 
 from rich.console import Console
 
+from .. import slot_stages
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from ..apps.f1_programs.execute import Answer, execute
 from ..errors import InputError
+from ..execution import place
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook, bars
 from ..reports.units import bytes_text, scaled
-from ..slot_execution import SlotRunResult
+from ..slot_execution import SlotKeys, SlotRunResult
 from ..slot_execution import run as run_program
 from . import inputs
 from .console import grid, out, print_json, security_warnings
@@ -41,6 +43,11 @@ class Asked:
     measure: bool
     report: Path | None
     """Folder for a machine's report and timeline."""
+    keys: Path | None
+    """Folder of the keys, and of the files between steps."""
+    step: str | None
+    security: float | None
+    """Bits that the parameter set must have."""
 
 
 def refuse_options(program: str, options: Mapping[str, object]) -> None:
@@ -56,12 +63,17 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
         ("--rows", asked.rows, "logistic-regression"),
         ("--query", asked.query, "database-lookup"),
         ("--input", asked.given or None, None),
+        ("--keys", asked.keys, None),
+        ("--step", asked.step, None),
+        ("--security", asked.security, None),
     ):
         if value is not None and (program != owner if owner else asked.program is None or program in F1_PROGRAMS):
             raise InputError(
                 f"{name} is for {owner or 'your own programs'}, but the program is {program}; leave it out"
             )
     with security_warnings(), bars() as progress:
+        if asked.step is not None and asked.program is not None:
+            return _step(asked.program, asked.step, asked, progress, as_json)
         done = _run(program, asked, progress)
     simulated = (done if isinstance(done, SlotRunResult) else done.run).simulation
     if asked.report is not None:
@@ -89,7 +101,13 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
         return execute(F1_PROGRAMS[program], key_switch=asked.key_switch, **options)
     if asked.program is not None:
         given = inputs.slot_inputs(asked.program, asked.given)
-        return run_program(asked.program, given, key_switch=asked.key_switch, **options)
+        keys = _keys(asked.keys, asked.program.scheme)
+        done = run_program(
+            asked.program, given, keys=keys, security=asked.security, key_switch=asked.key_switch, **options
+        )
+        if asked.keys is not None and keys is None:
+            done.keys.save(asked.keys)
+        return done
     if program == "logistic-regression":
         from ..apps.logistic_regression.infer import infer
 
@@ -97,6 +115,47 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
     from ..apps.database.lookup import look_up
 
     return look_up(asked.query or "CH", **options)
+
+
+def _keys(folder: Path | None, scheme: str) -> SlotKeys | None:
+    """The keys in `folder`, or none if it has none yet."""
+    return SlotKeys.load(folder, scheme) if folder is not None and has_keys(folder) else None
+
+
+def has_keys(folder: Path) -> bool:
+    """Whether there is a key, to be used or to be refused, in `folder`."""
+    return any((folder / name).exists() for name in ("client.key", "server.key"))
+
+
+def _step(program: SlotProgram, step: str, asked: Asked, progress: ProgressHook, as_json: bool) -> int:
+    if asked.keys is None:
+        raise InputError("--step works through files; name their folder with --keys DIR")
+    if asked.measure or asked.report is not None:
+        raise InputError("--measure and --report are of a whole run; leave out --step")
+    machine = place(asked.on)
+    if step == "encrypt":
+        data = slot_stages.encrypt(
+            program,
+            asked.keys,
+            inputs.slot_inputs(program, asked.given),
+            parameters=asked.parameters,
+            machine=machine,
+            security=asked.security,
+            key_switch=asked.key_switch,
+            progress=progress,
+        )
+    elif step == "execute":
+        data = slot_stages.execute(
+            program, asked.keys, on=asked.on, machine=machine, threads=asked.threads, progress=progress
+        )
+    else:
+        data = slot_stages.decrypt(program, asked.keys, machine=machine)
+    if as_json:
+        print_json(data)
+    else:
+        for key, value in data.items():
+            out().print(f"{key:<12} {value}", markup=False)
+    return 0 if data.get("correct", True) else 1
 
 
 def _show(console: Console, result: SlotRunResult) -> None:
@@ -166,7 +225,8 @@ def _show_common(console: Console, result: SlotRunResult) -> None:
         verdict = "equal to the clear program in every slot"
     else:
         name = max(result.error, key=lambda output: result.error[output])
-        verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e})"
+        of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
+        verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e}{of})"
     style = "green" if result.correct else "bold red"
     console.print(f"result            [{style}]{verdict if result.correct else 'differs from the clear program'}[/]")
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]

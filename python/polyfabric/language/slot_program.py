@@ -138,8 +138,8 @@ class SlotProgram:
         """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
 
         `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, the smallest ring of 128 bits of security is taken whose
-        modulus carries the program's levels; a named set below `security` bits is refused. `key_switch` is a machine's: "auto" for
-        its compiler's choice, "set" for the parameter set's, or a name ("listing1", "d8"); without it, "set" if one is named.
+        modulus carries the program's levels; a named set below `security` bits is refused. `key_switch` is "set" for the parameter set's,
+        "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named.
         """
         from ..slot_execution import run
 

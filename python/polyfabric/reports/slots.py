@@ -61,7 +61,7 @@ _CHOICE = {
 
 
 def key_switch(d: dict[str, Any]) -> list[Rows]:
-    """Which key switch a program has on a machine, and what the others were estimated to take."""
+    """Which key switch a program has, and what the others would take: on a machine by its estimate, here by counting."""
     title = f"key switch {d['name']}: {_CHOICE[d['by']]}"
     if not d["considered"]:
         return [Rows("", ("figure", "value"), [(title,)])]
@@ -72,10 +72,15 @@ def key_switch(d: dict[str, Any]) -> list[Rows]:
             refused.append(f"{row['name']} is refused: {row['refused']}")
             continue
         chosen = "*" if row["name"] == d["name"] else ""
+        if "word_products" in row:
+            rows.append((row["name"] + chosen, f"{row['word_products'] / 1e6:,.1f}", bytes_text(row["hint_bytes"])))
+            continue
         again = row["hint_bytes"] / row["hint_bytes_once"] if row["hint_bytes_once"] else 0.0
         sizes = (bytes_text(row["hint_bytes"]), f"{again:.2f}", bytes_text(row["other_bytes"]))
         rows.append((row["name"] + chosen, words(row["busiest"]), scaled(row["seconds"], "s"), *sizes))
-    columns = ("variant", "busiest", "estimate", "hints", "loads of each", "other traffic")
+    columns: tuple[str, ...] = ("variant", "products, millions", "keys read")
+    if rows and len(rows[0]) > len(columns):
+        columns = ("variant", "busiest", "estimate", "hints", "loads of each", "other traffic")
     return [Rows(title, columns, rows, left=2, note="\n".join(refused))]
 
 

@@ -6,7 +6,7 @@ use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
 use polyfabric_program::rns::lowering::{
-    Hoisting, Lowered, Lowering, Relinearisation, Rescaling, RnsLowering, Target, lower,
+    Hoisting, Lowered, Lowering, Relinearisation, Rescaling, RnsLowering, Target, check_keys, lower,
 };
 use polyfabric_program::rns::noise::NoiseModel;
 use polyfabric_schemes::rns::{GadgetLiteral, KeyId, KeySet, Ring};
@@ -104,7 +104,7 @@ fn a_missing_key_is_told_with_the_operation_that_needs_it() {
     });
     let lowered = lowered(&program, |_| {});
     let ring = Ring::new(lowered.kernel.degree, &lowered.kernel.moduli).expect("a ring");
-    let error = lowered.check_keys(&program, &KeySet::new(ring)).expect_err("no keys");
+    let error = check_keys(&program, &lowered.kernel, &KeySet::new(ring)).expect_err("no keys");
     let KeyId::Galois(element) = rotation(4) else { panic!("a rotation") };
     assert!(
         error
@@ -167,13 +167,13 @@ fn operands_that_do_not_match_are_refused_with_both_levels_and_scales() {
     let error = lowering.add(&low, &high).expect_err("two levels");
     assert_eq!(
         error.to_string(),
-        "add: operands at level 0 with scale 2^40.0000 and level 2 with scale 2^40.0000; bring both to one level first"
+        "add: operands at level 0 with scale 2^40.0000 and level 2 with scale 2^40.0000; bring both to one level and one scale first, by rescaling or a product"
     );
     let product = lowering.multiply(&high, &high).expect("a product");
     let error = lowering.add(&product, &high).expect_err("two scales");
     assert_eq!(
         error.to_string(),
-        "add: operands at level 2 with scale 2^80.0000 and level 2 with scale 2^40.0000; bring both to one level first"
+        "add: operands at level 2 with scale 2^80.0000 and level 2 with scale 2^40.0000; bring both to one level and one scale first, by rescaling or a product"
     );
     let error = lowering.rotate(&product, 1).expect_err("three parts");
     assert_eq!(error.to_string(), "rotate: an operand of 3 parts; relinearise it first");

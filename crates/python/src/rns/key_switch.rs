@@ -1,10 +1,11 @@
-//! Which key switch a program has on a machine: the parameter set's, a named one, or the one that the compiler chooses.
+//! Which key switch a program has: the parameter set's, a named one, or the one that the compiler of the machine chooses, or of this computer.
 
 use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, refused};
 use polyfabric_machines::f1::estimate::RESOURCES;
 use polyfabric_machines::key_switch::{Considered, choose};
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::lowering::word_products;
 use polyfabric_schemes::rns::KeySwitchVariant;
 use polyfabric_schemes::rns::security::{Estimate as Security, STANDARD_SECURITY_BITS};
 use polyfabric_schemes::{bgv, ckks};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 pub enum Wanted {
     /// The parameter set's.
     Set,
-    /// The machine's compiler's.
+    /// The compiler's.
     Compiler,
     /// The user's, by name.
     Named(String),
@@ -38,8 +39,8 @@ pub struct KeySwitch {
     wanted: Wanted,
     /// Name of the variant; "set" for digits smaller than a limb.
     name: String,
-    considered: Vec<Considered>,
-    clock_hz: f64,
+    /// A row for each variant that was weighed.
+    considered: Vec<Value>,
 }
 
 /// A parameter set of either scheme.
@@ -111,16 +112,9 @@ pub fn planned<S: Set, P, N>(
 ) -> Result<(P, Option<KeySwitch>), Failure> {
     let own = set.key_switch();
     let name_of = |variant: Option<KeySwitchVariant>| variant.map_or_else(|| "set".to_owned(), |v| v.to_string());
-    let Some(machine) = machine else {
-        return match wanted {
-            Wanted::Set => Ok((lower(set)?, None)),
-            _ => Err(Failure::new(Kind::Input, "a key switch is chosen for a machine; name one, such as f1")),
-        };
-    };
-    let clock_hz = machine.description().clock_hz().map_err(Failure::of(Kind::Machine))?;
-    let told = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered, clock_hz });
+    let told = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered });
     match &wanted {
-        Wanted::Set => Ok((lower(set)?, told(name_of(own), Vec::new()))),
+        Wanted::Set => Ok((lower(set)?, machine.and_then(|_| told(name_of(own), Vec::new())))),
         Wanted::Named(name) => {
             let variant = KeySwitchVariant::named(name, set.limbs());
             let message = |error| format!("{program} with parameter set {}: {error}, auto, set", set.name());
@@ -147,8 +141,70 @@ pub fn planned<S: Set, P, N>(
                 let made = lower(secured(&set, variant, kept(&set))?).map_err(Failure::into_message)?;
                 bears(&made, &noise).map(|()| made)
             };
+            let Some(machine) = machine else {
+                let (made, name, considered) = fewest_products(program, &variants, weighed, kernel)?;
+                return Ok((made, told(name, considered)));
+            };
+            let clock_hz = machine.description().clock_hz().map_err(Failure::of(Kind::Machine))?;
             let chosen = choose(machine.description(), program, &variants, weighed, kernel).map_err(refused)?;
-            Ok((chosen.program, told(variants[chosen.index].clone(), chosen.considered)))
+            let rows = chosen.considered.iter().map(|considered| row(considered, clock_hz)).collect();
+            Ok((chosen.program, told(variants[chosen.index].clone(), rows)))
+        }
+    }
+}
+
+/// For this computer: the variant with the fewest products of words, the first of equal ones; its name, and a row for each.
+fn fewest_products<P>(
+    program: &str,
+    variants: &[String],
+    weighed: impl Fn(&String) -> Result<P, String>,
+    kernel: impl Fn(&P) -> &KernelProgram,
+) -> Result<(P, String, Vec<Value>), Failure> {
+    let (mut rows, mut reasons) = (Vec::new(), Vec::new());
+    let mut best: Option<(u64, P, &String)> = None;
+    for name in variants {
+        let counted = weighed(name).and_then(|made| {
+            let counts = kernel(&made).counts().map_err(|error| error.to_string())?;
+            Ok((made, counts))
+        });
+        match counted {
+            Err(reason) => {
+                rows.push(json!({ "name": name, "refused": reason }));
+                reasons.push(format!("{name}: {reason}"));
+            }
+            Ok((made, counts)) => {
+                let degree = kernel(&made).degree.get();
+                let products = word_products(&counts, degree);
+                let read = counts.limb_ops.key_limbs * (degree * size_of::<u64>()) as u64;
+                rows.push(json!({ "name": name, "word_products": products, "hint_bytes": read }));
+                if best.as_ref().is_none_or(|&(least, ..)| products < least) {
+                    best = Some((products, made, name));
+                }
+            }
+        }
+    }
+    let none = || {
+        let reasons = reasons.join("; ");
+        Failure::new(Kind::Program, format!("{program} runs with no key switch: {reasons}; take another parameter set"))
+    };
+    best.map(|(_, made, name)| (made, name.clone(), rows)).ok_or_else(none)
+}
+
+/// What a machine would take with a variant.
+fn row(considered: &Considered, clock_hz: f64) -> Value {
+    match &considered.outcome {
+        Err(reason) => json!({ "name": considered.name, "refused": reason }),
+        Ok(estimate) => {
+            let loads = estimate.cycles().map(|cycles| cycles / clock_hz);
+            json!({
+                "name": considered.name,
+                "seconds": estimate.total() / clock_hz,
+                "busiest": estimate.busiest(),
+                "load_seconds": RESOURCES.into_iter().zip(loads).collect::<BTreeMap<_, _>>(),
+                "hint_bytes": estimate.hint_bytes,
+                "hint_bytes_once": estimate.hint_bytes_once,
+                "other_bytes": estimate.other_bytes,
+            })
         }
     }
 }
@@ -160,21 +216,6 @@ impl KeySwitch {
             Wanted::Compiler => "compiler",
             Wanted::Named(_) => "user",
         };
-        let considered = self.considered.iter().map(|considered| match &considered.outcome {
-            Err(reason) => json!({ "name": considered.name, "refused": reason }),
-            Ok(estimate) => {
-                let loads = estimate.cycles().map(|cycles| cycles / self.clock_hz);
-                json!({
-                    "name": considered.name,
-                    "seconds": estimate.total() / self.clock_hz,
-                    "busiest": estimate.busiest(),
-                    "load_seconds": RESOURCES.into_iter().zip(loads).collect::<BTreeMap<_, _>>(),
-                    "hint_bytes": estimate.hint_bytes,
-                    "hint_bytes_once": estimate.hint_bytes_once,
-                    "other_bytes": estimate.other_bytes,
-                })
-            }
-        });
-        json!({ "name": self.name, "by": by, "considered": considered.collect::<Vec<_>>() })
+        json!({ "name": self.name, "by": by, "considered": self.considered })
     }
 }

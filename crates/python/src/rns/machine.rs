@@ -1,6 +1,6 @@
 //! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
 
-use super::run::{PySlotCiphertexts, PySlotKeys};
+use super::run::{PySlotCiphertexts, PySlotServer};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::{PyMachine, json, refused};
 use polyfabric_machines::engine::trace::TraceOptions;
@@ -147,11 +147,12 @@ impl PyMapped {
     }
 
     /// Carries out the schedule on ciphertexts.
-    fn replay(&self, py: Python<'_>, keys: &PySlotKeys, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
+    fn replay(&self, py: Python<'_>, keys: &PySlotServer, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
         detached(py, || {
-            let inputs: Vec<&RnsPolynomial> = inputs.0.iter().collect();
-            let outputs = self.mapped.replay(&self.kernel, &keys.server, &inputs).map_err(refused)?;
-            Ok(PySlotCiphertexts(outputs))
+            keys.origin.expect(&inputs.origin)?;
+            let inputs: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
+            let outputs = self.mapped.replay(&self.kernel, &keys.keys, &inputs).map_err(refused)?;
+            Ok(keys.results(outputs))
         })
     }
 }

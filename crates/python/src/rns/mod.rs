@@ -1,6 +1,7 @@
 //! Programs on vectors of slots: CKKS and BGV.
 
 mod approximation;
+mod files;
 mod key_switch;
 mod machine;
 mod parameters;
@@ -13,4 +14,4 @@ pub use machine::{PyMapped, PyResidueKernel};
 pub use parameters::slot_parameter_sets;
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
-pub use run::{PySlotCiphertexts, PySlotKeys};
+pub use run::{PySlotCiphertexts, PySlotClient, PySlotServer};

@@ -3,14 +3,14 @@
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
 use super::parameters;
-use super::program::PySlotProgram;
+use super::program::{PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
-use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, op_name};
+use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as KernelOp, OpKind, PublicPolynomial};
-use polyfabric_program::rns::levels::{Chain, Plan as Levels};
+use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
-use polyfabric_program::rns::lowering::{Lowered, RnsLowering, Target, bgv, lower};
+use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, RnsLowering, Target, bgv, lower_within};
 use polyfabric_program::rns::noise::{Encryption, NodeReport, NoiseReport};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
@@ -90,20 +90,42 @@ fn lower_ckks(
     observed: bool,
     machine: Option<&PyMachine>,
 ) -> Result<CkksPlan, Failure> {
-    let chain = ckks::chain(&parameters).map_err(parameter)?;
+    let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
+    let (lowered, noise) = lowered(program, &parameters, observed, machine, &ckks::SlotEncoder(&encoder), &[])?;
+    Ok(CkksPlan { parameters, lowered, noise })
+}
+
+/// For errors alone, which no encoded vector is needed for.
+#[derive(Debug)]
+struct Nothing(Arc<[i64]>);
+
+impl PlaintextEncoder for Nothing {
+    fn encode(&self, _: &Values, _: Scale) -> Result<PublicPolynomial, String> {
+        Ok(PublicPolynomial::Narrow(Arc::clone(&self.0)))
+    }
+}
+
+/// The lowered program and its errors, `magnitudes` being known of its messages.
+fn lowered(
+    program: &Program,
+    parameters: &ckks_scheme::Parameters,
+    observed: bool,
+    machine: Option<&PyMachine>,
+    encoder: &dyn PlaintextEncoder,
+    magnitudes: &[f64],
+) -> Result<(Lowered, NoiseReport), Failure> {
+    let chain = ckks::chain(parameters).map_err(parameter)?;
     let choice = match machine {
         Some(machine) => machine.ckks_lowering(program.name(), parameters.gadget().literal().clone())?,
-        None => ckks::choice(&parameters),
+        None => ckks::choice(parameters),
     };
-    let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
-    let encoder = ckks::SlotEncoder(&encoder);
-    let model = ckks::model(&parameters, Encryption::Secret);
-    let bootstrapping = bootstrapping(program, &parameters, &chain, &choice)?;
+    let model = ckks::model(parameters, Encryption::Secret);
+    let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
     let bootstrapping = bootstrapping.as_ref();
-    let target = Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed };
-    let lowered = lower(program, &target).map_err(refused)?;
+    let target = Target { chain: &chain, choice: &choice, model, encoder, bootstrapping, observed };
+    let lowered = lower_within(program, &target, magnitudes).map_err(refused)?;
     let noise = NoiseReport::new(program, &lowered, &chain, &model);
-    Ok(CkksPlan { parameters, lowered, noise })
+    Ok((lowered, noise))
 }
 
 /// The set's bootstrapping, for a program that asks for one.
@@ -576,6 +598,27 @@ impl PySlotPlan {
     ) -> PyResult<Self> {
         let (program, wanted) = (&program.0, Wanted::from(key_switch));
         detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured, machine, wanted)?))))
+    }
+
+    /// With CKKS, bounds of the errors of these very inputs by node, in place of all inputs within their bounds; lowered for `machine` as
+    /// the plan was.
+    #[pyo3(signature = (inputs, machine = None))]
+    fn bounds(
+        &self,
+        py: Python<'_>,
+        inputs: BTreeMap<String, PyValues>,
+        machine: Option<&PyMachine>,
+    ) -> PyResult<BTreeMap<u32, f64>> {
+        let plan = &*self.0;
+        let inputs = read_all(inputs)?;
+        detached(py, || {
+            let Lowering::Ckks(ckks) = &plan.lowering else { return Ok(BTreeMap::new()) };
+            let clear = evaluate(&plan.program, &inputs).map_err(Failure::of(Kind::Input))?;
+            let magnitudes: Vec<f64> = plan.program.iter().map(|(id, _)| clear.values(id).magnitude()).collect();
+            let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
+            let (_, noise) = lowered(&plan.program, &ckks.parameters, false, machine, &nothing, &magnitudes)?;
+            Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())
+        })
     }
 
     /// The kernel program, for machines.

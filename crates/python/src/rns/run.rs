@@ -1,17 +1,19 @@
 //! Keys, ciphertexts, execution.
 
-use super::plan::{BgvPlan, CkksPlan, Lowering, MOST_PREPARED_BYTES, NODE_OUTPUT, PySlotPlan, SlotPlan};
+use super::files;
+use super::plan::{Lowering, MOST_PREPARED_BYTES, NODE_OUTPUT, PySlotPlan, SlotPlan};
 use super::program::{PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
 use polyfabric_program::rns::homomorphic::{Complex, NodeId, Values, centred, evaluate};
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::lowering::check_keys;
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::progress::KeyProgress;
-use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, RnsPolynomial};
+use polyfabric_schemes::rns::{Ciphertext, KeyGeneration, KeySet, KeyStorage, RnsPolynomial};
 use polyfabric_schemes::serial::{FileError, load, save};
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
@@ -24,65 +26,134 @@ enum Client {
     Bgv(bgv::ClientKey),
 }
 
-/// The client's secret key and the server's switching keys.
-#[pyclass(name = "SlotKeys", frozen)]
-pub struct PySlotKeys {
+impl Client {
+    fn parameters(&self) -> Set {
+        match self {
+            Self::Ckks(client) => Set::Ckks(client.parameters().clone()),
+            Self::Bgv(client) => Set::Bgv(client.parameters().clone()),
+        }
+    }
+
+    fn generation(&self) -> KeyGeneration {
+        match self {
+            Self::Ckks(client) => client.generation(),
+            Self::Bgv(client) => client.generation(),
+        }
+    }
+}
+
+/// A parameter set of either scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Set {
+    Ckks(ckks::Parameters),
+    Bgv(bgv::Parameters),
+}
+
+impl Set {
+    pub fn of(plan: &SlotPlan) -> Self {
+        match &plan.lowering {
+            Lowering::Ckks(plan) => Self::Ckks(plan.parameters.clone()),
+            Lowering::Bgv(plan) => Self::Bgv(plan.parameters.clone()),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Ckks(parameters) => parameters.name(),
+            Self::Bgv(parameters) => parameters.name(),
+        }
+    }
+}
+
+/// Where keys or ciphertexts come from: their set, their key generation, and what to call them.
+#[derive(Clone)]
+pub struct Origin {
+    pub set: Set,
+    pub generation: KeyGeneration,
+    /// A file's path, or what they are.
+    pub name: String,
+}
+
+impl Origin {
+    /// Fails unless `other` is of the same set and the same key generation.
+    pub fn expect(&self, other: &Self) -> Result<(), Failure> {
+        if self.set != other.set {
+            let (own, others) = (self.set.name(), other.set.name());
+            let message = format!(
+                "{} is of parameter set {own}, {} of {others}; use files of one key generation",
+                self.name, other.name
+            );
+            return Err(Failure::new(Kind::File, message));
+        }
+        let same = self.generation.expect(&self.name, other.generation, &other.name, self.set.name());
+        same.map_err(Failure::of(Kind::File))
+    }
+
+    /// Fails unless `plan` is lowered for this set.
+    pub fn expect_plan(&self, plan: &SlotPlan) -> Result<(), Failure> {
+        let wanted = Set::of(plan);
+        if self.set == wanted {
+            return Ok(());
+        }
+        let (name, own, wanted) = (&self.name, self.set.name(), wanted.name());
+        let message = format!("{name} is of parameter set {own}, the program is lowered for {wanted}; use one set");
+        Err(Failure::new(Kind::Input, message))
+    }
+}
+
+/// The client's secret key.
+#[pyclass(name = "SlotClient", frozen)]
+pub struct PySlotClient {
     client: Client,
-    pub server: Arc<KeySet>,
+    origin: Origin,
+}
+
+/// The server's switching keys.
+#[pyclass(name = "SlotServer", frozen)]
+pub struct PySlotServer {
+    pub keys: Arc<KeySet>,
+    pub origin: Origin,
 }
 
 /// Polynomials in the order of a kernel program's inputs or outputs.
 #[pyclass(name = "SlotCiphertexts", frozen)]
-pub struct PySlotCiphertexts(pub Vec<RnsPolynomial>);
-
-fn other_parameters(keys: &str, plan: &str) -> Failure {
-    let message = format!("the keys are of parameter set {keys}, the program is lowered for {plan}; use one set");
-    Failure::new(Kind::Input, message)
+pub struct PySlotCiphertexts {
+    pub polynomials: Vec<RnsPolynomial>,
+    pub origin: Origin,
 }
 
 fn run_failure(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Run, error)
 }
 
+impl PySlotClient {
+    fn new(client: Client, name: String) -> Self {
+        let origin = Origin { set: client.parameters(), generation: client.generation(), name };
+        Self { client, origin }
+    }
+}
+
 #[pymethods]
-impl PySlotKeys {
-    /// Fresh keys: those that `plan` asks for.
+impl PySlotClient {
+    /// A fresh key of the parameter set of `plan`.
     #[staticmethod]
-    #[pyo3(signature = (plan, progress = None))]
-    fn generate(py: Python<'_>, plan: &PySlotPlan, progress: Option<Py<PyAny>>) -> PyResult<Self> {
+    fn generate(py: Python<'_>, plan: &PySlotPlan) -> PyResult<Self> {
         let plan = &*plan.0;
-        let callback = Callback::new(progress);
         detached(py, || {
-            let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
-            match &plan.lowering {
-                Lowering::Ckks(CkksPlan { parameters, .. }) => {
-                    let client = ckks::ClientKey::generate(parameters).map_err(run_failure)?;
-                    let (limbs, storage) = (plan.key_limbs(), plan.key_storage());
-                    let server = client.evaluation_keys_over(&limbs, storage, None, &hook).map_err(run_failure)?;
-                    Ok(Self { client: Client::Ckks(client), server: Arc::new(server) })
-                }
-                Lowering::Bgv(BgvPlan { parameters, .. }) => {
-                    let client = bgv::ClientKey::generate(parameters).map_err(run_failure)?;
-                    let server = client.switching_keys(plan.keys().keys().copied(), &hook).map_err(run_failure)?;
-                    Ok(Self { client: Client::Bgv(client), server: Arc::new(server) })
-                }
-            }
+            let client = match Set::of(plan) {
+                Set::Ckks(parameters) => ckks::ClientKey::generate(&parameters).map(Client::Ckks).map_err(run_failure),
+                Set::Bgv(parameters) => bgv::ClientKey::generate(&parameters).map(Client::Bgv).map_err(run_failure),
+            };
+            Ok(Self::new(client?, "the client key".to_owned()))
         })
     }
 
-    /// Writes the secret key, readable by its owner alone, and the switching keys in their transport form; each whole or not at all.
-    fn save(&self, py: Python<'_>, client: PathBuf, server: PathBuf) -> PyResult<()> {
+    /// Writes it, readable by its owner alone; whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         detached(py, || {
-            let keys = (*self.server).clone();
             match &self.client {
-                Client::Ckks(key) => {
-                    let parameters = key.parameters().clone();
-                    save(key, &client).and_then(|()| save(&ckks::serial::EvaluationKeys { parameters, keys }, &server))
-                }
-                Client::Bgv(key) => {
-                    let parameters = key.parameters().clone();
-                    save(key, &client).and_then(|()| save(&bgv::serial::EvaluationKeys { parameters, keys }, &server))
-                }
+                Client::Ckks(key) => save(key, &path),
+                Client::Bgv(key) => save(key, &path),
             }
             .map_err(Failure::of(Kind::File))
         })
@@ -90,51 +161,39 @@ impl PySlotKeys {
 
     /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
     #[staticmethod]
-    fn load(py: Python<'_>, scheme: &str, client: PathBuf, server: PathBuf) -> PyResult<Self> {
-        let file = |error: FileError| Failure::new(Kind::File, error);
+    fn load(py: Python<'_>, scheme: &str, path: PathBuf) -> PyResult<Self> {
         detached(py, || {
-            let (key, name, keys) = if scheme == "bgv" {
-                let key: bgv::ClientKey = load(&client).map_err(file)?;
-                let set: bgv::serial::EvaluationKeys = load(&server).map_err(file)?;
-                let other = (*key.parameters() != set.parameters).then(|| set.parameters.name().to_owned());
-                (Client::Bgv(key), other, set.keys)
-            } else {
-                let key: ckks::ClientKey = load(&client).map_err(file)?;
-                let set: ckks::serial::EvaluationKeys = load(&server).map_err(file)?;
-                let other = (*key.parameters() != set.parameters).then(|| set.parameters.name().to_owned());
-                (Client::Ckks(key), other, set.keys)
-            };
-            // They were packed for the way; now they are read for every operation.
-            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::WORDS };
-            let loaded = Self { client: key, server: Arc::new(keys.stored(storage)) };
-            match name {
-                None => Ok(loaded),
-                Some(other) => {
-                    let own = loaded.parameters();
-                    let message = format!(
-                        "{} is of parameter set {own}, {} of {other}; use the two files of one key generation",
-                        client.display(),
-                        server.display()
-                    );
-                    Err(Failure::new(Kind::File, message))
-                }
-            }
+            let client = if scheme == "bgv" { load(&path).map(Client::Bgv) } else { load(&path).map(Client::Ckks) };
+            Ok(Self::new(client.map_err(Failure::of(Kind::File))?, path.display().to_string()))
         })
     }
 
-    /// Name of their parameter set.
+    /// Name of its parameter set.
     #[getter]
     fn parameters(&self) -> &str {
-        match &self.client {
-            Client::Ckks(client) => client.parameters().name(),
-            Client::Bgv(client) => client.parameters().name(),
-        }
+        self.origin.set.name()
     }
 
-    /// Bytes of the switching keys in memory.
-    #[getter]
-    fn bytes(&self) -> usize {
-        self.server.bytes()
+    /// The switching keys that `plan` asks for.
+    #[pyo3(signature = (plan, progress = None))]
+    fn server(&self, py: Python<'_>, plan: &PySlotPlan, progress: Option<Py<PyAny>>) -> PyResult<PySlotServer> {
+        let plan = &*plan.0;
+        let callback = Callback::new(progress);
+        detached(py, || {
+            self.origin.expect_plan(plan)?;
+            let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
+            let keys = match &self.client {
+                Client::Ckks(client) => {
+                    let (limbs, storage) = (plan.key_limbs(), plan.key_storage());
+                    client.evaluation_keys_over(&limbs, storage, None, &hook).map_err(run_failure)?
+                }
+                Client::Bgv(client) => {
+                    client.switching_keys(plan.keys().keys().copied(), &hook).map_err(run_failure)?
+                }
+            };
+            let origin = Origin { name: "the switching keys".to_owned(), ..self.origin.clone() };
+            Ok(PySlotServer { keys: Arc::new(keys), origin })
+        })
     }
 
     /// Encodes and encrypts the inputs of `plan`.
@@ -147,38 +206,9 @@ impl PySlotKeys {
         let plan = &*plan.0;
         let inputs = read_all(inputs)?;
         detached(py, || {
-            // What the server would miss is told before anything is encrypted.
-            if let Lowering::Ckks(ckks) = &plan.lowering {
-                ckks.lowered.check_keys(&plan.program, &self.server).map_err(Failure::of(Kind::Input))?;
-            }
-            Ok(PySlotCiphertexts(encrypt(&self.client, plan, &inputs)?))
-        })
-    }
-
-    /// Runs the kernel program of `plan`, on `threads` threads or, without a number, by the interpreter.
-    #[pyo3(signature = (plan, inputs, threads = None, progress = None))]
-    fn execute(
-        &self,
-        py: Python<'_>,
-        plan: &PySlotPlan,
-        inputs: &PySlotCiphertexts,
-        threads: Option<usize>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<PySlotCiphertexts> {
-        let (kernel, server) = (plan.0.kernel(), &*self.server);
-        let compact = plan.0.compact_plaintexts();
-        let callback = Callback::new(progress);
-        detached(py, || {
-            let inputs: Vec<&RnsPolynomial> = inputs.0.iter().collect();
-            let outputs = match threads {
-                Some(threads) => {
-                    let options = ExecutorOptions { threads, compact_plaintexts: compact };
-                    let executor = Executor::with_options(kernel, server, options).map_err(run_failure)?;
-                    executor.run(&inputs, &Told(&callback))
-                }
-                None => interpreter::run(kernel, server, &inputs, &Told(&callback)),
-            };
-            Ok(PySlotCiphertexts(outputs.map_err(run_failure)?))
+            self.origin.expect_plan(plan)?;
+            let origin = Origin { name: "the inputs".to_owned(), ..self.origin.clone() };
+            Ok(PySlotCiphertexts { polynomials: encrypt(&self.client, plan, &inputs)?, origin })
         })
     }
 
@@ -191,7 +221,7 @@ impl PySlotKeys {
     ) -> PyResult<BTreeMap<String, PyValues>> {
         let plan = &*plan.0;
         detached(py, || {
-            let values = decrypt(&self.client, plan, &outputs.0)?;
+            let values = self.decrypted(plan, outputs)?;
             let user = values.iter().filter(|(name, _)| !name.starts_with(NODE_OUTPUT));
             Ok(user.map(|(name, values)| (name.clone(), values.into())).collect())
         })
@@ -209,7 +239,7 @@ impl PySlotKeys {
         let inputs = read_all(inputs)?;
         detached(py, || {
             let clear = evaluate(&plan.program, &inputs).map_err(Failure::of(Kind::Input))?;
-            let values = decrypt(&self.client, plan, &outputs.0)?;
+            let values = self.decrypted(plan, outputs)?;
             let nodes = values.iter().filter_map(|(name, values)| {
                 let node = name.strip_prefix(NODE_OUTPUT)?.parse().ok()?;
                 Some((node, difference(values, clear.values(NodeId(node)))))
@@ -219,12 +249,124 @@ impl PySlotKeys {
     }
 }
 
+impl PySlotClient {
+    fn decrypted(&self, plan: &SlotPlan, outputs: &PySlotCiphertexts) -> Result<BTreeMap<String, Values>, Failure> {
+        self.origin.expect_plan(plan)?;
+        self.origin.expect(&outputs.origin)?;
+        decrypt(&self.client, plan, &outputs.polynomials)
+    }
+}
+
+#[pymethods]
+impl PySlotServer {
+    /// Writes the keys in their transport form; whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || {
+            let (keys, generation) = ((*self.keys).clone(), self.origin.generation);
+            match self.origin.set.clone() {
+                Set::Ckks(parameters) => save(&ckks::serial::EvaluationKeys { parameters, generation, keys }, &path),
+                Set::Bgv(parameters) => save(&bgv::serial::EvaluationKeys { parameters, generation, keys }, &path),
+            }
+            .map_err(Failure::of(Kind::File))
+        })
+    }
+
+    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
+    #[staticmethod]
+    fn load(py: Python<'_>, scheme: &str, path: PathBuf) -> PyResult<Self> {
+        let file = |error: FileError| Failure::new(Kind::File, error);
+        detached(py, || {
+            let (set, generation, keys) = if scheme == "bgv" {
+                let set: bgv::serial::EvaluationKeys = load(&path).map_err(file)?;
+                (Set::Bgv(set.parameters), set.generation, set.keys)
+            } else {
+                let set: ckks::serial::EvaluationKeys = load(&path).map_err(file)?;
+                (Set::Ckks(set.parameters), set.generation, set.keys)
+            };
+            // They were packed for the way; now they are read for every operation.
+            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::WORDS };
+            let origin = Origin { set, generation, name: path.display().to_string() };
+            Ok(Self { keys: Arc::new(keys.stored(storage)), origin })
+        })
+    }
+
+    /// Fails unless `client` is of the same key generation.
+    fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
+        Ok(client.origin.expect(&self.origin)?)
+    }
+
+    /// Fails unless all keys that `plan` reads are there: what a run would miss is told before it.
+    fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
+        let plan = &*plan.0;
+        self.origin.expect_plan(plan)?;
+        Ok(check_keys(&plan.program, plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
+    }
+
+    /// Name of their parameter set.
+    #[getter]
+    fn parameters(&self) -> &str {
+        self.origin.set.name()
+    }
+
+    /// Their bytes in memory.
+    #[getter]
+    fn bytes(&self) -> usize {
+        self.keys.bytes()
+    }
+
+    /// Runs the kernel program of `plan`, on `threads` threads or, without a number, by the interpreter.
+    #[pyo3(signature = (plan, inputs, threads = None, progress = None))]
+    fn execute(
+        &self,
+        py: Python<'_>,
+        plan: &PySlotPlan,
+        inputs: &PySlotCiphertexts,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PySlotCiphertexts> {
+        let (kernel, server) = (plan.0.kernel(), &*self.keys);
+        let compact = plan.0.compact_plaintexts();
+        let callback = Callback::new(progress);
+        detached(py, || {
+            self.origin.expect(&inputs.origin)?;
+            let inputs: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
+            let outputs = match threads {
+                Some(threads) => {
+                    let options = ExecutorOptions { threads, compact_plaintexts: compact };
+                    let executor = Executor::with_options(kernel, server, options).map_err(run_failure)?;
+                    executor.run(&inputs, &Told(&callback))
+                }
+                None => interpreter::run(kernel, server, &inputs, &Told(&callback)),
+            };
+            Ok(self.results(outputs.map_err(run_failure)?))
+        })
+    }
+}
+
+impl PySlotServer {
+    /// What came out of an execution with these keys.
+    pub fn results(&self, polynomials: Vec<RnsPolynomial>) -> PySlotCiphertexts {
+        PySlotCiphertexts { polynomials, origin: Origin { name: "the outputs".to_owned(), ..self.origin.clone() } }
+    }
+}
+
 #[pymethods]
 impl PySlotCiphertexts {
     /// Their size in memory.
     #[getter]
     fn bytes(&self) -> usize {
-        self.0.iter().map(RnsPolynomial::bytes).sum()
+        self.polynomials.iter().map(RnsPolynomial::bytes).sum()
+    }
+
+    /// Writes the ciphertext `name`, an input of `plan` or one of its `outputs`; whole or not at all.
+    fn save(&self, py: Python<'_>, plan: &PySlotPlan, outputs: bool, name: &str, path: PathBuf) -> PyResult<()> {
+        detached(py, || files::save_one(self, &plan.0, outputs, name, &path))
+    }
+
+    /// Reads the inputs of `plan`, or its `outputs`, from the files that they are in.
+    #[staticmethod]
+    fn load(py: Python<'_>, plan: &PySlotPlan, outputs: bool, files: BTreeMap<String, PathBuf>) -> PyResult<Self> {
+        detached(py, || files::load_all(&plan.0, outputs, &files))
     }
 }
 
@@ -258,7 +400,6 @@ fn encrypt(client: &Client, plan: &SlotPlan, inputs: &HashMap<String, Values>) -
     let mut ciphertexts: HashMap<&str, Ciphertext> = HashMap::new();
     match (client, &plan.lowering) {
         (Client::Ckks(client), Lowering::Ckks(lowering)) => {
-            check_parameters(client.parameters().name(), lowering.parameters.name())?;
             for port in &lowering.lowered.inputs {
                 let Some(Values::Complex(values)) = inputs.get(&port.name) else { return Err(missing(&port.name)) };
                 let mut values: Vec<_> = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
@@ -270,7 +411,6 @@ fn encrypt(client: &Client, plan: &SlotPlan, inputs: &HashMap<String, Values>) -
             }
         }
         (Client::Bgv(client), Lowering::Bgv(lowering)) => {
-            check_parameters(client.parameters().name(), lowering.parameters.name())?;
             let t = client.parameters().plaintext_modulus().modulus();
             for port in &lowering.lowered.plan.inputs {
                 let Some(Values::Integer(values)) = inputs.get(&port.name) else { return Err(missing(&port.name)) };
@@ -291,12 +431,11 @@ fn encrypt(client: &Client, plan: &SlotPlan, inputs: &HashMap<String, Values>) -
     parts.collect()
 }
 
-fn check_parameters(keys: &str, plan: &str) -> Result<(), Failure> {
-    if keys == plan { Ok(()) } else { Err(other_parameters(keys, plan)) }
-}
-
 /// The parts of each output, in the order of their powers of the secret.
-fn gathered(kernel: &KernelProgram, polynomials: &[RnsPolynomial]) -> Result<BTreeMap<String, Ciphertext>, Failure> {
+pub fn gathered(
+    kernel: &KernelProgram,
+    polynomials: &[RnsPolynomial],
+) -> Result<BTreeMap<String, Ciphertext>, Failure> {
     if polynomials.len() != kernel.outputs.len() {
         let (given, needed) = (polynomials.len(), kernel.outputs.len());
         let message = format!("{given} polynomials, but the program has {needed} outputs; give those of one execution");

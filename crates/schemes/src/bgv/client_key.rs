@@ -13,8 +13,8 @@ use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::sample::signed_polynomial;
 use crate::rns::{
-    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyId, KeyMaker, KeyMakerError, KeySet, KeyStorage, LimbId,
-    NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
+    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyGeneration, KeyId, KeyMaker, KeyMakerError, KeySet,
+    KeyStorage, LimbId, NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
 };
 
 /// The key that encrypts the secret for bootstrapping, as [`KeyId::Other`].
@@ -84,6 +84,7 @@ impl std::fmt::Display for RingDegreeOf {
 pub struct ClientKey {
     parameters: Parameters,
     encoder: Arc<Encoder>,
+    generation: KeyGeneration,
     secret: SecretKey,
 }
 
@@ -121,18 +122,28 @@ impl ClientKey {
     fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, ClientError> {
         let degree = parameters.ring().degree();
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
-        Self::from_secret(parameters, SecretKey::generate(degree, parameters.literal().secret, &mut stream))
+        let secret = SecretKey::generate(degree, parameters.literal().secret, &mut stream);
+        Self::from_secret(parameters, KeyGeneration::draw(seeds), secret)
     }
 
     /// The key with the secret `secret`, which is one of the parameters'.
-    pub(super) fn from_secret(parameters: &Parameters, secret: SecretKey) -> Result<Self, ClientError> {
+    pub(super) fn from_secret(
+        parameters: &Parameters,
+        generation: KeyGeneration,
+        secret: SecretKey,
+    ) -> Result<Self, ClientError> {
         let encoder = Encoder::new(parameters.ring().degree(), parameters.literal().plaintext_modulus)?;
-        Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), secret })
+        Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), generation, secret })
     }
 
     /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// Which key generation it is, and with it all keys and ciphertexts made with it.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
     }
 
     /// The encoder.

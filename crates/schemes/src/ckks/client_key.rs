@@ -12,8 +12,8 @@ use crate::progress::OnProgress;
 use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::{
-    Ciphertext, Domain, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet, KeyStorage, LimbId, NoiseDistribution,
-    PublicKey, Ring, RingError, RnsPolynomial, RoundedGaussian, SecretKey,
+    Ciphertext, Domain, KeyGeneration, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet, KeyStorage, LimbId,
+    NoiseDistribution, PublicKey, Ring, RingError, RnsPolynomial, RoundedGaussian, SecretKey,
 };
 
 /// Why a client could not do what was asked.
@@ -99,6 +99,7 @@ pub struct ClientKey {
     parameters: Parameters,
     ring: Arc<Ring>,
     encoder: Arc<Encoder>,
+    generation: KeyGeneration,
     secret: SecretKey,
     ephemeral: Option<SecretKey>,
     noise: NoiseDistribution,
@@ -106,7 +107,10 @@ pub struct ClientKey {
 
 impl PartialEq for ClientKey {
     fn eq(&self, other: &Self) -> bool {
-        self.parameters == other.parameters && self.secret == other.secret && self.ephemeral == other.ephemeral
+        self.parameters == other.parameters
+            && self.generation == other.generation
+            && self.secret == other.secret
+            && self.ephemeral == other.ephemeral
     }
 }
 
@@ -137,11 +141,12 @@ impl ClientKey {
             )
         };
         let ephemeral = parameters.ephemeral_secret().map(|distribution| secret(1, distribution));
-        Self::from_secrets(parameters, secret(0, parameters.secret()), ephemeral)
+        Self::from_secrets(parameters, KeyGeneration::draw(seeds), secret(0, parameters.secret()), ephemeral)
     }
 
     pub(super) fn from_secrets(
         parameters: &Parameters,
+        generation: KeyGeneration,
         secret: SecretKey,
         ephemeral: Option<SecretKey>,
     ) -> Result<Self, ClientError> {
@@ -150,6 +155,7 @@ impl ClientKey {
             encoder: Arc::new(Encoder::new(parameters.ring_degree())),
             noise: parameters.noise(),
             parameters: parameters.clone(),
+            generation,
             secret,
             ephemeral,
         })
@@ -158,6 +164,11 @@ impl ClientKey {
     /// The parameter set.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// Which key generation it is, and with it all keys and ciphertexts made with it.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
     }
 
     /// The ring.
@@ -206,7 +217,7 @@ impl ClientKey {
     pub fn public_key(&self) -> Result<PublicEncryptionKey, ClientError> {
         let limbs = limbs_at(&self.parameters, self.parameters.max_level())?;
         let key = PublicKey::generate(&self.ring, &limbs, &self.secret, &self.noise, &Seeds::from_os()?);
-        Ok(PublicEncryptionKey::new(&self.parameters, key)?)
+        Ok(PublicEncryptionKey::new(&self.parameters, self.generation, key)?)
     }
 
     /// The switching keys `ids`, with the parameters' gadgets, from fresh seeds, stored as asked. `limit` is the number of bytes that
@@ -368,6 +379,7 @@ impl MeasuredNoise {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublicEncryptionKey {
     parameters: Parameters,
+    generation: KeyGeneration,
     encoder: EncoderOf,
     key: PublicKey,
 }
@@ -383,15 +395,20 @@ impl PartialEq for EncoderOf {
 }
 
 impl PublicEncryptionKey {
-    pub(super) fn new(parameters: &Parameters, key: PublicKey) -> Result<Self, RingError> {
+    pub(super) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, RingError> {
         parameters.ring()?;
         let encoder = EncoderOf(Arc::new(Encoder::new(parameters.ring_degree())));
-        Ok(Self { parameters: parameters.clone(), encoder, key })
+        Ok(Self { parameters: parameters.clone(), generation, encoder, key })
     }
 
     /// The parameter set.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// The key generation.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
     }
 
     /// The key.

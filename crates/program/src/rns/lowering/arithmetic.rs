@@ -1,6 +1,6 @@
 //! Addition, negation, integer factors, rescaling and level drop.
 
-use super::value::Rounding;
+use super::value::{Rounding, rounding_of};
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::kernel::ValueId;
 use crate::rns::levels::Scale;
@@ -96,8 +96,7 @@ impl Lowering<'_> {
         }
         let mut product = self.scale_parts(a, scaled.round() as i128)?;
         product.scale = Scale::Real(a.scale.real() * scale);
-        // The constant is off by half at most.
-        let rounding = Rounding { error: 0.5, scale: a.scale.real(), tail: self.model.tail() };
+        let rounding = Rounding { error: rounding_of(scaled), scale: a.scale.real(), tail: self.model.tail() };
         product.noise = a.noise.times_rounded(factor.into(), scale, rounding, self.source());
         Ok(product)
     }

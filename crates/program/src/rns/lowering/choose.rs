@@ -64,7 +64,7 @@ pub fn choose_gadget(
             continue;
         }
         let counts = lowered.kernel.counts().map_err(LoweringError::from)?;
-        let cost = cost(&counts, target.chain.degree().get());
+        let cost = word_products(&counts, target.chain.degree().get());
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, Chosen { choice, lowered, counts }));
         }
@@ -76,8 +76,8 @@ pub fn choose_gadget(
     }
 }
 
-/// Products of words: log2(N)/2 a word of a transform, one of everything else that multiplies.
-fn cost(counts: &Counts, degree: usize) -> u64 {
+/// Products of words of a kernel program in a ring of `degree`, by limbs: log2(N)/2 of a transform, one of everything else that multiplies.
+pub fn word_products(counts: &Counts, degree: usize) -> u64 {
     let ops = &counts.limb_ops;
     ops.ntts() * u64::from(degree.ilog2()) / 2 + ops.multiplies + ops.multiply_adds
 }

@@ -29,7 +29,7 @@ pub enum LoweringError {
     },
     /// Operands at two levels, or of two scales.
     #[error(
-        "{op}: operands at level {left_level} with scale {left_scale} and level {right_level} with scale {right_scale}; bring both to one level first"
+        "{op}: operands at level {left_level} with scale {left_scale} and level {right_level} with scale {right_scale}; bring both to one level and one scale first, by rescaling or a product"
     )]
     Mismatch {
         /// The operation.

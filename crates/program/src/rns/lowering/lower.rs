@@ -12,7 +12,7 @@ use crate::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
 use crate::rns::noise::{F64_ROUNDING, NoiseModel};
-use polyfabric_schemes::rns::{KeyId, KeySet};
+use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
@@ -103,6 +103,15 @@ impl Target<'_> {
 /// [`LoweringError::Levels`] if it does not fit the chain, [`LoweringError::Node`] if one of its nodes cannot be lowered,
 /// [`LoweringError::NotLowered`] if it is of BGV, which [`super::bgv::lower`] lowers.
 pub fn lower(program: &Program, target: &Target<'_>) -> Result<Lowered> {
+    lower_within(program, target, &[])
+}
+
+/// As [`lower`], where it is known of every node by its index that its message is no larger than one of `magnitudes`, as for given inputs:
+/// the errors are then those of such messages, in place of all that the inputs' bounds allow. Without any, as [`lower`].
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) -> Result<Lowered> {
     if program.scheme() != Scheme::Ckks {
         let problem = "this lowering is of CKKS; lower programs of BGV by their own, which goes by noise";
         return Err(LoweringError::NotLowered { op: "program", problem });
@@ -114,6 +123,7 @@ pub fn lower(program: &Program, target: &Target<'_>) -> Result<Lowered> {
         plan,
         lowering,
         bootstrapping: target.bootstrapping,
+        magnitudes,
         values: vec![None; program.nodes().len()],
         plain: HashMap::new(),
         linear: HashMap::new(),
@@ -170,40 +180,36 @@ impl HintUse {
     }
 }
 
-impl Lowered {
-    /// Whether `keys` has all keys that the program reads, with all rows and limbs.
-    ///
-    /// # Errors
-    /// [`KeyFailure`] with the first node that lacks one.
-    pub fn check_keys(&self, program: &Program, keys: &KeySet) -> std::result::Result<(), KeyFailure> {
-        for op in &self.kernel.ops {
-            let OpKind::InnerProduct { key, rows } = &op.kind else { continue };
-            let limbs = &self.kernel.value(op.results[0]).limbs;
-            let last = rows.iter().max().map_or(0, |&row| usize::from(row) + 1);
-            let problem = match keys.get(*key) {
-                Err(missing) => Some(missing.to_string()),
-                Ok(found) => match limbs.iter().find(|limb| !found.limbs().contains(limb)) {
-                    _ if found.gadget().terms().len() < last => {
-                        Some(format!("{key} has {} rows, but {last} are needed", found.gadget().terms().len()))
-                    }
-                    Some(limb) => Some(format!("{key} lacks limb {limb}")),
-                    None => None,
-                },
-            };
-            if let Some(problem) = problem {
-                let id = op.origin.unwrap_or(NodeId(0));
-                let node = program.node(id);
-                return Err(KeyFailure {
-                    place: place(node.location.as_ref()),
-                    op: op_name(&node.op),
-                    node: id,
-                    problem,
-                });
-            }
+/// Whether `keys` has all keys that `kernel` reads, which `program` was lowered to, with all rows and limbs.
+///
+/// # Errors
+/// [`KeyFailure`] with the first node that lacks one.
+pub fn check_keys(program: &Program, kernel: &KernelProgram, keys: &KeySet) -> std::result::Result<(), KeyFailure> {
+    for op in &kernel.ops {
+        let OpKind::InnerProduct { key, rows } = &op.kind else { continue };
+        let limbs = &kernel.value(op.results[0]).limbs;
+        let last = rows.iter().max().map_or(0, |&row| usize::from(row) + 1);
+        let problem = match keys.get(*key) {
+            Err(MissingKey { available, .. }) => Some(format!("{key} is missing; the set has {available} keys")),
+            Ok(found) => match limbs.iter().find(|limb| !found.limbs().contains(limb)) {
+                _ if found.gadget().terms().len() < last => {
+                    Some(format!("{key} has {} rows, but {last} are needed", found.gadget().terms().len()))
+                }
+                Some(limb) => Some(format!("{key} lacks limb {limb}")),
+                None => None,
+            },
+        };
+        if let Some(problem) = problem {
+            let id = op.origin.unwrap_or(NodeId(0));
+            let node = program.node(id);
+            let (place, op) = (place(node.location.as_ref()), op_name(&node.op));
+            return Err(KeyFailure { place, op, node: id, problem });
         }
-        Ok(())
     }
+    Ok(())
+}
 
+impl Lowered {
     /// How often each key is used, at which sizes, by which nodes.
     pub fn hints(&self) -> BTreeMap<KeyId, HintUse> {
         let special = LimbSet::new(self.choice.gadget.special.iter().copied());
@@ -227,6 +233,8 @@ struct Pass<'a> {
     plan: Plan,
     lowering: Lowering<'a>,
     bootstrapping: Option<&'a Bootstrapping>,
+    /// What is known of the nodes' messages.
+    magnitudes: &'a [f64],
     /// Values as the operations give them.
     values: Vec<Option<CiphertextValue>>,
     /// Values with two parts and their level's scale, by level.
@@ -350,6 +358,9 @@ impl Pass<'_> {
         let scale = value.scale;
         let twin = clear_roundings(program, id) * F64_ROUNDING * scale.real() * value.noise.magnitude;
         value.noise = value.noise.with_systematic(twin, self.lowering.source());
+        if let Some(&known) = self.magnitudes.get(id.index()) {
+            value.noise.magnitude = value.noise.magnitude.min(known);
+        }
         self.nodes.insert(
             id,
             NodeState {

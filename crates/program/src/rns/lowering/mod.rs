@@ -24,11 +24,11 @@ mod shifts;
 mod value;
 
 pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder};
-pub use choose::{ChoiceError, Chosen, choose_gadget};
+pub use choose::{ChoiceError, Chosen, choose_gadget, word_products};
 pub use error::LoweringError;
 pub use key_switch::Digits;
 pub use linear_transform::{BabyStepCosts, PreparedTransform, Steps};
-pub use lower::{HintUse, KeyFailure, Lowered, NodeState, Port, Target, lower};
+pub use lower::{HintUse, KeyFailure, Lowered, NodeState, Port, Target, check_keys, lower, lower_within};
 pub use plaintext::PlaintextEncoder;
 pub use polynomial::{monomial_to_chebyshev, polynomial_depth};
 pub use profile::{Points, Profile};

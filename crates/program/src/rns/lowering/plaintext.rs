@@ -1,6 +1,6 @@
 //! Operations with public vectors.
 
-use super::value::Rounding;
+use super::value::{Rounding, rounding_of};
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::homomorphic::Values;
 use crate::rns::kernel::{LimbSet, PublicPolynomial, ValueId, ValueType};
@@ -165,11 +165,12 @@ impl Lowering<'_> {
         product.rescale_due = true;
         let tail = self.model.tail();
         product.noise = match (values, scale) {
-            // A number's real and imaginary part are off by half at most, in every slot.
+            // A number is off by the same in every slot; one that is not real, by half at most in either part.
             (Values::Complex(numbers), Scale::Real(scale)) if numbers.len() == 1 => {
-                let error = if numbers[0].im == 0.0 { 0.5 } else { 0.5f64.sqrt() };
+                let number = numbers[0];
+                let error = if number.im == 0.0 { rounding_of(number.re * scale) } else { 0.5f64.sqrt() };
                 let rounding = Rounding { error, scale: a.scale.real(), tail };
-                a.noise.times_rounded(numbers[0], scale, rounding, self.source())
+                a.noise.times_rounded(number, scale, rounding, self.source())
             }
             (Values::Complex(_), Scale::Real(scale)) => {
                 let magnitude = values.magnitude();

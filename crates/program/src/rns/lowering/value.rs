@@ -33,6 +33,11 @@ pub struct Rounding {
     pub tail: f64,
 }
 
+/// How far a public number is from its rounding, which it is multiplied by, in f64: at most a half, and nothing of one that has no more bits.
+pub(super) fn rounding_of(scaled: f64) -> f64 {
+    (scaled - scaled.round()).abs() + scaled.abs() * f64::EPSILON
+}
+
 /// A new independent source of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source(pub u32);

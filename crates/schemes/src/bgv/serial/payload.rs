@@ -1,4 +1,4 @@
-//! What each kind of file holds, and how long it must be.
+//! What each kind of file holds, and how long it must be. All begin with the key generation.
 
 use super::{Bgv, Kind};
 use crate::bgv::client_key::ClientKey;
@@ -7,7 +7,7 @@ use crate::rns::serial::{
     ciphertext_bytes, key_set_bytes, read_ciphertext, read_key_set, read_secret, write_ciphertext, write_key_set,
     write_secret,
 };
-use crate::rns::{Ciphertext, KeySet};
+use crate::rns::{Ciphertext, KeyGeneration, KeySet};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 
 /// The switching keys that a server needs for a program, and their parameter set.
@@ -15,6 +15,8 @@ use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 pub struct EvaluationKeys {
     /// The parameter set.
     pub parameters: Parameters,
+    /// The client's key generation.
+    pub generation: KeyGeneration,
     /// The keys. After reading they are packed and their masks seeds; [`KeySet::stored`] changes that.
     pub keys: KeySet,
 }
@@ -24,6 +26,8 @@ pub struct EvaluationKeys {
 pub struct Ciphertexts {
     /// The parameter set.
     pub parameters: Parameters,
+    /// The client's key generation.
+    pub generation: KeyGeneration,
     /// The ciphertexts over the first limbs of Q, and their correction factors, which are prime to t.
     pub ciphertexts: Vec<(Ciphertext, u64)>,
 }
@@ -41,19 +45,24 @@ impl Storable for ClientKey {
     }
 
     fn payload_bytes(&self) -> u64 {
-        self.parameters().ring().degree().get() as u64
+        client_key_bytes(self.parameters())
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation().write(sink)?;
         write_secret(self.secret(), sink)
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
-        let degree = parameters.ring().degree();
-        expect_length("the client key", length, degree.get() as u64)?;
-        let secret = read_secret(degree, parameters.literal().secret, reader)?;
-        Self::from_secret(&parameters, secret).map_err(|error| FormatError::Parameters(Box::new(error)))
+        expect_length("the client key", length, client_key_bytes(&parameters))?;
+        let generation = KeyGeneration::read(reader)?;
+        let secret = read_secret(parameters.ring().degree(), parameters.literal().secret, reader)?;
+        Self::from_secret(&parameters, generation, secret).map_err(|error| FormatError::Parameters(Box::new(error)))
     }
+}
+
+fn client_key_bytes(parameters: &Parameters) -> u64 {
+    KeyGeneration::BYTES + parameters.ring().degree().get() as u64
 }
 
 /// The payload is that of `write_key_set`.
@@ -66,18 +75,20 @@ impl Storable for EvaluationKeys {
     }
 
     fn payload_bytes(&self) -> u64 {
-        key_set_bytes(&self.keys)
+        KeyGeneration::BYTES + key_set_bytes(&self.keys)
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation.write(sink)?;
         write_key_set(&self.keys, sink)
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
+        let generation = KeyGeneration::read(reader)?;
         let keys = read_key_set(parameters.ring(), reader)?;
         expect_length("the evaluation keys", length, before - reader.left())?;
-        Ok(Self { parameters, keys })
+        Ok(Self { parameters, generation, keys })
     }
 }
 
@@ -93,10 +104,11 @@ impl Storable for Ciphertexts {
     fn payload_bytes(&self) -> u64 {
         let moduli = self.parameters.ring().moduli();
         let each = |(ciphertext, _): &(Ciphertext, u64)| 12 + ciphertext_bytes(moduli, ciphertext);
-        4 + self.ciphertexts.iter().map(each).sum::<u64>()
+        KeyGeneration::BYTES + 4 + self.ciphertexts.iter().map(each).sum::<u64>()
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation.write(sink)?;
         sink.bytes(&(self.ciphertexts.len() as u32).to_le_bytes())?;
         for (ciphertext, factor) in &self.ciphertexts {
             sink.bytes(&(ciphertext.limbs().len() as u32).to_le_bytes())?;
@@ -108,6 +120,7 @@ impl Storable for Ciphertexts {
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
+        let generation = KeyGeneration::read(reader)?;
         let count = reader.u32("the number of ciphertexts")?;
         if count > MAX_CIPHERTEXTS {
             return Err(FormatError::Content("there are more than 2^24 ciphertexts"));
@@ -129,6 +142,6 @@ impl Storable for Ciphertexts {
             ciphertexts.push((ciphertext, factor));
         }
         expect_length("the ciphertexts", length, before - reader.left())?;
-        Ok(Self { parameters, ciphertexts })
+        Ok(Self { parameters, generation, ciphertexts })
     }
 }

@@ -26,12 +26,16 @@ fn ciphertexts(client: &ClientKey) -> Ciphertexts {
     let values: Vec<u64> = (0..client.parameters().ring().degree().get() as u64).map(|i| i % 2).collect();
     let t = client.parameters().plaintext_modulus().value();
     let encrypt = |limbs| (client.encrypt_coefficients(&values, limbs).expect("an encryption"), limbs as u64 % t);
-    Ciphertexts { parameters: client.parameters().clone(), ciphertexts: [1, 3].map(encrypt).to_vec() }
+    Ciphertexts {
+        parameters: client.parameters().clone(),
+        generation: client.generation(),
+        ciphertexts: [1, 3].map(encrypt).to_vec(),
+    }
 }
 
 fn keys(client: &ClientKey) -> EvaluationKeys {
     let keys = client.switching_keys([KeyId::Relinearisation, KeyId::Galois(5)], &no_progress).expect("keys");
-    EvaluationKeys { parameters: client.parameters().clone(), keys }
+    EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys }
 }
 
 /// With the checksum made right again.

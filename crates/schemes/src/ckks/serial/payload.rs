@@ -1,4 +1,4 @@
-//! What each kind of file holds, and how long it must be.
+//! What each kind of file holds, and how long it must be. All begin with the key generation.
 
 use super::{Ckks, Kind};
 use crate::ckks::ciphertext::CkksCiphertext;
@@ -9,7 +9,7 @@ use crate::rns::serial::{
     ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
     write_ciphertext, write_key_set, write_polynomial, write_secret,
 };
-use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError};
+use crate::rns::{Domain, KeyGeneration, KeySet, LimbId, PublicKey, Ring, RingError};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub struct EvaluationKeys {
     /// The parameter set.
     pub parameters: Parameters,
+    /// The client's key generation.
+    pub generation: KeyGeneration,
     /// The keys. After reading they are packed and their masks seeds; [`KeySet::stored`] changes that.
     pub keys: KeySet,
 }
@@ -27,6 +29,8 @@ pub struct EvaluationKeys {
 pub struct Ciphertexts {
     /// The parameter set.
     pub parameters: Parameters,
+    /// The client's key generation.
+    pub generation: KeyGeneration,
     /// The ciphertexts.
     pub ciphertexts: Vec<CkksCiphertext>,
 }
@@ -60,6 +64,7 @@ impl Storable for ClientKey {
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation().write(sink)?;
         for secret in [Some(self.secret()), self.ephemeral()].into_iter().flatten() {
             write_secret(secret, sink)?;
         }
@@ -68,17 +73,18 @@ impl Storable for ClientKey {
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         expect_length("the client key", length, client_key_bytes(&parameters))?;
+        let generation = KeyGeneration::read(reader)?;
         let degree = parameters.ring_degree();
         let secret = read_secret(degree, parameters.secret(), reader)?;
         let ephemeral = parameters.ephemeral_secret().map(|kind| read_secret(degree, kind, reader)).transpose()?;
-        let key = Self::from_secrets(&parameters, secret, ephemeral);
+        let key = Self::from_secrets(&parameters, generation, secret, ephemeral);
         key.map_err(|error| FormatError::Parameters(Box::new(error)))
     }
 }
 
 fn client_key_bytes(parameters: &Parameters) -> u64 {
     let secrets = 1 + u64::from(parameters.ephemeral_secret().is_some());
-    secrets * parameters.ring_degree().get() as u64
+    KeyGeneration::BYTES + secrets * parameters.ring_degree().get() as u64
 }
 
 /// The payload is the mask's seed and the body.
@@ -95,12 +101,14 @@ impl Storable for PublicEncryptionKey {
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation().write(sink)?;
         sink.bytes(&self.key().seed().0)?;
         write_polynomial(&*ring_for_writing(self.parameters())?, self.key().body(), sink)
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         expect_length("the public key", length, public_key_bytes(&parameters))?;
+        let generation = KeyGeneration::read(reader)?;
         let ring = ring_of(&parameters)?;
         let mut seed = [0; 32];
         reader.bytes("the mask's seed", &mut seed)?;
@@ -108,13 +116,13 @@ impl Storable for PublicEncryptionKey {
         let body = read_polynomial("the public key", &ring, &limbs, Domain::Evaluation, reader)?;
         let key = PublicKey::from_seed(&ring, body, MaskSeed(seed));
         let key = key.ok_or(FormatError::Content("the public key is not in values"))?;
-        Self::new(&parameters, key).map_err(|error| FormatError::Parameters(Box::new(error)))
+        Self::new(&parameters, generation, key).map_err(|error| FormatError::Parameters(Box::new(error)))
     }
 }
 
 fn public_key_bytes(parameters: &Parameters) -> u64 {
     let degree = parameters.ring_degree().get();
-    32 + polynomial_bytes(degree, parameters.moduli(), &top_limbs(parameters))
+    KeyGeneration::BYTES + 32 + polynomial_bytes(degree, parameters.moduli(), &top_limbs(parameters))
 }
 
 /// The payload is that of `write_key_set`.
@@ -127,19 +135,21 @@ impl Storable for EvaluationKeys {
     }
 
     fn payload_bytes(&self) -> u64 {
-        key_set_bytes(&self.keys)
+        KeyGeneration::BYTES + key_set_bytes(&self.keys)
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation.write(sink)?;
         write_key_set(&self.keys, sink)
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
+        let generation = KeyGeneration::read(reader)?;
         let ring = ring_of(&parameters)?;
         let keys = read_key_set(&ring, reader)?;
         expect_length("the evaluation keys", length, before - reader.left())?;
-        Ok(Self { parameters, keys })
+        Ok(Self { parameters, generation, keys })
     }
 }
 
@@ -155,11 +165,12 @@ impl Storable for Ciphertexts {
     fn payload_bytes(&self) -> u64 {
         let each =
             |ciphertext: &CkksCiphertext| 16 + ciphertext_bytes(self.parameters.moduli(), ciphertext.ciphertext());
-        4 + self.ciphertexts.iter().map(each).sum::<u64>()
+        KeyGeneration::BYTES + 4 + self.ciphertexts.iter().map(each).sum::<u64>()
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         let ring = ring_for_writing(&self.parameters)?;
+        self.generation.write(sink)?;
         sink.bytes(&(self.ciphertexts.len() as u32).to_le_bytes())?;
         for ciphertext in &self.ciphertexts {
             sink.bytes(&(ciphertext.level() as u32).to_le_bytes())?;
@@ -172,6 +183,7 @@ impl Storable for Ciphertexts {
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
+        let generation = KeyGeneration::read(reader)?;
         let count = reader.u32("the number of ciphertexts")?;
         if count > MAX_CIPHERTEXTS {
             return Err(FormatError::Content("there are more than 2^24 ciphertexts"));
@@ -190,6 +202,6 @@ impl Storable for Ciphertexts {
             ciphertexts.push(ciphertext.map_err(|error| FormatError::Parameters(Box::new(error)))?);
         }
         expect_length("the ciphertexts", length, before - reader.left())?;
-        Ok(Self { parameters, ciphertexts })
+        Ok(Self { parameters, generation, ciphertexts })
     }
 }

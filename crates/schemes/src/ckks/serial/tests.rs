@@ -26,12 +26,16 @@ fn client(name: &str) -> ClientKey {
 fn ciphertexts(client: &ClientKey) -> Ciphertexts {
     let values = [0.5, -1.0, 2.0, 0.0].map(Complex::from);
     let encrypt = |level| client.encrypt_at(&values, level, 2f64.powi(30)).expect("an encryption");
-    Ciphertexts { parameters: client.parameters().clone(), ciphertexts: [1, 2].map(encrypt).to_vec() }
+    Ciphertexts {
+        parameters: client.parameters().clone(),
+        generation: client.generation(),
+        ciphertexts: [1, 2].map(encrypt).to_vec(),
+    }
 }
 
 fn evaluation_keys(client: &ClientKey, ids: &[KeyId]) -> EvaluationKeys {
     let keys = client.evaluation_keys(ids, KeyStorage::WORDS, None, &no_progress).expect("keys");
-    EvaluationKeys { parameters: client.parameters().clone(), keys }
+    EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys }
 }
 
 /// The keys to and from the ephemeral secret, whose gadgets are not the set's.
@@ -69,6 +73,29 @@ fn everything_comes_back() {
     }
 }
 
+/// Files of one client key name one key generation, those of another client of the same parameters another one.
+#[test]
+fn files_of_two_key_generations_are_told_apart() {
+    let parameters = sets::parameters("toy-10").expect("a set");
+    let generations = [3, 4].map(|seed| {
+        let client = ClientKey::for_tests(&parameters, seed).expect("keys");
+        let key = read::<ClientKey>(&bytes(&client)).expect("a client key").generation();
+        let public = read::<PublicEncryptionKey>(&bytes(&client.public_key().expect("a key"))).expect("a key");
+        let keys = read::<EvaluationKeys>(&bytes(&evaluation_keys(&client, &[KeyId::Galois(5)]))).expect("keys");
+        let ciphertexts = read::<Ciphertexts>(&bytes(&ciphertexts(&client))).expect("ciphertexts");
+        assert_eq!([public.generation(), keys.generation, ciphertexts.generation], [key; 3]);
+        key
+    });
+    let [one, two] = generations;
+    assert_eq!(one.expect("client.key", one, "server.key", "toy-10"), Ok(()));
+    let error = one.expect("client.key", two, "server.key", "toy-10").expect_err("two generations").to_string();
+    let expected = format!("client.key is of key generation {one}, server.key of {two}, both of parameter set toy-10;");
+    assert!(error.starts_with(&expected), "{error}");
+    // Without a test's seeds they are random.
+    let fresh = || ClientKey::generate(&parameters).expect("keys").generation();
+    assert_ne!(fresh(), fresh());
+}
+
 /// Keys without a seed carry their masks.
 #[test]
 fn keys_of_given_masks_come_back() {
@@ -79,7 +106,7 @@ fn keys_of_given_masks_come_back() {
     let half = || vec![zero.clone(); gadget.terms().len()];
     let mut keys = KeySet::new(ring.clone());
     keys.insert(SwitchingKey::new(ring.clone(), KeyId::Other(7), gadget.clone(), half(), half()));
-    let content = EvaluationKeys { parameters: client.parameters().clone(), keys };
+    let content = EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys };
     let back = read::<EvaluationKeys>(&bytes(&content)).expect("keys");
     assert!(back.keys.iter().eq(content.keys.iter()));
 }

@@ -158,8 +158,11 @@ impl ModularReduction {
         largest
     }
 
-    /// The standard deviation of the polynomial's error, in units of q_0, over the integers that a secret of `hamming_weight` makes.
-    pub fn polynomial_deviation(&self, hamming_weight: usize) -> f64 {
+    /// The standard deviation of the polynomial's error, in units of q_0, over the integers that a secret of `hamming_weight` makes, for
+    /// messages up to a part `message` of q_0.
+    pub fn polynomial_deviation(&self, hamming_weight: usize, message: f64) -> f64 {
+        // Beyond a quarter the sine itself turns back, and says nothing of the message.
+        let message = message.min(0.25);
         let variance = (hamming_weight as f64 + 1.0) / 12.0;
         let last = self.literal.range as i64 - 1;
         let sine = |x: f64| self.arcsine.as_ref().map_or((TAU * x).sin(), |arcsine| arcsine.evaluate((TAU * x).sin()));
@@ -167,7 +170,7 @@ impl ModularReduction {
         for whole in -last..=last {
             let weight = (-((whole * whole) as f64) / (2.0 * variance)).exp();
             let error = [-1.0, 0.0, 1.0].map(|side| {
-                let x = whole as f64 + side * self.literal.largest_message;
+                let x = whole as f64 + side * message;
                 (self.evaluate(x) - sine(x)).abs() / TAU
             });
             squares += weight * error.into_iter().fold(0.0, f64::max).powi(2);
@@ -176,14 +179,14 @@ impl ModularReduction {
         (squares / weights).sqrt()
     }
 
-    /// What the sine (or its arcsine) errs by at most, as a part of the largest message.
-    pub fn relative_error(&self) -> f64 {
+    /// What the sine (or its arcsine) errs by at most, in units of q_0, for messages up to a part `message` of it.
+    pub fn sine_error(&self, message: f64) -> f64 {
         let error = |point: i32| {
-            let message = self.literal.largest_message * f64::from(point) / 64.0;
+            let message = message * f64::from(point) / 64.0;
             let sine = (TAU * message).sin();
             (self.arcsine.as_ref().map_or(sine, |arcsine| arcsine.evaluate(sine)) / TAU - message).abs()
         };
-        (1..=64).map(error).fold(0.0, f64::max) / self.literal.largest_message
+        (1..=64).map(error).fold(0.0, f64::max)
     }
 
     /// The largest factor from an error of the polynomial to one of the result in units of q_0, |I| ≤ `integer`: the derivative of the

@@ -74,16 +74,19 @@ impl Lowering<'_> {
     /// The error of the modular reduction's own functions in a slot of the result: a deviation, and a bound of what is to be added for messages
     /// of few large coefficients.
     ///
-    /// The polynomial's errors in the 2n coefficients are as good as independent. The sine's is about a part ρ of the message's bound B in a
-    /// coefficient of size B, and falls with its cube. The squares of all coefficients add up to no more than B². Where they
+    /// The polynomial's errors in the 2n coefficients are as good as independent. The sine's is ε in a coefficient as large as the message's
+    /// bound B, and falls with its cube. The squares of all coefficients add up to no more than B². Where they
     /// are alike, as of random slots, a coefficient is a Gaussian of deviation B/√2n, its cube has the deviation √15·(B/√2n)³, and the
-    /// sum of 2n such errors √15·ρ·B/2n. Where one has all, it is ρ·B.
+    /// sum of 2n such errors √15·ε/2n. Where one has all, it is ε.
     fn reduction_errors(&self, plan: &Bootstrapping, start: &CiphertextValue) -> (f64, f64) {
         let modulus = self.chain().log2_modulus(0).exp2();
         let count = 2.0 * plan.literal().slots as f64;
-        let polynomial = plan.reduction().polynomial_deviation(plan.literal().secret.hamming_weight());
-        let polynomial = polynomial * modulus / real(start.scale) * count.sqrt();
-        let sine = plan.reduction().relative_error();
+        let unit = modulus / real(start.scale);
+        let message = start.noise.magnitude / unit;
+        let reduction = plan.reduction();
+        let polynomial = reduction.polynomial_deviation(plan.literal().secret.hamming_weight(), message);
+        let polynomial = polynomial * unit * count.sqrt();
+        let sine = reduction.sine_error(message) * unit;
         (polynomial.hypot(sine * (15f64.sqrt() / count).min(1.0 / self.model().tail())), sine)
     }
 }

@@ -1,0 +1,72 @@
+//! Which key generation keys and ciphertexts are of.
+//!
+//! Two clients of one parameter set have files of the same sizes, which any program would take together, and decrypt to noise. So every
+//! file of keys and ciphertexts names the generation of its client key, and who reads two files compares their names.
+
+use thiserror::Error;
+
+use crate::random::{Purpose, Seeds};
+use crate::serial::{FormatError, Reader, Sink};
+
+/// The name of a key generation: 16 random bytes that were drawn beside the secrets and say nothing of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyGeneration([u8; 16]);
+
+/// Two files of different key generations.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error(
+    "{first} is of key generation {of_first}, {second} of {of_second}, both of parameter set {parameters}; use files of one key generation"
+)]
+pub struct OtherGeneration {
+    /// One of the files.
+    pub first: String,
+    /// Its generation.
+    pub of_first: KeyGeneration,
+    /// The other.
+    pub second: String,
+    /// Its generation.
+    pub of_second: KeyGeneration,
+    /// Their parameter set.
+    pub parameters: String,
+}
+
+impl KeyGeneration {
+    /// Bytes in a file.
+    pub(crate) const BYTES: u64 = 16;
+
+    /// From the public one of the seeds that a client key is made of.
+    pub(crate) fn draw(seeds: &Seeds) -> Self {
+        let mut stream = seeds.mask.stream(Purpose::SecretKey, 0);
+        let (low, high) = (u128::from(stream.word()), u128::from(stream.word()));
+        Self((high << 64 | low).to_le_bytes())
+    }
+
+    pub(crate) fn write(self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        sink.bytes(&self.0)
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let mut bytes = [0; Self::BYTES as usize];
+        reader.bytes("the key generation", &mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// Fails unless the file `second` is of the same generation as the file `first`, which is of this one.
+    ///
+    /// # Errors
+    /// [`OtherGeneration`].
+    pub fn expect(self, first: &str, of_second: Self, second: &str, parameters: &str) -> Result<(), OtherGeneration> {
+        if self == of_second {
+            return Ok(());
+        }
+        let (first, second, parameters) = (first.to_owned(), second.to_owned(), parameters.to_owned());
+        Err(OtherGeneration { first, of_first: self, second, of_second, parameters })
+    }
+}
+
+impl std::fmt::Display for KeyGeneration {
+    /// Its first eight bytes: enough to tell two apart.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

@@ -1,0 +1,237 @@
+"""Is what cannot work with CKKS and BGV told by the command line, before the work, with the place, the values and a remedy?"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PROGRAMS = """
+import polyfabric as pf
+
+T = 65537
+
+
+@pf.program(x=pf.Real.vector(8))
+def squared(x):
+    return x * x
+
+
+@pf.program(x=pf.Real.vector(8))
+def turned(x):
+    return x * x + pf.rotate(x, 3)
+
+
+@pf.program(x=pf.Real.vector(8))
+def deep(x):
+    return x**64
+
+
+@pf.program(x=pf.Real.vector(8))
+def raised(x):
+    return x.at_level(1).at_level(3)
+
+
+@pf.program(x=pf.Real.vector(8))
+def mixed(x):
+    return x.times(0.3, 10) + x
+
+
+@pf.program(x=pf.Real.vector(1024))
+def wide(x):
+    return x + 1
+
+
+@pf.program(x=pf.Real.vector(8192))
+def many(x):
+    return sum((pf.rotate(x, r) for r in range(1, 8192)), start=x) ** 64
+
+
+@pf.program(x=pf.Mod(T).vector(8))
+def residues(x):
+    return x * x + pf.rotate(x, 1)
+
+
+@pf.program(x=pf.Mod(T).vector(8))
+def residues_turned(x):
+    return x * x + pf.rotate(x, 2)
+"""
+ENCRYPT = ("--params", "toy-10", "--step", "encrypt")
+
+
+def settled(text):
+    """Without the warning of a toy set, and without what is drawn at random."""
+    text = re.sub(r"^warning: .*\n", "", text, flags=re.MULTILINE)
+    names: dict[str, str] = {}
+    return re.sub(r"\b[0-9a-f]{16}\b", lambda found: names.setdefault(found[0], f"<generation {len(names)}>"), text)
+
+
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory):
+    """Two clients' folders, and one of the client of BGV: keys, an encrypted input, an encrypted output."""
+    folder = tmp_path_factory.mktemp("clients")
+    (folder / "mine.py").write_text(PROGRAMS)
+    bgv = [("residues", "bgv", ("--step", "encrypt"))]
+    for function, keys, encrypt in [("squared", "one", ENCRYPT), ("squared", "two", ENCRYPT), *bgv]:
+        for step in (encrypt, ("--step", "execute"), ("--step", "decrypt")):
+            command = [sys.executable, "-m", "polyfabric", "run", f"mine.py:{function}", "--keys", keys, *step]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def own(polyfabric, tmp_path, clients):
+    """Runs one of the programs above in a copy of the clients' folders."""
+    shutil.copytree(clients, tmp_path, dirs_exist_ok=True)
+
+    def run(function, *arguments):
+        return polyfabric("run", f"mine.py:{function}", *arguments)
+
+    return run
+
+
+def refused(done, snapshot):
+    assert done.status == 2, done.err
+    assert done.out == ""
+    for word in ("Traceback", "panicked"):
+        assert word not in done.err
+    snapshot(settled(done.err))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("deep", "--params", "toy-10"),
+        ("raised", "--params", "toy-10"),
+        ("mixed", "--params", "toy-10"),
+        ("wide", "--params", "toy-10"),
+        ("squared", "--params", "toy-10", "--security", "128"),
+        ("squared", "--params", "toy-10", "--key-switch", "d4000"),
+        ("turned", "--keys", "one"),
+        ("residues_turned", "--keys", "bgv"),
+        ("squared", "--keys", "bgv"),
+        ("squared", "--keys", "one", "--params", "toy-11"),
+        ("squared", "--step", "execute"),
+        ("squared", "--keys", "nowhere", "--step", "execute"),
+    ],
+    ids=[
+        "level_exhausted",
+        "level_raised",
+        "scale_mismatch",
+        "too_many_slots",
+        "security",
+        "key_switch",
+        "missing_rotation_key",
+        "missing_rotation_key_of_bgv",
+        "keys_of_another_scheme",
+        "keys_of_another_set",
+        "step_without_keys",
+        "step_without_files",
+    ],
+)
+def test_told_before_the_work(own, snapshot, arguments):
+    refused(own(*arguments), snapshot)
+
+
+def test_memory_that_will_not_fit(own):
+    """8191 rotations' keys at N = 2^14 are 40 GiB as seeds: refused before one is made, where a computer has less."""
+    from polyfabric.slot_execution import available_bytes
+
+    available = available_bytes()
+    if available is None or available > 30 << 30:
+        pytest.skip("this computer has the memory, or does not tell")
+    done = own("many")
+    assert done.status == 2
+    assert re.search(
+        r"many: [\d.]+ GiB of memory are needed .* \([\d.]+ GiB for 8192 switching keys\), but [\d.]+ .iB are left; name",
+        done.err,
+    ), done.err
+
+
+@pytest.mark.parametrize(
+    ("file", "step"),
+    [("client.key", "encrypt"), ("client.key", "decrypt"), ("x.in.ct", "execute"), ("result.out.ct", "decrypt")],
+)
+def test_files_of_two_key_generations(own, tmp_path, snapshot, file, step):
+    shutil.copy(tmp_path / "two" / file, tmp_path / "one" / file)
+    refused(own("squared", "--keys", "one", "--step", step), snapshot)
+
+
+def cut(data):
+    return data[: len(data) // 2]
+
+
+def flip(data):
+    return data[:-100] + bytes([data[-100] ^ 1]) + data[-99:]
+
+
+def other(data):
+    return b"PK\x03\x04" + data
+
+
+def older(data):
+    return data[:8] + (1).to_bytes(4, "little") + data[12:]
+
+
+def longer(data):
+    return data + b"\0"
+
+
+@pytest.mark.parametrize("damage", [cut, flip, other, older, longer], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("file", "step"),
+    [("client.key", "decrypt"), ("server.key", "execute"), ("x.in.ct", "execute"), ("result.out.ct", "decrypt")],
+)
+@pytest.mark.parametrize(("function", "keys"), [("squared", "one"), ("residues", "bgv")])
+def test_damaged_file(own, tmp_path, function, keys, file, step, damage):
+    path = tmp_path / keys / file
+    path.write_bytes(damage(path.read_bytes()))
+    before = {path: path.read_bytes() for path in (tmp_path / keys).iterdir()}
+    done = own(function, "--keys", keys, "--step", step)
+    assert done.status == 2, done.err
+    told = settled(done.err)
+    assert told.startswith(f"error: {keys}/{file}: "), told
+    assert re.search("checksum|cut off|Polyfabric file|format version 1, but|bytes follow|malformed", told), told
+    assert {path: path.read_bytes() for path in (tmp_path / keys).iterdir()} == before, "something was written"
+
+
+def test_an_input_of_another_program(own, tmp_path, snapshot):
+    """An output, at a lower level and another scale, in an input's place."""
+    shutil.copy(tmp_path / "one" / "result.out.ct", tmp_path / "one" / "x.in.ct")
+    refused(own("squared", "--keys", "one", "--step", "execute"), snapshot)
+
+
+@pytest.mark.parametrize("content", ["", "[1, 2]", '{"result": [[1], [2]]}', '{"result": 5}'])
+def test_expected_values_that_are_none(own, tmp_path, content):
+    (tmp_path / "one" / "expected.json").write_text(content)
+    done = own("squared", "--keys", "one", "--step", "decrypt")
+    assert done.status == 2
+    assert "one/expected.json: not the file that --step encrypt wrote" in done.err
+
+
+def test_a_file_that_fails_is_told_without_its_traceback(polyfabric, tmp_path, snapshot):
+    (tmp_path / "mine.py").write_text("import polyfabric as pf\n\n\ndef f(x):\n    return pf.turn(x)\n\n\nf(1)\n")
+    refused(polyfabric("run", "mine.py:f"), snapshot)
+
+
+def test_the_compiler_chooses_a_key_switch_for_this_computer(own):
+    found = {}
+    for wanted in ("set", "auto", "d8"):
+        done = own("turned", "--params", "ckks-depth-7", "--key-switch", wanted, "--json")
+        assert done.status == 0, done.err
+        found[wanted] = json.loads(done.out)
+    assert found["set"]["key_switch"] is None
+    auto = found["auto"]["key_switch"]
+    assert auto["by"] == "compiler"
+    weighed = {row["name"]: row for row in auto["considered"]}
+    assert {"listing1", "d8", "d4", "d3", "d2", "d1"} == set(weighed)
+    # Listing 1 costs more precision than a bit, one digit more security than there is.
+    assert "bits were asked for" in weighed["listing1"]["refused"]
+    assert "of security" in weighed["d1"]["refused"]
+    taken = {name: row["word_products"] for name, row in weighed.items() if "refused" not in row}
+    assert auto["name"] == min(taken, key=taken.get)
+    assert found["d8"]["parameters"]["name"] == "ckks-depth-7-d8"
