@@ -3,7 +3,7 @@
 //! Every intrinsic below needs AVX-512 F, DQ, BW and VL, which the caller of a [`Lanes`] method has.
 
 use super::lanes::{Lanes, TWO_32, TWO_64};
-use super::words::Preparation;
+use super::words::{Field, Preparation};
 use std::arch::x86_64::*;
 
 /// One 512-bit register.
@@ -12,13 +12,22 @@ pub(super) struct Avx512(__m512d);
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
-/// Eight words, and the eight 4 · `apart` words further. SAFETY: AVX-512 is present, and the words are valid.
+/// Eight rows of eight numbers of 64 bits, transposed. SAFETY: AVX-512 is present.
 #[inline(always)]
-unsafe fn pair_of_words(words: *const u32, apart: usize) -> __m512i {
+unsafe fn transposed([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [__m512i; 8] {
     // SAFETY: this function's contract.
     unsafe {
-        let low = _mm512_castsi256_si512(_mm256_loadu_si256(words.cast()));
-        _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(words.add(4 * apart).cast()))
+        // Two rows' numbers 2q, or 2q + 1, in quarter q; then four rows'; then all rows' numbers of one place.
+        let pair = |a, b| (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+        let halves = |a, b| (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
+        let ((a, a_odd), (b, b_odd), (c, c_odd), (d, d_odd)) = (pair(a, b), pair(c, d), pair(e, f), pair(g, h));
+        let four = |a, b, c, d| {
+            let ((ab, ab_odd), (cd, cd_odd)) = (halves(a, b), halves(c, d));
+            let ((first, third), (second, fourth)) = (halves(ab, cd), halves(ab_odd, cd_odd));
+            [first, second, third, fourth]
+        };
+        let ([a, c, e, g], [b, d, f, h]) = (four(a, b, c, d), four(a_odd, b_odd, c_odd, d_odd));
+        [a, b, c, d, e, f, g, h]
     }
 }
 
@@ -101,78 +110,69 @@ impl Lanes for Avx512 {
         }
     }
     #[inline(always)]
-    unsafe fn digits_of_eight(
-        words: *const u32,
+    unsafe fn pairs_of_eight<const ROTATED: bool>(
+        (from, negated): ([*const u32; 8], [u32; 8]),
+        own: *const u32,
         apart: usize,
         preparation: Preparation,
-        out: *mut u32,
-        level_apart: usize,
+        out: *mut f64,
+        pair_apart: usize,
     ) {
         // SAFETY: the set is present and the words are valid, by the trait's contract.
         unsafe {
-            let Preparation { add, flip, mask, log2_base, levels } = preparation;
-            let (add, flip) = (_mm512_set1_epi32(add as i32), _mm512_set1_epi32(flip as i32));
-            let mut pairs = [add; 4];
-            for (lane, pair) in pairs.iter_mut().enumerate() {
-                let sum = _mm512_add_epi32(pair_of_words(words.add(lane * apart), apart), add);
-                *pair = _mm512_xor_si512(sum, flip);
+            let add = _mm512_set1_epi32(preparation.add as i32);
+            let mut rows = [add; 8];
+            for (lane, row) in rows.iter_mut().enumerate() {
+                let own = _mm512_loadu_si512(own.add(lane * apart).cast());
+                *row = if ROTATED {
+                    let sign = _mm512_set1_epi32(negated[lane] as i32);
+                    let other = _mm512_xor_si512(_mm512_loadu_si512(from[lane].cast()), sign);
+                    _mm512_add_epi32(other, _mm512_sub_epi32(_mm512_sub_epi32(add, own), sign))
+                } else {
+                    _mm512_add_epi32(own, add)
+                };
             }
-            // Polynomials c and c + 4; then words 0 to 3 and 4 to 7 of c, c + 1, c + 4, c + 5; then two words of all.
-            let [a, b, c, d] = pairs;
-            let low = _mm512_setr_epi32(0, 16, 8, 24, 1, 17, 9, 25, 2, 18, 10, 26, 3, 19, 11, 27);
-            let high = _mm512_setr_epi32(4, 20, 12, 28, 5, 21, 13, 29, 6, 22, 14, 30, 7, 23, 15, 31);
-            let first = _mm512_setr_epi32(0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23);
-            let second = _mm512_setr_epi32(8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31);
-            let (left, right) = (_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(c, low, d));
-            let (left_high, right_high) =
-                (_mm512_permutex2var_epi32(a, high, b), _mm512_permutex2var_epi32(c, high, d));
-            let mut all = [
-                _mm512_permutex2var_epi32(left, first, right),
-                _mm512_permutex2var_epi32(left, second, right),
-                _mm512_permutex2var_epi32(left_high, first, right_high),
-                _mm512_permutex2var_epi32(left_high, second, right_high),
-            ];
-            let (mask, base) = (_mm512_set1_epi32(mask as i32), _mm512_set1_epi32(log2_base as i32));
-            for level in 0..levels as usize {
-                for (j, words) in all.iter_mut().enumerate() {
-                    let digits = _mm512_and_si512(*words, mask);
-                    _mm512_storeu_si512(out.add(level * level_apart + 16 * j).cast(), digits);
-                    *words = _mm512_sllv_epi32(*words, base);
-                }
+            let pairs = transposed(rows);
+            for (pair, words) in pairs.into_iter().enumerate() {
+                _mm512_storeu_si512(out.add(pair % 4 * pair_apart + pair / 4 * 8).cast(), words);
             }
         }
     }
     #[inline(always)]
-    unsafe fn accumulate_of_eight(numbers: *const f64, shift: u32, to: *mut u32, apart: usize) {
-        // SAFETY: the set is present and the numbers are valid, by the trait's contract.
+    unsafe fn from_field(pairs: *const f64, odd: bool, field: Field) -> Self {
+        // SAFETY: the set is present and eight pairs are valid, by the trait's contract.
         unsafe {
-            // Low halves: two words of all polynomials; then words 0 to 3 of c, c + 1, c + 4, c + 5; then all words of c and c + 4.
-            let halves = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let left = _mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29);
-            let right = _mm512_setr_epi32(2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
-            let first = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 2, 6, 10, 14, 18, 22, 26, 30);
-            let second = _mm512_setr_epi32(1, 5, 9, 13, 17, 21, 25, 29, 3, 7, 11, 15, 19, 23, 27, 31);
-            let mut pairs = [_mm512_setzero_si512(); 4];
-            for (j, pair) in pairs.iter_mut().enumerate() {
-                let two = numbers.add(16 * j);
-                let (even, odd) = (_mm512_loadu_si512(two.cast()), _mm512_loadu_si512(two.add(8).cast()));
-                *pair = _mm512_permutex2var_epi32(even, halves, odd);
+            let mut words = _mm512_loadu_si512(pairs.cast());
+            if odd {
+                words = _mm512_srli_epi64::<32>(words);
             }
-            let [a, b, c, d] = pairs;
-            let (low, low_right) = (_mm512_permutex2var_epi32(a, left, b), _mm512_permutex2var_epi32(a, right, b));
-            let (high, high_right) = (_mm512_permutex2var_epi32(c, left, d), _mm512_permutex2var_epi32(c, right, d));
-            let all = [
-                _mm512_permutex2var_epi32(low, first, high),
-                _mm512_permutex2var_epi32(low, second, high),
-                _mm512_permutex2var_epi32(low_right, first, high_right),
-                _mm512_permutex2var_epi32(low_right, second, high_right),
-            ];
+            let mask = _mm512_set1_epi64(field.mask as i64);
+            let large = _mm512_castpd_si512(_mm512_set1_pd(field.large));
+            // a & b | c
+            let number = _mm512_ternarylogic_epi64::<0xea>(words, mask, large);
+            Self(_mm512_sub_pd(_mm512_castsi512_pd(number), _mm512_set1_pd(field.zero)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_above(self, to: *mut f64) {
+        // SAFETY: the set is present and eight numbers are valid, by the trait's contract.
+        unsafe {
+            let high = _mm512_slli_epi64::<32>(_mm512_castpd_si512(self.0));
+            let low = _mm512_loadu_si512(to.cast());
+            _mm512_storeu_si512(to.cast(), _mm512_mask_blend_epi32(0x5555, high, low));
+        }
+    }
+    #[inline(always)]
+    unsafe fn add_to_eight(words: *const f64, pair_apart: usize, shift: u32, to: *mut u32, apart: usize) {
+        // SAFETY: the set is present and the words are valid, by the trait's contract.
+        unsafe {
+            let pairs =
+                std::array::from_fn(|pair| _mm512_loadu_si512(words.add(pair % 4 * pair_apart + pair / 4 * 8).cast()));
             let shift = _mm512_set1_epi32(shift as i32);
-            for (lane, words) in all.into_iter().enumerate() {
+            for (lane, words) in transposed(pairs).into_iter().enumerate() {
                 let to = to.add(lane * apart);
-                let sum = _mm512_add_epi32(pair_of_words(to, apart), _mm512_sllv_epi32(words, shift));
-                _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(sum));
-                _mm256_storeu_si256(to.add(4 * apart).cast(), _mm512_extracti64x4_epi64::<1>(sum));
+                let sum = _mm512_add_epi32(_mm512_loadu_si512(to.cast()), _mm512_sllv_epi32(words, shift));
+                _mm512_storeu_si512(to.cast(), sum);
             }
         }
     }

@@ -4,8 +4,10 @@
 //! number of the key, which is read once for eight ciphertexts. Rotations differ from one ciphertext to the next: accumulators
 //! stay one after the other, and words of 32 bits change places, once for all levels of digits and once for the sums.
 //!
-//! A spectrum has for each point eight real parts, then eight imaginary ones, the points in the order of the tree; blocks of 64 are
-//! [`STRIDE`] numbers apart. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
+//! A spectrum has for each point eight real parts, then eight imaginary ones; every eighth point of the tree's order lies beside the one before it, and the
+//! eight such sequences one after the other. A sequence goes through all levels but the last three at once, by way of room that stays in the
+//! first-level cache, and is written past it once; the last three levels, the products and the first three inverse levels go by a few nodes of eight
+//! points, whose lines are written again for sums alone. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
 
 use super::butterflies::{Complex, Twiddle, cyclic_8, radix, reversed};
 use super::lanes::{Lanes, magic};
@@ -13,7 +15,7 @@ use super::monomial::{Roots, turned};
 use super::passes::{Ahead, entries, multiply_add, node_down, none, read, write, zero};
 use super::plan::{BLOCK, BLOCK_TWIDDLES, NODE, Pass, Plan};
 use super::product::{MAX_PATTERNS, Shape};
-use super::words::{Preparation, rotated_digits};
+use super::words::{Field, Rotated, STEP};
 
 /// Ciphertexts of a bundle.
 pub const BUNDLE: usize = 8;
@@ -21,16 +23,21 @@ pub const BUNDLE: usize = 8;
 /// Numbers of a point.
 const POINT: usize = 2 * BUNDLE;
 
-/// Numbers from one block of 64 points to the next: two lines more than it has, or all blocks would meet in the same lines of the
-/// first-level cache.
-const STRIDE: usize = BLOCK * POINT + 16;
+/// Numbers from every eighth point of a spectrum of `points` points to the ones after them: two lines more than they have, or all would meet in the same
+/// lines of the first-level cache.
+const fn eighth(points: usize) -> usize {
+    points / 8 * POINT + 16
+}
+
+/// Numbers of eight points.
+const EIGHT: usize = 8 * POINT;
 
 /// Most columns: their sums are kept in registers together, and take the place of the first rows.
 pub(super) const MAX_COLUMNS: usize = 4;
 
 /// Numbers of a spectrum of `points` points, a multiple of [`BLOCK`].
 pub(super) const fn spectrum_len(points: usize) -> usize {
-    points / BLOCK * STRIDE
+    8 * eighth(points)
 }
 
 /// Numbers that the monomial of one pattern takes: one block of points.
@@ -39,16 +46,31 @@ pub(super) const MONOMIAL: usize = BLOCK * POINT;
 /// Room for one product.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
-    /// Rotated differences of one column, N for each ciphertext.
-    pub differences: *mut u32,
-    /// Digits at eight coefficients of each block, levels · N.
-    pub digits: *mut u32,
+    /// Two words a number, of one column: [`pairs_len`]. Prepared words on the way in, sums on the way out.
+    pub pairs: *mut f64,
+    /// Every eighth point of a spectrum, N numbers.
+    pub points: *mut f64,
     /// One spectrum a row, each of [`spectrum_len`].
     pub spectra: *mut f64,
-    /// Sums at eight coefficients of each block, N.
-    pub sums: *mut f64,
+    /// Eight nodes of eight points for each row: [`nodes_len`].
+    pub nodes: *mut f64,
     /// For each pattern of an unrolled key [`MONOMIAL`] numbers.
     pub monomials: *mut f64,
+}
+
+/// Numbers from the pairs of two coefficients of eight to those of the next two: two lines more than they have, for the reason of [`eighth`].
+const fn pair_apart(degree: usize) -> usize {
+    degree + 16
+}
+
+/// Numbers of [`Room::pairs`].
+pub(super) const fn pairs_len(degree: usize) -> usize {
+    4 * pair_apart(degree)
+}
+
+/// Numbers of [`Room::nodes`].
+pub(super) const fn nodes_len(rows: usize) -> usize {
+    rows * 8 * EIGHT
 }
 
 /// What an iteration multiplies by: see [`super::product::Iteration`].
@@ -84,66 +106,64 @@ pub(super) unsafe fn product<V: Lanes>(
     unsafe {
         let Shape { columns, preparation } = shape;
         let (rows, levels, degree) = (shape.rows(), preparation.levels as usize, 2 * plan.points);
-        let length = spectrum_len(plan.points);
+        let (length, eighth) = (spectrum_len(plan.points), eighth(plan.points));
         let glwe = columns * degree;
         if let Iteration::Patterns(exponents, patterns, roots) = iteration {
             monomials::<V>(exponents, patterns, roots, room.monomials);
         }
         for column in 0..columns {
-            let own = accumulators.wrapping_add(column * degree);
-            let (words, apart) = match iteration {
+            let own = accumulators.wrapping_add(column * degree).cast_const();
+            match iteration {
                 Iteration::Rotation(exponents) => {
-                    for (lane, &exponent) in exponents.iter().enumerate() {
-                        let polynomial = std::slice::from_raw_parts(own.add(lane * glwe), degree);
-                        // Whole words: their digits are cut out when they have changed places.
-                        let differences = room.differences.add(lane * degree);
-                        rotated_digits::<V, u32>(polynomial, exponent as usize, Preparation::NONE, differences);
+                    let rotated = Rotated::new(own, glwe, degree, exponents);
+                    let mut start = 0;
+                    while start < degree {
+                        let (mut from, negated, end) = rotated.run(start);
+                        for at in (start..end).step_by(STEP) {
+                            let to = room.pairs.add(at);
+                            let rows = (from, negated);
+                            V::pairs_of_eight::<true>(rows, own.add(at), glwe, preparation, to, pair_apart(degree));
+                            from = from.map(|from| from.wrapping_add(STEP));
+                        }
+                        start = end;
                     }
-                    (room.differences.cast_const(), degree)
                 }
-                Iteration::Patterns(..) => (own.cast_const(), glwe),
-            };
-            for first in (0..BLOCK).step_by(8) {
+                Iteration::Patterns(..) => {
+                    let from = ([own; 8], [0; 8]);
+                    for at in (0..degree).step_by(STEP) {
+                        let to = room.pairs.add(at);
+                        V::pairs_of_eight::<false>(from, own.add(at), glwe, preparation, to, pair_apart(degree));
+                    }
+                }
+            }
+            for first in 0..8 {
                 ahead.step::<V>();
-                for at in (0..degree).step_by(BLOCK) {
-                    V::digits_of_eight(words.add(at + first), apart, preparation, room.digits.add(at), degree);
-                }
+                let pairs = room.pairs.add(first / 2 * pair_apart(degree));
                 for level in 0..levels {
-                    let spectrum = room.spectra.add((column * levels + level) * length);
-                    columns_down::<V>(plan, room.digits.add(level * degree).cast(), spectrum.add(first * POINT));
+                    let spectrum = room.spectra.add((column * levels + level) * length + first * eighth);
+                    let digits = Digits { pairs, odd: first % 2 == 1, field: Field::new(preparation, level as u32) };
+                    columns_down::<V>(plan, digits, room.points, spectrum);
                 }
             }
         }
-        for block in 0..plan.points / BLOCK {
-            let spectra = room.spectra.add(block * STRIDE);
-            for row in 0..rows {
-                ahead.step::<V>();
-                let following = if row + 1 < rows { spectra.add((row + 1) * length) } else { std::ptr::null_mut() };
-                block_down::<V>(plan, block, spectra.add(row * length), following);
-            }
-            let block_of = Block { rows, length, spectra, index: block };
-            match (columns, rows) {
-                (2, 4) => block_products::<V, 2, 4>(block_of, iteration, key, room.monomials),
-                (2, 6) => block_products::<V, 2, 6>(block_of, iteration, key, room.monomials),
-                (3, 6) => block_products::<V, 3, 6>(block_of, iteration, key, room.monomials),
-                (4, 12) => block_products::<V, 4, 12>(block_of, iteration, key, room.monomials),
-                (2, _) => block_products::<V, 2, 0>(block_of, iteration, key, room.monomials),
-                (3, _) => block_products::<V, 3, 0>(block_of, iteration, key, room.monomials),
-                (_, _) => block_products::<V, 4, 0>(block_of, iteration, key, room.monomials),
-            }
-            for column in 0..columns {
-                block_up::<V>(plan, spectra.add(column * length));
-            }
+        match (columns, rows) {
+            (2, 4) => middle::<V, 2, 4, 2>(plan, rows, iteration, key, room, &mut ahead),
+            (2, 6) => middle::<V, 2, 6, 2>(plan, rows, iteration, key, room, &mut ahead),
+            (3, 6) => middle::<V, 3, 6, 2>(plan, rows, iteration, key, room, &mut ahead),
+            (4, 12) => middle::<V, 4, 12, 8>(plan, rows, iteration, key, room, &mut ahead),
+            (2, _) => middle::<V, 2, 0, 2>(plan, rows, iteration, key, room, &mut ahead),
+            (3, _) => middle::<V, 3, 0, 8>(plan, rows, iteration, key, room, &mut ahead),
+            (_, _) => middle::<V, 4, 0, 8>(plan, rows, iteration, key, room, &mut ahead),
         }
         for column in 0..columns {
-            let spectrum = room.spectra.add(column * length);
-            for first in (0..BLOCK).step_by(8) {
+            for first in 0..8 {
                 ahead.step::<V>();
-                columns_up::<V>(plan, first, spectrum.add(first * POINT), room.sums, rounding);
-                for at in (0..degree).step_by(BLOCK) {
-                    let to = accumulators.add(column * degree + at + first);
-                    V::accumulate_of_eight(room.sums.add(at), rounding.unwrap_or(0), to, glwe);
-                }
+                let spectrum = room.spectra.add(column * length + first * eighth);
+                columns_up::<V>(plan, first, spectrum, room.points, room.pairs, rounding);
+            }
+            for at in (0..degree).step_by(STEP) {
+                let to = accumulators.add(column * degree + at);
+                V::add_to_eight(room.pairs.add(at), pair_apart(degree), rounding.unwrap_or(0), to, glwe);
             }
         }
     }
@@ -163,36 +183,56 @@ unsafe fn twiddle<V: Lanes>(number: *const f64) -> Twiddle<V> {
     unsafe { Twiddle { cos: V::splat(*number), twice: V::splat(*number.add(8)), tan: V::splat(*number.add(16)) } }
 }
 
-/// The levels above the blocks at eight points of each block. SAFETY: the contract of [`product`]; a block's digits are
-/// [`BLOCK`] words from the next's.
+/// All levels but the last three at every eighth point, which go to `to` by way of `points`. SAFETY: the contract of
+/// [`product`].
 #[inline(always)]
-unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: *const i32, to: *mut f64) {
+unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: Digits, points: *mut f64, to: *mut f64) {
     // SAFETY: this function's contract.
     unsafe {
         let Some((head, rest)) = plan.passes.split_first() else { return };
         match (plan.points / BLOCK, head.radix, rest) {
-            (4, 2, []) => first::<V, 2, 4>(plan, head, digits, to),
-            (8, 3, []) => first::<V, 3, 8>(plan, head, digits, to),
+            (4, 2, []) => first::<V, 2, 4>(plan, head, digits, points),
+            (8, 3, []) => first::<V, 3, 8>(plan, head, digits, points),
             (16, 2, [pass]) => {
-                first::<V, 2, 16>(plan, head, digits, to);
-                middle_down::<V, 2, 16>(plan, pass, to);
+                first::<V, 2, 16>(plan, head, digits, points);
+                middle_down::<V, 2, 16>(plan, pass, points);
             }
             _ => {
                 match head.radix {
-                    1 => first::<V, 1, 0>(plan, head, digits, to),
-                    2 => first::<V, 2, 0>(plan, head, digits, to),
-                    _ => first::<V, 3, 0>(plan, head, digits, to),
+                    1 => first::<V, 1, 0>(plan, head, digits, points),
+                    2 => first::<V, 2, 0>(plan, head, digits, points),
+                    _ => first::<V, 3, 0>(plan, head, digits, points),
                 }
                 for pass in rest {
                     match pass.radix {
-                        1 => middle_down::<V, 1, 0>(plan, pass, to),
-                        2 => middle_down::<V, 2, 0>(plan, pass, to),
-                        _ => middle_down::<V, 3, 0>(plan, pass, to),
+                        1 => middle_down::<V, 1, 0>(plan, pass, points),
+                        2 => middle_down::<V, 2, 0>(plan, pass, points),
+                        _ => middle_down::<V, 3, 0>(plan, pass, points),
                     }
                 }
             }
         }
+        for block in 0..plan.points / BLOCK {
+            let (from, to) = (points.add(block * EIGHT), to.add(block * EIGHT));
+            let mut x = [zero::<V>(); 8];
+            for (r, x) in x.iter_mut().enumerate() {
+                *x = read(from, 8 * r);
+            }
+            node_down::<V, 3>(&mut x, plan.blocks.as_ptr().add(block * BLOCK_TWIDDLES));
+            for (r, x) in x.iter().enumerate() {
+                write(*x, to, 8 * r);
+            }
+        }
     }
+}
+
+/// Digits of one level of every eighth coefficient.
+#[derive(Clone, Copy)]
+struct Digits {
+    pairs: *const f64,
+    /// Whether they are of the second word of each pair.
+    odd: bool,
+    field: Field,
 }
 
 /// The first levels of [`columns_down`], from digits.
@@ -200,25 +240,23 @@ unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: *const i32, to: *mut f64) 
 unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
     plan: &Plan,
     pass: &Pass,
-    digits: *const i32,
+    Digits { pairs, odd, field }: Digits,
     to: *mut f64,
 ) {
-    let blocks = blocks::<BLOCKS>(plan);
-    let stride = blocks >> R;
+    let points = 8 * blocks::<BLOCKS>(plan);
+    let stride = points >> R;
     // SAFETY: the contract of `columns_down`.
     unsafe {
-        for c in 0..stride {
-            for i in 0..8 {
-                let mut x = [zero::<V>(); 8];
-                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                    near::<V>(to.add((r * stride + c) * STRIDE + (i + AHEAD) * POINT), 1);
-                    let at = digits.add((r * stride + c) * BLOCK + 8 * i);
-                    *x = Complex { re: V::from_i32(at), im: V::from_i32(at.add(blocks * BLOCK)) };
-                }
-                node_down::<V, R>(&mut x, pass.down.as_ptr());
-                for (r, x) in x.iter().enumerate().take(1 << R) {
-                    write(*x, to.add((r * stride + c) * STRIDE), 8 * i);
-                }
+        for i in 0..stride {
+            let mut x = [zero::<V>(); 8];
+            for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                let at = pairs.add((r * stride + i) * BUNDLE);
+                let im = V::from_field(at.add(points * BUNDLE), odd, field);
+                *x = Complex { re: V::from_field(at, odd, field), im };
+            }
+            node_down::<V, R>(&mut x, pass.down.as_ptr());
+            for (r, x) in x.iter().enumerate().take(1 << R) {
+                write(*x, to, 8 * (r * stride + i));
             }
         }
     }
@@ -226,23 +264,61 @@ unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
 
 /// Further levels of [`columns_down`].
 #[inline(always)]
-unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, pass: &Pass, to: *mut f64) {
-    let size = blocks::<BLOCKS>(plan) >> pass.depth;
+unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, pass: &Pass, points: *mut f64) {
+    let size = (8 * blocks::<BLOCKS>(plan)) >> pass.depth;
     let stride = size >> R;
     // SAFETY: the contract of `columns_down`.
     unsafe {
         for node in 0..1usize << pass.depth {
             let numbers = pass.down.as_ptr().wrapping_add(node * NODE[R as usize]);
-            for c in 0..stride {
-                let at = to.add((node * size + c) * STRIDE);
-                for i in 0..8 {
-                    let mut x = [zero::<V>(); 8];
-                    for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                        *x = read(at.add(r * stride * STRIDE), 8 * i);
+            for i in 0..stride {
+                let mut x = [zero::<V>(); 8];
+                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                    *x = read(points, 8 * (node * size + r * stride + i));
+                }
+                node_down::<V, R>(&mut x, numbers);
+                for (r, x) in x.iter().enumerate().take(1 << R) {
+                    write(*x, points, 8 * (node * size + r * stride + i));
+                }
+            }
+        }
+    }
+}
+
+/// The last three forward levels, the products in `C` columns and the first three inverse levels, `NODES` nodes of eight points of a block at a time:
+/// few, so that the spectra of all rows stay in the first-level cache, but all of them where the block's key does not stay there to be read
+/// again. There are `ROWS` rows, or `rows` if that is 0. SAFETY: the contract of [`product`].
+#[inline(always)]
+unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize, const NODES: usize>(
+    plan: &Plan,
+    rows: usize,
+    iteration: Iteration<'_>,
+    key: *const f64,
+    room: Room,
+    ahead: &mut Ahead,
+) {
+    let length = spectrum_len(plan.points);
+    // SAFETY: this function's contract.
+    unsafe {
+        for block in 0..plan.points / BLOCK {
+            for group in (0..8).step_by(NODES) {
+                let spectra = room.spectra.add((block * 8 + group) * POINT);
+                for row in 0..rows {
+                    if group == 0 {
+                        ahead.step::<V>();
                     }
-                    node_down::<V, R>(&mut x, numbers);
-                    for (r, x) in x.iter().enumerate().take(1 << R) {
-                        write(*x, at.add(r * stride * STRIDE), 8 * i);
+                    for node in 0..NODES {
+                        let from = spectra.add(row * length + node * POINT);
+                        let to = room.nodes.add((row * NODES + node) * EIGHT);
+                        eight_down::<V>(plan, block, group + node, from, to);
+                    }
+                }
+                let nodes = Nodes::<ROWS, NODES> { rows, nodes: room.nodes, block, group };
+                products::<V, C, ROWS, NODES>(nodes, iteration, key, room.monomials);
+                for column in 0..C {
+                    for node in 0..NODES {
+                        let to = spectra.add(column * length + node * POINT);
+                        eight_up::<V>(plan, room.nodes.add((column * NODES + node) * EIGHT), to);
                     }
                 }
             }
@@ -250,84 +326,57 @@ unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, 
     }
 }
 
-/// Points ahead of the one at hand that are brought into the first-level cache.
-const AHEAD: usize = 2;
-
-/// Brings `points` points into the first-level cache. SAFETY: `V`'s set is present.
+/// The last three levels of the eight points of `node` of block `index`. SAFETY: the contract of [`product`].
 #[inline(always)]
-unsafe fn near<V: Lanes>(at: *const f64, points: usize) {
-    for line in 0..2 * points {
-        // SAFETY: this function's contract.
-        unsafe { V::prefetch_near(at.wrapping_add(8 * line).cast()) };
-    }
-}
-
-/// The last six levels of block `index`, which is at `block`. SAFETY: the contract of [`product`].
-#[inline(always)]
-unsafe fn block_down<V: Lanes>(plan: &Plan, index: usize, block: *mut f64, following: *const f64) {
+unsafe fn eight_down<V: Lanes>(plan: &Plan, index: usize, node: usize, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.
     unsafe {
-        let own = plan.blocks.as_ptr().add(index * BLOCK_TWIDDLES);
-        for i in 0..8 {
-            let mut x = [zero::<V>(); 8];
-            for (r, x) in x.iter_mut().enumerate() {
-                *x = read(block, 8 * (i + 8 * r));
-            }
-            node_down::<V, 3>(&mut x, own);
-            for (r, x) in x.iter().enumerate() {
-                write(*x, block, 8 * (i + 8 * r));
-            }
+        let lanes = plan.blocks.as_ptr().add(index * BLOCK_TWIDDLES + NODE[3]);
+        // Where `Plan::blocks` has the twiddles of this node and of its children, whose siblings' are i times them.
+        let bit = |position: usize| node >> position & 1;
+        let w = [
+            twiddle::<V>(lanes.add(24 * bit(1) + 4 * bit(2))),
+            twiddle(lanes.add(24 * (2 + bit(0)) + 4 * bit(1) + 2 * bit(2))),
+            twiddle(lanes.add(24 * 4 + 4 * bit(1) + 2 * bit(2) + bit(0))),
+            twiddle(lanes.add(24 * 5 + 4 * bit(1) + 2 * bit(2) + bit(0))),
+        ];
+        let mut x = [zero::<V>(); 8];
+        for (r, x) in x.iter_mut().enumerate() {
+            *x = read(from.add(r * eighth(plan.points)), 0);
         }
-        let lanes = own.add(NODE[3]);
-        for node in 0..8 {
-            let at = block.add(node * 8 * POINT);
-            // Where `Plan::blocks` has the twiddles of this node and of its children, whose siblings' are i times them.
-            let bit = |position: usize| node >> position & 1;
-            let w = [
-                twiddle::<V>(lanes.add(24 * bit(1) + 4 * bit(2))),
-                twiddle(lanes.add(24 * (2 + bit(0)) + 4 * bit(1) + 2 * bit(2))),
-                twiddle(lanes.add(24 * 4 + 4 * bit(1) + 2 * bit(2) + bit(0))),
-                twiddle(lanes.add(24 * 5 + 4 * bit(1) + 2 * bit(2) + bit(0))),
-            ];
-            let mut x = [zero::<V>(); 8];
-            near::<V>(following.wrapping_add(node * 8 * POINT), 8);
-            for (r, x) in x.iter_mut().enumerate() {
-                *x = read(at, 8 * r);
-            }
-            if bit(0) == 0 {
-                radix::<V, 3, true, false>(&mut x, w);
-            } else {
-                radix::<V, 3, true, true>(&mut x, w);
-            }
-            for (r, x) in x.iter().enumerate() {
-                write(*x, at, 8 * r);
-            }
+        if bit(0) == 0 {
+            radix::<V, 3, true, false>(&mut x, w);
+        } else {
+            radix::<V, 3, true, true>(&mut x, w);
+        }
+        for (r, x) in x.iter().enumerate() {
+            write(*x, to, 8 * r);
         }
     }
 }
 
-/// A block of all rows' spectra.
+/// `NODES` nodes of all rows' spectra, of which there are `ROWS` if that is not 0.
 #[derive(Clone, Copy)]
-struct Block {
+struct Nodes<const ROWS: usize, const NODES: usize> {
     rows: usize,
-    /// Numbers from one row's to the next.
-    length: usize,
-    spectra: *mut f64,
-    /// Which one.
-    index: usize,
+    nodes: *mut f64,
+    /// Which block they are of.
+    block: usize,
+    /// The first of them there.
+    group: usize,
 }
 
-impl Block {
-    /// Σ_r d_r · key[r][c] at point `at` for all `C` columns, and `ROWS` rows if that is not 0; `key` points at the lane of the key's group that belongs
+impl<const ROWS: usize, const NODES: usize> Nodes<ROWS, NODES> {
+    /// Σ_r d_r · key[r][c] at point `at` for all `C` columns; `key` points at the lane of the key's group that belongs
     /// to the point.
     #[inline(always)]
-    unsafe fn sums<V: Lanes, const C: usize, const ROWS: usize>(self, at: usize, key: *const f64) -> [Complex<V>; C] {
+    unsafe fn sums<V: Lanes, const C: usize>(self, at: usize, key: *const f64) -> [Complex<V>; C] {
         let rows = if ROWS == 0 { self.rows } else { ROWS };
         // SAFETY: the contract of `product`.
         unsafe {
             let mut sums = [zero::<V>(); C];
             for row in 0..rows {
-                let x: Complex<V> = read(self.spectra.add(row * self.length), 8 * at);
+                let x: Complex<V> = read(self.nodes.add(row * NODES * EIGHT), 8 * at);
                 for (column, sum) in sums.iter_mut().enumerate() {
                     let key = key.wrapping_add(16 * (row * C + column));
                     let number = Complex { re: V::splat(*key), im: V::splat(*key.add(8)) };
@@ -339,45 +388,45 @@ impl Block {
     }
 }
 
-/// The products of one block, in place of the first rows' spectra. SAFETY: the contract of [`product`].
+/// The products of some nodes, in place of the first rows' spectra. SAFETY: the contract of [`product`].
 #[inline(always)]
-unsafe fn block_products<V: Lanes, const C: usize, const ROWS: usize>(
-    block: Block,
+unsafe fn products<V: Lanes, const C: usize, const ROWS: usize, const NODES: usize>(
+    nodes: Nodes<ROWS, NODES>,
     iteration: Iteration<'_>,
     key: *const f64,
     monomials: *const f64,
 ) {
-    let group = 16 * block.rows * C;
+    let length = 16 * nodes.rows * C;
     // SAFETY: this function's contract.
     unsafe {
         let store = |at: usize, sums: [Complex<V>; C]| {
             for (column, sum) in sums.iter().enumerate() {
-                write(*sum, block.spectra.add(column * block.length), 8 * at);
+                write(*sum, nodes.nodes.add(column * NODES * EIGHT), 8 * at);
             }
         };
         match iteration {
             Iteration::Rotation(_) => {
-                let key = key.wrapping_add(block.index * 8 * group);
+                let key = key.wrapping_add(nodes.block * 8 * length);
                 for first in 0..8 {
-                    for lane in 0..8 {
-                        let at = 8 * node_of(lane) + first;
-                        store(at, block.sums::<V, C, ROWS>(at, key.wrapping_add(first * group + lane)));
+                    for node in 0..NODES {
+                        let (at, lane) = (8 * node + first, lane_of(nodes.group + node));
+                        store(at, nodes.sums::<V, C>(at, key.wrapping_add(first * length + lane)));
                     }
                 }
             }
             Iteration::Patterns(exponents, patterns, roots) => {
                 let mut scales = [zero::<V>(); MAX_PATTERNS];
                 for (pattern, scale) in scales[..patterns].iter_mut().enumerate() {
-                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], block.index));
+                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], nodes.block));
                 }
-                let key = key.wrapping_add(block.index * 8 * group * patterns);
+                let key = key.wrapping_add(nodes.block * 8 * length * patterns);
                 for first in 0..8 {
-                    for lane in 0..8 {
-                        let at = 8 * node_of(lane) + first;
+                    for node in 0..NODES {
+                        let (at, lane) = (8 * node + first, lane_of(nodes.group + node));
                         let mut totals = [zero::<V>(); C];
                         for (pattern, scale) in scales[..patterns].iter().enumerate() {
-                            let key = key.wrapping_add((first * patterns + pattern) * group + lane);
-                            let sums = block.sums::<V, C, ROWS>(at, key);
+                            let key = key.wrapping_add((first * patterns + pattern) * length + lane);
+                            let sums = nodes.sums::<V, C>(at, key);
                             let place: Complex<V> = read(monomials.add(pattern * MONOMIAL), 8 * (8 * first + lane));
                             let factor = turned(place, scale.re, scale.im, V::splat(-1.0));
                             for (total, sum) in totals.iter_mut().zip(sums) {
@@ -392,10 +441,10 @@ unsafe fn block_products<V: Lanes, const C: usize, const ROWS: usize>(
     }
 }
 
-/// The node of eight points whose points the key has in lane `lane` of its groups: bits (b₅ b₄ b₃) of (b₄ b₅ b₃).
+/// The lane in which the key's groups have the points of node `node`: bits (b₄ b₅ b₃) of (b₅ b₄ b₃).
 #[inline(always)]
-fn node_of(lane: usize) -> usize {
-    (lane >> 1 & 1) << 2 | (lane >> 2) << 1 | lane & 1
+fn lane_of(node: usize) -> usize {
+    (node >> 1 & 1) << 2 | (node >> 2) << 1 | node & 1
 }
 
 /// A number for each lane. SAFETY: `V`'s set is present.
@@ -431,37 +480,51 @@ unsafe fn monomials<V: Lanes>(exponents: &[u32], patterns: usize, roots: &Roots,
     }
 }
 
-/// The inverse of the last six levels of the block at `block`. SAFETY: the contract of [`product`].
+/// The inverse of the last three levels, of the eight points at `from` to those at `to`. SAFETY: the contract of [`product`].
 #[inline(always)]
-unsafe fn block_up<V: Lanes>(plan: &Plan, block: *mut f64) {
+unsafe fn eight_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.
     unsafe {
-        for node in 0..8 {
-            let at = block.add(node * 8 * POINT);
-            let mut x = [zero::<V>(); 8];
-            for (r, x) in x.iter_mut().enumerate() {
-                *x = read(at, 8 * r);
-            }
-            let mut x = reversed::<_, 3>(x);
-            cyclic_8(&mut x);
-            let x = reversed::<_, 3>(x);
-            for (r, x) in x.iter().enumerate() {
-                write(*x, at, 8 * r);
-            }
+        let mut x = [zero::<V>(); 8];
+        for (r, x) in x.iter_mut().enumerate() {
+            *x = read(from, 8 * r);
         }
+        let mut x = reversed::<_, 3>(x);
+        cyclic_8(&mut x);
+        let x = reversed::<_, 3>(x);
+        for (r, x) in x.iter().enumerate() {
+            write(*x, to.add(r * eighth(plan.points)), 0);
+        }
+    }
+}
+
+/// The inverse of [`columns_down`] at every eighth coefficient from `at` on, rounded, to `sums`: coefficients of even number fill the low halves of
+/// numbers, those after them the high ones. SAFETY: the contract of [`product`].
+#[inline(always)]
+unsafe fn columns_up<V: Lanes>(
+    plan: &Plan,
+    at: usize,
+    from: *const f64,
+    points: *mut f64,
+    sums: *mut f64,
+    rounding: Option<u32>,
+) {
+    // SAFETY: this function's contract.
+    unsafe {
         let lanes = plan.block_up.as_ptr();
-        for i in 0..8 {
-            // Where `Plan::block_up` has the twiddles of coefficient i.
-            let bit = |position: usize| i >> position & 1;
-            let w = [
-                twiddle::<V>(lanes.add(24 * bit(1) + bit(0))),
-                twiddle(lanes.add(24 * (2 + bit(2)) + 4 * bit(1) + bit(0))),
-                twiddle(lanes.add(24 * 4 + i)),
-                twiddle(lanes.add(24 * 5 + i)),
-            ];
+        // Where `Plan::block_up` has the twiddles of coefficient `at`.
+        let bit = |position: usize| at >> position & 1;
+        let w = [
+            twiddle::<V>(lanes.add(24 * bit(1) + bit(0))),
+            twiddle(lanes.add(24 * (2 + bit(2)) + 4 * bit(1) + bit(0))),
+            twiddle(lanes.add(24 * 4 + at)),
+            twiddle(lanes.add(24 * 5 + at)),
+        ];
+        for block in 0..plan.points / BLOCK {
+            let (from, to) = (from.add(block * EIGHT), points.add(block * EIGHT));
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate() {
-                *x = read(block, 8 * (i + 8 * r));
+                *x = read(from, 8 * r);
             }
             let mut x = reversed::<_, 3>(x);
             if bit(2) == 0 {
@@ -471,38 +534,30 @@ unsafe fn block_up<V: Lanes>(plan: &Plan, block: *mut f64) {
             }
             let x = reversed::<_, 3>(x);
             for (r, x) in x.iter().enumerate() {
-                write(*x, block, 8 * (i + 8 * r));
+                write(*x, to, 8 * r);
             }
         }
-    }
-}
-
-/// The inverse of [`columns_down`] at eight coefficients of each block from `at` on, rounded, to `sums`: a block's are [`BLOCK`] numbers
-/// from the next's. SAFETY: the contract of [`product`].
-#[inline(always)]
-unsafe fn columns_up<V: Lanes>(plan: &Plan, at: usize, from: *mut f64, sums: *mut f64, rounding: Option<u32>) {
-    // SAFETY: this function's contract.
-    unsafe {
         let Some((head, rest)) = plan.passes.split_first() else { return };
+        let sums = sums.add(at / 2 * pair_apart(2 * plan.points));
         match (plan.points / BLOCK, head.radix, rest) {
-            (4, 2, []) => last::<V, 2, 4>(plan, head, at, from, sums, rounding),
-            (8, 3, []) => last::<V, 3, 8>(plan, head, at, from, sums, rounding),
+            (4, 2, []) => last::<V, 2, 4>(plan, head, at, points, sums, rounding),
+            (8, 3, []) => last::<V, 3, 8>(plan, head, at, points, sums, rounding),
             (16, 2, [pass]) => {
-                middle_up::<V, 2, 16>(plan, pass, at, from);
-                last::<V, 2, 16>(plan, head, at, from, sums, rounding);
+                middle_up::<V, 2, 16>(plan, pass, at, points);
+                last::<V, 2, 16>(plan, head, at, points, sums, rounding);
             }
             _ => {
                 for pass in rest.iter().rev() {
                     match pass.radix {
-                        1 => middle_up::<V, 1, 0>(plan, pass, at, from),
-                        2 => middle_up::<V, 2, 0>(plan, pass, at, from),
-                        _ => middle_up::<V, 3, 0>(plan, pass, at, from),
+                        1 => middle_up::<V, 1, 0>(plan, pass, at, points),
+                        2 => middle_up::<V, 2, 0>(plan, pass, at, points),
+                        _ => middle_up::<V, 3, 0>(plan, pass, at, points),
                     }
                 }
                 match head.radix {
-                    1 => last::<V, 1, 0>(plan, head, at, from, sums, rounding),
-                    2 => last::<V, 2, 0>(plan, head, at, from, sums, rounding),
-                    _ => last::<V, 3, 0>(plan, head, at, from, sums, rounding),
+                    1 => last::<V, 1, 0>(plan, head, at, points, sums, rounding),
+                    2 => last::<V, 2, 0>(plan, head, at, points, sums, rounding),
+                    _ => last::<V, 3, 0>(plan, head, at, points, sums, rounding),
                 }
             }
         }
@@ -524,31 +579,27 @@ unsafe fn node_up<V: Lanes, const R: u32>(x: [Complex<V>; 8], numbers: *const f6
     }
 }
 
-/// Levels of [`columns_up`] below the last.
+/// Levels of [`columns_up`] above the blocks and below the last.
 #[inline(always)]
 unsafe fn middle_up<V: Lanes, const R: u32, const BLOCKS: usize>(
     plan: &Plan,
     pass: &Pass,
     at: usize,
-    spectrum: *mut f64,
+    points: *mut f64,
 ) {
-    let size = blocks::<BLOCKS>(plan) >> pass.depth;
+    let size = (8 * blocks::<BLOCKS>(plan)) >> pass.depth;
     let stride = size >> R;
     // SAFETY: the contract of `columns_up`.
     unsafe {
         for node in 0..1usize << pass.depth {
-            for c in 0..stride {
-                let from = spectrum.add((node * size + c) * STRIDE);
-                let numbers = pass.up.as_ptr().add(3 * entries(R) * (c * BLOCK + at));
-                for i in 0..8 {
-                    let mut x = [zero::<V>(); 8];
-                    for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                        *x = read(from.add(r * stride * STRIDE), 8 * i);
-                    }
-                    let x = node_up::<V, R>(x, numbers.add(i));
-                    for (r, x) in x.iter().enumerate().take(1 << R) {
-                        write(*x, from.add(r * stride * STRIDE), 8 * i);
-                    }
+            for i in 0..stride {
+                let mut x = [zero::<V>(); 8];
+                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                    *x = read(points, 8 * (node * size + r * stride + i));
+                }
+                let x = node_up::<V, R>(x, pass.up.as_ptr().add(24 * entries(R) * i + at));
+                for (r, x) in x.iter().enumerate().take(1 << R) {
+                    write(*x, points, 8 * (node * size + r * stride + i));
                 }
             }
         }
@@ -584,33 +635,34 @@ unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: 
     sums: *mut f64,
     bias: f64,
 ) {
-    let blocks = blocks::<BLOCKS>(plan);
-    let stride = blocks >> R;
+    let points = 8 * blocks::<BLOCKS>(plan);
+    let stride = points >> R;
     // SAFETY: the contract of `columns_up`.
     unsafe {
         let bias = V::splat(bias);
-        for c in 0..stride {
-            let numbers = pass.up.as_ptr().add(3 * entries(R) * (c * BLOCK + at));
-            let untwist = plan.untwist.as_ptr().add(2 * (c * BLOCK + at));
-            for i in 0..8 {
-                let mut x = [zero::<V>(); 8];
-                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                    near::<V>(from.wrapping_add((r * stride + c) * STRIDE + (i + AHEAD) * POINT), 1);
-                    *x = read(from.add((r * stride + c) * STRIDE), 8 * i);
+        let odd = at % 2 == 1;
+        for i in 0..stride {
+            let mut x = [zero::<V>(); 8];
+            for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                *x = read(from, 8 * (r * stride + i));
+            }
+            let x = node_up::<V, R>(x, pass.up.as_ptr().add(24 * entries(R) * i + at));
+            for (r, x) in x.iter().enumerate().take(1 << R) {
+                let z = plan.untwist.as_ptr().add(16 * (r * stride + i) + at);
+                let z = Complex { re: V::splat(*z), im: V::splat(*z.add(8)) };
+                let mut re = x.im.neg_mul_add(z.im, x.re.mul_add(z.re, bias));
+                let mut im = x.re.mul_add(z.im, x.im.mul_add(z.re, bias));
+                if !BOUNDED {
+                    re = re.reduce_32().add(V::splat(magic(0)));
+                    im = im.reduce_32().add(V::splat(magic(0)));
                 }
-                let x = node_up::<V, R>(x, numbers.add(i));
-                for (r, x) in x.iter().enumerate().take(1 << R) {
-                    let z = untwist.add(2 * r * stride * BLOCK + i);
-                    let z = Complex { re: V::splat(*z), im: V::splat(*z.add(8)) };
-                    let mut re = x.im.neg_mul_add(z.im, x.re.mul_add(z.re, bias));
-                    let mut im = x.re.mul_add(z.im, x.im.mul_add(z.re, bias));
-                    if !BOUNDED {
-                        re = re.reduce_32().add(V::splat(magic(0)));
-                        im = im.reduce_32().add(V::splat(magic(0)));
-                    }
-                    let to = sums.add((r * stride + c) * BLOCK + 8 * i);
+                let to = sums.add((r * stride + i) * BUNDLE);
+                if odd {
+                    re.store_above(to);
+                    im.store_above(to.add(points * BUNDLE));
+                } else {
                     re.store(to);
-                    im.store(to.add(blocks * BLOCK));
+                    im.store(to.add(points * BUNDLE));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Eight numbers side by side: what the transform asks of an instruction set.
 
-use super::words::{Preparation, plain_step};
+use super::words::{Field, Preparation, STEP, plain_step};
 
 /// 1.5 · 2^52: adding it leaves a number's nearest integer in the low bits of the sum.
 pub(super) const MAGIC: f64 = 6_755_399_441_055_744.0;
@@ -52,37 +52,69 @@ pub(super) trait Lanes: Copy {
         // SAFETY: this function's contract.
         unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
     }
-    /// Eight words of each of eight polynomials, which are `apart` words from one another, as digits (see [`super::words`]): for each level,
-    /// `level_apart` words further in `out`, the first words of all eight, then the second ones and so on. SAFETY: there are so many.
+    /// Sixteen words of each of eight polynomials, which are `apart` words from one another, with `preparation` (see [`super::words`]) but for the
+    /// flip, in pairs: at `out` the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. If `ROTATED` they are
+    /// differences: `from` has for each polynomial where the words are that its own are taken off, and all ones if they are negated before. SAFETY: there
+    /// are so many.
     #[inline(always)]
-    unsafe fn digits_of_eight(
-        words: *const u32,
+    unsafe fn pairs_of_eight<const ROTATED: bool>(
+        (from, negated): ([*const u32; 8], [u32; 8]),
+        own: *const u32,
         apart: usize,
         preparation: Preparation,
-        out: *mut u32,
-        level_apart: usize,
+        out: *mut f64,
+        pair_apart: usize,
     ) {
-        for (lane, word) in (0..8).flat_map(|lane| (0..8).map(move |word| (lane, word))) {
+        for (lane, word) in (0..8).flat_map(|lane| (0..STEP).map(move |word| (lane, word))) {
             // SAFETY: this function's contract.
             unsafe {
-                let value = *words.add(lane * apart + word);
-                let mut bits = value.wrapping_add(preparation.add as u32) ^ preparation.flip as u32;
-                for level in 0..preparation.levels as usize {
-                    *out.add(level * level_apart + 8 * word + lane) = bits & preparation.mask as u32;
-                    bits = bits.wrapping_shl(preparation.log2_base);
+                let mut value = *own.add(lane * apart + word);
+                if ROTATED {
+                    let other = *from[lane].add(word) ^ negated[lane];
+                    value = other.wrapping_sub(negated[lane]).wrapping_sub(value);
                 }
+                let pair = out.add(word % 8 / 2 * pair_apart + word / 8 * 8 + lane).cast::<[u32; 2]>();
+                (*pair)[if cfg!(target_endian = "little") { word % 2 } else { 1 - word % 2 }] =
+                    value.wrapping_add(preparation.add as u32);
             }
         }
     }
-    /// Adds numbers to which [`magic`]`(shift)` has been added to eight words of each of eight polynomials, which are `apart` words from one
-    /// another, mod 2^32: at `numbers` are the first words' of all eight, then the second ones' and so on. SAFETY: there are so many.
+    /// Digits of the first or second words of eight pairs. SAFETY: there are eight.
     #[inline(always)]
-    unsafe fn accumulate_of_eight(numbers: *const f64, shift: u32, to: *mut u32, apart: usize) {
-        for (lane, word) in (0..8).flat_map(|lane| (0..8).map(move |word| (lane, word))) {
+    unsafe fn from_field(pairs: *const f64, odd: bool, field: Field) -> Self {
+        // SAFETY: this function's contract.
+        unsafe {
+            let pairs = pairs.cast::<[u64; 8]>().read_unaligned();
+            let numbers = pairs.map(|pair| {
+                let word = if odd { pair >> 32 } else { pair };
+                f64::from_bits(word & field.mask | field.large.to_bits())
+            });
+            Self::load(numbers.as_ptr()).sub(Self::splat(field.zero))
+        }
+    }
+    /// Writes the low halves of eight numbers over the high halves of those at `to`. SAFETY: there are eight.
+    #[inline(always)]
+    unsafe fn store_above(self, to: *mut f64) {
+        let mut numbers = [0.0; 8];
+        // SAFETY: this function's contract.
+        unsafe {
+            self.store(numbers.as_mut_ptr());
+            for (lane, number) in numbers.into_iter().enumerate() {
+                let to = to.cast::<u64>().add(lane);
+                *to = *to & u64::from(u32::MAX) | number.to_bits() << 32;
+            }
+        }
+    }
+    /// Adds words, each times 2^`shift`, to sixteen words of each of eight polynomials, which are `apart` words from one another, mod 2^32: at
+    /// `words` are the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. SAFETY: there are so many.
+    #[inline(always)]
+    unsafe fn add_to_eight(words: *const f64, pair_apart: usize, shift: u32, to: *mut u32, apart: usize) {
+        for (lane, word) in (0..8).flat_map(|lane| (0..STEP).map(move |word| (lane, word))) {
             // SAFETY: this function's contract.
             unsafe {
+                let pair = *words.cast::<u64>().add(word % 8 / 2 * pair_apart + word / 8 * 8 + lane);
                 let to = to.add(lane * apart + word);
-                *to = (*to).wrapping_add(((*numbers.add(8 * word + lane)).to_bits() as u32) << shift);
+                *to = (*to).wrapping_add(((pair >> (word % 2 * 32)) as u32) << shift);
             }
         }
     }

@@ -115,10 +115,10 @@ pub(crate) struct ProductRoom<T> {
 /// Memory of [`FoldedFft::bundle_product`].
 #[derive(Clone, Debug)]
 pub(crate) struct BundleRoom {
-    differences: AlignedTorus<u32>,
-    digits: AlignedTorus<u32>,
+    pairs: AlignedVector,
+    points: AlignedVector,
     spectra: AlignedVector,
-    sums: AlignedVector,
+    nodes: AlignedVector,
     /// As many patterns' as any step had.
     monomials: AlignedVector,
 }
@@ -340,11 +340,12 @@ impl FoldedFft {
     /// Room for [`Self::bundle_product`] of `columns` columns with digits of `gadget`.
     pub(crate) fn bundle_room(&self, gadget: Gadget, columns: usize) -> BundleRoom {
         let (degree, levels) = (self.degree.get(), gadget.levels as usize);
+        let rows = columns * levels;
         BundleRoom {
-            differences: AlignedTorus::zeros(BUNDLE * degree),
-            digits: AlignedTorus::zeros(levels * degree),
-            spectra: AlignedVector::zeros(columns * levels * bundle::spectrum_len(self.plan.points)),
-            sums: AlignedVector::zeros(degree),
+            pairs: AlignedVector::zeros(bundle::pairs_len(degree)),
+            points: AlignedVector::zeros(degree),
+            spectra: AlignedVector::zeros(rows * bundle::spectrum_len(self.plan.points)),
+            nodes: AlignedVector::zeros(bundle::nodes_len(rows)),
             monomials: AlignedVector::zeros(0),
         }
     }
@@ -366,22 +367,16 @@ impl FoldedFft {
         let degree = self.degree.get();
         let (columns, patterns) = (accumulators.len() / (BUNDLE * degree), exponents.len() / BUNDLE);
         let shape = Shape { columns, preparation: Preparation::new::<u32>(gadget) };
-        let (rows, levels) = (shape.rows(), gadget.levels as usize);
+        let rows = shape.rows();
         assert!(self.bundles(columns), "a degree with blocks and passes before them, and 2 to 4 columns");
         assert_eq!(
-            [accumulators.len(), exponents.len(), key.len(), room.differences.len(), room.digits.len()],
-            [
-                BUNDLE * columns * degree,
-                BUNDLE * patterns,
-                patterns * rows * columns * degree,
-                BUNDLE * degree,
-                levels * degree
-            ],
-            "whole polynomials, exponents of eight ciphertexts, and the room of this shape"
+            [accumulators.len(), exponents.len(), key.len()],
+            [BUNDLE * columns * degree, BUNDLE * patterns, patterns * rows * columns * degree],
+            "whole polynomials, and exponents of eight ciphertexts"
         );
         assert_eq!(
-            [room.spectra.len(), room.sums.len()],
-            [rows * bundle::spectrum_len(self.plan.points), degree],
+            [room.pairs.len(), room.points.len(), room.spectra.len(), room.nodes.len()],
+            [bundle::pairs_len(degree), degree, rows * bundle::spectrum_len(self.plan.points), bundle::nodes_len(rows)],
             "the room of this shape"
         );
         let iteration = if unrolled {
@@ -396,10 +391,10 @@ impl FoldedFft {
         };
         let ahead = Ahead::new(next, bundle::steps(&self.plan, shape));
         let room = bundle::Room {
-            differences: room.differences.as_mut_ptr(),
-            digits: room.digits.as_mut_ptr(),
+            pairs: room.pairs.as_mut_ptr(),
+            points: room.points.as_mut_ptr(),
             spectra: room.spectra.as_mut_ptr(),
-            sums: room.sums.as_mut_ptr(),
+            nodes: room.nodes.as_mut_ptr(),
             monomials: room.monomials.as_mut_ptr(),
         };
         let (plan, key, accumulators) = (&self.plan, key.as_ptr(), accumulators.as_mut_ptr());

@@ -17,9 +17,6 @@ pub(super) struct Preparation {
 }
 
 impl Preparation {
-    /// The words themselves.
-    pub const NONE: Self = Self { add: 0, flip: 0, mask: u64::MAX, log2_base: 0, levels: 1 };
-
     /// The digits of `gadget`.
     pub fn new<T: Torus>(gadget: Gadget) -> Self {
         let (add, flip) = gadget.preparation::<T>();
@@ -37,6 +34,28 @@ impl Preparation {
     #[inline(always)]
     pub fn count<const LEVELS: u32>(self) -> u32 {
         if LEVELS == 0 { self.levels } else { LEVELS }
+    }
+}
+
+/// How a digit of one level is cut out of a prepared word of 32 bits: its field goes into the mantissa of a large number, which is then taken off.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    /// The field's bits.
+    pub mask: u64,
+    /// The number whose mantissa it goes into: its last bit is worth what the field's is, times the power of two that all levels' digits have.
+    pub large: f64,
+    /// `large`, and the field's value of digit 0.
+    pub zero: f64,
+}
+
+impl Field {
+    /// The digit `level` of words of 32 bits.
+    pub fn new(preparation: Preparation, level: u32) -> Self {
+        let Preparation { mask, log2_base, .. } = preparation;
+        let mask = u64::from(mask as u32) >> (log2_base * level);
+        // A bit of the field at level 0 is worth what it is in the word, and those further down as much.
+        let large = 2f64.powi((52 + log2_base * level) as i32);
+        Self { mask, large, zero: large + f64::from(1u32 << 31) }
     }
 }
 
@@ -170,6 +189,82 @@ unsafe fn rotated_levels<V: Lanes, T: Digits, const LEVELS: u32>(
         for at in (after..degree).step_by(STEP) {
             T::step::<V, LEVELS>(own.add(at - shift), own.add(at), flip, preparation, out.add(at), degree);
         }
+    }
+}
+
+/// Eight polynomials of `degree` words, each times a monomial of its own, to be read [`STEP`] words at a time.
+pub(super) struct Rotated {
+    degree: usize,
+    /// Words below are from the polynomial's end, as are those of the step at [`Self::across`] up to some place.
+    wrapped: [usize; 8],
+    /// The step whose words are from the polynomial's end and its start, if there is one.
+    across: [usize; 8],
+    /// Those words.
+    mixed: [[u32; 2 * STEP]; 8],
+    /// Where in `mixed` they start.
+    within: [usize; 8],
+    /// The polynomial, so displaced that the words from its end, and all others, are in the place that they come to.
+    end: [*const u32; 8],
+    start: [*const u32; 8],
+    /// All ones where words from the end are negated; those from the start are where others are not.
+    negated: [u32; 8],
+}
+
+impl Rotated {
+    /// X^`exponents[l]` times the polynomial of `degree` words, a multiple of `STEP`, that starts `l` · `apart` words after `first`. SAFETY: they are there.
+    #[inline(always)]
+    pub unsafe fn new(first: *const u32, apart: usize, degree: usize, exponents: &[u32]) -> Self {
+        let mut rotated = Self {
+            degree,
+            wrapped: [0; 8],
+            across: [usize::MAX; 8],
+            mixed: [[0; 2 * STEP]; 8],
+            within: [0; 8],
+            end: [first; 8],
+            start: [first; 8],
+            negated: [0; 8],
+        };
+        for (lane, &exponent) in exponents.iter().enumerate().take(8) {
+            let own = first.wrapping_add(lane * apart);
+            let shift = exponent as usize & (2 * degree - 1);
+            let (flip, shift) = (shift >= degree, shift & (degree - 1));
+            rotated.wrapped[lane] = shift / STEP * STEP;
+            rotated.end[lane] = own.wrapping_add(degree - shift);
+            rotated.start[lane] = own.wrapping_sub(shift);
+            rotated.negated[lane] = if flip { 0 } else { u32::MAX };
+            if !shift.is_multiple_of(STEP) {
+                rotated.across[lane] = shift / STEP * STEP;
+                rotated.within[lane] = shift.next_multiple_of(STEP) - shift;
+                let (end, start) = rotated.mixed[lane].split_at_mut(STEP);
+                for l in 0..STEP {
+                    // SAFETY: a polynomial has `STEP` words and more.
+                    let (last, first) = unsafe { (*own.add(degree - STEP + l), *own.add(l)) };
+                    end[l] = if flip { last } else { last.wrapping_neg() };
+                    start[l] = if flip { first.wrapping_neg() } else { first };
+                }
+            }
+        }
+        rotated
+    }
+
+    /// Where the words at `at` of each polynomial are, all ones where they are to be negated, and up to where all that holds.
+    #[inline(always)]
+    pub fn run(&self, at: usize) -> ([*const u32; 8], [u32; 8], usize) {
+        let (mut from, mut negated, mut end) = (self.start, [0; 8], self.degree);
+        for lane in 0..8 {
+            if at < self.wrapped[lane] {
+                from[lane] = self.end[lane].wrapping_add(at);
+                negated[lane] = self.negated[lane];
+                end = end.min(self.wrapped[lane]);
+            } else if at == self.across[lane] {
+                from[lane] = self.mixed[lane].as_ptr().wrapping_add(self.within[lane]);
+                end = end.min(at + STEP);
+            } else {
+                from[lane] = self.start[lane].wrapping_add(at);
+                negated[lane] = !self.negated[lane];
+            }
+        }
+        (from, negated, end)
     }
 }
 
