@@ -115,7 +115,8 @@ fn check(sets: &[Set]) -> Result<(), BenchError> {
             ("Polyfabric with an unrolled key", unrolled.side(set)),
         ];
         for (name, mut side) in sides {
-            side.prepare(6, 2);
+            // Nine a thread: a bundle of eight that go side by side, and one that goes alone.
+            side.prepare(18, 2);
             side.bootstrap();
             let errors = side.bootstrap_errors();
             decrypted += errors.0.len();
