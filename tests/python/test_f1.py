@@ -274,7 +274,6 @@ def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
             ("simulate", "matvec", "--machine", "f1", "--key-switch", "d7"),
             '"d7" for 16 limbs; choose from: listing1, d16',
         ),
-        (("run", "matvec", "--key-switch", "d4"), "a key switch is chosen for a machine"),
         (("run", "digits", "--key-switch", "d4"), "of programs of CKKS and BGV"),
         (("simulate", "permute", "--machine", "f1", "--key-switch", "d4"), "leave it out"),
         (("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"), "pbs is of TFHE"),
