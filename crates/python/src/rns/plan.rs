@@ -6,7 +6,7 @@ use super::parameters;
 use super::program::{PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
-use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate, op_name};
+use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as KernelOp, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
@@ -613,8 +613,9 @@ impl PySlotPlan {
         let inputs = read_all(inputs)?;
         detached(py, || {
             let Lowering::Ckks(ckks) = &plan.lowering else { return Ok(BTreeMap::new()) };
-            let clear = evaluate(&plan.program, &inputs).map_err(Failure::of(Kind::Input))?;
-            let magnitudes: Vec<f64> = plan.program.iter().map(|(id, _)| clear.values(id).magnitude()).collect();
+            let mut magnitudes = vec![0.0; plan.program.nodes().len()];
+            let measured = |id: NodeId, values: Values| magnitudes[id.index()] = values.magnitude();
+            evaluate_each(&plan.program, &inputs, measured).map_err(Failure::of(Kind::Input))?;
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
             let (_, noise) = lowered(&plan.program, &ckks.parameters, false, machine, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind, detached};
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
-    Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, ProgramError, Scheme, Values, evaluate,
+    Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, ProgramError, Scheme, Values, evaluate_each,
 };
 use polyfabric_program::rns::text::parse_program;
 use pyo3::prelude::*;
@@ -232,9 +232,15 @@ impl PySlotProgram {
         let program = &*self.0;
         let inputs = read_all(inputs)?;
         detached(py, || {
-            let evaluation = evaluate(program, &inputs).map_err(Failure::of(Kind::Input))?;
-            let outputs = evaluation.outputs(program);
-            Ok(outputs.into_iter().map(|(name, values)| (name.to_owned(), values.into())).collect())
+            let names: HashMap<NodeId, &str> = program.outputs().collect();
+            let mut found = BTreeMap::new();
+            let output = |id: NodeId, values: Values| {
+                if let Some(&name) = names.get(&id) {
+                    found.insert(name.to_owned(), PyValues::from(&values));
+                }
+            };
+            evaluate_each(program, &inputs, output).map_err(Failure::of(Kind::Input))?;
+            Ok(found)
         })
     }
 }

@@ -79,6 +79,21 @@ pub fn centred(value: u64, t: u64) -> i64 {
 /// # Errors
 /// [`ClearError`] if the values do not suit the inputs.
 pub fn evaluate(program: &Program, inputs: &HashMap<String, Values>) -> Result<Evaluation, ClearError> {
+    let mut all = vec![None; program.nodes().len()];
+    evaluate_each(program, inputs, |id, values| all[id.index()] = Some(values))?;
+    Ok(Evaluation { values: all.into_iter().flatten().collect() })
+}
+
+/// As [`evaluate`], but gives the values of every node away as soon as no other node reads them, in that order: a program of many
+/// nodes then takes little memory.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_each(
+    program: &Program,
+    inputs: &HashMap<String, Values>,
+    mut done: impl FnMut(NodeId, Values),
+) -> Result<(), ClearError> {
     let known: Vec<_> = program.inputs().map(|(_, name)| name).collect();
     if let Some(name) = inputs.keys().find(|name| !known.contains(&name.as_str())) {
         let known = known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
@@ -90,19 +105,21 @@ pub fn evaluate(program: &Program, inputs: &HashMap<String, Values>) -> Result<E
     match program.scheme() {
         Scheme::Ckks => {
             let arithmetic = ComplexSlots { slots: program.slots() };
-            let values = run(program, &arithmetic, |id| arithmetic.read(&given[&id]));
-            Ok(Evaluation { values: values.into_iter().map(|values| Values::Complex(values.into())).collect() })
+            let done = |id, values: Vec<Complex>| done(id, Values::Complex(values.into()));
+            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), done);
         }
         Scheme::Bgv { plaintext_modulus } => {
             let modulus = Modulus::new(plaintext_modulus)
                 .map_err(|_| ClearError::PlaintextModulus { modulus: plaintext_modulus })?;
             let arithmetic = ModularSlots { slots: program.slots(), modulus };
-            let values = run(program, &arithmetic, |id| arithmetic.read(&given[&id]));
-            let centred =
-                |values: Vec<u64>| values.into_iter().map(|value| centred(value, plaintext_modulus)).collect();
-            Ok(Evaluation { values: values.into_iter().map(|values| Values::Integer(centred(values))).collect() })
+            let done = |id, values: Vec<u64>| {
+                let values = values.into_iter().map(|value| centred(value, plaintext_modulus));
+                done(id, Values::Integer(values.collect()));
+            };
+            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), done);
         }
     }
+    Ok(())
 }
 
 fn input(program: &Program, name: &str, inputs: &HashMap<String, Values>) -> Result<Values, ClearError> {
@@ -141,7 +158,17 @@ trait Slots {
     fn conjugate(&self, values: &[Self::Value]) -> Vec<Self::Value>;
 }
 
-fn run<S: Slots>(program: &Program, slots: &S, input: impl Fn(NodeId) -> Vec<S::Value>) -> Vec<Vec<S::Value>> {
+fn run<S: Slots>(
+    program: &Program,
+    slots: &S,
+    input: impl Fn(NodeId) -> Vec<S::Value>,
+    mut done: impl FnMut(NodeId, Vec<S::Value>),
+) {
+    // The node that reads a node's values last: itself, if none does.
+    let mut last: Vec<NodeId> = program.iter().map(|(id, _)| id).collect();
+    for (id, node) in program.iter() {
+        node.operands.iter().for_each(|operand| last[operand.index()] = id);
+    }
     let mut all: Vec<Vec<S::Value>> = Vec::with_capacity(program.nodes().len());
     for (id, node) in program.iter() {
         let operand = |index: usize| all[node.operands[index].index()].as_slice();
@@ -168,8 +195,15 @@ fn run<S: Slots>(program: &Program, slots: &S, input: impl Fn(NodeId) -> Vec<S::
             }
         };
         all.push(value);
+        for (position, &read) in node.operands.iter().enumerate() {
+            if last[read.index()] == id && !node.operands[..position].contains(&read) {
+                done(read, std::mem::take(&mut all[read.index()]));
+            }
+        }
+        if last[id.index()] == id {
+            done(id, std::mem::take(&mut all[id.index()]));
+        }
     }
-    all
 }
 
 fn rotate<V: Copy>(values: &[V], row: usize, steps: i64) -> Vec<V> {
