@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from damage import cut, flip, longer, newer, other
 
 MACHINE = Path(__file__).parents[2] / "machines" / "morphling.toml"
 RUN = ("run", "pbs+ks", "--params", "toy-256", "--keys", "keys", "--max-failure", "0")
@@ -25,26 +26,6 @@ def encrypted(tmp_path_factory):
             [sys.executable, "-m", "polyfabric", *RUN, "--step", step], cwd=folder, check=True, capture_output=True
         )
     return folder
-
-
-def cut(data):
-    return data[: len(data) // 2]
-
-
-def flip(data):
-    return data[:-100] + bytes([data[-100] ^ 1]) + data[-99:]
-
-
-def other(data):
-    return b"PK\x03\x04" + data
-
-
-def newer(data):
-    return data[:8] + (7).to_bytes(4, "little") + data[12:]
-
-
-def longer(data):
-    return data + b"\0"
 
 
 @pytest.mark.parametrize("damage", [cut, flip, other, newer, longer], ids=lambda f: f.__name__)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from damage import cut, flip, longer, older, other
 
 PROGRAMS = """
 import polyfabric as pf
@@ -159,26 +160,6 @@ def test_memory_that_will_not_fit(own):
 def test_files_of_two_key_generations(own, tmp_path, snapshot, file, step):
     shutil.copy(tmp_path / "two" / file, tmp_path / "one" / file)
     refused(own("squared", "--keys", "one", "--step", step), snapshot)
-
-
-def cut(data):
-    return data[: len(data) // 2]
-
-
-def flip(data):
-    return data[:-100] + bytes([data[-100] ^ 1]) + data[-99:]
-
-
-def other(data):
-    return b"PK\x03\x04" + data
-
-
-def older(data):
-    return data[:8] + (1).to_bytes(4, "little") + data[12:]
-
-
-def longer(data):
-    return data + b"\0"
 
 
 @pytest.mark.parametrize("damage", [cut, flip, other, older, longer], ids=lambda f: f.__name__)

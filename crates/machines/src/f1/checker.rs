@@ -169,8 +169,8 @@ struct Simulation<'a> {
     exclusive: HashMap<(u8, u16, u8), u64>,
     /// Ends of the uses of register ports and banks.
     shared: HashMap<(bool, u16, u16), Vec<u64>>,
-    /// The last read of a place for other clusters, and how many receive it.
-    given: HashMap<Location, (u64, usize)>,
+    /// The last read of a place for a crossbar.
+    given: HashMap<Location, u64>,
     /// From when off-chip memory holds a computed value.
     stored: HashMap<u32, u64>,
     executed: Vec<u32>,
@@ -351,9 +351,7 @@ impl Simulation<'_> {
     /// Reads a place for a cluster. A crossbar can connect several clusters to what is read in one cycle from one place.
     fn give(&mut self, cycle: u64, location: Location) -> Result<u32, Violation> {
         let vector = self.geometry.occupancy;
-        let (last, receivers) = self.given.get(&location).copied().unwrap_or_default();
-        let joins = last == cycle && (1..self.machine.receivers).contains(&receivers);
-        self.given.insert(location, (cycle, if joins { receivers + 1 } else { 1 }));
+        let joins = self.given.insert(location, cycle) == Some(cycle) && self.machine.multicast;
         if !joins {
             match location {
                 Location::Slot(slot) => self.occupy(cycle, Part::Bank(slot.bank), vector)?,

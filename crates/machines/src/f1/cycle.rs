@@ -6,6 +6,7 @@
 //! put into a register on its way if it is read again before what it displaces. A result stays in a register if it is read from there
 //! soon, else it streams to the scratchpad. Instructions are taken in the order in which their results are wanted, so what a long pipeline
 //! reads is read well before its turn, when registers are rare: its operands stream, unless another cluster wants them at the same time.
+//! Clusters that want a vector in the same cycle share one read of it, where the crossbars can send it to several.
 //! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
@@ -89,10 +90,9 @@ struct Scheduler<'a> {
     home: &'a [u16],
     /// The last start of an instruction of short latency in every cluster.
     front: Vec<u64>,
-    /// Reads for a crossbar that further clusters can still receive: the cycle of each, and how many clusters do.
-    given: HashMap<Source, VecDeque<(u64, usize)>>,
-    /// Clusters that can receive one read.
-    receivers: usize,
+    /// The cycles of the last reads for a crossbar, which further clusters can still receive.
+    given: HashMap<Source, VecDeque<u64>>,
+    multicast: bool,
     actions: Vec<Timed>,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Scheduler<'a> {
             home,
             front: vec![0; machine.clusters],
             given: HashMap::new(),
-            receivers: machine.receivers,
+            multicast: machine.multicast,
             actions: Vec::new(),
         }
     }
@@ -452,23 +452,19 @@ impl<'a> Scheduler<'a> {
 
     /// The first read of `origin` in `from` or later that one more cluster can receive.
     fn joined(&self, origin: Source, from: u64) -> Option<u64> {
-        let reads = self.given.get(&origin)?.iter();
-        reads.filter(|&&(at, receivers)| at >= from && receivers < self.receivers).map(|&(at, _)| at).min()
+        self.given.get(&origin)?.iter().copied().filter(|&at| at >= from).min()
     }
 
     /// One more cluster receives what `origin` gives in `at`; whether it is read then for another one.
     fn give(&mut self, origin: Source, at: u64) -> bool {
-        if matches!(origin, Source::Register(_)) || self.receivers < 2 {
+        if matches!(origin, Source::Register(_)) || !self.multicast {
             return false;
         }
         let reads = self.given.entry(origin).or_default();
-        if let Some((_, receivers)) =
-            reads.iter_mut().find(|(read, receivers)| *read == at && *receivers < self.receivers)
-        {
-            *receivers += 1;
+        if reads.contains(&at) {
             return true;
         }
-        reads.push_back((at, 1));
+        reads.push_back(at);
         if reads.len() > JOINABLE {
             reads.pop_front();
         }

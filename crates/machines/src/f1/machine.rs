@@ -67,8 +67,8 @@ pub struct F1 {
     pub register_banks: usize,
     /// Accesses of a register or scratchpad bank a cycle (memories are double-pumped).
     pub accesses_per_cycle: usize,
-    /// Clusters that a crossbar can connect to one read of a bank or of a register file at the same time.
-    pub receivers: usize,
+    /// Whether a crossbar can send one read of a bank or of a register file to several clusters.
+    pub multicast: bool,
     /// Scratchpad banks.
     pub banks: usize,
     /// Bytes of a scratchpad bank.

@@ -14,7 +14,7 @@ use super::action::{Action, Destination, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
 use super::graph::{Function, Graph, UnitKind};
 use super::machine::{F1, Geometry};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 
 /// A component with a stream of its own.
@@ -90,12 +90,8 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
     let mut events: BTreeMap<Component, Vec<(u64, Operation)>> = BTreeMap::new();
     let mut at = |component, cycle, operation| events.entry(component).or_default().push((cycle, operation));
     // A place gives once to as many clusters as a crossbar connects to it in the same cycle.
-    let mut given: HashMap<(Source, u64), usize> = HashMap::new();
-    let mut reads = |source, cycle| {
-        let receivers = given.entry((source, cycle)).or_default();
-        *receivers += 1;
-        (*receivers - 1).is_multiple_of(machine.receivers)
-    };
+    let mut given: HashSet<(Source, u64)> = HashSet::new();
+    let mut reads = |source, cycle| given.insert((source, cycle)) || !machine.multicast;
     for timed in actions {
         let start = timed.cycle;
         match timed.action {

@@ -26,7 +26,7 @@ fn paper() -> F1 {
         register_file: 512 << 10,
         register_banks: 8,
         accesses_per_cycle: 2,
-        receivers: 16,
+        multicast: true,
         banks: 16,
         bank_bytes: 4 << 20,
         stacks: 2,

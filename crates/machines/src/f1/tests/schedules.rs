@@ -91,7 +91,7 @@ fn one_read_serves_several_clusters_where_the_crossbars_connect_them() {
         products.into_iter().for_each(|product| builder.output(product));
     }
     let graph = builder.finish();
-    let alone = F1 { receivers: 1, ..machine.clone() };
+    let alone = F1 { multicast: false, ..machine.clone() };
     let schedules = [&machine, &alone].map(|machine| compile(&graph, machine, &geometry));
     let [shared, apart] = [(&machine, &schedules[0]), (&alone, &schedules[1])]
         .map(|(machine, actions)| check(&graph, actions, machine, &geometry).expect("it holds"));
