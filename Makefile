@@ -60,8 +60,9 @@ test: lint test-rust test-python
 test-rust: | check-tools
 	cargo test --workspace --locked
 
+# Two at a time, since many of the programs that they run take several threads themselves.
 test-python: install
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: lint-rust lint-python
 
