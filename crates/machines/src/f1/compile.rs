@@ -1,6 +1,7 @@
 //! From a kernel program to a schedule that the checker has accepted: all phases in a row.
 
 use super::action::Timed;
+use super::advance::advance;
 use super::checker::{Checked, Violation, check};
 use super::csr::{self, Intractable, Sequence};
 use super::cycle::{self, CycleError};
@@ -84,7 +85,7 @@ pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Compiled, Compil
 /// [`CompileError`].
 pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
     let geometry = machine.geometry(program.degree)?;
-    let mut ordered = order(translate(program)?, machine, &geometry);
+    let mut ordered = advance(order(translate(program)?, machine, &geometry), machine, &geometry);
     let movement = match scheduler {
         Scheduler::Priority => movement::schedule(&ordered.translation.graph, machine, &geometry),
         Scheduler::Csr { limit } => {

@@ -546,6 +546,9 @@ impl<'a> Scheduler<'a> {
                 true => self.soon(value, instruction).filter(|&reader| usize::from(home[reader as usize]) != cluster),
                 false => self.worth(value, cluster, instruction),
             };
+            // Half of the clusters can give it to the other half.
+            let given = self.copies[value as usize].count_ones() as usize * 2 >= self.clusters.len();
+            let until = until.filter(|&reader| usize::from(home[reader as usize]) == cluster || !given);
             if let Some(until) = until {
                 *place = self.bring(value, cluster, target, values, (instruction, until))?.map(|(index, _)| index);
             }

@@ -81,9 +81,14 @@ impl Estimate {
         sum
     }
 
+    /// Of each group the resource that is longest at work, cycles.
+    pub fn longest(&self) -> impl Iterator<Item = f64> {
+        self.groups.iter().map(|(_, load)| load.iter().copied().fold(0.0, f64::max))
+    }
+
     /// The estimate: of each group the longest.
     pub fn total(&self) -> f64 {
-        self.groups.iter().map(|(_, load)| load.iter().copied().fold(0.0, f64::max)).sum()
+        self.longest().sum()
     }
 
     /// What is longest at work over the whole program.
@@ -95,11 +100,8 @@ impl Estimate {
 
 /// The group of every instruction.
 fn group_of(ordered: &Ordered) -> Vec<u32> {
-    let mut group_of = vec![0; ordered.translation.graph.len()];
-    for (number, group) in ordered.groups.iter().enumerate() {
-        group_of[group.instructions.start as usize..group.instructions.end as usize].fill(number as u32);
-    }
-    group_of
+    let groups = (0..).zip(&ordered.groups);
+    groups.flat_map(|(number, group)| std::iter::repeat_n(number, group.instructions as usize)).collect()
 }
 
 /// Adds the vectors over each of the three crossbars, if a cluster keeps what it reads until the group ends. What several clusters read

@@ -4,6 +4,7 @@
 //! everything happens (phase 3), and [`checker`] simulates the result without asking either. [`units`] is what the units do.
 
 pub mod action;
+mod advance;
 mod bytes;
 pub mod checker;
 mod cluster;

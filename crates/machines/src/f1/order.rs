@@ -35,7 +35,7 @@ pub struct Group {
     /// Homomorphic operations.
     pub operations: usize,
     /// Its instructions.
-    pub instructions: Range<u32>,
+    pub instructions: u32,
 }
 
 /// A program in order.
@@ -81,7 +81,7 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
         described.push(Group {
             hint: members.iter().find_map(|&member| operations[member as usize].hint),
             operations: members.len(),
-            instructions: begin..order.len() as u32,
+            instructions: order.len() as u32 - begin,
         });
     }
     let home = order.iter().map(|&old| arranger.home[old as usize]).collect();

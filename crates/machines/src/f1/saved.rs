@@ -6,7 +6,7 @@
 //! stranger is refused, or is a schedule that holds.
 //!
 //! `PFF1`, a version byte, then numbers as in the streams: N; instructions; leaves; for each instruction in order its number in the
-//! translation; groups, each a leaf of its hint and 1 or 0, operations, first and last instruction; peak and cycles of phase 2;
+//! translation; groups, each a leaf of its hint and 1 or 0, operations, instructions; peak and cycles of phase 2;
 //! actions, each its kind, cycle and fields.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
@@ -21,7 +21,7 @@ use super::translate::{Leaf, Translation, TranslationError, translate};
 use polyfabric_program::rns::kernel::KernelProgram;
 
 const MAGIC: &[u8; 4] = b"PFF1";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Cycles that no schedule reaches: days at any clock.
 const LATEST: u64 = 1 << 48;
@@ -80,8 +80,7 @@ pub fn save(compiled: &Compiled) -> Vec<u8> {
     for group in &compiled.groups {
         let of_hint = |leaf: &Leaf| matches!(leaf, Leaf::Hint { key, .. } if Some(*key) == group.hint);
         let hint = leaves.iter().position(of_hint).map_or(0, |leaf| leaf as u64 + 1);
-        let range = &group.instructions;
-        for number in [hint, group.operations as u64, range.start.into(), range.end.into()] {
+        for number in [hint, group.operations as u64, group.instructions.into()] {
             put(&mut bytes, number);
         }
     }
@@ -185,7 +184,7 @@ fn order(reader: &mut Reader<'_>, graph: &Graph) -> Result<Vec<u32>, SavedError>
 }
 
 fn groups(reader: &mut Reader<'_>, translation: &Translation) -> Result<Vec<Group>, SavedError> {
-    let count = reader.count(4)?;
+    let count = reader.count(3)?;
     let mut groups = Vec::with_capacity(count);
     for _ in 0..count {
         let hint = match reader.narrow::<usize>()? {
@@ -196,10 +195,7 @@ fn groups(reader: &mut Reader<'_>, translation: &Translation) -> Result<Vec<Grou
             },
         };
         let operations = reader.narrow()?;
-        let instructions = reader.narrow()?..reader.narrow()?;
-        if instructions.start > instructions.end || instructions.end as usize > translation.graph.len() {
-            return Ok(reader.fail("no such instructions")?);
-        }
+        let instructions = reader.narrow()?;
         groups.push(Group { hint, operations, instructions });
     }
     Ok(groups)

@@ -140,7 +140,7 @@ impl PyMapped {
             serde_json::json!({
                 "hint": group.hint.map(|hint| hint.to_string()),
                 "operations": group.operations,
-                "instructions": group.instructions.len(),
+                "instructions": group.instructions,
             })
         });
         Ok(serde_json::Value::Array(groups.collect()).to_string())

@@ -1,9 +1,10 @@
 //! Does phase 1 keep the program, bring together what shares a hint, and use each hint as seldom as listing 2 allows?
 
 use super::{geometry, paper};
+use crate::f1::advance::advance;
 use crate::f1::compile::compile;
 use crate::f1::graph::UnitKind;
-use crate::f1::order::order;
+use crate::f1::order::{Ordered, order};
 use crate::f1::report::Traffic;
 use crate::f1::translate::translate;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
@@ -60,8 +61,8 @@ fn the_order_is_a_permutation_that_respects_dependencies() {
             assert_eq!(ordered.translation.graph.counts(), translation.graph.counts());
             assert_eq!(ordered.home.len(), translation.graph.len());
             assert!(ordered.home.iter().all(|&home| usize::from(home) < machine.clusters));
-            let covered: usize = ordered.groups.iter().map(|group| group.instructions.len()).sum();
-            assert_eq!(covered, translation.graph.len());
+            let covered: u32 = ordered.groups.iter().map(|group| group.instructions).sum();
+            assert_eq!(covered as usize, translation.graph.len());
         }
     }
 }
@@ -102,4 +103,32 @@ fn products_are_summed_up_as_they_come() {
             assert!(between <= 12, "instruction {index} waits for {between} others of its cluster");
         }
     }
+}
+
+#[test]
+fn what_a_chain_of_long_pipelines_reads_comes_as_much_sooner() {
+    let machine = paper();
+    let geometry = geometry(&machine, 4096);
+    let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 64, rounds: 2 };
+    let before =
+        order(translate(&build(Operation::Permute, shape).expect("a program")).expect("a graph"), &machine, &geometry);
+    let after = advance(before.clone(), &machine, &geometry);
+    assert_eq!(after.translation.graph.counts(), before.translation.graph.counts());
+    // Instructions that stand before an automorphism and, further on, before the products that end its chain.
+    let ahead = |ordered: &Ordered| {
+        let graph = &ordered.translation.graph;
+        let automorphisms = (0..graph.len()).filter(|&index| graph.function(index).unit() == UnitKind::Automorphism);
+        let distance = |index: usize| {
+            let mut last = index;
+            while let Some(&user) = graph.users(last).first() {
+                last = user as usize;
+                if graph.function(last).unit() == UnitKind::Multiply {
+                    break;
+                }
+            }
+            last - index
+        };
+        automorphisms.map(distance).sum::<usize>()
+    };
+    assert!(ahead(&after) > ahead(&before), "{} and {}", ahead(&after), ahead(&before));
 }
