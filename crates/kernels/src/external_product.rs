@@ -5,8 +5,9 @@
 //! the first pass of a transform reads; the middle of the transforms and the products go block by block through
 //! the first-level cache; the last inverse pass rounds and adds to ACC.
 //!
-//! The key is kept in the transform domain, scaled by powers of two that the transforms then need not apply, in the order in which the products read it: for
-//! each group of eight points `[pattern][row][column][16 numbers]`, one consecutive stream an iteration; there is one pattern unless the key is unrolled.
+//! The key is kept in the transform domain, scaled by powers of two that the transforms then need not apply, in the order in which the products read it, one
+//! consecutive stream an iteration: for ciphertexts one by one `[pattern][row][column][16 numbers]` for each group of eight points, for bundles
+//! `[pattern][row][column][2 numbers]` for each point; there is one pattern unless the key is unrolled.
 
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
@@ -75,24 +76,29 @@ impl<T: Torus> ExternalProduct<T> {
     }
 
     /// Transforms the GGSW ciphertexts of one iteration, `[pattern][row][column][N]` torus elements, one pattern without unrolling, to `key`,
-    /// [`Self::key_len`] numbers for each.
-    pub fn transform_key(&self, ggsw: &[T], key: &mut [f64]) {
+    /// [`Self::key_len`] numbers for each, in the order for products of ciphertexts one by one, or for those of bundles.
+    pub fn transform_key(&self, ggsw: &[T], bundles: bool, key: &mut [f64]) {
         let degree = self.fft.degree().get();
         let polynomials = ggsw.len() / degree;
         assert!(
             ggsw.len() == key.len() && polynomials.is_multiple_of(self.rows() * self.columns),
             "rows · columns polynomials for each pattern"
         );
+        assert!(!bundles || self.bundles(), "a key for bundles where there are some");
         // 1/M, and the factor that digits are left with when they are cut out in place.
         let in_place = self.gadget.field::<T>(0).right;
         let scale = 2.0 / degree as f64 / 2f64.powi(in_place as i32);
         let mut spectrum = AlignedVector::zeros(degree);
         for (index, polynomial) in ggsw.chunks_exact(degree).enumerate() {
             self.fft.forward_torus(polynomial, &mut spectrum);
-            for (group, values) in spectrum.chunks_exact(16).enumerate() {
-                let to = &mut key[(group * polynomials + index) * 16..][..16];
-                for (to, value) in to.iter_mut().zip(values) {
-                    *to = value * scale;
+            spectrum.iter_mut().for_each(|value| *value *= scale);
+            if bundles {
+                for (point, numbers) in key.chunks_exact_mut(2 * polynomials).enumerate() {
+                    (numbers[2 * index], numbers[2 * index + 1]) = FoldedFft::point(&spectrum, point);
+                }
+            } else {
+                for (group, values) in spectrum.chunks_exact(16).enumerate() {
+                    key[(group * polynomials + index) * 16..][..16].copy_from_slice(values);
                 }
             }
         }
@@ -205,7 +211,7 @@ mod tests {
             let product = ExternalProduct::<T>::new(degree, gadget, k, Some(isa)).unwrap();
             let ggsw = torus_vector::<T>(product.key_len(), 1);
             let mut key = AlignedVector::zeros(product.key_len());
-            product.transform_key(&ggsw, &mut key);
+            product.transform_key(&ggsw, false, &mut key);
             let mut workspace = product.workspace();
             let bound = error_bound(degree, 2f64.powi(gadget.log2_base as i32 - 1), product.rows(), T::BITS);
             for exponent in [0, 1, 333, degree.get() + 8] {
@@ -235,7 +241,7 @@ mod tests {
             let length = product.key_len();
             let ggsw = torus_vector::<T>(length * exponents.len(), 1);
             let mut keys = AlignedVector::zeros(length * exponents.len());
-            product.transform_key(&ggsw, &mut keys);
+            product.transform_key(&ggsw, false, &mut keys);
             let start = torus_vector::<T>((k + 1) * n, 2);
             let (mut fused, mut expected) = (start.clone(), start.clone());
             product.patterns_multiply_add(&keys, &[], exponents, &mut fused, None, &mut product.workspace());
@@ -272,7 +278,9 @@ mod tests {
             let product = ExternalProduct::<u32>::new(degree, gadget, k, Some(isa)).unwrap();
             let ggsw = torus_vector::<u32>(product.key_len() * patterns, 1);
             let mut key = AlignedVector::zeros(ggsw.len());
-            product.transform_key(&ggsw, &mut key);
+            let mut key_together = AlignedVector::zeros(ggsw.len());
+            product.transform_key(&ggsw, false, &mut key);
+            product.transform_key(&ggsw, true, &mut key_together);
             let period = 2 * degree.get() as u32;
             let exponents: Vec<u32> = (0..(BUNDLE * patterns) as u32)
                 .map(|j| (j * 301 + 5 * j * j) % period)
@@ -294,7 +302,7 @@ mod tests {
                     }
                 }
                 let mut workspace = product.bundle_workspace().unwrap();
-                product.bundle_multiply_add(&key, &[], &exponents, unrolled, &mut together, &mut workspace);
+                product.bundle_multiply_add(&key_together, &[], &exponents, unrolled, &mut together, &mut workspace);
                 assert!(alone == together, "N 2^{log2_degree} k {k} {gadget:?} {patterns} patterns {isa:?}");
             }
         }

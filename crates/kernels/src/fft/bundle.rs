@@ -6,8 +6,8 @@
 //!
 //! A spectrum has for each point eight real parts, then eight imaginary ones; every eighth point of the tree's order lies beside the one before it, and the
 //! eight such sequences one after the other. A sequence goes through all levels but the last three at once, by way of room that stays in the
-//! first-level cache, and is written past it once; the last three levels, the products and the first three inverse levels go by a few nodes of eight
-//! points, whose lines are written again for sums alone. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
+//! first-level cache, and is written past it once; the last three levels, the products and the first three inverse levels go node by node of eight
+//! points, whose lines are written again for sums alone. The key has its numbers in the order of the tree's points. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
 
 use super::butterflies::{Complex, Twiddle, cyclic_8, radix, reversed};
 use super::lanes::{Lanes, magic};
@@ -52,8 +52,8 @@ pub(super) struct Room {
     pub points: *mut f64,
     /// One spectrum a row, each of [`spectrum_len`].
     pub spectra: *mut f64,
-    /// Eight nodes of eight points for each row: [`nodes_len`].
-    pub nodes: *mut f64,
+    /// Eight points for each row: [`node_len`].
+    pub node: *mut f64,
     /// For each pattern of an unrolled key [`MONOMIAL`] numbers.
     pub monomials: *mut f64,
 }
@@ -68,9 +68,9 @@ pub(super) const fn pairs_len(degree: usize) -> usize {
     4 * pair_apart(degree)
 }
 
-/// Numbers of [`Room::nodes`].
-pub(super) const fn nodes_len(rows: usize) -> usize {
-    rows * 8 * EIGHT
+/// Numbers of [`Room::node`].
+pub(super) const fn node_len(rows: usize) -> usize {
+    rows * EIGHT
 }
 
 /// What an iteration multiplies by: see [`super::product::Iteration`].
@@ -147,13 +147,13 @@ pub(super) unsafe fn product<V: Lanes>(
             }
         }
         match (columns, rows) {
-            (2, 4) => middle::<V, 2, 4, 2>(plan, rows, iteration, key, room, &mut ahead),
-            (2, 6) => middle::<V, 2, 6, 2>(plan, rows, iteration, key, room, &mut ahead),
-            (3, 6) => middle::<V, 3, 6, 2>(plan, rows, iteration, key, room, &mut ahead),
-            (4, 12) => middle::<V, 4, 12, 8>(plan, rows, iteration, key, room, &mut ahead),
-            (2, _) => middle::<V, 2, 0, 2>(plan, rows, iteration, key, room, &mut ahead),
-            (3, _) => middle::<V, 3, 0, 8>(plan, rows, iteration, key, room, &mut ahead),
-            (_, _) => middle::<V, 4, 0, 8>(plan, rows, iteration, key, room, &mut ahead),
+            (2, 4) => middle::<V, 2, 4>(plan, rows, iteration, key, room, &mut ahead),
+            (2, 6) => middle::<V, 2, 6>(plan, rows, iteration, key, room, &mut ahead),
+            (3, 6) => middle::<V, 3, 6>(plan, rows, iteration, key, room, &mut ahead),
+            (4, 12) => middle::<V, 4, 12>(plan, rows, iteration, key, room, &mut ahead),
+            (2, _) => middle::<V, 2, 0>(plan, rows, iteration, key, room, &mut ahead),
+            (3, _) => middle::<V, 3, 0>(plan, rows, iteration, key, room, &mut ahead),
+            (_, _) => middle::<V, 4, 0>(plan, rows, iteration, key, room, &mut ahead),
         }
         for column in 0..columns {
             for first in 0..8 {
@@ -285,11 +285,10 @@ unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, 
     }
 }
 
-/// The last three forward levels, the products in `C` columns and the first three inverse levels, `NODES` nodes of eight points of a block at a time:
-/// few, so that the spectra of all rows stay in the first-level cache, but all of them where the block's key does not stay there to be read
-/// again. There are `ROWS` rows, or `rows` if that is 0. SAFETY: the contract of [`product`].
+/// The last three forward levels, the products in `C` columns and the first three inverse levels, one node of eight points at a time, so that the points of
+/// all rows stay in the first-level cache. There are `ROWS` rows, or `rows` if that is 0. SAFETY: the contract of [`product`].
 #[inline(always)]
-unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize, const NODES: usize>(
+unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
     plan: &Plan,
     rows: usize,
     iteration: Iteration<'_>,
@@ -301,25 +300,18 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize, const NODES: usize
     // SAFETY: this function's contract.
     unsafe {
         for block in 0..plan.points / BLOCK {
-            for group in (0..8).step_by(NODES) {
-                let spectra = room.spectra.add((block * 8 + group) * POINT);
+            for index in 0..8 {
+                let spectra = room.spectra.add((block * 8 + index) * POINT);
                 for row in 0..rows {
-                    if group == 0 {
+                    if index == 0 {
                         ahead.step::<V>();
                     }
-                    for node in 0..NODES {
-                        let from = spectra.add(row * length + node * POINT);
-                        let to = room.nodes.add((row * NODES + node) * EIGHT);
-                        eight_down::<V>(plan, block, group + node, from, to);
-                    }
+                    eight_down::<V>(plan, block, index, spectra.add(row * length), room.node.add(row * EIGHT));
                 }
-                let nodes = Nodes::<ROWS, NODES> { rows, nodes: room.nodes, block, group };
-                products::<V, C, ROWS, NODES>(nodes, iteration, key, room.monomials);
+                let node = Node::<ROWS> { rows, points: room.node, block, index };
+                products::<V, C, ROWS>(node, iteration, key, room.monomials);
                 for column in 0..C {
-                    for node in 0..NODES {
-                        let to = spectra.add(column * length + node * POINT);
-                        eight_up::<V>(plan, room.nodes.add((column * NODES + node) * EIGHT), to);
-                    }
+                    eight_up::<V>(plan, room.node.add(column * EIGHT), spectra.add(column * length));
                 }
             }
         }
@@ -355,32 +347,38 @@ unsafe fn eight_down<V: Lanes>(plan: &Plan, index: usize, node: usize, from: *co
     }
 }
 
-/// `NODES` nodes of all rows' spectra, of which there are `ROWS` if that is not 0.
+/// A node of all rows' spectra, of which there are `ROWS` if that is not 0.
 #[derive(Clone, Copy)]
-struct Nodes<const ROWS: usize, const NODES: usize> {
+struct Node<const ROWS: usize> {
     rows: usize,
-    nodes: *mut f64,
-    /// Which block they are of.
+    points: *mut f64,
+    /// Which block it is of.
     block: usize,
-    /// The first of them there.
-    group: usize,
+    /// Which one there.
+    index: usize,
 }
 
-impl<const ROWS: usize, const NODES: usize> Nodes<ROWS, NODES> {
-    /// Σ_r d_r · key[r][c] at point `at` for all `C` columns; `key` points at the lane of the key's group that belongs
-    /// to the point.
+impl<const ROWS: usize> Node<ROWS> {
+    /// Σ_r d_r · key[r][c] for all `C` columns at `P` points from `at` on, whose numbers of the key are `apart` from one another.
     #[inline(always)]
-    unsafe fn sums<V: Lanes, const C: usize>(self, at: usize, key: *const f64) -> [Complex<V>; C] {
+    unsafe fn sums<V: Lanes, const C: usize, const P: usize>(
+        self,
+        at: usize,
+        key: *const f64,
+        apart: usize,
+    ) -> [[Complex<V>; C]; P] {
         let rows = if ROWS == 0 { self.rows } else { ROWS };
         // SAFETY: the contract of `product`.
         unsafe {
-            let mut sums = [zero::<V>(); C];
+            let mut sums = [[zero::<V>(); C]; P];
             for row in 0..rows {
-                let x: Complex<V> = read(self.nodes.add(row * NODES * EIGHT), 8 * at);
-                for (column, sum) in sums.iter_mut().enumerate() {
-                    let key = key.wrapping_add(16 * (row * C + column));
-                    let number = Complex { re: V::splat(*key), im: V::splat(*key.add(8)) };
-                    *sum = multiply_add(x, number, *sum);
+                for (point, sums) in sums.iter_mut().enumerate() {
+                    let x: Complex<V> = read(self.points.add(row * EIGHT), 8 * (at + point));
+                    for (column, sum) in sums.iter_mut().enumerate() {
+                        let key = key.wrapping_add(point * apart + 2 * (row * C + column));
+                        let number = Complex { re: V::splat(*key), im: V::splat(*key.add(1)) };
+                        *sum = multiply_add(x, number, *sum);
+                    }
                 }
             }
             sums
@@ -388,62 +386,68 @@ impl<const ROWS: usize, const NODES: usize> Nodes<ROWS, NODES> {
     }
 }
 
-/// The products of some nodes, in place of the first rows' spectra. SAFETY: the contract of [`product`].
+/// The products of a node, in place of the first rows' points. SAFETY: the contract of [`product`].
 #[inline(always)]
-unsafe fn products<V: Lanes, const C: usize, const ROWS: usize, const NODES: usize>(
-    nodes: Nodes<ROWS, NODES>,
+unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
+    node: Node<ROWS>,
     iteration: Iteration<'_>,
     key: *const f64,
     monomials: *const f64,
 ) {
-    let length = 16 * nodes.rows * C;
+    let length = 2 * node.rows * C;
+    let first = (node.block * 8 + node.index) * 8;
     // SAFETY: this function's contract.
     unsafe {
         let store = |at: usize, sums: [Complex<V>; C]| {
             for (column, sum) in sums.iter().enumerate() {
-                write(*sum, nodes.nodes.add(column * NODES * EIGHT), 8 * at);
+                write(*sum, node.points.add(column * EIGHT), 8 * at);
             }
         };
         match iteration {
             Iteration::Rotation(_) => {
-                let key = key.wrapping_add(nodes.block * 8 * length);
-                for first in 0..8 {
-                    for node in 0..NODES {
-                        let (at, lane) = (8 * node + first, lane_of(nodes.group + node));
-                        store(at, nodes.sums::<V, C>(at, key.wrapping_add(first * length + lane)));
+                let key = key.wrapping_add(first * length);
+                // Two points' sums do not wait for one another; those of three columns were no faster so.
+                let step = if C == 3 { 1 } else { 2 };
+                for at in (0..8).step_by(step) {
+                    let key = key.wrapping_add(at * length);
+                    if step == 1 {
+                        let [sums] = node.sums::<V, C, 1>(at, key, length);
+                        store(at, sums);
+                    } else {
+                        let [one, other] = node.sums::<V, C, 2>(at, key, length);
+                        store(at, one);
+                        store(at + 1, other);
                     }
                 }
             }
             Iteration::Patterns(exponents, patterns, roots) => {
                 let mut scales = [zero::<V>(); MAX_PATTERNS];
                 for (pattern, scale) in scales[..patterns].iter_mut().enumerate() {
-                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], nodes.block));
+                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], node.block));
                 }
-                let key = key.wrapping_add(nodes.block * 8 * length * patterns);
-                for first in 0..8 {
-                    for node in 0..NODES {
-                        let (at, lane) = (8 * node + first, lane_of(nodes.group + node));
-                        let mut totals = [zero::<V>(); C];
-                        for (pattern, scale) in scales[..patterns].iter().enumerate() {
-                            let key = key.wrapping_add((first * patterns + pattern) * length + lane);
-                            let sums = nodes.sums::<V, C>(at, key);
-                            let place: Complex<V> = read(monomials.add(pattern * MONOMIAL), 8 * (8 * first + lane));
-                            let factor = turned(place, scale.re, scale.im, V::splat(-1.0));
-                            for (total, sum) in totals.iter_mut().zip(sums) {
-                                *total = multiply_add(factor, sum, *total);
-                            }
+                let key = key.wrapping_add(first * length * patterns);
+                for at in 0..8 {
+                    let mut totals = [zero::<V>(); C];
+                    for (pattern, scale) in scales[..patterns].iter().enumerate() {
+                        let [sums] =
+                            node.sums::<V, C, 1>(at, key.wrapping_add((at * patterns + pattern) * length), length);
+                        let place = 8 * at + lane_of(node.index);
+                        let place: Complex<V> = read(monomials.add(pattern * MONOMIAL), 8 * place);
+                        let factor = turned(place, scale.re, scale.im, V::splat(-1.0));
+                        for (total, sum) in totals.iter_mut().zip(sums) {
+                            *total = multiply_add(factor, sum, *total);
                         }
-                        store(at, totals);
                     }
+                    store(at, totals);
                 }
             }
         }
     }
 }
 
-/// The lane in which the key's groups have the points of node `node`: bits (b₄ b₅ b₃) of (b₅ b₄ b₃).
+/// The lane in which a spectrum of one ciphertext has the points of node `node` of a block: bits (b₄ b₅ b₃) of (b₅ b₄ b₃).
 #[inline(always)]
-fn lane_of(node: usize) -> usize {
+pub(super) fn lane_of(node: usize) -> usize {
     (node >> 1 & 1) << 2 | (node >> 2) << 1 | node & 1
 }
 

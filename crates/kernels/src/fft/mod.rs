@@ -118,7 +118,7 @@ pub(crate) struct BundleRoom {
     pairs: AlignedVector,
     points: AlignedVector,
     spectra: AlignedVector,
-    nodes: AlignedVector,
+    node: AlignedVector,
     /// As many patterns' as any step had.
     monomials: AlignedVector,
 }
@@ -332,6 +332,13 @@ impl FoldedFft {
         }
     }
 
+    /// Point `point`, in the tree's order, of a spectrum that has blocks: real, imaginary.
+    pub(crate) fn point(spectrum: &[f64], point: usize) -> (f64, f64) {
+        let (block, node, first) = (point / BLOCK, point / 8 % 8, point % 8);
+        let at = (block * 8 + first) * 16 + bundle::lane_of(node);
+        (spectrum[at], spectrum[at + 8])
+    }
+
     /// Whether [`Self::bundle_product`] takes polynomials of this degree and `columns` columns.
     pub(crate) fn bundles(&self, columns: usize) -> bool {
         !self.plan.passes.is_empty() && (2..=bundle::MAX_COLUMNS).contains(&columns)
@@ -345,7 +352,7 @@ impl FoldedFft {
             pairs: AlignedVector::zeros(bundle::pairs_len(degree)),
             points: AlignedVector::zeros(degree),
             spectra: AlignedVector::zeros(rows * bundle::spectrum_len(self.plan.points)),
-            nodes: AlignedVector::zeros(bundle::nodes_len(rows)),
+            node: AlignedVector::zeros(bundle::node_len(rows)),
             monomials: AlignedVector::zeros(0),
         }
     }
@@ -375,8 +382,8 @@ impl FoldedFft {
             "whole polynomials, and exponents of eight ciphertexts"
         );
         assert_eq!(
-            [room.pairs.len(), room.points.len(), room.spectra.len(), room.nodes.len()],
-            [bundle::pairs_len(degree), degree, rows * bundle::spectrum_len(self.plan.points), bundle::nodes_len(rows)],
+            [room.pairs.len(), room.points.len(), room.spectra.len(), room.node.len()],
+            [bundle::pairs_len(degree), degree, rows * bundle::spectrum_len(self.plan.points), bundle::node_len(rows)],
             "the room of this shape"
         );
         let iteration = if unrolled {
@@ -394,7 +401,7 @@ impl FoldedFft {
             pairs: room.pairs.as_mut_ptr(),
             points: room.points.as_mut_ptr(),
             spectra: room.spectra.as_mut_ptr(),
-            nodes: room.nodes.as_mut_ptr(),
+            node: room.node.as_mut_ptr(),
             monomials: room.monomials.as_mut_ptr(),
         };
         let (plan, key, accumulators) = (&self.plan, key.as_ptr(), accumulators.as_mut_ptr());

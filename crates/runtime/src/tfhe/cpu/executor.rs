@@ -12,6 +12,7 @@ use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of accumulators and exponents that one block may take: half of a second-level cache of 1 MiB, the rest for the
@@ -26,14 +27,16 @@ pub struct Executor<'k, T> {
     pub(super) key: &'k ServerKey<T>,
     parameters: Parameters,
     product: ExternalProduct<T>,
-    /// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns.
-    spectra: AlignedVector,
+    /// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for bundles. Each is made when
+    /// a rotation first needs it, as many programs need only one.
+    alone: OnceLock<AlignedVector>,
+    together: OnceLock<AlignedVector>,
     key_switch: Option<KeySwitch<'k, T>>,
     pub(super) pool: rayon::ThreadPool,
 }
 
 impl<'k, T: Torus> Executor<'k, T> {
-    /// Transforms the bootstrapping key of `key`; 0 `threads` are one for each core.
+    /// For programs under `key`; 0 `threads` are one for each core. The first rotation transforms the bootstrapping key.
     ///
     /// # Errors
     /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads.
@@ -57,19 +60,10 @@ impl<'k, T: Torus> Executor<'k, T> {
         let k = parameters.glwe_dimension().get();
         let product = ExternalProduct::new(parameters.ring_degree(), parameters.bootstrap_gadget(), k, Some(isa))
             .ok_or_else(|| RunError::Isa { isa: format!("{isa:?}") })?;
-        let mut spectra = AlignedVector::zeros(key.bootstrap_key().len());
-        pool.install(|| {
-            let iteration = key.unrolling().patterns() * product.key_len();
-            let ggsw = key.bootstrap_key().par_chunks(iteration);
-            spectra
-                .par_chunks_mut(iteration)
-                .zip(ggsw)
-                .for_each(|(spectra, ggsw)| product.transform_key(ggsw, spectra));
-        });
         let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
         let key_switch = key_switch_key.map(|(key, gadget)| KeySwitch::new(key, gadget, from.get(), to.get(), isa));
-        Ok(Self { key, parameters, product, spectra, key_switch, pool })
+        Ok(Self { key, parameters, product, alone: OnceLock::new(), together: OnceLock::new(), key_switch, pool })
     }
 
     /// The parameter set of the key.
@@ -82,9 +76,29 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.current_num_threads()
     }
 
-    /// Bytes of the key in the transform domain: 8 for each of its numbers.
+    /// Bytes of the key in the transform domain: 8 for each of its numbers, once rotations have run, and twice as many when there have been some of
+    /// ciphertexts one by one and some of bundles.
     pub fn transformed_key_bytes(&self) -> u64 {
-        (self.spectra.len() * size_of::<f64>()) as u64
+        let numbers: usize =
+            [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
+        (numbers * size_of::<f64>()) as u64
+    }
+
+    /// What [`ExternalProduct::transform_key`] makes of the whole key. Not for a thread of the pool, which would wait for the others.
+    fn transformed(&self, bundles: bool) -> &[f64] {
+        let made = if bundles { &self.together } else { &self.alone };
+        made.get_or_init(|| {
+            let mut spectra = AlignedVector::zeros(self.key.bootstrap_key().len());
+            self.pool.install(|| {
+                let iteration = self.key.unrolling().patterns() * self.product.key_len();
+                let ggsw = self.key.bootstrap_key().par_chunks(iteration);
+                spectra
+                    .par_chunks_mut(iteration)
+                    .zip(ggsw)
+                    .for_each(|(spectra, ggsw)| self.product.transform_key(ggsw, bundles, spectra));
+            });
+            spectra
+        })
     }
 
     /// Bytes that the key-switching key takes besides its own: as many again where batches are multiplied byte by byte.
@@ -113,11 +127,16 @@ impl<'k, T: Torus> Executor<'k, T> {
         let glwe = self.glwe_len();
         let mut accumulators = AlignedTorus::zeros(count * glwe);
         let block = self.block(count);
+        let of_blocks = |single: &dyn Fn(usize) -> bool| single(block.min(count)) || single(count % block);
+        let keys = Keys {
+            alone: if of_blocks(&|count| self.bundled(count) < count) { self.transformed(false) } else { &[] },
+            together: if of_blocks(&|count| self.bundled(count) > 0) { self.transformed(true) } else { &[] },
+        };
         let done = AtomicU64::new(0);
         self.pool.install(|| {
             let blocks = accumulators.par_chunks_mut(block * glwe).zip(exponents.par_chunks(block * size));
             blocks.enumerate().for_each(|(index, (accumulators, exponents))| {
-                self.rotate_block(accumulators, exponents, |c| table(index * block + c));
+                self.rotate_block(keys, accumulators, exponents, |c| table(index * block + c));
                 let rotated = (accumulators.len() / glwe) as u64;
                 let total = done.fetch_add(rotated, Ordering::Relaxed) + rotated;
                 progress.update("blind rotation", total, count as u64);
@@ -127,7 +146,13 @@ impl<'k, T: Torus> Executor<'k, T> {
     }
 
     /// All iterations of one block: the key passes once.
-    fn rotate_block<'t>(&self, accumulators: &mut [T], exponents: &[u32], table: impl Fn(usize) -> &'t [T]) {
+    fn rotate_block<'t>(
+        &self,
+        keys: Keys<'_>,
+        accumulators: &mut [T],
+        exponents: &[u32],
+        table: impl Fn(usize) -> &'t [T],
+    ) {
         let degree = self.parameters.ring_degree().get();
         let size = self.parameters.lwe_dimension().ciphertext_len();
         let glwe = self.glwe_len();
@@ -144,29 +169,31 @@ impl<'k, T: Torus> Executor<'k, T> {
         let bits = self.key.unrolling().bits() as usize;
         let mut patterns = Vec::with_capacity(BUNDLE * self.key.unrolling().patterns());
         // The last group of secret bits may be smaller, and have fewer patterns.
-        let mut keys = self.spectra.chunks(self.key.unrolling().patterns() * self.product.key_len()).peekable();
+        let iteration = self.key.unrolling().patterns() * self.product.key_len();
+        let (mut keys_together, mut keys_alone) =
+            (keys.together.chunks(iteration).peekable(), keys.alone.chunks(iteration).peekable());
         for first in (0..size - 1).step_by(bits) {
-            let Some(key) = keys.next() else { break };
             let group = first..(first + bits).min(size - 1);
-            // Each bundle and each single ciphertext fetches its share of the next step's key.
-            let next = keys.peek().copied().unwrap_or(&[]);
-            let share = next.len().div_ceil(bundled / BUNDLE + count - bundled).next_multiple_of(8);
-            let mut shares = next.chunks(share.max(8));
+            // Each bundle fetches its share of their next key, and each single ciphertext of theirs.
+            let key_together = keys_together.next().unwrap_or(&[]);
+            let mut shares_together = shares(keys_together.peek(), bundled / BUNDLE);
+            let key_alone = keys_alone.next().unwrap_or(&[]);
+            let mut shares_alone = shares(keys_alone.peek(), count - bundled);
             let (together, alone) = accumulators.split_at_mut(bundled * glwe);
             let (exponents_together, exponents_alone) = exponents.split_at(bundled * size);
             if let Some(workspace) = &mut bundle_workspace {
                 let bundles = together.chunks_exact_mut(BUNDLE * glwe);
                 for (accumulators, exponents) in bundles.zip(exponents_together.chunks_exact(BUNDLE * size)) {
-                    let next = shares.next().unwrap_or(&[]);
+                    let next = shares_together.next().unwrap_or(&[]);
                     patterns.clear();
                     for exponents in exponents.chunks_exact(size) {
                         pattern_exponents(&exponents[group.clone()], &mut patterns);
                     }
-                    self.product.bundle_multiply_add(key, next, &patterns, bits > 1, accumulators, workspace);
+                    self.product.bundle_multiply_add(key_together, next, &patterns, bits > 1, accumulators, workspace);
                 }
             }
             for (c, exponents) in exponents_alone.chunks_exact(size).enumerate() {
-                let next = shares.next().unwrap_or(&[]);
+                let next = shares_alone.next().unwrap_or(&[]);
                 let (head, rest) = alone.split_at_mut((c + 1) * glwe);
                 let (accumulator, following) = (&mut head[c * glwe..], rest.get(..glwe));
                 if bits == 1 {
@@ -174,13 +201,13 @@ impl<'k, T: Torus> Executor<'k, T> {
                     if exponents[first] != 0 {
                         let exponent = exponents[first] as usize;
                         let workspace = &mut workspace;
-                        self.product.rotate_multiply_add(key, next, exponent, accumulator, following, workspace);
+                        self.product.rotate_multiply_add(key_alone, next, exponent, accumulator, following, workspace);
                     }
                     continue;
                 }
                 patterns.clear();
                 pattern_exponents(&exponents[group.clone()], &mut patterns);
-                self.product.patterns_multiply_add(key, next, &patterns, accumulator, following, &mut workspace);
+                self.product.patterns_multiply_add(key_alone, next, &patterns, accumulator, following, &mut workspace);
             }
         }
     }
@@ -272,6 +299,19 @@ impl<'k, T: Torus> Executor<'k, T> {
         let spectra = BUNDLE * self.product.rows() * self.parameters.ring_degree().get() * size_of::<f64>();
         if self.product.bundles() && spectra <= BUNDLE_BYTES { count / BUNDLE * BUNDLE } else { 0 }
     }
+}
+
+/// The transformed key for each way that a block of ciphertexts takes; nothing for one that it does not.
+#[derive(Clone, Copy)]
+struct Keys<'e> {
+    alone: &'e [f64],
+    together: &'e [f64],
+}
+
+/// `key` in at most `count` parts of whole cache lines.
+fn shares<'e>(key: Option<&&'e [f64]>, count: usize) -> impl Iterator<Item = &'e [f64]> {
+    let key = key.copied().unwrap_or(&[]);
+    key.chunks(key.len().div_ceil(count.max(1)).next_multiple_of(8).max(8))
 }
 
 /// ⟨a, u⟩ for the non-zero patterns u of the bits that `exponents` belong to, in the order of the key; they are taken mod 2N where they
