@@ -63,6 +63,7 @@ class ParameterSet:
             **self._entry(),
             **literal,
             "security_bits": native.security_bits,
+            "estimated_bits": native.estimated_bits,
             "warning": native.security_warning,
             "direct": self._carries(variances["fresh_small"] + variances["modulus_switch"]),
             "chained": None if switched is None else self._carries(switched),

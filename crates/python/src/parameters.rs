@@ -41,6 +41,12 @@ impl PyParameters {
         self.0.security_bits()
     }
 
+    /// What the lattice estimator gives; nothing for a set that it was not run on.
+    #[getter]
+    fn estimated_bits(&self) -> Option<f64> {
+        self.0.estimated_bits()
+    }
+
     /// What to tell the user of a set under 128 bits.
     #[getter]
     fn security_warning(&self) -> Option<String> {

@@ -2,6 +2,7 @@
 
 pub mod bgv;
 pub mod ckks;
+pub mod estimates;
 pub mod gsw;
 mod names;
 pub mod progress;

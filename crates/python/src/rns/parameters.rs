@@ -21,6 +21,7 @@ pub fn of_ckks(set: &ckks::Parameters) -> Value {
         "bootstraps": set.literal().bootstrap.is_some(),
         "security_bits": set.security().bits,
         "security_source": set.security().source,
+        "estimated_bits": set.estimated_bits(),
         "warning": set.security_warning(),
         "sources": set.literal().sources,
     })
@@ -44,6 +45,7 @@ pub fn of_bgv(set: &bgv::Parameters) -> Value {
         "bootstraps": set.literal().bootstrap.is_some(),
         "security_bits": security.bits,
         "security_source": security.source,
+        "estimated_bits": set.estimated_bits(),
         "warning": set.security_warning(),
         "sources": set.literal().sources,
     })

@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::encoding::{EncodingError, PlaintextModulus, PlaintextModulusLiteral};
 use super::noise::NoiseModel;
 use crate::ckks::parameters::PrimeKind;
+use crate::estimates;
 use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
 use crate::rns::{
     Gadget, GadgetError, GadgetLiteral, KeyStorage, KeySwitchVariant, LimbId, Ring, RingError, RoundedGaussian,
@@ -325,6 +326,12 @@ impl Parameters {
     pub fn security(&self) -> Estimate {
         let literal = self.literal();
         security::estimate(self.ring().degree(), self.log2_qp(), literal.secret, literal.noise_std)
+    }
+
+    /// What the lattice estimator gives; none for a set that it was not run on.
+    pub fn estimated_bits(&self) -> Option<f64> {
+        let (degree, literal) = (self.ring().degree().get(), self.literal());
+        estimates::least([(degree, literal.secret, self.log2_qp(), literal.noise_std.log2())])
     }
 
     /// What to tell a person who uses the set, if it is below 128 bits. Such a set is used only when it is named.

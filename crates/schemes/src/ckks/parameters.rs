@@ -9,6 +9,7 @@ use polyfabric_kernels::{RingDegree, RingDegreeError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::estimates;
 use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
 use crate::rns::{
     ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId,
@@ -143,6 +144,7 @@ struct Inner {
     level_limbs: Vec<usize>,
     gadget: Arc<Gadget>,
     encapsulation: Option<Arc<Gadget>>,
+    instances: Vec<(SecretDistribution, f64)>,
     security: Estimate,
     ring: OnceLock<Arc<Ring>>,
 }
@@ -331,21 +333,20 @@ impl Parameters {
         if !(0.5..=64.0).contains(&literal.noise_std) {
             return Err(ParameterError::Noise { name: name(), given: literal.noise_std });
         }
-        let mut security = security::estimate(degree, log2(&moduli), literal.secret, literal.noise_std);
+        let mut instances = vec![(literal.secret, log2(&moduli))];
         let mut encapsulation = None;
         if let Some(weight) = literal.ephemeral_weight {
             let gadget = check(encapsulation_gadget(&moduli, level_limbs[0], q_limbs))?;
             let modulus: f64 = gadget.qp().iter().map(|limb| (moduli[limb.index()].value() as f64).log2()).sum();
-            let secret = SecretDistribution::SparseTernary(weight);
-            let ephemeral = security::estimate(degree, modulus, secret, literal.noise_std);
-            if (ephemeral.bits, !ephemeral.assumed) < (security.bits, !security.assumed) {
-                security = ephemeral;
-            }
+            instances.push((SecretDistribution::SparseTernary(weight), modulus));
             encapsulation = Some(gadget);
         }
+        let levels =
+            instances.iter().map(|&(secret, modulus)| security::estimate(degree, modulus, secret, literal.noise_std));
+        let security = levels.min_by(|a, b| a.bits.total_cmp(&b.bits)).expect("the secret itself");
         let literal = literal.clone();
         let ring = OnceLock::new();
-        let inner = Inner { literal, degree, moduli, level_limbs, gadget, encapsulation, security, ring };
+        let inner = Inner { literal, degree, moduli, level_limbs, gadget, encapsulation, instances, security, ring };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -517,19 +518,26 @@ impl Parameters {
         Ok(Arc::clone(self.0.ring.get_or_init(|| ring)))
     }
 
+    /// What an attacker may attack: each secret, and log2 of the largest modulus that it is used with.
+    pub fn instances(&self) -> &[(SecretDistribution, f64)] {
+        &self.0.instances
+    }
+
+    /// What the lattice estimator gives for the weaker of the two secrets; none for a set that it was not run on.
+    pub fn estimated_bits(&self) -> Option<f64> {
+        let noise = self.literal().noise_std.log2();
+        let degree = self.ring_degree().get();
+        estimates::least(self.instances().iter().map(|&(secret, modulus)| (degree, secret, modulus, noise)))
+    }
+
     /// Security, by the weaker of the two secrets.
     pub fn security(&self) -> &Estimate {
         &self.0.security
     }
 
-    /// What to tell a person who uses the set, if it is below 128 bits, or nobody has published that it is not.
+    /// What to tell a person who uses the set, if it is below 128 bits.
     pub fn security_warning(&self) -> Option<String> {
         let security = self.security();
-        if security.bits >= STANDARD_SECURITY_BITS && security.assumed {
-            let name = self.name();
-            let source = &security.source;
-            return Some(format!("the security of parameter set {name} is an {source}; use it for experiments only"));
-        }
         (security.bits < STANDARD_SECURITY_BITS).then(|| {
             format!(
                 "parameter set {} has about {:.0} bits of security ({}), not {STANDARD_SECURITY_BITS}: use it for experiments only",
@@ -546,7 +554,7 @@ impl Parameters {
     /// [`ParameterError::Insecure`], with the sets that have.
     pub fn require_security(self) -> Result<Self, ParameterError> {
         let security = self.security();
-        if security.bits >= STANDARD_SECURITY_BITS && !security.assumed {
+        if security.bits >= STANDARD_SECURITY_BITS {
             return Ok(self);
         }
         let secure: Vec<_> = super::sets::secure().map(|(_, set)| set.name()).collect();

@@ -35,6 +35,8 @@ pub struct SetRow {
     pub ephemeral_weight: Option<usize>,
     /// Security in bits.
     pub security_bits: f64,
+    /// Security by the lattice estimator; none where it was not run.
+    pub estimated_bits: Option<f64>,
     /// Where the security comes from.
     pub security_source: String,
     /// The warning that running it prints; none at 128 bits and more.
@@ -68,6 +70,7 @@ impl SetRow {
             secret: parameters.secret().to_string(),
             ephemeral_weight: entry.parameters.ephemeral_weight,
             security_bits: parameters.security().bits,
+            estimated_bits: parameters.estimated_bits(),
             security_source: parameters.security().source.clone(),
             security_warning: parameters.security_warning(),
             ciphertext_bytes: parameters.ciphertext_bytes(top),
@@ -87,14 +90,14 @@ pub fn table() -> Vec<SetRow> {
 pub fn markdown() -> String {
     let mebibytes = |bytes: usize| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
     let mut text = String::from(
-        "| set | log2 N | L | limbs of Q + P | logQ + logP | key terms | log2 Δ | secret weight | security | ciphertext | key | transport |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| set | log2 N | L | limbs of Q + P | logQ + logP | key terms | log2 Δ | secret weight | security | estimator | ciphertext | key | transport |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in table() {
         let weight = row.secret.strip_prefix("ternary of weight ").unwrap_or("2N/3").to_owned();
         let weight = row.ephemeral_weight.map_or(weight.clone(), |ephemeral| format!("{weight}, {ephemeral}"));
         text.push_str(&format!(
-            "| `{}` | {} | {} | {} + {} | {:.0} + {:.0} | {} | {} | {weight} | {} | {} | {} | {} |\n",
+            "| `{}` | {} | {} | {} + {} | {:.0} + {:.0} | {} | {} | {weight} | {} | {} | {} | {} | {} |\n",
             row.name,
             row.ring_degree.ilog2(),
             row.levels,
@@ -105,6 +108,7 @@ pub fn markdown() -> String {
             row.key_terms,
             row.scale_log2,
             if row.security_bits == 0.0 { "unknown".to_owned() } else { format!("{:.0}", row.security_bits.floor()) },
+            row.estimated_bits.map_or("–".to_owned(), |bits| format!("{bits:.0}", bits = bits.floor())),
             mebibytes(row.ciphertext_bytes),
             mebibytes(row.key_bytes),
             mebibytes(row.transport_key_bytes),

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::dimension::{DimensionError, GlweDimension, LweDimension};
 use super::security;
 use super::unrolling::KeyUnrolling;
+use crate::estimates;
 
 /// Security, in bits, below which a set is used only when it is named, and with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
@@ -340,6 +341,20 @@ impl Parameters {
     /// Security in bits: the lesser of the LWE and the GLWE problem's, by [`security::level_bits`].
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
+    }
+
+    /// What an attacker may attack, the LWE and the GLWE problem: dimension, secret, log2 of modulus and of noise, as
+    /// [`estimates::find`] takes them.
+    pub fn problems(&self) -> [(usize, &'static str, f64, f64); 2] {
+        let (torus, literal) = (f64::from(self.torus_bits()), self.literal());
+        let large = self.0.large_lwe_dimension.get();
+        [(literal.lwe_dimension, literal.lwe_noise_log2), (large, literal.glwe_noise_log2)]
+            .map(|(dimension, noise)| (dimension, estimates::BINARY, torus, noise + torus))
+    }
+
+    /// What the lattice estimator gives for the weaker of the two problems; none for a set that it was not run on.
+    pub fn estimated_bits(&self) -> Option<f64> {
+        estimates::least(self.problems())
     }
 
     /// What to tell the user of a set under 128 bits, none for the others. Such a set is used only when it is named.
