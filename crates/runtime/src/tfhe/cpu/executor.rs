@@ -12,6 +12,7 @@ use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -170,15 +171,18 @@ impl<'k, T: Torus> Executor<'k, T> {
         let mut patterns = Vec::with_capacity(BUNDLE * self.key.unrolling().patterns());
         // The last group of secret bits may be smaller, and have fewer patterns.
         let iteration = self.key.unrolling().patterns() * self.product.key_len();
-        let (mut keys_together, mut keys_alone) =
-            (keys.together.chunks(iteration).peekable(), keys.alone.chunks(iteration).peekable());
-        for first in (0..size - 1).step_by(bits) {
+        let (mut keys_together, mut keys_alone) = (keys.together.chunks(iteration), keys.alone.chunks(iteration));
+        let lone = count - bundled == 1;
+        for (index, first) in (0..size - 1).step_by(bits).enumerate() {
             let group = first..(first + bits).min(size - 1);
-            // Each bundle fetches its share of their next key, and each single ciphertext of theirs.
             let key_together = keys_together.next().unwrap_or(&[]);
-            let mut shares_together = shares(keys_together.peek(), bundled / BUNDLE);
             let key_alone = keys_alone.next().unwrap_or(&[]);
-            let mut shares_alone = shares(keys_alone.peek(), count - bundled);
+            // Each bundle fetches its share of their next key, and each single ciphertext of theirs. One that has the key for itself reads it in the
+            // middle of an iteration: what it fetches runs ahead of that by a part, or two whole keys would wait in the second-level cache.
+            let next = (index + 1) * iteration;
+            let mut shares_together = shares(keys.together, next..next + iteration, bundled / BUNDLE);
+            let next = if lone { index * iteration + iteration / 4 } else { next };
+            let mut shares_alone = shares(keys.alone, next..next + iteration, count - bundled);
             let (together, alone) = accumulators.split_at_mut(bundled * glwe);
             let (exponents_together, exponents_alone) = exponents.split_at(bundled * size);
             if let Some(workspace) = &mut bundle_workspace {
@@ -308,10 +312,10 @@ struct Keys<'e> {
     together: &'e [f64],
 }
 
-/// `key` in at most `count` parts of whole cache lines.
-fn shares<'e>(key: Option<&&'e [f64]>, count: usize) -> impl Iterator<Item = &'e [f64]> {
-    let key = key.copied().unwrap_or(&[]);
-    key.chunks(key.len().div_ceil(count.max(1)).next_multiple_of(8).max(8))
+/// What `range` has of `keys`, in at most `count` parts of whole cache lines.
+fn shares(keys: &[f64], range: Range<usize>, count: usize) -> impl Iterator<Item = &[f64]> {
+    let part = &keys[range.start.min(keys.len())..range.end.min(keys.len())];
+    part.chunks(part.len().div_ceil(count.max(1)).next_multiple_of(8).max(8))
 }
 
 /// ⟨a, u⟩ for the non-zero patterns u of the bits that `exponents` belong to, in the order of the key; they are taken mod 2N where they
