@@ -167,7 +167,7 @@ class Keys:
 
     @classmethod
     def load(cls, folder: str | Path, progress: ProgressHook | None = None) -> Keys:
-        """The keys that `save` wrote."""
+        """The keys that `save` wrote, of one key generation."""
         path = Path(folder)
         keys = cls(_native.ClientKey.load(path / "client.key"), _native.ServerKey.load(path / "server.key", progress))
         if keys.client.parameters != keys.server.parameters:
@@ -175,6 +175,7 @@ class Keys:
                 f"{path}: client.key is of {keys.client.parameters.name}, server.key of {keys.server.parameters.name}; "
                 "use the two files of one key generation"
             )
+        keys.server.expect_client(keys.client)
         return keys
 
 

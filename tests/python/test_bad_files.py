@@ -46,6 +46,28 @@ def test_damaged_file(polyfabric, tmp_path, snapshot, encrypted, file, step, dam
     snapshot(without_warning(done.err))
 
 
+@pytest.mark.parametrize(
+    ("file", "step"),
+    [("client.key", "encrypt"), ("client.key", "decrypt"), ("x.in.ct", "execute"), ("y.out.ct", "decrypt")],
+)
+def test_files_of_two_key_generations(polyfabric, tmp_path, encrypted, file, step):
+    """A second client of the same set: whatever file of it comes in the place of one's own is told from it, not decrypted to noise."""
+    shutil.copytree(encrypted / "keys", tmp_path / "keys")
+    other = ("run", "pbs+ks", "--params", "toy-256", "--keys", "other", "--max-failure", "0")
+    for made in ("encrypt", "execute"):
+        assert polyfabric(*other, "--step", made).status == 0
+    shutil.copy(tmp_path / "other" / file, tmp_path / "keys" / file)
+    done = polyfabric(*RUN, "--step", step)
+    assert done.status == 2, done.err
+    told = without_warning(done.err)
+    assert re.fullmatch(
+        r"error: keys/[a-z.]+ is of key generation [0-9a-f]{16}, keys/[a-z.]+ of [0-9a-f]{16}, "
+        r"both of parameter set toy-256; use files of one key generation\n",
+        told,
+    ), told
+    assert f"keys/{file} " in told
+
+
 def contents(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -8,6 +8,7 @@ use crate::progress::Callback;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Program, decode_output, encode_input};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
+use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
 use polyfabric_schemes::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, KeyUnrolling,
@@ -23,13 +24,19 @@ pub type Batches<T> = BTreeMap<String, LweBatch<T>>;
 
 /// The secret keys.
 #[pyclass(name = "ClientKey", frozen)]
-pub struct PyClientKey(Arc<AnyClientKey>);
+pub struct PyClientKey {
+    key: Arc<AnyClientKey>,
+    /// What errors call it: its file.
+    name: String,
+}
 
 /// The public keys that a server computes with, and their transport form.
 #[pyclass(name = "ServerKey", frozen)]
 pub struct PyServerKey {
     compressed: Arc<AnyCompressedServerKey>,
     expanded: Arc<AnyServerKey>,
+    /// What errors call it: its file.
+    name: String,
 }
 
 impl PyServerKey {
@@ -38,15 +45,25 @@ impl PyServerKey {
         &self.expanded
     }
 
-    fn expand(compressed: AnyCompressedServerKey, callback: &Callback) -> Self {
+    /// Fails unless `inputs` are under the client key that the server's keys were made with.
+    pub fn expect_own(&self, inputs: &PyCiphertexts) -> Result<(), Failure> {
+        let (key, set) = (&self.expanded, self.expanded.parameters().name());
+        let same = key.generation().expect(&self.name, inputs.generation, &inputs.name, set);
+        same.map_err(Failure::of(Kind::File))
+    }
+
+    fn expand(compressed: AnyCompressedServerKey, name: String, callback: &Callback) -> Self {
         let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
         let expanded = match &compressed {
             AnyCompressedServerKey::Torus32(key) => AnyServerKey::Torus32(key.expand(&hook)),
             AnyCompressedServerKey::Torus64(key) => AnyServerKey::Torus64(key.expand(&hook)),
         };
-        Self { compressed: Arc::new(compressed), expanded: Arc::new(expanded) }
+        Self { compressed: Arc::new(compressed), expanded: Arc::new(expanded), name }
     }
 }
+
+/// What errors call ciphertexts that were computed.
+pub const OUTPUTS: &str = "the outputs";
 
 /// Named ciphertexts, over either torus.
 #[derive(Clone, Debug)]
@@ -57,9 +74,16 @@ pub enum AnyBatches {
     Torus64(Batches<u64>),
 }
 
-/// Named ciphertexts.
+/// Named ciphertexts of one key generation.
 #[pyclass(name = "Ciphertexts", frozen)]
-pub struct PyCiphertexts(pub AnyBatches);
+pub struct PyCiphertexts {
+    /// The ciphertexts.
+    pub batches: AnyBatches,
+    /// The client key that they are under.
+    pub generation: KeyGeneration,
+    /// What errors call them: the first of their files.
+    pub name: String,
+}
 
 fn lwe_kind(result: ValueType) -> Result<LweKind, Failure> {
     match result {
@@ -118,24 +142,27 @@ impl PyClientKey {
         let parameters = &parameters.0;
         detached(py, || {
             let key = AnyClientKey::generate(parameters).map_err(Failure::of(Kind::Run))?;
-            Ok(Self(Arc::new(key)))
+            Ok(Self { key: Arc::new(key), name: "the client key".to_owned() })
         })
     }
 
     #[getter]
     fn parameters(&self) -> PyParameters {
-        PyParameters(self.0.parameters().clone())
+        PyParameters(self.key.parameters().clone())
     }
 
     /// Writes the secret keys, whole or not at all, readable by their owner alone.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || serial::save(&*self.0, &path).map_err(Failure::of(Kind::File)))
+        detached(py, || serial::save(&*self.key, &path).map_err(Failure::of(Kind::File)))
     }
 
     /// Reads the secret keys.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || Ok(Self(Arc::new(serial::load(&path).map_err(Failure::of(Kind::File))?))))
+        detached(py, || {
+            let key = Arc::new(serial::load(&path).map_err(Failure::of(Kind::File))?);
+            Ok(Self { key, name: path.display().to_string() })
+        })
     }
 
     /// Encodes and encrypts the inputs of `program`, lowered to `kernel`.
@@ -146,13 +173,13 @@ impl PyClientKey {
         kernel: &PyKernelProgram,
         inputs: BTreeMap<String, Vec<i64>>,
     ) -> PyResult<PyCiphertexts> {
-        let (client, program, kernel) = (&*self.0, &*program.0, &*kernel.0);
+        let (client, program, kernel) = (&*self.key, &*program.0, &*kernel.0);
         detached(py, || {
             let batches = match client {
                 AnyClientKey::Torus32(client) => AnyBatches::Torus32(encrypt(client, program, kernel, &inputs)?),
                 AnyClientKey::Torus64(client) => AnyBatches::Torus64(encrypt(client, program, kernel, &inputs)?),
             };
-            Ok(PyCiphertexts(batches))
+            Ok(PyCiphertexts { batches, generation: client.generation(), name: "the ciphertexts".to_owned() })
         })
     }
 
@@ -164,8 +191,11 @@ impl PyClientKey {
         kernel: &PyKernelProgram,
         outputs: &PyCiphertexts,
     ) -> PyResult<BTreeMap<String, Vec<i64>>> {
-        let (client, program, kernel, outputs) = (&*self.0, &*program.0, &*kernel.0, &outputs.0);
-        detached(py, || match (client, outputs) {
+        let (client, program, kernel) = (&*self.key, &*program.0, &*kernel.0);
+        let set = client.parameters().name();
+        let same = client.generation().expect(&self.name, outputs.generation, &outputs.name, set);
+        same.map_err(Failure::of(Kind::File))?;
+        detached(py, || match (client, &outputs.batches) {
             (AnyClientKey::Torus32(client), AnyBatches::Torus32(outputs)) => decrypt(client, program, kernel, outputs),
             (AnyClientKey::Torus64(client), AnyBatches::Torus64(outputs)) => decrypt(client, program, kernel, outputs),
             _ => Err(torus_mismatch()),
@@ -186,7 +216,7 @@ impl PyServerKey {
         key_unrolling: u32,
     ) -> PyResult<Self> {
         let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
-        let client = &*client.0;
+        let client = &*client.key;
         let callback = Callback::new(progress);
         detached(py, || {
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
@@ -196,13 +226,20 @@ impl PyServerKey {
                 AnyClientKey::Torus64(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
                     .map(AnyCompressedServerKey::Torus64),
             };
-            Ok(Self::expand(compressed.map_err(Failure::of(Kind::Run))?, &callback))
+            Ok(Self::expand(compressed.map_err(Failure::of(Kind::Run))?, "the server key".to_owned(), &callback))
         })
     }
 
     #[getter]
     fn parameters(&self) -> PyParameters {
         PyParameters(self.expanded.parameters().clone())
+    }
+
+    /// Fails unless the keys were made with `client`, or with a key of its generation.
+    fn expect_client(&self, client: &PyClientKey) -> PyResult<()> {
+        let set = client.key.parameters().name();
+        let same = client.key.generation().expect(&client.name, self.expanded.generation(), &self.name, set);
+        Ok(same.map_err(Failure::of(Kind::File))?)
     }
 
     /// Size in memory, as a runtime reads it in the coefficient domain.
@@ -233,13 +270,17 @@ impl PyServerKey {
     #[pyo3(signature = (path, progress = None))]
     fn load(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let callback = Callback::new(progress);
-        detached(py, || Ok(Self::expand(serial::load(&path).map_err(Failure::of(Kind::File))?, &callback)))
+        detached(py, || {
+            let compressed = serial::load(&path).map_err(Failure::of(Kind::File))?;
+            Ok(Self::expand(compressed, path.display().to_string(), &callback))
+        })
     }
 }
 
 /// One file's content.
 fn stored<T: Torus>(
     parameters: &Parameters,
+    generation: KeyGeneration,
     batches: &Batches<T>,
     name: &str,
     wrap: impl Fn(Ciphertexts<T>) -> AnyCiphertexts,
@@ -248,7 +289,7 @@ fn stored<T: Torus>(
     let batch = batches.get(name).ok_or_else(missing)?;
     let small = batch.dimension() == parameters.lwe_dimension();
     let kind = if small { LweKind::Small } else { LweKind::Large };
-    Ok(wrap(Ciphertexts { parameters: parameters.clone(), kind, batch: batch.clone() }))
+    Ok(wrap(Ciphertexts { parameters: parameters.clone(), generation, kind, batch: batch.clone() }))
 }
 
 #[pymethods]
@@ -256,19 +297,21 @@ impl PyCiphertexts {
     /// Writes the batch `name`, whole or not at all.
     fn save(&self, py: Python<'_>, parameters: &PyParameters, name: &str, path: PathBuf) -> PyResult<()> {
         detached(py, || {
-            let content = match &self.0 {
-                AnyBatches::Torus32(batches) => stored(&parameters.0, batches, name, AnyCiphertexts::Torus32)?,
-                AnyBatches::Torus64(batches) => stored(&parameters.0, batches, name, AnyCiphertexts::Torus64)?,
+            let (set, generation) = (&parameters.0, self.generation);
+            let content = match &self.batches {
+                AnyBatches::Torus32(batches) => stored(set, generation, batches, name, AnyCiphertexts::Torus32)?,
+                AnyBatches::Torus64(batches) => stored(set, generation, batches, name, AnyCiphertexts::Torus64)?,
             };
             serial::save(&content, &path).map_err(Failure::of(Kind::File))
         })
     }
 
-    /// Reads batches written with `save`; all must be of the parameter set `parameters`.
+    /// Reads batches written with `save`; all must be of the parameter set `parameters`, and of one key generation.
     #[staticmethod]
     fn load(py: Python<'_>, parameters: &PyParameters, paths: BTreeMap<String, PathBuf>) -> PyResult<Self> {
         detached(py, || {
             let (mut narrow, mut wide) = (Batches::new(), Batches::new());
+            let mut first: Option<(String, KeyGeneration)> = None;
             for (name, path) in paths {
                 let content: AnyCiphertexts = serial::load(&path).map_err(Failure::of(Kind::File))?;
                 let found = serial::Storable::parameters(&content);
@@ -279,20 +322,34 @@ impl PyCiphertexts {
                     );
                     return Err(Failure::new(Kind::File, message));
                 }
+                let generation = match &content {
+                    AnyCiphertexts::Torus32(content) => content.generation,
+                    AnyCiphertexts::Torus64(content) => content.generation,
+                };
+                let path = path.display().to_string();
+                match &first {
+                    Some((of, own)) => {
+                        own.expect(of, generation, &path, found.name()).map_err(Failure::of(Kind::File))?;
+                    }
+                    None => first = Some((path, generation)),
+                }
                 match content {
                     AnyCiphertexts::Torus32(content) => drop(narrow.insert(name, content.batch)),
                     AnyCiphertexts::Torus64(content) => drop(wide.insert(name, content.batch)),
                 }
             }
             let torus32 = parameters.0.torus_bits() == 32;
-            Ok(Self(if torus32 { AnyBatches::Torus32(narrow) } else { AnyBatches::Torus64(wide) }))
+            let batches = if torus32 { AnyBatches::Torus32(narrow) } else { AnyBatches::Torus64(wide) };
+            let nothing = || Failure::new(Kind::Input, "no file of ciphertexts is named; name one for each batch");
+            let (name, generation) = first.ok_or_else(nothing)?;
+            Ok(Self { batches, generation, name })
         })
     }
 
     /// Size of all of them.
     #[getter]
     fn bytes(&self) -> usize {
-        match &self.0 {
+        match &self.batches {
             AnyBatches::Torus32(batches) => bytes(batches),
             AnyBatches::Torus64(batches) => bytes(batches),
         }
@@ -301,7 +358,7 @@ impl PyCiphertexts {
     /// Name and number of the ciphertexts of each batch.
     #[getter]
     fn counts(&self) -> BTreeMap<String, usize> {
-        match &self.0 {
+        match &self.batches {
             AnyBatches::Torus32(batches) => counts(batches),
             AnyBatches::Torus64(batches) => counts(batches),
         }

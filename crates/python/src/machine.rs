@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind, detached};
 use crate::kernel::PyKernelProgram;
-use crate::keys::{AnyBatches, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::noise::TransformName;
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
@@ -171,13 +171,17 @@ impl PyMachine {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(PyCiphertexts, u64, String)> {
         let callback = Callback::new(progress);
-        let (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) = (server.key(), &inputs.0) else {
+        server.expect_own(inputs)?;
+        let generation = inputs.generation;
+        let (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) = (server.key(), &inputs.batches) else {
             return Err(torus_mismatch().into());
         };
         detached(py, || {
             let replayed = machines::replay(&self.0, &kernel.0, server, inputs, &callback).map_err(refused)?;
             let report = json(&replayed.report)?;
-            Ok((PyCiphertexts(AnyBatches::Torus32(replayed.outputs)), replayed.saturations, report))
+            let outputs =
+                PyCiphertexts { batches: AnyBatches::Torus32(replayed.outputs), generation, name: OUTPUTS.to_owned() };
+            Ok((outputs, replayed.saturations, report))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind, detached};
 use crate::kernel::PyKernelProgram;
-use crate::keys::{AnyBatches, Batches, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::keys::{AnyBatches, Batches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::progress::Callback;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -42,9 +42,11 @@ impl PyKernelProgram {
         threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyCiphertexts> {
-        let (kernel, server, inputs, callback) = (&*self.0, server.key(), &inputs.0, Callback::new(progress));
+        server.expect_own(inputs)?;
+        let (kernel, server, generation) = (&*self.0, server.key(), inputs.generation);
+        let (inputs, callback) = (&inputs.batches, Callback::new(progress));
         detached(py, || {
-            Ok(PyCiphertexts(match (server, inputs) {
+            let batches = match (server, inputs) {
                 (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
                     AnyBatches::Torus32(run_cpu(kernel, server, inputs, threads, &callback)?)
                 }
@@ -52,7 +54,8 @@ impl PyKernelProgram {
                     AnyBatches::Torus64(run_cpu(kernel, server, inputs, threads, &callback)?)
                 }
                 _ => return Err(torus_mismatch()),
-            }))
+            };
+            Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
         })
     }
 
@@ -65,7 +68,9 @@ impl PyKernelProgram {
         inputs: &PyCiphertexts,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyCiphertexts> {
-        let (kernel, server, inputs, callback) = (&*self.0, server.key(), &inputs.0, Callback::new(progress));
+        server.expect_own(inputs)?;
+        let (kernel, server, generation) = (&*self.0, server.key(), inputs.generation);
+        let (inputs, callback) = (&inputs.batches, Callback::new(progress));
         detached(py, || {
             let outputs = match (server, inputs) {
                 (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
@@ -76,7 +81,8 @@ impl PyKernelProgram {
                 }
                 _ => return Err(torus_mismatch()),
             };
-            outputs.map(PyCiphertexts).map_err(Failure::of(Kind::Run))
+            let batches = outputs.map_err(Failure::of(Kind::Run))?;
+            Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
         })
     }
 }

@@ -3,6 +3,7 @@
 pub mod bgv;
 pub mod ckks;
 pub mod estimates;
+pub mod generation;
 pub mod gsw;
 mod names;
 pub mod progress;

@@ -93,7 +93,20 @@ def _table(sets: list[ParameterSet]) -> Table:
 
 
 def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
-    table = grid("set", "N", "slots", "levels", "limbs", "logQ", "logP", "digits", "scale or t", "security", "estimator", "family")
+    table = grid(
+        "set",
+        "N",
+        "slots",
+        "levels",
+        "limbs",
+        "logQ",
+        "logP",
+        "digits",
+        "scale or t",
+        "security",
+        "estimator",
+        "family",
+    )
     for s in sets:
         scale = f"2^{s['scale_log2']:.0f}" if s["scheme"] == "ckks" else str(s["plaintext_modulus"])
         figures = (s["ring_degree"], s["slots"], s["levels"], f"{s['limbs']} + {s['special_limbs']}")

@@ -8,13 +8,14 @@ use thiserror::Error;
 use super::encoding::{Encoder, EncodingError};
 use super::parameters::Parameters;
 use super::phase::{Phase, PhaseReader};
+use crate::generation::KeyGeneration;
 use crate::progress::OnProgress;
 use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::sample::signed_polynomial;
 use crate::rns::{
-    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyGeneration, KeyId, KeyMaker, KeyMakerError, KeySet,
-    KeyStorage, LimbId, NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
+    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyId, KeyMaker, KeyMakerError, KeySet, KeyStorage, LimbId,
+    NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
 };
 
 /// The key that encrypts the secret for bootstrapping, as [`KeyId::Other`].

@@ -8,12 +8,13 @@ use super::ciphertext::{CiphertextError, CkksCiphertext};
 use super::encoding::{Complex, Encoder, EncodingError};
 use super::parameters::Parameters;
 use super::precision::Precision;
+use crate::generation::KeyGeneration;
 use crate::progress::OnProgress;
 use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::{
-    Ciphertext, Domain, KeyGeneration, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet, KeyStorage, LimbId,
-    NoiseDistribution, PublicKey, Ring, RingError, RnsPolynomial, RoundedGaussian, SecretKey,
+    Ciphertext, Domain, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet, KeyStorage, LimbId, NoiseDistribution,
+    PublicKey, Ring, RingError, RnsPolynomial, RoundedGaussian, SecretKey,
 };
 
 /// Why a client could not do what was asked.

@@ -10,6 +10,7 @@ use super::glwe::GlweSecretKey;
 use super::lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
 use super::parameters::Parameters;
 use super::random::{Purpose, RandomnessError, Seeds};
+use crate::generation::KeyGeneration;
 
 /// Why keys could not be made.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -46,6 +47,7 @@ pub enum KeyError {
 #[derive(Clone, PartialEq)]
 pub struct ClientKey<T> {
     parameters: Parameters,
+    generation: KeyGeneration,
     small: LweSecretKey,
     glwe: GlweSecretKey,
     large: LweSecretKey,
@@ -92,18 +94,28 @@ impl<T: Torus> ClientKey<T> {
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         let small = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
         let glwe = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
-        Ok(Self::from_secrets(parameters.clone(), small, glwe))
+        Ok(Self::from_secrets(parameters.clone(), KeyGeneration::draw(seeds), small, glwe))
     }
 
     /// The caller has checked torus and dimensions.
-    pub(crate) fn from_secrets(parameters: Parameters, small: LweSecretKey, glwe: GlweSecretKey) -> Self {
+    pub(crate) fn from_secrets(
+        parameters: Parameters,
+        generation: KeyGeneration,
+        small: LweSecretKey,
+        glwe: GlweSecretKey,
+    ) -> Self {
         let large = glwe.flatten();
-        Self { parameters, small, glwe, large, torus: PhantomData }
+        Self { parameters, generation, small, glwe, large, torus: PhantomData }
     }
 
     /// The parameter set.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// What files of these keys, and of what is made with them, are told apart by.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
     }
 
     /// The GLWE key S.
@@ -203,6 +215,14 @@ impl AnyClientKey {
         match self {
             Self::Torus32(key) => key.parameters(),
             Self::Torus64(key) => key.parameters(),
+        }
+    }
+
+    /// The key generation.
+    pub fn generation(&self) -> KeyGeneration {
+        match self {
+            Self::Torus32(key) => key.generation(),
+            Self::Torus64(key) => key.generation(),
         }
     }
 }

@@ -17,6 +17,7 @@ use super::lwe::LweKind;
 use super::parameters::Parameters;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds};
 use super::unrolling::KeyUnrolling;
+use crate::generation::KeyGeneration;
 use crate::progress::Counter;
 
 pub use crate::progress::{KeyProgress, OnProgress, no_progress};
@@ -29,6 +30,7 @@ pub use crate::progress::{KeyProgress, OnProgress, no_progress};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
+    pub(crate) generation: KeyGeneration,
     pub(crate) unrolling: KeyUnrolling,
     pub(crate) bootstrap_key: Vec<T>,
     pub(crate) key_switch_key: Option<Vec<T>>,
@@ -38,6 +40,7 @@ pub struct ServerKey<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedServerKey<T> {
     pub(crate) parameters: Parameters,
+    pub(crate) generation: KeyGeneration,
     pub(crate) unrolling: KeyUnrolling,
     pub(crate) mask_seed: MaskSeed,
     /// `[GGSW][row][N]`.
@@ -110,6 +113,7 @@ impl<T: Torus> CompressedServerKey<T> {
                 .key_switch_gadget()
                 .map(|gadget| key_switch_bodies(client, gadget, &seeds.mask, &seeds.secret, progress)),
             mask_seed: seeds.mask,
+            generation: client.generation(),
             unrolling,
             parameters,
         }
@@ -118,6 +122,11 @@ impl<T: Torus> CompressedServerKey<T> {
     /// The parameter set.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// The generation of the client key that it was made with.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
     }
 
     /// Secret bits an iteration of a blind rotation consumes.
@@ -155,6 +164,7 @@ impl<T: Torus> CompressedServerKey<T> {
                     &Counter::new(progress, "expanding the key-switching key", bodies.len()),
                 )
             }),
+            generation: self.generation,
             unrolling: self.unrolling,
             parameters: parameters.clone(),
         }
@@ -293,6 +303,11 @@ impl<T: Torus> ServerKey<T> {
         &self.parameters
     }
 
+    /// The generation of the client key that it was made with.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
+    }
+
     /// Secret bits an iteration of a blind rotation consumes.
     pub fn unrolling(&self) -> KeyUnrolling {
         self.unrolling
@@ -332,6 +347,14 @@ impl AnyServerKey {
         match self {
             Self::Torus32(key) => key.parameters(),
             Self::Torus64(key) => key.parameters(),
+        }
+    }
+
+    /// The key generation.
+    pub fn generation(&self) -> KeyGeneration {
+        match self {
+            Self::Torus32(key) => key.generation(),
+            Self::Torus64(key) => key.generation(),
         }
     }
 }

@@ -3,11 +3,12 @@
 use super::{Bgv, Kind};
 use crate::bgv::client_key::ClientKey;
 use crate::bgv::parameters::Parameters;
+use crate::generation::KeyGeneration;
 use crate::rns::serial::{
     ciphertext_bytes, key_set_bytes, read_ciphertext, read_key_set, read_secret, write_ciphertext, write_key_set,
     write_secret,
 };
-use crate::rns::{Ciphertext, KeyGeneration, KeySet};
+use crate::rns::{Ciphertext, KeySet};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 
 /// The switching keys that a server needs for a program, and their parameter set.

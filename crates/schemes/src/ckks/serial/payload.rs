@@ -4,12 +4,13 @@ use super::{Ckks, Kind};
 use crate::ckks::ciphertext::CkksCiphertext;
 use crate::ckks::client_key::{ClientKey, PublicEncryptionKey};
 use crate::ckks::parameters::Parameters;
+use crate::generation::KeyGeneration;
 use crate::random::MaskSeed;
 use crate::rns::serial::{
     ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
     write_ciphertext, write_key_set, write_polynomial, write_secret,
 };
-use crate::rns::{Domain, KeyGeneration, KeySet, LimbId, PublicKey, Ring, RingError};
+use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use std::sync::Arc;
 

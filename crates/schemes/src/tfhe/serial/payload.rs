@@ -4,6 +4,7 @@ use polyfabric_kernels::Torus;
 use zeroize::Zeroizing;
 
 use super::{Kind, Tfhe};
+use crate::generation::KeyGeneration;
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use crate::tfhe::client_key::{AnyClientKey, ClientKey};
 use crate::tfhe::dimension::LweDimension;
@@ -19,6 +20,8 @@ use crate::tfhe::unrolling::KeyUnrolling;
 pub struct Ciphertexts<T> {
     /// The parameter set.
     pub parameters: Parameters,
+    /// The key generation that they are of.
+    pub generation: KeyGeneration,
     /// Which key.
     pub kind: LweKind,
     /// The ciphertexts; their dimension is that of `kind`.
@@ -50,7 +53,7 @@ fn secret_bits(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u8>, FormatE
     Ok(std::mem::take(&mut *bits))
 }
 
-/// The payload is n + kN bytes, one key bit each.
+/// The payload is the key generation, then n + kN bytes, one key bit each.
 impl Storable for AnyClientKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::ClientKey;
@@ -68,28 +71,30 @@ impl Storable for AnyClientKey {
             Self::Torus32(key) => (key.lwe(LweKind::Small), key.glwe()),
             Self::Torus64(key) => (key.lwe(LweKind::Small), key.glwe()),
         };
+        self.generation().write(sink)?;
         sink.bytes(small.bits())?;
         sink.bytes(glwe.bits())
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         expect_length("the client key", length, client_key_bytes(&parameters))?;
+        let generation = KeyGeneration::read(reader)?;
         let small = LweSecretKey::from_bits(secret_bits(reader, parameters.lwe_dimension().get())?);
         let large = secret_bits(reader, parameters.large_lwe_dimension().get())?;
         let glwe = GlweSecretKey::from_bits(large, parameters.ring_degree());
         Ok(if parameters.torus_bits() == 32 {
-            Self::Torus32(ClientKey::from_secrets(parameters, small, glwe))
+            Self::Torus32(ClientKey::from_secrets(parameters, generation, small, glwe))
         } else {
-            Self::Torus64(ClientKey::from_secrets(parameters, small, glwe))
+            Self::Torus64(ClientKey::from_secrets(parameters, generation, small, glwe))
         })
     }
 }
 
 fn client_key_bytes(parameters: &Parameters) -> u64 {
-    (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
+    KeyGeneration::BYTES + (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
 }
 
-/// The payload is the key unrolling (four bytes), the bootstrapping key, then the key-switching key if the set has one.
+/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, then the key-switching key if the set has one.
 impl Storable for AnyServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::ServerKey;
@@ -108,6 +113,7 @@ impl Storable for AnyServerKey {
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         fn write<T: Torus>(key: &ServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            key.generation.write(sink)?;
             sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.torus(key.bootstrap_key())?;
             key.key_switch_key().map_or(Ok(()), |key| sink.torus(key))
@@ -121,7 +127,7 @@ impl Storable for AnyServerKey {
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         fn read<T: Torus>(
             parameters: Parameters,
-            unrolling: KeyUnrolling,
+            (generation, unrolling): (KeyGeneration, KeyUnrolling),
             reader: &mut Reader<'_>,
         ) -> Result<ServerKey<T>, FormatError> {
             let length = parameters.unrolled_bootstrap_key_len(unrolling);
@@ -130,19 +136,20 @@ impl Storable for AnyServerKey {
                 .key_switch_key_len()
                 .map(|length| reader.torus("the key-switching key", length))
                 .transpose()?;
-            Ok(ServerKey { parameters, unrolling, bootstrap_key, key_switch_key })
+            Ok(ServerKey { parameters, generation, unrolling, bootstrap_key, key_switch_key })
         }
+        let generation = KeyGeneration::read(reader)?;
         let unrolling = key_unrolling(reader)?;
         expect_length("the server key", length, server_key_bytes(&parameters, unrolling))?;
         if parameters.torus_bits() == 32 {
-            read(parameters, unrolling, reader).map(Self::Torus32)
+            read(parameters, (generation, unrolling), reader).map(Self::Torus32)
         } else {
-            read(parameters, unrolling, reader).map(Self::Torus64)
+            read(parameters, (generation, unrolling), reader).map(Self::Torus64)
         }
     }
 }
 
-/// Secret bits an iteration, at the start of a server key's payload.
+/// Secret bits an iteration, after the key generation of a server key's payload.
 fn key_unrolling(reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
     let mut bits = [0; UNROLLING_BYTES as usize];
     reader.bytes("the key unrolling", &mut bits)?;
@@ -151,10 +158,10 @@ fn key_unrolling(reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
 
 fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
     let elements = parameters.unrolled_bootstrap_key_len(unrolling) + parameters.key_switch_key_len().unwrap_or(0);
-    UNROLLING_BYTES + elements as u64 * torus_bytes(parameters)
+    KeyGeneration::BYTES + UNROLLING_BYTES + elements as u64 * torus_bytes(parameters)
 }
 
-/// The payload is the key unrolling (four bytes), the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
+/// The payload is the key generation, the key unrolling (four bytes), the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
 impl Storable for AnyCompressedServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::CompressedServerKey;
@@ -173,6 +180,7 @@ impl Storable for AnyCompressedServerKey {
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         fn write<T: Torus>(key: &CompressedServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            key.generation.write(sink)?;
             sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.bytes(&key.mask_seed.0)?;
             sink.torus(&key.bootstrap_bodies)?;
@@ -187,7 +195,7 @@ impl Storable for AnyCompressedServerKey {
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         fn read<T: Torus>(
             parameters: Parameters,
-            unrolling: KeyUnrolling,
+            (generation, unrolling): (KeyGeneration, KeyUnrolling),
             reader: &mut Reader<'_>,
         ) -> Result<CompressedServerKey<T>, FormatError> {
             let mut seed = [0; 32];
@@ -197,14 +205,22 @@ impl Storable for AnyCompressedServerKey {
             let key_switch_bodies =
                 key_switch.map(|length| reader.torus("the key-switching bodies", length)).transpose()?;
             let mask_seed = MaskSeed(seed);
-            Ok(CompressedServerKey { parameters, unrolling, mask_seed, bootstrap_bodies, key_switch_bodies })
+            Ok(CompressedServerKey {
+                parameters,
+                generation,
+                unrolling,
+                mask_seed,
+                bootstrap_bodies,
+                key_switch_bodies,
+            })
         }
+        let generation = KeyGeneration::read(reader)?;
         let unrolling = key_unrolling(reader)?;
         expect_length("the compressed server key", length, compressed_server_key_bytes(&parameters, unrolling))?;
         if parameters.torus_bits() == 32 {
-            read(parameters, unrolling, reader).map(Self::Torus32)
+            read(parameters, (generation, unrolling), reader).map(Self::Torus32)
         } else {
-            read(parameters, unrolling, reader).map(Self::Torus64)
+            read(parameters, (generation, unrolling), reader).map(Self::Torus64)
         }
     }
 }
@@ -219,10 +235,13 @@ fn body_lengths(parameters: &Parameters, unrolling: KeyUnrolling) -> (usize, Opt
 
 fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
     let (bootstrap, key_switch) = body_lengths(parameters, unrolling);
-    UNROLLING_BYTES + 32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
+    KeyGeneration::BYTES + UNROLLING_BYTES + 32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
 }
 
-/// The payload is which key (0 small, 1 large; one byte), then whole ciphertexts.
+/// Bytes before the ciphertexts: their key generation and which key they are under.
+const CIPHERTEXTS_HEAD: u64 = KeyGeneration::BYTES + 1;
+
+/// The payload is the key generation, which key (0 small, 1 large; one byte), then whole ciphertexts.
 impl Storable for AnyCiphertexts {
     type Family = Tfhe;
     const KIND: Kind = Kind::Ciphertexts;
@@ -239,16 +258,18 @@ impl Storable for AnyCiphertexts {
             Self::Torus32(ciphertexts) => ciphertexts.batch.data().len(),
             Self::Torus64(ciphertexts) => ciphertexts.batch.data().len(),
         };
-        1 + elements as u64 * torus_bytes(self.parameters())
+        CIPHERTEXTS_HEAD + elements as u64 * torus_bytes(self.parameters())
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         match self {
             Self::Torus32(ciphertexts) => {
+                ciphertexts.generation.write(sink)?;
                 sink.bytes(&[kind_code(ciphertexts.kind)])?;
                 sink.torus(ciphertexts.batch.data())
             }
             Self::Torus64(ciphertexts) => {
+                ciphertexts.generation.write(sink)?;
                 sink.bytes(&[kind_code(ciphertexts.kind)])?;
                 sink.torus(ciphertexts.batch.data())
             }
@@ -257,19 +278,20 @@ impl Storable for AnyCiphertexts {
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         fn read<T: Torus>(
-            parameters: Parameters,
+            (parameters, generation): (Parameters, KeyGeneration),
             (kind, dimension): (LweKind, LweDimension),
             elements: usize,
             reader: &mut Reader<'_>,
         ) -> Result<Ciphertexts<T>, FormatError> {
             let batch = LweBatch::from_data(dimension, reader.torus("the ciphertexts", elements)?)
                 .map_err(|_| FormatError::Content("not a whole number of ciphertexts"))?;
-            Ok(Ciphertexts { parameters, kind, batch })
+            Ok(Ciphertexts { parameters, generation, kind, batch })
         }
         let mut code = [0];
-        if length == 0 {
-            return Err(FormatError::Content("the key's kind is missing"));
+        if length < CIPHERTEXTS_HEAD {
+            return Err(FormatError::Content("the key generation or the key's kind is missing"));
         }
+        let generation = KeyGeneration::read(reader)?;
         reader.bytes("the key's kind", &mut code)?;
         let (kind, dimension) = match code[0] {
             0 => (LweKind::Small, parameters.lwe_dimension()),
@@ -277,15 +299,16 @@ impl Storable for AnyCiphertexts {
             _ => return Err(FormatError::Content("the key's kind is neither 0 nor 1")),
         };
         let each = dimension.ciphertext_len() as u64 * torus_bytes(&parameters);
-        if !(length - 1).is_multiple_of(each) {
-            let expected = 1 + (length - 1) / each * each;
+        let content = length - CIPHERTEXTS_HEAD;
+        if !content.is_multiple_of(each) {
+            let expected = CIPHERTEXTS_HEAD + content / each * each;
             return Err(FormatError::Length { what: "the batch of ciphertexts", found: length, expected });
         }
-        let elements = ((length - 1) / torus_bytes(&parameters)) as usize;
+        let elements = (content / torus_bytes(&parameters)) as usize;
         if parameters.torus_bits() == 32 {
-            read(parameters, (kind, dimension), elements, reader).map(Self::Torus32)
+            read((parameters, generation), (kind, dimension), elements, reader).map(Self::Torus32)
         } else {
-            read(parameters, (kind, dimension), elements, reader).map(Self::Torus64)
+            read((parameters, generation), (kind, dimension), elements, reader).map(Self::Torus64)
         }
     }
 }

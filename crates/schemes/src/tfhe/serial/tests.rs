@@ -4,6 +4,7 @@
 use std::io::Cursor;
 
 use super::*;
+use crate::generation::KeyGeneration;
 use crate::serial::{read_from, write_to};
 use crate::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyUnrolling, LweBatch,
@@ -31,7 +32,8 @@ fn client(name: &str) -> ClientKey<u32> {
 fn ciphertexts(kind: LweKind) -> AnyCiphertexts {
     let client = client("toy-256");
     let batch = client.encrypt_for_tests(kind, &[1 << 29, 3 << 29, 0], 2);
-    AnyCiphertexts::Torus32(Ciphertexts { parameters: client.parameters().clone(), kind, batch })
+    let (parameters, generation) = (client.parameters().clone(), client.generation());
+    AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, kind, batch })
 }
 
 /// Recomputes the checksum, as a forger or an unlucky flip might.
@@ -140,7 +142,8 @@ fn huge_lengths_are_refused_before_allocation() {
     let mut damaged = whole.clone();
     damaged[12..16].copy_from_slice(&(Kind::ServerKey as u32).to_le_bytes());
     damaged[figures + 4..figures + 8].copy_from_slice(&2000u32.to_le_bytes());
-    damaged[payload + 8..payload + 12].copy_from_slice(&1u32.to_le_bytes());
+    let unrolling = payload + 8 + KeyGeneration::BYTES as usize;
+    damaged[unrolling..unrolling + 4].copy_from_slice(&1u32.to_le_bytes());
     assert!(matches!(read::<AnyServerKey>(&with_checksum(damaged)), Err(FormatError::Length { .. })));
     // And one that no set may have.
     let mut damaged = whole;
@@ -151,8 +154,8 @@ fn huge_lengths_are_refused_before_allocation() {
 #[test]
 fn secret_bits_are_bits() {
     let mut whole = bytes(&AnyClientKey::Torus32(client("toy-256")));
-    let payload = offsets(&whole).1 + 8;
-    whole[payload] = 2;
+    let secret = offsets(&whole).1 + 8 + KeyGeneration::BYTES as usize;
+    whole[secret] = 2;
     assert!(matches!(read::<AnyClientKey>(&with_checksum(whole)), Err(FormatError::Content(_))));
 }
 
@@ -162,7 +165,7 @@ fn messages_name_cause_values_and_remedy() {
     let message = |damaged: &[u8]| read::<AnyCiphertexts>(damaged).expect_err("damaged").to_string();
     assert_eq!(
         message(&whole[..100]),
-        "the file has 9 bytes left where the content and its checksum takes 237; it was cut off, bring a fresh copy"
+        "the file has 9 bytes left where the content and its checksum takes 253; it was cut off, bring a fresh copy"
     );
     assert_eq!(
         message(b"PK\x03\x04 something else entirely"),
@@ -172,7 +175,7 @@ fn messages_name_cause_values_and_remedy() {
     other[8] = 9;
     assert_eq!(
         message(&other),
-        "format version 9, but this Polyfabric reads version 2 only; write the file again with this version, or read it with the one that wrote it"
+        "format version 9, but this Polyfabric reads version 3 only; write the file again with this version, or read it with the one that wrote it"
     );
     let mut other = whole.clone();
     *other.last_mut().expect("not empty") ^= 1;
@@ -215,9 +218,27 @@ fn saving_is_whole_or_not_at_all() {
 #[test]
 fn an_empty_batch_is_a_batch() {
     let parameters = set("toy-256");
-    let batch = LweBatch::zeros(parameters.lwe_dimension(), 0);
-    let empty = AnyCiphertexts::Torus32(Ciphertexts { parameters, kind: LweKind::Small, batch });
+    let (batch, generation) = (LweBatch::zeros(parameters.lwe_dimension(), 0), client("toy-256").generation());
+    let empty = AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, kind: LweKind::Small, batch });
     assert_eq!(read::<AnyCiphertexts>(&bytes(&empty)).expect("reads"), empty);
+}
+
+/// Every file of one client key is told from every file of another.
+#[test]
+fn files_name_their_key_generation() {
+    let [own, other] = [1, 2].map(|seed| ClientKey::<u32>::for_tests(&set("toy-256"), seed).expect("32 bits"));
+    assert_ne!(own.generation(), other.generation());
+    let compressed = AnyCompressedServerKey::Torus32(CompressedServerKey::for_tests(&own, 2));
+    let AnyCompressedServerKey::Torus32(read_back) = read(&bytes(&compressed)).expect("reads") else {
+        panic!("32 bits")
+    };
+    assert_eq!(read_back.expand(&no_progress).generation(), own.generation());
+    let AnyCiphertexts::Torus32(batch) = read(&bytes(&ciphertexts(LweKind::Small))).expect("reads") else {
+        panic!("32 bits")
+    };
+    assert_eq!(batch.generation, own.generation());
+    let refused = own.generation().expect("the keys", other.generation(), "the ciphertexts", "toy-256");
+    assert!(refused.expect_err("another").to_string().contains("use files of one key generation"));
 }
 
 #[test]
@@ -231,7 +252,7 @@ fn unrolled_server_keys_come_back_and_say_their_unrolling() {
         let compressed = AnyCompressedServerKey::Torus32(compressed);
         assert_eq!(read::<AnyCompressedServerKey>(&bytes(&compressed)).expect("reads"), compressed);
 
-        let unrolling_at = offsets(&written).1 + 8;
+        let unrolling_at = offsets(&written).1 + 8 + KeyGeneration::BYTES as usize;
         assert_eq!(u32::from(written[unrolling_at]), unrolling.bits());
         for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters call for")] {
             let mut damaged = written.clone();
