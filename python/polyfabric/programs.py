@@ -41,8 +41,9 @@ ON_SLOTS = ("logistic-regression", "database-lookup", *PAPERS)
 MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
 """Single operations on residue polynomials, to be timed on a machine."""
 
-MICROBENCHMARK_SIZES = {"12": (12, 3), "13": (13, 6), "14": (14, 13)}
-"""By --params: log2 of the ring degree, and limbs beside the special one: 109, 218 and 438 bits in all (F1, table 4)."""
+MICROBENCHMARK_SIZES = {"12": (12, 3), "13": (13, 6), "14": (14, 13), "15": (15, 26)}
+"""By --params: log2 of the ring degree, and limbs beside the special one: 109, 218 and 438 bits in all (F1, table 4), and
+864 where a polynomial is two of F1's vectors (881 is the most of 128 bits)."""
 
 MICROBENCHMARK_ROUNDS = 8
 """Operations on each ciphertext, one after the other."""

@@ -12,7 +12,7 @@ use crate::f1::report::{Work, report};
 use crate::f1::saved::{SavedError, load as load_saved, save};
 use crate::f1::stream::Stream;
 use crate::f1::trace::trace;
-use crate::f1::translate::{Leaf, translate};
+use crate::f1::translate::{Leaf, LeafPiece, translate};
 use crate::machine::{Family, MachineError};
 use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, OpKind};
@@ -88,7 +88,7 @@ pub fn estimate(machine: &Description, program: &KernelProgram) -> Result<Estima
     let figures = figures(machine, program, None)?;
     let failed = |cause| refused(machine, program, cause);
     let geometry = figures.geometry(program.degree).map_err(|cause| failed(cause.into()))?;
-    let translation = translate(program).map_err(|cause| failed(cause.into()))?;
+    let translation = translate(program, geometry.pieces()).map_err(|cause| failed(cause.into()))?;
     Ok(Estimate::new(&order(translation, &figures, &geometry), &figures, &geometry))
 }
 
@@ -171,16 +171,20 @@ impl Mapped {
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
         let failed = |error| MachineError::ResidueReplay(Box::new(error));
         let Compiled { translation, geometry, actions, .. } = &self.compiled;
-        let leaf = |index: usize| leaf(program, keys, inputs, translation.leaves[index]);
+        let pieces = geometry.pieces();
+        let leaf = |index: usize| {
+            let LeafPiece { leaf, piece } = translation.leaves[index];
+            Ok(self::leaf(program, keys, inputs, leaf)?[pieces.range(usize::from(piece))].into())
+        };
         let words = replay_words(&translation.graph, actions, &self.machine, geometry, &translation.moduli, &leaf)
             .map_err(failed)?;
         let mut words = words.into_iter();
         let outputs = translation.outputs.iter().map(|output| {
-            let limbs: Vec<_> = output.limbs.iter().map(|&(limb, _)| limb).collect();
+            let limbs: Vec<_> = output.limbs.iter().map(|(limb, _)| *limb).collect();
             let mut polynomial = RnsPolynomial::zero(program.degree, &limbs, output.domain);
             for position in 0..limbs.len() {
-                if let Some(words) = words.next() {
-                    polynomial.limb_mut(position).copy_from_slice(&words);
+                for (piece, words) in words.by_ref().take(pieces.count()).enumerate() {
+                    polynomial.limb_mut(position)[pieces.range(piece)].copy_from_slice(&words);
                 }
             }
             polynomial

@@ -62,7 +62,7 @@ impl Estimate {
             load.iter_mut().zip(vectors.into_iter().enumerate()).for_each(|(load, of)| *load = cycles(of));
             (group.hint, load)
         });
-        let bytes = geometry.degree.get() as u64 * WORD_BYTES;
+        let bytes = geometry.vector.get() as u64 * WORD_BYTES;
         let once = graph.leaves().iter().filter(|&&class| class == LeafClass::Hint).count() as u64;
         Self {
             groups: loads.collect(),

@@ -13,11 +13,15 @@ pub enum Function {
     ForwardNtt {
         /// Modulus of the result.
         limb: u16,
+        /// Which of a polynomial's vectors ([`super::pieces`]).
+        piece: u16,
     },
     /// Values to coefficients.
     InverseNtt {
         /// Modulus.
         limb: u16,
+        /// Which of a polynomial's vectors.
+        piece: u16,
     },
     /// σ of X → X^element.
     Automorphism {
@@ -25,6 +29,8 @@ pub enum Function {
         limb: u16,
         /// Galois element.
         element: u32,
+        /// Which of a polynomial's vectors comes out.
+        piece: u16,
         /// Whether the vector holds values instead of coefficients.
         values: bool,
     },
@@ -122,8 +128,8 @@ impl Function {
     /// Modulus of the result.
     pub fn limb(self) -> u16 {
         match self {
-            Self::ForwardNtt { limb }
-            | Self::InverseNtt { limb }
+            Self::ForwardNtt { limb, .. }
+            | Self::InverseNtt { limb, .. }
             | Self::Automorphism { limb, .. }
             | Self::Multiply { limb }
             | Self::MultiplyConstant { limb, .. }

@@ -1,6 +1,7 @@
 //! F1's figures, checked, and the latencies that follow from its structure.
 
 use super::graph::{Function, UnitKind};
+use super::pieces::Pieces;
 use super::units::{AutomorphismUnit, Shape, ShapeError, Transpose};
 use polyfabric_kernels::RingDegree;
 
@@ -88,8 +89,10 @@ pub struct F1 {
 /// A machine on rings of one degree: everything in cycles and vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
-    /// N.
+    /// N of the ring.
     pub degree: RingDegree,
+    /// Elements of a vector: N, or E² where a ring is larger and its polynomials are several vectors.
+    pub vector: RingDegree,
     /// Lanes and chunks.
     pub shape: Shape,
     /// Cycles that a vector occupies a port or a crossbar: G.
@@ -145,12 +148,13 @@ impl F1 {
     /// # Errors
     /// [`GeometryError`] if vectors of that length do not fit the units, the register files or the scratchpad.
     pub fn geometry(&self, degree: RingDegree) -> Result<Geometry, GeometryError> {
-        let shape = Shape::new(degree, self.lanes)?;
-        let bytes = degree.get() as u64 * WORD_BYTES;
+        let vector = self.vector(degree);
+        let shape = Shape::new(vector, self.lanes)?;
+        let bytes = vector.get() as u64 * WORD_BYTES;
         let fits = |memory, capacity: u64, needed| {
             let vectors = capacity / bytes;
             if vectors < needed {
-                return Err(GeometryError::Capacity { memory, bytes: capacity, vectors, degree: degree.get(), needed });
+                return Err(GeometryError::Capacity { memory, bytes: capacity, vectors, degree: vector.get(), needed });
             }
             Ok(vectors as usize)
         };
@@ -168,7 +172,7 @@ impl F1 {
         let mut latency = [ntt, AutomorphismUnit::latency(shape), multiplier, adder];
         if let Some(variant) = self.low_throughput {
             let kind = variant.kind() as usize;
-            let passes = variant.units(degree, self.lanes) as u64;
+            let passes = variant.units(vector, self.lanes) as u64;
             unit_occupancy[kind] = passes * occupancy;
             latency[kind] = match variant {
                 // The last pass gives a chunk a cycle; every pass goes through a butterfly's registers.
@@ -178,6 +182,7 @@ impl F1 {
         }
         Ok(Geometry {
             degree,
+            vector,
             shape,
             occupancy,
             unit_occupancy,
@@ -188,6 +193,11 @@ impl F1 {
         })
     }
 
+    /// Elements of the vectors that polynomials of `degree` are.
+    fn vector(&self, degree: RingDegree) -> RingDegree {
+        RingDegree::new(self.lanes.saturating_mul(self.lanes)).map_or(degree, |longest| degree.min(longest))
+    }
+
     /// The machine with units of low throughput, as many as have the throughput of the full ones on vectors of `degree`.
     ///
     /// # Errors
@@ -195,7 +205,7 @@ impl F1 {
     pub fn with_low_throughput(&self, variant: LowThroughput, degree: RingDegree) -> Result<Self, GeometryError> {
         let mut machine = Self { low_throughput: Some(variant), ..self.clone() };
         let (kind, units) = (variant.kind(), &mut machine.units[variant.kind() as usize]);
-        *units *= variant.units(degree, self.lanes);
+        *units *= variant.units(self.vector(degree), self.lanes);
         match *units {
             0..=255 => Ok(machine),
             units => Err(GeometryError::Units { kind: kind.name(), units }),
@@ -209,6 +219,11 @@ impl F1 {
 }
 
 impl Geometry {
+    /// The vectors of a polynomial.
+    pub fn pieces(&self) -> Pieces {
+        Pieces::new(self.degree, self.vector)
+    }
+
     /// Cycles from the first chunk in to the first chunk out.
     pub fn latency(&self, function: Function) -> u64 {
         self.latency[function.unit() as usize]

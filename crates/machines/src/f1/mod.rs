@@ -17,6 +17,7 @@ pub mod graph;
 pub mod machine;
 pub mod movement;
 pub mod order;
+pub mod pieces;
 pub mod replay;
 pub mod report;
 pub mod reproduce;

@@ -20,7 +20,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Range;
 
-/// Vectors of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
+/// Polynomials of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
 const HELD: usize = 6;
 
 /// Clusters by which the turn to go first moves with each digit and with each instruction of a digit: odd numbers, so that all clusters
@@ -64,7 +64,7 @@ struct Operation {
 pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ordered {
     let graph = &translation.graph;
     let mut operations = operations(&translation);
-    let groups = group(&mut operations, geometry.slots * machine.banks, machine.clusters);
+    let groups = group(&mut operations, geometry.slots * machine.banks / geometry.pieces().count(), machine.clusters);
     let mut arranger = Arranger {
         graph,
         operation: operation_of(&operations, graph.len()),
@@ -108,7 +108,7 @@ fn operations(translation: &Translation) -> Vec<Operation> {
             let operation = &mut operations[number as usize];
             match (operand.as_leaf(), operand.as_result()) {
                 (Some(leaf), _) => {
-                    if let (None, Leaf::Hint { key, .. }) = (operation.hint, translation.leaves[leaf]) {
+                    if let (None, Leaf::Hint { key, .. }) = (operation.hint, translation.leaves[leaf].leaf) {
                         operation.hint = Some(key);
                     }
                 }
@@ -388,7 +388,10 @@ pub(super) fn reordered(translation: &Translation, order: &[u32]) -> Translation
         }
     }
     let outputs = translation.outputs.iter().map(|output| {
-        let limbs = output.limbs.iter().filter_map(|&(limb, vector)| Some((limb, moved(&place, vector)?)));
+        let limbs = output
+            .limbs
+            .iter()
+            .map(|(limb, vectors)| (*limb, vectors.iter().filter_map(|&vector| moved(&place, vector)).collect()));
         super::translate::Output { limbs: limbs.collect(), ..output.clone() }
     });
     Translation {

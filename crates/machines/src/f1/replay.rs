@@ -7,9 +7,8 @@ use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::checker::{Moment, Violation, in_time_order};
 use super::graph::{Function, Graph};
 use super::machine::{F1, Geometry};
-use polyfabric_kernels::RingDegree;
-use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError, ValuePermutation};
-use polyfabric_kernels::memory::NextUse;
+use super::pieces::Pieces;
+use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_schemes::rns::MissingKey;
@@ -71,7 +70,8 @@ struct LimbUnits {
 
 struct Replay<'a> {
     graph: &'a Graph,
-    degree: RingDegree,
+    geometry: &'a Geometry,
+    pieces: Pieces,
     limbs: Vec<LimbUnits>,
     registers: HashMap<Register, Words>,
     slots: HashMap<Slot, Words>,
@@ -90,14 +90,15 @@ pub fn replay(
     moduli: &[Modulus],
     leaf: Leaves<'_>,
 ) -> Result<Vec<Words>, ReplayError> {
-    let degree = geometry.degree;
+    let pieces = geometry.pieces();
     let limb = |&modulus: &Modulus| {
-        let (multiplier, transform) = (PrimeForm::new(modulus)?, Ntt::new(degree, modulus)?);
+        let (multiplier, transform) = (PrimeForm::new(modulus)?, pieces.transform(modulus)?);
         Ok::<_, ReplayError>(LimbUnits { modulus, multiplier, transform })
     };
     let mut replay = Replay {
         graph,
-        degree,
+        geometry,
+        pieces,
         limbs: moduli.iter().map(limb).collect::<Result<_, _>>()?,
         registers: HashMap::new(),
         slots: HashMap::new(),
@@ -194,25 +195,24 @@ impl Replay<'_> {
         let units = |limb: u16| &self.limbs[usize::from(limb)];
         let pairs = |f: &dyn Fn(u64, u64) -> u64| a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect();
         Ok(match function {
-            Function::ForwardNtt { limb } => {
+            Function::ForwardNtt { limb, piece } => {
                 let units = units(limb);
-                let mut words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
-                units.transform.forward(&mut words);
-                words.into()
+                let words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
+                self.pieces.forward(&units.transform, usize::from(piece), words).into()
             }
-            Function::InverseNtt { limb } => {
-                let mut words = a.to_vec();
-                units(limb).transform.inverse(&mut words);
-                words.into()
+            Function::InverseNtt { limb, piece } => {
+                self.pieces.inverse(&units(limb).transform, usize::from(piece), a.to_vec()).into()
             }
-            Function::Automorphism { limb, element, values } => {
-                let element = GaloisElement::new(self.degree, element as usize)?;
-                let mut words = vec![0; a.len()];
+            Function::Automorphism { limb, element, piece, values } => {
+                let element = GaloisElement::new(self.geometry.degree, element as usize)?;
                 match values {
-                    true => ValuePermutation::new(element).apply(a, &mut words, NextUse::Soon),
-                    false => element.apply(units(limb).modulus, a, &mut words),
+                    true => self.pieces.permute(element, usize::from(piece), a).into(),
+                    false => {
+                        let mut words = vec![0; a.len()];
+                        element.apply(units(limb).modulus, a, &mut words);
+                        words.into()
+                    }
                 }
-                words.into()
             }
             Function::Multiply { limb } => {
                 let multiplier = units(limb).multiplier;

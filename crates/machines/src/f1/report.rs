@@ -32,7 +32,7 @@ impl Traffic {
     /// Of a compiled program.
     pub fn of(compiled: &Compiled) -> Self {
         let graph = &compiled.translation.graph;
-        let bytes = compiled.geometry.degree.get() as u64 * WORD_BYTES;
+        let bytes = compiled.geometry.vector.get() as u64 * WORD_BYTES;
         let mut loaded = vec![false; graph.values()];
         let mut results = vec![false; graph.values()];
         graph.outputs().iter().for_each(|&output| results[graph.number(output)] = true);

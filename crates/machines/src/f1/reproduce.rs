@@ -226,8 +226,8 @@ impl Bench<'_> {
         let encoder = Encoder::new(degree, parameters.literal().plaintext_modulus).map_err(failed)?;
         let kernel = bgv::lower(&program, &parameters, &choice, &encoder).map_err(failed)?.kernel;
         let compiled = self.compile(&kernel, parameters.name())?;
-        let hints = compiled.translation.leaves.iter().filter_map(|leaf| match leaf {
-            Leaf::Hint { key, .. } => Some(*key),
+        let hints = compiled.translation.leaves.iter().filter_map(|of| match of.leaf {
+            Leaf::Hint { key, .. } => Some(key),
             _ => None,
         });
         let keys: Vec<_> = hints.collect();

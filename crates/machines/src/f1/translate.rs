@@ -1,10 +1,14 @@
 //! From a kernel program to instructions on residue vectors (section 4.2, translation).
 //!
-//! Composite operations are replaced by their bodies, operations on several limbs by one instruction a limb. A residue that is
+//! Composite operations are replaced by their bodies, operations on several limbs by one instruction a limb, or by one for each vector
+//! where a polynomial is several. A residue that is
 //! lifted to another modulus needs no instruction of its own: the unit that takes it next reduces it.
 
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, Vector};
+use super::pieces::Pieces;
+use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
+use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::{Conversion, KernelError, KernelProgram, LimbSet, Op, OpKind};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
 use std::collections::HashMap;
@@ -42,6 +46,15 @@ pub enum Leaf {
     },
 }
 
+/// One vector of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LeafPiece {
+    /// The polynomial.
+    pub leaf: Leaf,
+    /// Which of its vectors.
+    pub piece: u16,
+}
+
 /// A result of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
@@ -49,8 +62,8 @@ pub struct Output {
     pub name: Arc<str>,
     /// Which power of the secret key.
     pub part: u16,
-    /// Its limbs, with the vector of each.
-    pub limbs: Vec<(LimbId, Vector)>,
+    /// Its limbs, with the vectors of each in order.
+    pub limbs: Vec<(LimbId, Vec<Vector>)>,
     /// Domain of the vectors.
     pub domain: Domain,
 }
@@ -61,7 +74,7 @@ pub struct Translation {
     /// The graph.
     pub graph: Graph,
     /// What its leaves are, in order.
-    pub leaves: Vec<Leaf>,
+    pub leaves: Vec<LeafPiece>,
     /// What its results are.
     pub outputs: Vec<Output>,
     /// The moduli that limbs index.
@@ -97,23 +110,32 @@ pub enum TranslationError {
     /// The program is not consistent.
     #[error(transparent)]
     Program(#[from] KernelError),
+    /// A modulus has no transform of the ring, whose polynomials are several vectors.
+    #[error(transparent)]
+    Ntt(#[from] NttError),
+    /// A permutation that is no automorphism.
+    #[error(transparent)]
+    Element(#[from] GaloisElementError),
 }
 
 struct Translator<'a> {
     program: &'a KernelProgram,
+    pieces: Pieces,
     builder: GraphBuilder,
-    leaves: Vec<Leaf>,
-    known: HashMap<Leaf, Vector>,
-    /// The vectors of each value, in the order of its limbs.
+    leaves: Vec<LeafPiece>,
+    known: HashMap<LeafPiece, Vector>,
+    /// The transforms whose roots the pieces of a limb's polynomials have.
+    transforms: HashMap<u16, Ntt<u64>>,
+    /// The vectors of each value, limb by limb in order.
     values: Vec<Vec<Vector>>,
     reduced: Vec<bool>,
 }
 
-/// Translates `program`.
+/// Translates `program`, whose polynomials are in `pieces`.
 ///
 /// # Errors
 /// [`TranslationError`] for moduli that are not F1's, or operations that its units do not have.
-pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationError> {
+pub fn translate(program: &KernelProgram, pieces: Pieces) -> Result<Translation, TranslationError> {
     for (limb, modulus) in program.moduli.iter().enumerate() {
         if modulus.bits() > 32 || PrimeForm::new(*modulus).is_err() {
             return Err(TranslationError::Modulus { limb, modulus: modulus.value() });
@@ -122,11 +144,13 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
     let program = program.expanded()?;
     let mut translator = Translator {
         program: &program,
+        pieces,
         builder: GraphBuilder::default(),
         leaves: Vec::new(),
         known: HashMap::new(),
+        transforms: HashMap::new(),
         values: Vec::with_capacity(program.values.len()),
-        reduced: reduced_by_readers(&program),
+        reduced: reduced_by_readers(&program, pieces),
     };
     let mut inputs = 0;
     let mut origins = Vec::new();
@@ -143,7 +167,7 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
         outputs.push(Output {
             name: output.name.clone(),
             part: output.part,
-            limbs: value.limbs.iter().zip(vectors.iter().copied()).collect(),
+            limbs: value.limbs.iter().zip(vectors.chunks(pieces.count()).map(<[_]>::to_vec)).collect(),
             domain: value.domain,
         });
     }
@@ -153,24 +177,122 @@ pub fn translate(program: &KernelProgram) -> Result<Translation, TranslationErro
 }
 
 impl Translator<'_> {
-    fn leaf(&mut self, leaf: Leaf) -> Vector {
-        let Self { builder, leaves, known, .. } = self;
-        *known.entry(leaf).or_insert_with(|| {
-            leaves.push(leaf);
-            let hint = matches!(leaf, Leaf::Hint { .. });
-            builder.leaf(if hint { LeafClass::Hint } else { LeafClass::Input })
-        })
+    /// The vectors of the leaves of several limbs.
+    fn leaves(&mut self, limbs: &LimbSet, leaf: impl Fn(LimbId) -> Leaf) -> Vec<Vector> {
+        let Self { builder, leaves, known, pieces, .. } = self;
+        let of_limb = |limb| (0..pieces.count() as u16).map(move |piece| (limb, piece));
+        let vector = |(limb, piece)| {
+            let of = LeafPiece { leaf: leaf(limb), piece };
+            *known.entry(of).or_insert_with(|| {
+                leaves.push(of);
+                let hint = matches!(of.leaf, Leaf::Hint { .. });
+                builder.leaf(if hint { LeafClass::Hint } else { LeafClass::Input })
+            })
+        };
+        limbs.iter().flat_map(of_limb).map(vector).collect()
     }
 
-    /// One instruction a limb on the vectors of the operands.
+    /// One instruction for each vector of a limb on those of the operands.
     fn each(&mut self, op: &Op, limbs: &LimbSet, function: impl Fn(usize, u16) -> Function) -> Vec<Vector> {
-        let (values, builder) = (&self.values, &mut self.builder);
-        let instruction = |(position, limb): (usize, LimbId)| {
-            let function = function(position, limb.0);
-            let operands: Vec<Vector> = op.operands.iter().map(|value| values[value.index()][position]).collect();
+        let (values, builder, pieces) = (&self.values, &mut self.builder, self.pieces.count());
+        let instruction = |place: usize| {
+            let function = function(place / pieces, limbs.as_slice()[place / pieces].0);
+            let operands: Vec<Vector> = op.operands.iter().map(|value| values[value.index()][place]).collect();
             builder.push(function, &operands[..function.operands()])
         };
-        limbs.iter().enumerate().map(instruction).collect()
+        (0..limbs.len() * pieces).map(instruction).collect()
+    }
+
+    /// A polynomial's vectors, limb by limb, through what leads from them to as many others.
+    fn polynomials(
+        &mut self,
+        op: &Op,
+        limbs: &LimbSet,
+        lead: impl Fn(&mut Self, u16, &mut [Vector]) -> Result<(), TranslationError>,
+    ) -> Result<Vec<Vector>, TranslationError> {
+        let mut vectors = self.values[op.operands[0].index()].clone();
+        for (polynomial, limb) in vectors.chunks_mut(self.pieces.count()).zip(limbs.iter()) {
+            lead(self, limb.0, polynomial)?;
+        }
+        Ok(vectors)
+    }
+
+    /// Coefficients to values.
+    fn forward(&mut self, limb: u16, polynomial: &mut [Vector]) -> Result<(), TranslationError> {
+        let mut width = polynomial.len();
+        while width > 1 {
+            let half = width / 2;
+            for first in (0..polynomial.len()).step_by(width) {
+                let constant = self.root(limb, first, half)? as u32;
+                for low in first..first + half {
+                    let factor = Function::MultiplyConstant { limb, constant };
+                    let high = self.builder.push(factor, &[polynomial[low + half]]);
+                    let pair = [polynomial[low], high];
+                    polynomial[low] = self.builder.push(Function::Add { limb }, &pair);
+                    polynomial[low + half] = self.builder.push(Function::Subtract { limb }, &pair);
+                }
+            }
+            width = half;
+        }
+        for (piece, vector) in (0..).zip(polynomial) {
+            *vector = self.builder.push(Function::ForwardNtt { limb, piece }, &[*vector]);
+        }
+        Ok(())
+    }
+
+    /// Values to coefficients: the same butterflies backwards, of which the last layer divides by the pieces.
+    fn inverse(&mut self, limb: u16, polynomial: &mut [Vector]) -> Result<(), TranslationError> {
+        for (piece, vector) in (0..).zip(&mut *polynomial) {
+            *vector = self.builder.push(Function::InverseNtt { limb, piece }, &[*vector]);
+        }
+        let modulus = self.program.modulus(LimbId(limb));
+        let inverse = |value| modulus.inverse(value).unwrap_or(0);
+        let mut width = 2;
+        while width <= polynomial.len() {
+            let half = width / 2;
+            let share = if width == polynomial.len() { inverse(width as u64) } else { 1 };
+            for first in (0..polynomial.len()).step_by(width) {
+                let back = modulus.multiply(inverse(self.root(limb, first, half)?), share) as u32;
+                for low in first..first + half {
+                    let pair = [polynomial[low], polynomial[low + half]];
+                    let sum = self.builder.push(Function::Add { limb }, &pair);
+                    let difference = self.builder.push(Function::Subtract { limb }, &pair);
+                    let scaled = |constant| Function::MultiplyConstant { limb, constant };
+                    polynomial[low] = if share == 1 { sum } else { self.builder.push(scaled(share as u32), &[sum]) };
+                    polynomial[low + half] = self.builder.push(scaled(back), &[difference]);
+                }
+            }
+            width *= 2;
+        }
+        Ok(())
+    }
+
+    /// What X^(`half`·M) is modulo each of the `half` pieces from `first` on.
+    fn root(&mut self, limb: u16, first: usize, half: usize) -> Result<u64, TranslationError> {
+        if !self.transforms.contains_key(&limb) {
+            self.transforms.insert(limb, self.pieces.transform(self.program.modulus(LimbId(limb)))?);
+        }
+        Ok(self.pieces.power(&self.transforms[&limb], first, half))
+    }
+
+    /// σ of an element: a permutation of each vector, which is another one's then.
+    fn automorphism(
+        &mut self,
+        limb: u16,
+        element: GaloisElement,
+        values: bool,
+        polynomial: &mut [Vector],
+    ) -> Result<(), TranslationError> {
+        if !values && polynomial.len() > 1 {
+            let what = "an automorphism of coefficients that are several vectors mixes them";
+            return Err(TranslationError::Operation { op: "automorphism", what });
+        }
+        let before = polynomial.to_vec();
+        for (piece, vector) in (0..).zip(polynomial) {
+            let function = Function::Automorphism { limb, element: element.value() as u32, piece, values };
+            *vector = self.builder.push(function, &[before[self.pieces.source(element, usize::from(piece))]]);
+        }
+        Ok(())
     }
 
     fn op(&mut self, op: &Op, inputs: &mut usize) -> Result<Vec<Vector>, TranslationError> {
@@ -181,15 +303,14 @@ impl Translator<'_> {
         Ok(match &op.kind {
             OpKind::Input { .. } => {
                 *inputs += 1;
-                limbs.iter().map(|limb| self.leaf(Leaf::Input { index: *inputs - 1, limb })).collect()
+                let index = *inputs - 1;
+                self.leaves(limbs, |limb| Leaf::Input { index, limb })
             }
             OpKind::Plaintext { plaintext, .. } => {
-                let leaf = |limb| Leaf::Plaintext { plaintext: *plaintext, limb, values };
-                limbs.iter().map(|limb| self.leaf(leaf(limb))).collect()
+                self.leaves(limbs, |limb| Leaf::Plaintext { plaintext: *plaintext, limb, values })
             }
             OpKind::Key { key, row, part, .. } => {
-                let leaf = |limb| Leaf::Hint { key: *key, row: *row, part: *part, limb };
-                limbs.iter().map(|limb| self.leaf(leaf(limb))).collect()
+                self.leaves(limbs, |limb| Leaf::Hint { key: *key, row: *row, part: *part, limb })
             }
             OpKind::Add => self.each(op, limbs, |_, limb| Function::Add { limb }),
             OpKind::Sub => self.each(op, limbs, |_, limb| Function::Subtract { limb }),
@@ -198,8 +319,12 @@ impl Translator<'_> {
             OpKind::MultiplyAdd => {
                 let products = self.each(op, limbs, |_, limb| Function::Multiply { limb });
                 let addends = self.values[op.operands[2].index()].clone();
-                let sums = products.iter().zip(&addends).zip(limbs.iter());
-                sums.map(|((&p, &a), limb)| self.builder.push(Function::Add { limb: limb.0 }, &[p, a])).collect()
+                let pieces = self.pieces.count();
+                let sum = |(place, (&product, &addend)): (usize, (&Vector, &Vector))| {
+                    let limb = limbs.as_slice()[place / pieces].0;
+                    self.builder.push(Function::Add { limb }, &[product, addend])
+                };
+                products.iter().zip(&addends).enumerate().map(sum).collect()
             }
             OpKind::Scale { factors } => self.each(op, limbs, |position, limb| Function::MultiplyConstant {
                 limb,
@@ -208,22 +333,21 @@ impl Translator<'_> {
             OpKind::AddConstant { addends } if values => self
                 .each(op, limbs, |position, limb| Function::AddConstant { limb, constant: addends[position] as u32 }),
             OpKind::AddConstant { .. } => return refuse("a constant is added to one coefficient"),
-            OpKind::ForwardNtt => self.each(op, limbs, |_, limb| Function::ForwardNtt { limb }),
-            OpKind::InverseNtt => self.each(op, limbs, |_, limb| Function::InverseNtt { limb }),
-            OpKind::Automorphism { element } => {
-                let element = element.value() as u32;
-                self.each(op, limbs, |_, limb| Function::Automorphism { limb, element, values })
-            }
+            OpKind::ForwardNtt => self.polynomials(op, limbs, Self::forward)?,
+            OpKind::InverseNtt => self.polynomials(op, limbs, Self::inverse)?,
+            OpKind::Automorphism { element } => self.polynomials(op, limbs, |this, limb, polynomial| {
+                this.automorphism(limb, *element, values, polynomial)
+            })?,
             OpKind::SelectLimbs { .. } | OpKind::Concat => {
-                let (program, vectors) = (self.program, &self.values);
+                let (program, vectors, pieces) = (self.program, &self.values, self.pieces.count());
                 let held = |limb: LimbId| {
                     op.operands.iter().find_map(|&operand| {
                         let position = program.value(operand).limbs.position(limb)?;
-                        Some(vectors[operand.index()][position])
+                        Some(&vectors[operand.index()][position * pieces..][..pieces])
                     })
                 };
                 // The program's check has seen that an operand has each limb.
-                limbs.iter().filter_map(held).collect()
+                limbs.iter().filter_map(held).flatten().copied().collect()
             }
             OpKind::BaseConversion { conversion, .. } => return self.base_conversion(op, limbs, *conversion),
             OpKind::SubDigit { .. } => return refuse("no unit cuts bits out of residues"),
@@ -255,25 +379,28 @@ impl Translator<'_> {
             let others = source.iter().filter(|&limb| limb != of).map(|limb| modulus(limb).value());
             others.fold(1, |product, value| to.multiply(product, to.reduce(value)))
         };
-        let builder = &mut self.builder;
+        let (builder, pieces) = (&mut self.builder, self.pieces.count());
         let mut digits = self.values[operand.index()].clone();
-        for (digit, limb) in digits.iter_mut().zip(source.iter()) {
-            if !single {
-                // The moduli are distinct primes, so the inverse exists.
-                let inverse = modulus(limb).inverse(cofactor(limb, modulus(limb))).unwrap_or(0) as u32;
-                *digit = builder.push(Function::MultiplyConstant { limb: limb.0, constant: inverse }, &[*digit]);
-            }
-            if shifted {
-                let half = (modulus(limb).value() / 2) as u32;
-                *digit = builder.push(Function::AddConstant { limb: limb.0, constant: half }, &[*digit]);
+        for (polynomial, limb) in digits.chunks_mut(pieces).zip(source.iter()) {
+            for digit in polynomial {
+                if !single {
+                    // The moduli are distinct primes, so the inverse exists.
+                    let inverse = modulus(limb).inverse(cofactor(limb, modulus(limb))).unwrap_or(0) as u32;
+                    *digit = builder.push(Function::MultiplyConstant { limb: limb.0, constant: inverse }, &[*digit]);
+                }
+                if shifted {
+                    let half = (modulus(limb).value() / 2) as u32;
+                    *digit = builder.push(Function::AddConstant { limb: limb.0, constant: half }, &[*digit]);
+                }
             }
         }
-        let mut results = Vec::new();
-        for target in targets.iter() {
+        let mut results = Vec::with_capacity(targets.len() * pieces);
+        for (target, piece) in targets.iter().flat_map(|target| (0..pieces).map(move |piece| (target, piece))) {
             let (to, limb) = (modulus(target), target.0);
             let mut sum = None;
             let mut shift = 0;
-            for (&digit, from) in digits.iter().zip(source.iter()) {
+            for (polynomial, from) in digits.chunks(pieces).zip(source.iter()) {
+                let digit = polynomial[piece];
                 let factor = cofactor(from, to);
                 shift = to.add(shift, to.multiply(factor, to.reduce(modulus(from).value() / 2)));
                 let constant = factor as u32;
@@ -295,11 +422,17 @@ impl Translator<'_> {
     }
 }
 
-/// For each value whether all that reads it reduces what it takes in: transforms and products with constants.
-fn reduced_by_readers(program: &KernelProgram) -> Vec<bool> {
+/// For each value whether all that reads it reduces what it takes in: products with constants, and transforms, unless butterflies between
+/// vectors come before them.
+fn reduced_by_readers(program: &KernelProgram, pieces: Pieces) -> Vec<bool> {
     let mut reduced = vec![true; program.values.len()];
     for op in &program.ops {
-        if !matches!(op.kind, OpKind::ForwardNtt | OpKind::Scale { .. }) {
+        let reduces = match op.kind {
+            OpKind::ForwardNtt => pieces.count() == 1,
+            OpKind::Scale { .. } => true,
+            _ => false,
+        };
+        if !reduces {
             op.operands.iter().for_each(|operand| reduced[operand.index()] = false);
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn listing_2(rows: usize) -> KernelProgram {
 fn listing_2_keeps_to_a_hint_at_a_time() {
     let machine = paper();
     let geometry = geometry(&machine, 1024);
-    let ordered = order(translate(&listing_2(4)).expect("a graph"), &machine, &geometry);
+    let ordered = order(translate(&listing_2(4), geometry.pieces()).expect("a graph"), &machine, &geometry);
     // The relinearisation of the products, nine rotations within rows and the exchange of the rows, each for all four rows in one group.
     let hints: Vec<_> = ordered.groups.iter().filter_map(|group| group.hint).collect();
     assert_eq!(hints.len(), 11);
@@ -54,8 +54,10 @@ fn the_order_is_a_permutation_that_respects_dependencies() {
     for operation in [Operation::Permute, Operation::Multiply, Operation::Ntt, Operation::Automorphism] {
         for ciphertexts in [1, 5, 33] {
             let shape = Shape { log2_degree: 10, limbs: 3, special: 1, ciphertexts, rounds: 2 };
-            let translation = translate(&build(operation, shape).expect("a program")).expect("a graph");
-            let ordered = order(translation.clone(), &machine, &geometry(&machine, 1024));
+            let geometry = geometry(&machine, 1024);
+            let translation =
+                translate(&build(operation, shape).expect("a program"), geometry.pieces()).expect("a graph");
+            let ordered = order(translation.clone(), &machine, &geometry);
             // The builder refuses operands that are not defined before, so the order holds; nothing is lost or doubled.
             assert_eq!(ordered.translation.graph.len(), translation.graph.len());
             assert_eq!(ordered.translation.graph.counts(), translation.graph.counts());
@@ -86,13 +88,12 @@ fn chains_without_hints_keep_their_units_busy() {
 #[test]
 fn products_are_summed_up_as_they_come() {
     // What a key switch multiplies is added at once: no more than the sums and a few products are alive in a task.
-    let translation = translate(
-        &build(Operation::Permute, Shape { log2_degree: 10, limbs: 6, special: 1, ciphertexts: 1, rounds: 1 })
-            .expect("a program"),
-    )
-    .expect("a graph");
     let machine = paper();
-    let ordered = order(translation, &machine, &geometry(&machine, 1024));
+    let geometry = geometry(&machine, 1024);
+    let shape = Shape { log2_degree: 10, limbs: 6, special: 1, ciphertexts: 1, rounds: 1 };
+    let translation =
+        translate(&build(Operation::Permute, shape).expect("a program"), geometry.pieces()).expect("a graph");
+    let ordered = order(translation, &machine, &geometry);
     let graph = &ordered.translation.graph;
     for index in 0..graph.len() {
         let [user] = graph.users(index) else { continue };
@@ -110,8 +111,9 @@ fn what_a_chain_of_long_pipelines_reads_comes_as_much_sooner() {
     let machine = paper();
     let geometry = geometry(&machine, 4096);
     let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 64, rounds: 2 };
-    let before =
-        order(translate(&build(Operation::Permute, shape).expect("a program")).expect("a graph"), &machine, &geometry);
+    let translation =
+        translate(&build(Operation::Permute, shape).expect("a program"), geometry.pieces()).expect("a graph");
+    let before = order(translation, &machine, &geometry);
     let after = advance(before.clone(), &machine, &geometry);
     assert_eq!(after.translation.graph.counts(), before.translation.graph.counts());
     // Instructions that stand before an automorphism and, further on, before the products that end its chain.

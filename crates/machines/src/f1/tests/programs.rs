@@ -3,6 +3,7 @@
 use super::paper;
 use crate::f1::compile::{Compiled, Scheduler, compile_with};
 use crate::f1::machine::F1;
+use crate::f1::pieces::Pieces;
 use crate::f1::replay::{Words, replay};
 use crate::f1::translate::{Leaf, TranslationError, translate};
 use polyfabric_kernels::RingDegree;
@@ -81,13 +82,24 @@ fn random(ring: &Ring, limbs: &LimbSet, seed: &mut u64) -> RnsPolynomial {
 
 #[test]
 fn the_replay_gives_the_interpreters_words() {
+    check_replay(&F1 { banks: 4, bank_bytes: 128 << 10, ..paper() }, 1);
+}
+
+#[test]
+fn polynomials_of_several_vectors_are_replayed_too() {
+    // Units of 16 lanes take vectors of 256: a polynomial of 1024 is four. Of 32 lanes, one vector is all.
+    let small = F1 { banks: 4, bank_bytes: 128 << 10, register_file: 16 << 10, ..paper() };
+    check_replay(&F1 { lanes: 16, ..small.clone() }, 4);
+    check_replay(&F1 { lanes: 32, register_file: 64 << 10, ..small }, 1);
+}
+
+fn check_replay(machine: &F1, pieces: usize) {
     let variants = [
         (GadgetLiteral::per_limb(Q), 0, Conversion::Approximate),
         (GadgetLiteral::per_limb(Q), 0, Conversion::Centred),
         (GadgetLiteral::hybrid(Q, 2, 2), 2, Conversion::Balanced),
         (GadgetLiteral::one_digit(Q, Q), Q, Conversion::Approximate),
     ];
-    let machine = F1 { banks: 4, bank_bytes: 128 << 10, ..paper() };
     for (variant, (literal, special, conversion)) in variants.into_iter().enumerate() {
         let ring = ring(1024, special);
         let gadget = Arc::new(Gadget::new(&ring, literal).expect("a gadget"));
@@ -108,9 +120,11 @@ fn the_replay_gives_the_interpreters_words() {
 
         for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
             let Compiled { geometry, translation, actions, .. } =
-                compile_with(&machine, &program, scheduler).expect("it compiles");
+                compile_with(machine, &program, scheduler).expect("it compiles");
+            assert_eq!(geometry.pieces().count(), pieces);
             let leaf = |index: usize| -> Result<Words, _> {
-                Ok(match translation.leaves[index] {
+                let of = translation.leaves[index];
+                let words: Words = match of.leaf {
                     Leaf::Input { index, limb } => {
                         let input = &inputs[index];
                         input.limb(input.position(limb).expect("a limb")).into()
@@ -122,15 +136,17 @@ fn the_replay_gives_the_interpreters_words() {
                         key.limb(part, usize::from(row), position, &mut scratch).into()
                     }
                     Leaf::Plaintext { .. } => unreachable!("the program has none"),
-                })
+                };
+                Ok(words[geometry.pieces().range(usize::from(of.piece))].into())
             };
             let found =
-                replay(&translation.graph, &actions, &machine, &geometry, &translation.moduli, &leaf).expect("it runs");
+                replay(&translation.graph, &actions, machine, &geometry, &translation.moduli, &leaf).expect("it runs");
             let mut found = found.into_iter();
             for (output, expected) in translation.outputs.iter().zip(&expected) {
                 assert_eq!(output.limbs.len(), expected.limbs().len());
                 for (limb, words) in expected.iter() {
-                    assert_eq!(found.next().as_deref(), Some(words), "variant {variant}, limb {limb:?}, {scheduler:?}");
+                    let vectors: Vec<Words> = found.by_ref().take(pieces).collect();
+                    assert_eq!(vectors.concat(), words, "variant {variant}, limb {limb:?}, {scheduler:?}");
                 }
             }
         }
@@ -146,6 +162,7 @@ fn primes_of_another_class_are_refused() {
     let limbs = LimbSet::range(0..1);
     let x = builder.input("x", 0, ValueType::evaluation(limbs)).expect("an input");
     builder.output("x", 0, x);
-    let refused = translate(&builder.finish().expect("a program")).expect_err("a modulus of 40 bits");
+    let refused = translate(&builder.finish().expect("a program"), Pieces::new(degree, degree))
+        .expect_err("a modulus of 40 bits");
     assert_eq!(refused, TranslationError::Modulus { limb: 0, modulus: prime });
 }

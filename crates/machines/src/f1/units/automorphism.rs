@@ -32,6 +32,8 @@ struct Affine {
 pub struct AutomorphismUnit {
     shape: Shape,
     element: GaloisElement,
+    /// Where values go.
+    values: Affine,
 }
 
 impl AutomorphismUnit {
@@ -41,7 +43,18 @@ impl AutomorphismUnit {
     /// If the element belongs to another ring degree.
     pub fn new(shape: Shape, element: GaloisElement) -> Self {
         assert_eq!(shape.degree(), element.degree().get());
-        Self { shape, element }
+        Self::of_values(shape, element, 0)
+    }
+
+    /// σ of `element`, of a ring whose polynomials are several vectors of `shape`, on the values whose numbers are `first` modulo
+    /// that many. Coefficients of such a ring are not one vector's affair.
+    pub fn of_values(shape: Shape, element: GaloisElement, first: usize) -> Self {
+        // Value j becomes value j' with k(2j' + 1) ≡ 2j + 1 mod 2N: 2j' + 1 = k^-1 (2j + 1). With j = pieces·u + first, u goes to
+        // k^-1·u and what the rest carries.
+        let inverse = element.inverse().value();
+        let rest = inverse * first + (inverse - 1) / 2;
+        let values = Affine { factor: inverse, offset: rest / (element.degree().get() / shape.degree()) };
+        Self { shape, element, values }
     }
 
     /// Fixed permutations in series for chunks of `size` elements: −1 and 5^(2^i) for the factor, 2^i for the offset.
@@ -62,11 +75,7 @@ impl AutomorphismUnit {
     fn map(&self, layout: Layout) -> Affine {
         match layout {
             Layout::Coefficients => Affine { factor: self.element.value(), offset: 0 },
-            Layout::FourStepValues => {
-                // Value j becomes value j' with k(2j' + 1) ≡ 2j + 1 mod 2N: 2j' + 1 = k^-1 (2j + 1).
-                let inverse = self.element.inverse().value();
-                Affine { factor: inverse, offset: (inverse - 1) / 2 }
-            }
+            Layout::FourStepValues => self.values,
         }
     }
 
@@ -80,13 +89,14 @@ impl AutomorphismUnit {
     /// σ_k of `vector`, step by step as the unit does it: `modulus` for the signs of coefficients.
     ///
     /// # Panics
-    /// Unless the vector has N canonical residues.
+    /// Unless the vector has as many canonical residues as the shape, and is the whole polynomial if they are coefficients.
     pub fn apply(&self, modulus: Modulus, layout: Layout, vector: &[u64]) -> Vec<u64> {
         let (lanes, chunks) = (self.shape.lanes(), self.shape.chunks());
         assert_eq!(vector.len(), lanes * chunks);
         let map = self.map(layout);
         match layout {
             Layout::Coefficients => {
+                assert_eq!(vector.len(), self.element.degree().get(), "a whole polynomial");
                 let signed = self.signs(modulus, vector);
                 // Chunk r holds row r: first the column permutation, the same for all.
                 let columns = permute_chunks(&signed, lanes, |_, lane| self.destination(map, 0, lane).1);
@@ -174,6 +184,35 @@ mod tests {
         for degree in [16, 32, 64] {
             for value in (1..2 * degree).step_by(2) {
                 check(degree, 8, value);
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_of_larger_rings_are_permuted_by_the_same_steps() {
+        for (degree, lanes, pieces) in [(64, 8, 2), (128, 8, 2), (128, 8, 4), (32_768, LANES, 2), (65_536, LANES, 4)] {
+            let ring = RingDegree::new(degree).expect("a degree");
+            let (size, order) = (degree / pieces, EvaluationOrder::FourStep { vector: lanes });
+            let vector = RingDegree::new(size).expect("a degree");
+            let shape = Shape::new(vector, lanes).expect("a shape");
+            let modulus = Modulus::new(4_293_918_721).expect("a modulus");
+            let value = |number: usize| number as u64 * 2_654_435_761 % modulus.value();
+            for element in [3, 5, 2 * degree - 1, (7919 % (2 * degree)) | 1] {
+                let element = GaloisElement::new(ring, element).expect("odd");
+                let inverse = element.inverse().value();
+                for first in 0..pieces {
+                    let piece: Vec<u64> =
+                        (0..size).map(|place| value(pieces * order.value_at(vector, place) + first)).collect();
+                    let moved = AutomorphismUnit::of_values(shape, element, first).apply(
+                        modulus,
+                        Layout::FourStepValues,
+                        &piece,
+                    );
+                    let to = (inverse * first + (inverse - 1) / 2) % pieces;
+                    let number = |place: usize| pieces * order.value_at(vector, place) + to;
+                    let expected: Vec<u64> = (0..size).map(|place| value(element.source(number(place)))).collect();
+                    assert_eq!(moved, expected, "N {degree}, k {}, numbers {first} modulo {pieces}", element.value());
+                }
             }
         }
     }
