@@ -32,6 +32,7 @@ class Size:
     clusters: int
     banks: int
     stacks: int
+    network: str = "crossbar"
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,11 @@ class Task:
         return Size(*self.load().native.size())
 
 
-def sizes(clusters: Iterable[int], banks: Iterable[int], stacks: Iterable[int]) -> list[Size]:
+def sizes(
+    clusters: Iterable[int], banks: Iterable[int], stacks: Iterable[int], networks: Iterable[str] = ("crossbar",)
+) -> list[Size]:
     """Every combination, each once."""
-    return [Size(*numbers) for numbers in dict.fromkeys(product(clusters, banks, stacks))]
+    return [Size(*values) for values in dict.fromkeys(product(clusters, banks, stacks, networks))]
 
 
 def evaluate(task: Task, size: Size) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def evaluate(task: Task, size: Size) -> dict[str, Any]:
     """
     point: dict[str, Any] = asdict(size)
     try:
-        machine = machines.Machine(_machine(task).native.scaled(size.clusters, size.banks, size.stacks))
+        machine = machines.Machine(_machine(task).native.scaled(size.clusters, size.banks, size.stacks, size.network))
         area = machine.native.area()
         if area is None:
             raise MachineError(f"{task.machine}: the area of a component is unknown; give it, or remove the component")
@@ -238,6 +241,18 @@ def _data(task: Task, own: Size, points: list[dict[str, Any]]) -> dict[str, Any]
         point["pareto"] = point["performance"] > best
         best = max(best, point["performance"])
     return {"machine": task.machine, "programs": list(task.programs), "own": asdict(own), "points": points}
+
+
+NETWORKS = ("crossbar", "clos", "benes")
+"""What can connect clusters and banks."""
+
+
+def networks(text: str, option: str) -> list[str]:
+    """Names from `crossbar,clos`."""
+    for name in (names := text.split(",")):
+        if name not in NETWORKS:
+            raise InputError(f"{option}: there is no network {name!r}; take {', '.join(NETWORKS)}")
+    return names
 
 
 def positive(text: str, option: str) -> list[int]:

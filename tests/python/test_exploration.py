@@ -13,7 +13,7 @@ from polyfabric.exploration import Size, Task, explore, sizes
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
 TASK = Task.of("f1", ["permute@12"])
-POINTS = [*sizes([4, 8], [16], [1, 2]), Size(33, 16, 2)]
+POINTS = [*sizes([4, 8], [16], [1, 2]), Size(16, 16, 2, "clos"), Size(33, 16, 2)]
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def swept(tmp_path_factory):
     results = tmp_path_factory.mktemp("sweep") / "results.jsonl"
     calls = []
     report = explore(TASK, POINTS, results=results, jobs=1, progress=lambda *call: calls.append(call))
-    assert calls[0] == ("explore", 0, 6)
-    assert calls[-1] == ("explore", 6, 6)
+    assert calls[0] == ("explore", 0, 7)
+    assert calls[-1] == ("explore", 7, 7)
     return results, report
 
 
@@ -32,7 +32,7 @@ def test_the_front_is_what_nothing_beats(swept):
     assert (points[0]["clusters"], points[0]["banks"], points[0]["stacks"]) == (16, 16, 2)
     assert points[0]["area_mm2"] == pytest.approx(151.4, abs=0.1)
     found = [p for p in points if "error" not in p]
-    assert len(found) == 5
+    assert len(found) == 6
     for p in found:
         better = [q for q in found if q["area_mm2"] <= p["area_mm2"] and q["performance"] >= p["performance"]]
         assert p["pareto"] == (better == [p])
@@ -63,7 +63,7 @@ def test_what_a_results_file_holds_is_not_computed_again(swept, tmp_path, monkey
     monkeypatch.setattr(exploration, "_workers", _here)
     held = [json.loads(line)["point"] for line in lines[:3]]
     report = explore(TASK, POINTS, results=results)
-    assert len(asked) == 6 - sum("error" not in point for point in held)
+    assert len(asked) == 7 - sum("error" not in point for point in held)
     assert report["points"] == swept[1]["points"]
     asked.clear()
     explore(TASK, POINTS, results=results)

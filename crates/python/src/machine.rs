@@ -10,7 +10,7 @@ use polyfabric_machines as machines;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::f1::machine::F1;
-use polyfabric_machines::f1::scaling::{Size, scaled};
+use polyfabric_machines::f1::scaling::{NetworkError, Size, scaled};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -93,15 +93,16 @@ impl PyMachine {
     }
 
     /// A machine of residue polynomials in another size, with the area and power of that.
-    fn scaled(&self, clusters: usize, banks: usize, stacks: usize) -> PyResult<Self> {
-        let machine = scaled(&self.0, Size { clusters, banks, stacks }).map_err(refused)?;
+    fn scaled(&self, clusters: usize, banks: usize, stacks: usize, network: &str) -> PyResult<Self> {
+        let network = network.parse().map_err(Failure::of::<NetworkError>(Kind::Input))?;
+        let machine = scaled(&self.0, Size { clusters, banks, stacks, network }).map_err(refused)?;
         Ok(Self(Arc::new(machine)))
     }
 
     /// Clusters, scratchpad banks and memory stacks of a machine of residue polynomials.
     fn size(&self) -> PyResult<(usize, usize, usize)> {
         let machine = F1::new(&self.0).map_err(|error| refused(error.into()))?;
-        let Size { clusters, banks, stacks } = Size::of(&machine);
+        let Size { clusters, banks, stacks, .. } = Size::of(&machine);
         Ok((clusters, banks, stacks))
     }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..exploration import Task, positive, sizes
+from ..exploration import NETWORKS, Task, networks, positive, sizes
 from ..exploration import explore as swept
 from ..progress import bars
 from .console import out, print_json
@@ -26,6 +26,14 @@ DEFAULT_PROGRAMS = ("matvec", "permute@13", "multiply@13", "permute@12")
 @click.option("--clusters", default="4,8,12,16,24,32", show_default=True, metavar="LIST", help="Compute clusters.")
 @click.option("--banks", default="8,16,32", show_default=True, metavar="LIST", help="Scratchpad banks.")
 @click.option("--stacks", default="1,2,4", show_default=True, metavar="LIST", help="Memory stacks and controllers.")
+@click.option(
+    "--networks",
+    "topologies",
+    default=NETWORKS[0],
+    show_default=True,
+    metavar="LIST",
+    help=f"What connects clusters and banks: {', '.join(NETWORKS)}.",
+)
 @click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -55,6 +63,7 @@ def explore(
     clusters: str,
     banks: str,
     stacks: str,
+    topologies: str,
     results: Path | None,
     jobs: int | None,
     dask: str | None,
@@ -67,7 +76,12 @@ def explore(
     Performance is the geometric mean of the programs' speeds over those of the machine as its file has it.
     """
     task = Task.of(machine, programs.split(","))
-    points = sizes(positive(clusters, "--clusters"), positive(banks, "--banks"), positive(stacks, "--stacks"))
+    points = sizes(
+        positive(clusters, "--clusters"),
+        positive(banks, "--banks"),
+        positive(stacks, "--stacks"),
+        networks(topologies, "--networks"),
+    )
     with bars() as progress:
         report = swept(task, points, results=results, jobs=jobs, dask=dask, progress=progress)
     if plot is not None:

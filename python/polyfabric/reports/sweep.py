@@ -23,24 +23,26 @@ def rows(d: dict[str, Any]) -> list[Rows]:
             str(p["clusters"]),
             str(p["banks"]),
             str(p["stacks"]),
+            p["network"],
             f"{p['area_mm2']:.1f} mm²",
             f"{p['performance']:.3f}",
             f"{1000 * p['performance'] / p['area_mm2']:.2f}",
         )
         for p in best
     ]
-    columns = ("", "clusters", "banks", "stacks", "area", "performance", "per 1000 mm²")
+    columns = ("", "clusters", "banks", "stacks", "network", "area", "performance", "per 1000 mm²")
     note = (
         f"of {len(d['points'])} sizes; performance is the geometric mean over {', '.join(d['programs'])} of the speed over that "
-        f"of {d['machine']} itself. Area: the file's components, grown with their number; crossbars with their crosspoints"
+        f"of {d['machine']} itself. Area: the file's components, grown with their number; networks with their crosspoints"
     )
     tables = [
         Rows(f"{d['machine']}: the best at each area", columns, table, note=note),
         Rows("performance against area (█ the best, · others)", ("",), [(line,) for line in _drawing(found)]),
     ]
-    failed = [(str(p["clusters"]), str(p["banks"]), str(p["stacks"]), p["error"]) for p in d["points"] if "error" in p]
+    parts = ("clusters", "banks", "stacks", "network")
+    failed = [(*(str(p[part]) for part in parts), p["error"]) for p in d["points"] if "error" in p]
     if failed:
-        tables.append(Rows("without a result", ("clusters", "banks", "stacks", "cause"), failed, left=4))
+        tables.append(Rows("without a result", (*parts, "cause"), failed, left=5))
     return tables
 
 

@@ -2,7 +2,7 @@
 
 use super::paper;
 use crate::f1::machine::F1;
-use crate::f1::scaling::{Size, scaled};
+use crate::f1::scaling::{Network, Size, scaled};
 use crate::machine::description;
 
 fn area(description: &crate::engine::description::Description) -> f64 {
@@ -17,7 +17,7 @@ fn the_same_size_is_the_same_machine_and_another_one_has_its_parts() {
     assert_eq!(F1::new(&same).expect("a machine"), paper());
     assert!((area(&same) - area(&base)).abs() < 1e-9);
 
-    let size = Size { clusters: 8, banks: 32, stacks: 3 };
+    let size = Size { clusters: 8, banks: 32, stacks: 3, network: Network::Crossbar };
     let other = scaled(&base, size).expect("it holds");
     let machine = F1::new(&other).expect("a machine");
     assert_eq!(Size::of(&machine), size);
@@ -30,9 +30,31 @@ fn the_same_size_is_the_same_machine_and_another_one_has_its_parts() {
 }
 
 #[test]
+fn other_networks_have_their_switches_and_stages() {
+    // Of 16 ports: four switches of 4 x 4 in each of three stages; seven stages of eight switches of 2 x 2.
+    for (network, crosspoints, stages) in
+        [(Network::Crossbar, 256, 1), (Network::Clos, 192, 3), (Network::Benes, 224, 7)]
+    {
+        assert_eq!((network.crosspoints(16, 16), network.stages(16, 16)), (crosspoints, stages), "{network}");
+        assert_eq!(network.to_string().parse(), Ok(network));
+        let base = description("f1").expect("the machine file");
+        let other = scaled(&base, Size { network, ..Size::of(&paper()) }).expect("it holds");
+        let machine = F1::new(&other).expect("a machine");
+        assert_eq!(machine.multicast, network == Network::Crossbar);
+        assert_eq!(machine.depth.network, paper().depth.network + stages - 1);
+        let saved = 10.02 * (1.0 - crosspoints as f64 / 256.0);
+        assert!((area(&base) - area(&other) - saved).abs() < 1e-9, "{network}: {} mm²", area(&other));
+    }
+    // More ports of one side than of the other: no fewer than the smaller switch needs.
+    assert!(Network::Clos.crosspoints(32, 32) < Network::Crossbar.crosspoints(32, 32) * 9 / 16);
+    assert_eq!(Network::Benes.stages(8, 32), 9);
+    "torus".parse::<Network>().expect_err("no such network");
+}
+
+#[test]
 fn a_size_that_cannot_be_is_refused() {
     let base = description("f1").expect("the machine file");
-    let refused = scaled(&base, Size { clusters: 33, banks: 16, stacks: 2 }).expect_err("33 clusters").to_string();
+    let refused = scaled(&base, Size { clusters: 33, ..Size::of(&paper()) }).expect_err("33 clusters").to_string();
     assert!(refused.contains("`units.cluster.count` = 33") && refused.contains("lies between 1 and 32"), "{refused}");
     scaled(&description("morphling").expect("the file"), Size::of(&paper())).expect_err("another mapper's");
 }
