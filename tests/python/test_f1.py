@@ -199,7 +199,7 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
         (("simulate", "permute", "--machine", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
         (("simulate", "pbs", "--machine", "f1"), "executes programs of CKKS and BGV"),
         (("run", "matvec", "--on", "morphling"), "executes programs of TFHE"),
-        (("simulate", "permute", "--machine", "f1", "--params", "15"), "log2 of the ring degree"),
+        (("simulate", "permute", "--machine", "f1", "--params", "17"), "log2 of the ring degree"),
         (("simulate", "permute", "--machine", "morphling", "--batch", "1"), "executes programs of TFHE"),
     ],
 )
