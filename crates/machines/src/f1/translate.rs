@@ -1,8 +1,8 @@
 //! From a kernel program to instructions on residue vectors (section 4.2, translation).
 //!
 //! Composite operations are replaced by their bodies, operations on several limbs by one instruction a limb, or by one for each vector
-//! where a polynomial is several. A residue that is
-//! lifted to another modulus needs no instruction of its own: the unit that takes it next reduces it.
+//! where a polynomial is several. A residue that is lifted to another modulus needs no instruction of its own: the unit that takes it
+//! next reduces it.
 
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, Vector};
 use super::pieces::Pieces;

@@ -45,7 +45,7 @@ fn other_networks_have_their_switches_and_stages() {
         let saved = 10.02 * (1.0 - crosspoints as f64 / 256.0);
         assert!((area(&base) - area(&other) - saved).abs() < 1e-9, "{network}: {} mm²", area(&other));
     }
-    // More ports of one side than of the other: no fewer than the smaller switch needs.
+    // The more ports, the more a network of several stages saves; the larger side says how many stages there are.
     assert!(Network::Clos.crosspoints(32, 32) < Network::Crossbar.crosspoints(32, 32) * 9 / 16);
     assert_eq!(Network::Benes.stages(8, 32), 9);
     "torus".parse::<Network>().expect_err("no such network");
