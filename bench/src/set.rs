@@ -55,9 +55,11 @@ impl Set {
         })
     }
 
-    /// Bytes of the bootstrapping key in the transform domain: n (k+1)^2 l polynomials of N `f64`.
+    /// Bytes of the bootstrapping key in the transform domain: n (k+1)^2 l polynomials of N numbers, of 48 bits on the 32-bit torus as single ciphertexts read
+    /// them, else `f64`.
     pub fn transform_key_bytes(&self) -> f64 {
-        (self.lwe_dimension * (self.glwe_dimension + 1).pow(2) * self.levels * self.ring_degree * 8) as f64
+        let number = if self.torus_bits == 32 { 6 } else { 8 };
+        (self.lwe_dimension * (self.glwe_dimension + 1).pow(2) * self.levels * self.ring_degree * number) as f64
     }
 
     /// Floating-point operations of one PBS: per iteration (k+1)l forward and k+1 inverse complex transforms of N/2

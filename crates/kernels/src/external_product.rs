@@ -5,14 +5,16 @@
 //! the first pass of a transform reads; the middle of the transforms and the products go block by block through
 //! the first-level cache; the last inverse pass rounds and adds to ACC.
 //!
-//! The key is kept in the transform domain, scaled by powers of two that the transforms then need not apply, in the order in which the products read it, one
-//! consecutive stream an iteration: for ciphertexts one by one `[pattern][row][column][16 numbers]` for each group of eight points, for bundles
-//! `[pattern][row][column][2 numbers]` for each point; there is one pattern unless the key is unrolled.
+//! The key is kept in the transform domain, on the 32-bit torus in numbers of 48 bits, scaled by powers of two that the transforms then need not apply, in the order in which the products read it, one
+//! consecutive stream an iteration: for ciphertexts one by one `[pattern][row][column][16 numbers]` for each group of eight points, in 48 bits each where
+//! that is their width, for bundles `[pattern][row][column][2 numbers]` for each point, in 64; there is one pattern unless the key is unrolled.
 
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
 pub use crate::fft::BUNDLE;
-use crate::fft::{BundleRoom, FoldedFft, Isa, ProductRoom};
+use crate::fft::{
+    BundleRoom, FoldedFft, Isa, ProductRoom, error_bound, key_error_bound, key_group, key_len, key_number,
+};
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 use std::marker::PhantomData;
@@ -59,14 +61,29 @@ impl<T: Torus> ExternalProduct<T> {
         self.columns * self.gadget.levels as usize
     }
 
-    /// Numbers that one GGSW ciphertext takes in the transform domain.
-    pub fn key_len(&self) -> usize {
+    /// Torus elements of a GGSW ciphertext.
+    pub fn ggsw_len(&self) -> usize {
         self.rows() * self.columns * self.fft.degree().get()
+    }
+
+    /// Numbers that one GGSW ciphertext takes in the transform domain, in the order for `bundles` or in that for ciphertexts one by one.
+    pub fn key_len(&self, bundles: bool) -> usize {
+        if bundles { self.ggsw_len() } else { key_len::<T>(self.ggsw_len()) }
+    }
+
+    /// Proven bound on how far one of [`Self::rotate_multiply_add`] is from the exact product, in units of 1/q.
+    pub fn error_bound(&self) -> f64 {
+        self.bound_of(self.rows())
+    }
+
+    fn bound_of(&self, rows: usize) -> f64 {
+        let (degree, digit) = (self.fft.degree(), 2f64.powi(self.gadget.log2_base as i32 - 1));
+        error_bound(degree, digit, rows, T::BITS) + key_error_bound(degree, digit, rows, T::BITS) + self.rounding_unit()
     }
 
     /// How far the rounding to the torus may be off, in units of 1/q: by at most a half where there is one rounding; by 2^r where
     /// two roundings to multiples of 2^r, r ≤ 2, take the place of a reduction, far under the noise of any ciphertext.
-    pub fn rounding_unit(&self) -> f64 {
+    fn rounding_unit(&self) -> f64 {
         self.rounding.map_or(0.5, |rounding| f64::from(1 << rounding))
     }
 
@@ -81,7 +98,8 @@ impl<T: Torus> ExternalProduct<T> {
         let degree = self.fft.degree().get();
         let polynomials = ggsw.len() / degree;
         assert!(
-            ggsw.len() == key.len() && polynomials.is_multiple_of(self.rows() * self.columns),
+            key.len() * self.ggsw_len() == ggsw.len() * self.key_len(bundles)
+                && polynomials.is_multiple_of(self.rows() * self.columns),
             "rows · columns polynomials for each pattern"
         );
         assert!(!bundles || self.bundles(), "a key for bundles where there are some");
@@ -91,14 +109,15 @@ impl<T: Torus> ExternalProduct<T> {
         let mut spectrum = AlignedVector::zeros(degree);
         for (index, polynomial) in ggsw.chunks_exact(degree).enumerate() {
             self.fft.forward_torus(polynomial, &mut spectrum);
-            spectrum.iter_mut().for_each(|value| *value *= scale);
+            spectrum.iter_mut().for_each(|value| *value = key_number::<T>(*value * scale));
             if bundles {
                 for (point, numbers) in key.chunks_exact_mut(2 * polynomials).enumerate() {
                     (numbers[2 * index], numbers[2 * index + 1]) = FoldedFft::point(&spectrum, point);
                 }
             } else {
+                let length = key_len::<T>(16);
                 for (group, values) in spectrum.chunks_exact(16).enumerate() {
-                    key[(group * polynomials + index) * 16..][..16].copy_from_slice(values);
+                    key_group::<T>(values, &mut key[(group * polynomials + index) * length..][..length]);
                 }
             }
         }
@@ -182,7 +201,7 @@ mod tests {
     //! Is the fused step the exact external product, within the proven bound, on every instruction set?
     use super::*;
     use crate::decompose::decompose_level;
-    use crate::fft::{error_bound, error_deviation};
+    use crate::fft::{error_deviation, key_error_deviation};
     use crate::negacyclic::ExactMultiplier;
     use crate::random::torus_vector;
     use crate::rotation::rotate_subtract;
@@ -209,11 +228,10 @@ mod tests {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
             let product = ExternalProduct::<T>::new(degree, gadget, k, Some(isa)).unwrap();
-            let ggsw = torus_vector::<T>(product.key_len(), 1);
-            let mut key = AlignedVector::zeros(product.key_len());
+            let ggsw = torus_vector::<T>(product.ggsw_len(), 1);
+            let mut key = AlignedVector::zeros(product.key_len(false));
             product.transform_key(&ggsw, false, &mut key);
             let mut workspace = product.workspace();
-            let bound = error_bound(degree, 2f64.powi(gadget.log2_base as i32 - 1), product.rows(), T::BITS);
             for exponent in [0, 1, 333, degree.get() + 8] {
                 let start = torus_vector::<T>((k + 1) * degree.get(), 2);
                 let (mut fused, mut expected) = (start.clone(), start);
@@ -221,13 +239,18 @@ mod tests {
                 exact(degree, gadget, &ggsw, exponent, &mut expected);
                 let largest =
                     fused.iter().zip(&expected).map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap();
-                let unit = product.rounding_unit();
+                let bound = product.error_bound();
                 assert!(
-                    largest as f64 <= bound + unit,
+                    largest as f64 <= bound,
                     "N 2^{log2_degree} k {k} {gadget:?} {isa:?} exponent {exponent}: {largest} > {bound}"
                 );
-                let usual = error_deviation(degree, 2f64.powi(gadget.log2_base as i32), product.rows(), T::BITS);
-                assert!(largest as f64 <= 8.0 * usual + unit, "{largest} is far over the usual {usual}");
+                let base = 2f64.powi(gadget.log2_base as i32);
+                let of_key = key_error_deviation(degree, base, product.rows(), T::BITS);
+                let usual = error_deviation(degree, base, product.rows(), T::BITS).hypot(of_key);
+                assert!(
+                    largest as f64 <= 8.0 * usual + product.rounding_unit(),
+                    "{largest} is far over the usual {usual}"
+                );
             }
         }
     }
@@ -238,9 +261,9 @@ mod tests {
         let n = degree.get();
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
             let product = ExternalProduct::<T>::new(degree, gadget, k, Some(isa)).unwrap();
-            let length = product.key_len();
+            let length = product.ggsw_len();
             let ggsw = torus_vector::<T>(length * exponents.len(), 1);
-            let mut keys = AlignedVector::zeros(length * exponents.len());
+            let mut keys = AlignedVector::zeros(product.key_len(false) * exponents.len());
             product.transform_key(&ggsw, false, &mut keys);
             let start = torus_vector::<T>((k + 1) * n, 2);
             let (mut fused, mut expected) = (start.clone(), start.clone());
@@ -263,10 +286,10 @@ mod tests {
             }
             // Each pattern's product is at most doubled by its monomial less one, which has an error of its own.
             let rows = 2 * product.rows() * exponents.len() + 4;
-            let bound = error_bound(degree, 2f64.powi(gadget.log2_base as i32 - 1), rows, T::BITS);
+            let bound = product.bound_of(rows);
             let difference = |(a, b): (&T, &T)| a.wrapping_sub(*b).to_i64().unsigned_abs();
             let largest = fused.iter().zip(&expected).map(difference).max().unwrap();
-            assert!(largest as f64 <= bound + product.rounding_unit(), "N {n} k {k} {isa:?}: {largest} > {bound}");
+            assert!(largest as f64 <= bound, "N {n} k {k} {isa:?}: {largest} > {bound}");
         }
     }
 
@@ -276,9 +299,9 @@ mod tests {
         let glwe = (k + 1) * degree.get();
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
             let product = ExternalProduct::<u32>::new(degree, gadget, k, Some(isa)).unwrap();
-            let ggsw = torus_vector::<u32>(product.key_len() * patterns, 1);
-            let mut key = AlignedVector::zeros(ggsw.len());
-            let mut key_together = AlignedVector::zeros(ggsw.len());
+            let ggsw = torus_vector::<u32>(product.ggsw_len() * patterns, 1);
+            let mut key = AlignedVector::zeros(product.key_len(false) * patterns);
+            let mut key_together = AlignedVector::zeros(product.key_len(true) * patterns);
             product.transform_key(&ggsw, false, &mut key);
             product.transform_key(&ggsw, true, &mut key_together);
             let period = 2 * degree.get() as u32;

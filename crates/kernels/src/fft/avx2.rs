@@ -85,6 +85,22 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn widened(from: *const u8) -> (Self, Self) {
+        // SAFETY: the set is present and 96 bytes are valid, by the trait's contract: each load is of sixteen of them, of which it takes twelve, the
+        // first or, of the last, the last.
+        unsafe {
+            let top = _mm256_broadcastsi128_si256(_mm_setr_epi8(-1, -1, 0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11));
+            let last = _mm_setr_epi8(-1, -1, 4, 5, 6, 7, 8, 9, -1, -1, 10, 11, 12, 13, 14, 15);
+            let last = _mm256_inserti128_si256::<1>(top, last);
+            let two = |low: usize, high: usize, top: __m256i| {
+                let low = _mm256_castsi128_si256(_mm_loadu_si128(from.add(low).cast()));
+                let both = _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(from.add(high).cast()));
+                _mm256_castsi256_pd(_mm256_shuffle_epi8(both, top))
+            };
+            (Self(two(0, 12, top), two(24, 36, top)), Self(two(48, 60, top), two(72, 80, last)))
+        }
+    }
+    #[inline(always)]
     unsafe fn from_i32(words: *const i32) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         unsafe {

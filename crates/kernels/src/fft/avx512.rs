@@ -177,6 +177,21 @@ impl Lanes for Avx512 {
         }
     }
     #[inline(always)]
+    unsafe fn widened(from: *const u8) -> (Self, Self) {
+        // SAFETY: the set is present and 96 bytes are valid, by the trait's contract: 64 from the first and from the 33rd on.
+        unsafe {
+            // Twelve bytes of two numbers to each quarter, then each number to the top of its lane.
+            let first = _mm512_setr_epi32(0, 1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9, 10, 11, 0);
+            let second = _mm512_setr_epi32(4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12, 0, 13, 14, 15, 0);
+            let top = _mm512_broadcast_i32x4(_mm_setr_epi8(-1, -1, 0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11));
+            let widened = |from: *const u8, quarters| {
+                let bytes = _mm512_permutexvar_epi32(quarters, _mm512_loadu_si512(from.cast()));
+                Self(_mm512_castsi512_pd(_mm512_shuffle_epi8(bytes, top)))
+            };
+            (widened(from, first), widened(from.add(32), second))
+        }
+    }
+    #[inline(always)]
     unsafe fn from_i32(words: *const i32) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
         Self(unsafe { _mm512_cvtepi32_pd(_mm256_loadu_si256(words.cast())) })

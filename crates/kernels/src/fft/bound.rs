@@ -34,6 +34,10 @@
 //! Sum: |r̂ − r| ≤ u · R D (q/2) N · ((3 m + 1) c + √2 (2R + 1) + 1), before the rounding to the torus (another
 //! 1/2; where a sum with a constant rounds to multiples of 2^r, twice that, two times), and before the wrap mod q, which is exact below 2^83 and 2^114.
 //!
+//! **Narrow keys.** On the 32-bit torus a number of the key has 36 bits of mantissa behind the leading one: each part of Ĝ errs by at most 2^-37 of
+//! itself, so ‖Ĝ‖₂ by 2^-37 of itself, and by Cauchy and Schwarz a coefficient by 2^-37 · D (q/2) N for each row. Each error of a key polynomial is that of
+//! an element of its column, multiplied by the secret in the phase like the transform's own.
+//!
 //! **Unrolled keys.** With P patterns of R rows each, 2RP + 4 rows bound the sum: each row once for X^e and once for −1. A factor X^e − 1 comes of
 //! three numbers of the table and two complex products, within 16 u, and 2P more multiply-adds add up the patterns: at most
 //! R P (16 + 2√2 (2P + 1)) u, which the four rows and the longer chain in √2 (2R + 1) more than cover.
@@ -45,6 +49,11 @@ const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// The constant c of one butterfly.
 const BUTTERFLY: f64 = 10.7;
+
+/// The most that a part of a number of the key errs by, as a fraction, on a torus of so many bits.
+fn key_roundoff(torus_bits: u32) -> f64 {
+    if torus_bits == 32 { 2f64.powi(-37) } else { 0.0 }
+}
 
 /// Proven bound on |computed − exact| of each coefficient of an external product, before the final
 /// rounding, in units of 1/q: `rows` products of digits of at most `digit_magnitude` with
@@ -58,7 +67,23 @@ pub fn error_bound(degree: RingDegree, digit_magnitude: f64, rows: usize, torus_
     1.001 * UNIT_ROUNDOFF * largest * relative
 }
 
-/// Model of the standard deviation of that error for uniform digits in [-β/2, β/2) and a uniform key, in units of
+/// Proven bound on what the width of the key in [`crate::external_product`] adds to [`error_bound`].
+pub fn key_error_bound(degree: RingDegree, digit_magnitude: f64, rows: usize, torus_bits: u32) -> f64 {
+    let largest = rows as f64 * digit_magnitude * 2f64.powi(torus_bits as i32 - 1) * degree.get() as f64;
+    1.001 * key_roundoff(torus_bits) * largest
+}
+
+/// Model of the standard deviation of what [`key_error_bound`] bounds, on the terms of [`error_deviation`]: a rounding errs by 0.18 of its square.
+pub fn key_error_deviation(degree: RingDegree, base: f64, rows: usize, torus_bits: u32) -> f64 {
+    key_roundoff(torus_bits) * (0.18 * energy(degree, base, rows, torus_bits)).sqrt()
+}
+
+/// Mean square of a coefficient of an external product, before it wraps.
+fn energy(degree: RingDegree, base: f64, rows: usize, torus_bits: u32) -> f64 {
+    rows as f64 * degree.get() as f64 * (base * base / 12.0) * (2f64.powi(2 * torus_bits as i32) / 12.0)
+}
+
+/// Model of the standard deviation of the transforms' error for uniform digits in [-β/2, β/2) and a uniform key, in units of
 /// 1/q: what a noise analysis adds for each external product.
 ///
 /// Roundings are taken as independent. One rounding errs by 0.18 u² of the squared value on average (uniform error, logarithmic mantissa). A
@@ -69,6 +94,5 @@ pub fn error_bound(degree: RingDegree, digit_magnitude: f64, rows: usize, torus_
 /// ([`super::Isa::Portable`]) products are rounded too, 0.9 u² a level in all: a deviation of at most a quarter more.
 pub fn error_deviation(degree: RingDegree, base: f64, rows: usize, torus_bits: u32) -> f64 {
     let levels = f64::from(degree.log2() - 1);
-    let energy = rows as f64 * degree.get() as f64 * (base * base / 12.0) * (2f64.powi(2 * torus_bits as i32) / 12.0);
-    UNIT_ROUNDOFF * ((1.8 * levels + 1.0) * energy).sqrt()
+    UNIT_ROUNDOFF * ((1.8 * levels + 1.0) * energy(degree, base, rows, torus_bits)).sqrt()
 }

@@ -137,7 +137,7 @@ pub(super) unsafe fn product<V: Lanes>(
                 }
             }
             for first in 0..8 {
-                ahead.step::<V>();
+                ahead.step::<V>(1);
                 let pairs = room.pairs.add(first / 2 * pair_apart(degree));
                 for level in 0..levels {
                     let spectrum = room.spectra.add((column * levels + level) * length + first * eighth);
@@ -157,7 +157,7 @@ pub(super) unsafe fn product<V: Lanes>(
         }
         for column in 0..columns {
             for first in 0..8 {
-                ahead.step::<V>();
+                ahead.step::<V>(1);
                 let spectrum = room.spectra.add(column * length + first * eighth);
                 columns_up::<V>(plan, first, spectrum, room.points, room.pairs, rounding);
             }
@@ -304,7 +304,7 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
                 let spectra = room.spectra.add((block * 8 + index) * POINT);
                 for row in 0..rows {
                     if index == 0 {
-                        ahead.step::<V>();
+                        ahead.step::<V>(1);
                     }
                     eight_down::<V>(plan, block, index, spectra.add(row * length), room.node.add(row * EIGHT));
                 }

@@ -1,5 +1,6 @@
 //! Eight numbers side by side: what the transform asks of an instruction set.
 
+use super::narrow::{NARROW, widen};
 use super::words::{Field, Preparation, STEP, plain_step};
 
 /// 1.5 · 2^52: adding it leaves a number's nearest integer in the low bits of the sum.
@@ -117,6 +118,17 @@ pub(super) trait Lanes: Copy {
                 *to = (*to).wrapping_add(((pair >> (word % 2 * 32)) as u32) << shift);
             }
         }
+    }
+    /// Sixteen numbers of 48 bits each, the upper ones of an f64 (see [`super::narrow`]). SAFETY: there are 96 bytes.
+    #[inline(always)]
+    unsafe fn widened(from: *const u8) -> (Self, Self) {
+        let mut numbers = [0.0; 16];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            // SAFETY: this function's contract.
+            *number = widen(unsafe { from.add(at * NARROW).cast::<[u8; NARROW]>().read() });
+        }
+        // SAFETY: sixteen numbers.
+        unsafe { (Self::load(numbers.as_ptr()), Self::load(numbers.as_ptr().add(8))) }
     }
     /// Eight signed 32-bit words.
     unsafe fn from_i32(words: *const i32) -> Self;

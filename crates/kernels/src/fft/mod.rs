@@ -37,13 +37,15 @@ mod butterflies;
 mod kernels;
 mod lanes;
 mod monomial;
+mod narrow;
 mod passes;
 mod plan;
 mod product;
 mod words;
 
-pub use bound::{error_bound, error_deviation};
+pub use bound::{error_bound, error_deviation, key_error_bound, key_error_deviation};
 pub use bundle::BUNDLE;
+pub(crate) use narrow::{key_group, key_len, key_number};
 pub(crate) use plan::twiddle as node_twiddle;
 
 use crate::aligned::{AlignedTorus, AlignedVector};
@@ -285,7 +287,7 @@ impl FoldedFft {
             [accumulator.len(), key.len(), room.words.len(), room.spectra.len(), room.block.len()],
             [
                 columns * degree,
-                exponents.len() * rows * columns * degree,
+                key_len::<T>(exponents.len() * rows * columns * degree),
                 levels * degree,
                 rows * (degree + PADDING),
                 columns * 2 * BLOCK
@@ -305,8 +307,7 @@ impl FoldedFft {
                 Iteration::Patterns(exponents, self.roots.get_or_init(|| Roots::new(&self.plan)))
             }
         };
-        let steps = (rows + columns) * self.plan.last_steps() + rows * self.plan.points.div_ceil(BLOCK);
-        let ahead = Ahead::new(next, steps);
+        let ahead = Ahead::new(next, product::work(&self.plan, shape, exponents.len()));
         let key = key.as_ptr();
         let near: *const T = following.map_or(std::ptr::null(), |following| following.as_ptr());
         let (spectra, block) = (room.spectra.as_mut_ptr(), room.block.as_mut_ptr());

@@ -128,32 +128,53 @@ impl<S: Sink> Sink for Scaled<S> {
     }
 }
 
-/// Memory to bring nearer while a transform computes: `lines` cache lines at each step of its loops.
+/// Memory to bring nearer while a transform computes, evenly in time and four cache lines at once: of more at once, or faster than memory gives them, the
+/// processor drops some.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead {
     next: *const u8,
-    lines: usize,
+    /// Lines of a unit of work, and lines that are due, times 2^16.
+    rate: usize,
+    due: usize,
 }
 
 impl Ahead {
     /// Nothing.
-    pub const NONE: Self = Self { next: std::ptr::null(), lines: 0 };
+    pub const NONE: Self = Self { next: std::ptr::null(), rate: 0, due: 0 };
 
-    /// `numbers`, spread over `steps` steps.
-    pub fn new(numbers: &[f64], steps: usize) -> Self {
-        Self { next: numbers.as_ptr().cast(), lines: (size_of_val(numbers) / 64).div_ceil(steps.max(1)) }
+    /// `numbers`, spread over `work` units of work.
+    pub fn new(numbers: &[f64], work: usize) -> Self {
+        let lines = size_of_val(numbers) / 64;
+        Self { next: numbers.as_ptr().cast(), rate: (lines << 16).div_ceil(work.max(1)), due: 0 }
     }
 
-    /// SAFETY: `V`'s set is present.
+    /// What is due after so many units of `work`. SAFETY: `V`'s set is present.
     #[inline(always)]
-    pub unsafe fn step<V: Lanes>(&mut self) {
-        for _ in 0..self.lines {
-            // SAFETY: this function's contract.
-            unsafe { V::prefetch(self.next) };
-            self.next = self.next.wrapping_add(64);
+    pub unsafe fn step<V: Lanes>(&mut self, work: usize) {
+        self.due += work * self.rate;
+        while self.due >= 4 << 16 {
+            for line in 0..4 {
+                // SAFETY: this function's contract.
+                unsafe { V::prefetch(self.next.wrapping_add(64 * line)) };
+            }
+            self.next = self.next.wrapping_add(256);
+            self.due -= 4 << 16;
         }
     }
 }
+
+/// Work of eight points in a first pass of `radix` levels, conversions included, in units of one level of theirs.
+pub(super) const fn first_work(radix: usize) -> usize {
+    radix + 1
+}
+
+/// Work of eight points in a last pass of `radix` levels, with the twist and the rounding.
+pub(super) const fn last_work(radix: usize) -> usize {
+    radix + 2
+}
+
+/// Work of the six levels of a block.
+pub(super) const BLOCK_WORK: usize = 48;
 
 /// Memory to bring into the first-level cache, eight lines at a time: loops of other lengths cost more than they gain.
 #[derive(Clone, Copy)]
@@ -259,7 +280,7 @@ unsafe fn first<V: Lanes, S: Source, const R: u32>(
     unsafe {
         let stride = points >> R;
         for i in (0..stride).step_by(8) {
-            ahead.step::<V>();
+            ahead.step::<V>(first_work(R as usize) << R);
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 let at = r * stride + i;
@@ -289,7 +310,7 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
         let untwist = plan.untwist.as_ptr();
         let bias = V::splat(sink.bias());
         for i in (0..stride).step_by(8) {
-            ahead.step::<V>();
+            ahead.step::<V>(last_work(R as usize) << R);
             near.step::<V>();
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {

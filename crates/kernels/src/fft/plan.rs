@@ -161,11 +161,6 @@ fn aligned(numbers: &[f64]) -> AlignedVector {
 }
 
 impl Plan {
-    /// Steps of the first pass, and of the last.
-    pub fn last_steps(&self) -> usize {
-        (self.points / 8) >> self.passes.first().map_or(0, |pass| pass.radix)
-    }
-
     pub fn new(points: usize) -> Self {
         let depth_of_all = points.trailing_zeros();
         let none = || AlignedVector::zeros(0);

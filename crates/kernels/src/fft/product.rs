@@ -7,7 +7,10 @@
 use super::butterflies::Complex;
 use super::lanes::Lanes;
 use super::monomial::{Roots, turned};
-use super::passes::{Ahead, Near, Sink, block_down, block_up, head_down, head_up, multiply_add, read, write, zero};
+use super::passes::{
+    Ahead, BLOCK_WORK, Near, Sink, block_down, block_up, first_work, head_down, head_up, last_work, multiply_add, read,
+    write, zero,
+};
 use super::plan::{BLOCK, Plan};
 use super::words::{Digits, Preparation, own_digits, rotated_digits};
 
@@ -50,6 +53,20 @@ const WIDE: usize = 4;
 /// Patterns of four secret bits.
 pub(super) const MAX_PATTERNS: usize = 15;
 
+/// Work of the products of eight points, in the units of [`first_work`].
+const fn product_work(rows: usize, columns: usize) -> usize {
+    2 * rows * columns
+}
+
+/// All work of a product that brings something nearer meanwhile.
+pub(super) fn work(plan: &Plan, shape: Shape, patterns: usize) -> usize {
+    let Shape { columns, .. } = shape;
+    let (rows, radix) = (shape.rows(), plan.passes.first().map_or(0, |pass| pass.radix as usize));
+    let blocks = plan.points.div_ceil(BLOCK);
+    plan.points / 8 * (rows * first_work(radix) + columns * last_work(radix) + patterns * product_work(rows, columns))
+        + blocks * (rows + columns) * BLOCK_WORK
+}
+
 /// What an iteration multiplies by.
 #[derive(Clone, Copy)]
 pub(super) enum Iteration<'a> {
@@ -62,7 +79,7 @@ pub(super) enum Iteration<'a> {
 
 /// Polynomial c of `accumulator` gains Σ_r d_r · key[r][c] for the digits d of (X^e − 1) · `accumulator`, or
 /// Σ_u (X^{e_u} − 1) Σ_r d_r · key_u[r][c] for the digits of `accumulator`; keys have for
-/// each group of eight points [pattern][row][column][16]. SAFETY: `V`'s set is present, and the pointers stand for so many numbers, the sink for
+/// each group of eight points [pattern][row][column], [`Digits::KEY`] numbers each. SAFETY: `V`'s set is present, and the pointers stand for so many numbers, the sink for
 /// the accumulator.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
@@ -106,27 +123,29 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
         // A transform under 64 points is one smaller block.
         let size = plan.points.min(BLOCK);
         for block in 0..plan.points / size {
-            let length = rows * columns * 2 * size * patterns;
+            let length = rows * columns * size / 8 * T::KEY * patterns;
             let key = key.wrapping_add(block * length);
             // The first of the block's keys, a share for each row.
-            let share = columns * 2 * size / 8;
+            let share = columns * size / 8 * T::KEY / 8;
             for row in 0..rows {
-                ahead.step::<V>();
+                ahead.step::<V>(BLOCK_WORK);
                 let near = Near { next: key.wrapping_add(8 * row * share).cast(), lines: share };
                 block_down::<V>(plan, block, spectra.add(row * stride), near);
             }
             let spectra = spectra.add(block * 2 * size);
             let block_of = Block { rows, columns, size, stride, spectra, index: block };
             for first in (0..columns).step_by(WIDE) {
-                let (key, products) = (key.wrapping_add(16 * first), products.add(first * 2 * BLOCK));
+                let (key, products) = (key.wrapping_add(T::KEY * first), products.add(first * 2 * BLOCK));
                 /// The products of `$wide` columns and `$rows` rows, if that is not 0.
                 macro_rules! products {
                     ($wide:tt, $rows:tt) => {
                         match iteration {
-                            Iteration::Rotation(_) => block_products::<V, $wide, $rows>(block_of, key, products),
+                            Iteration::Rotation(_) => {
+                                block_products::<V, T, $wide, $rows>(block_of, key, products, &mut ahead)
+                            }
                             Iteration::Patterns(exponents, roots) => {
                                 let keys = Keys { key, exponents, roots, monomials };
-                                pattern_products::<V, $wide, $rows>(block_of, keys, products)
+                                pattern_products::<V, T, $wide, $rows>(block_of, keys, products, &mut ahead)
                             }
                         }
                     };
@@ -145,6 +164,7 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
             }
             // The first spectra's blocks are spent.
             for column in 0..columns {
+                ahead.step::<V>(BLOCK_WORK);
                 block_up::<V>(plan, products.add(column * 2 * BLOCK), spectra.add(column * stride));
             }
         }
@@ -174,7 +194,11 @@ impl Block {
     /// Σ_r d_r · key[r][c] at the eight points from `at` on for `C` columns c of the key, which starts there. If `ROWS` is not 0 there are so many
     /// rows, and `C` columns in all: then the loops are unrolled.
     #[inline(always)]
-    unsafe fn sums<V: Lanes, const C: usize, const ROWS: usize>(self, at: usize, key: *const f64) -> [Complex<V>; C] {
+    unsafe fn sums<V: Lanes, T: Digits, const C: usize, const ROWS: usize>(
+        self,
+        at: usize,
+        key: *const f64,
+    ) -> [Complex<V>; C] {
         let (rows, columns) = if ROWS == 0 { (self.rows, self.columns) } else { (ROWS, C) };
         // SAFETY: the contract of `product`.
         unsafe {
@@ -182,7 +206,7 @@ impl Block {
             for row in 0..rows {
                 let x: Complex<V> = read(self.spectra.add(row * self.stride), at);
                 for (column, sum) in sums.iter_mut().enumerate() {
-                    *sum = multiply_add(x, read(key.wrapping_add(16 * (row * columns + column)), 0), *sum);
+                    *sum = multiply_add(x, T::key(key.wrapping_add(T::KEY * (row * columns + column))), *sum);
                 }
             }
             sums
@@ -192,15 +216,17 @@ impl Block {
 
 /// The products of one block in `C` columns.
 #[inline(always)]
-unsafe fn block_products<V: Lanes, const C: usize, const ROWS: usize>(
+unsafe fn block_products<V: Lanes, T: Digits, const C: usize, const ROWS: usize>(
     block: Block,
     key: *const f64,
     products: *mut f64,
+    ahead: &mut Ahead,
 ) {
     // SAFETY: the contract of `product`.
     unsafe {
         for at in (0..block.size).step_by(8) {
-            let sums = block.sums::<V, C, ROWS>(at, key.wrapping_add(2 * at * block.rows * block.columns));
+            ahead.step::<V>(product_work(block.rows, C));
+            let sums = block.sums::<V, T, C, ROWS>(at, key.wrapping_add(at / 8 * T::KEY * block.rows * block.columns));
             for (column, sum) in sums.iter().enumerate() {
                 write(*sum, products.add(column * 2 * BLOCK), at);
             }
@@ -219,23 +245,25 @@ struct Keys<'a> {
 
 /// The products of one block in `C` columns with the keys of all patterns, each times its monomial less one.
 #[inline(always)]
-unsafe fn pattern_products<V: Lanes, const C: usize, const ROWS: usize>(
+unsafe fn pattern_products<V: Lanes, T: Digits, const C: usize, const ROWS: usize>(
     block: Block,
     keys: Keys<'_>,
     products: *mut f64,
+    ahead: &mut Ahead,
 ) {
     let mut scales = [(0.0, 0.0); MAX_PATTERNS];
     for (scale, &exponent) in scales.iter_mut().zip(keys.exponents) {
         *scale = keys.roots.block(exponent, block.index);
     }
-    let length = 16 * block.rows * block.columns;
+    let length = T::KEY * block.rows * block.columns;
     let mut key = keys.key;
     // SAFETY: the contract of `product`.
     unsafe {
         for at in (0..block.size).step_by(8) {
             let mut totals = [zero::<V>(); C];
             for (pattern, &(re, im)) in scales[..keys.exponents.len()].iter().enumerate() {
-                let sums = block.sums::<V, C, ROWS>(at, key);
+                ahead.step::<V>(product_work(block.rows, C));
+                let sums = block.sums::<V, T, C, ROWS>(at, key);
                 key = key.wrapping_add(length);
                 let place = read(keys.monomials.add(pattern * 2 * BLOCK), at);
                 let factor = turned(place, V::splat(re), V::splat(im), V::splat(-1.0));

@@ -1,7 +1,9 @@
 //! The digits of a rotated difference, as words that the first pass of a transform reads.
 
+use super::butterflies::Complex;
 use super::lanes::Lanes;
-use super::passes::Source;
+use super::narrow::NARROW;
+use super::passes::{Source, read};
 use crate::decompose::{DigitField, Gadget};
 use crate::torus::Torus;
 
@@ -68,6 +70,10 @@ pub(super) trait Digits: Torus {
     type Source: Source;
     /// Reads the words at `words`.
     fn source(words: *const Self) -> Self::Source;
+    /// Numbers of f64 that sixteen of a key for ciphertexts one by one take.
+    const KEY: usize;
+    /// Eight points of such a key. SAFETY: `V`'s set is present, and there are [`Self::KEY`] numbers.
+    unsafe fn key<V: Lanes>(from: *const f64) -> Complex<V>;
     /// Sixteen elements ±from − own as digits, each level `degree` words further in `out`. SAFETY: `V`'s set is present, and the
     /// pointers stand for so many words.
     unsafe fn step<V: Lanes, const LEVELS: u32>(
@@ -82,6 +88,13 @@ pub(super) trait Digits: Torus {
 
 impl Digits for u32 {
     type Source = *const i32;
+    const KEY: usize = 2 * NARROW;
+    #[inline(always)]
+    unsafe fn key<V: Lanes>(from: *const f64) -> Complex<V> {
+        // SAFETY: this function's contract.
+        let (re, im) = unsafe { V::widened(from.cast()) };
+        Complex { re, im }
+    }
     #[inline(always)]
     fn source(words: *const Self) -> Self::Source {
         words.cast()
@@ -102,6 +115,12 @@ impl Digits for u32 {
 
 impl Digits for u64 {
     type Source = *const i64;
+    const KEY: usize = 16;
+    #[inline(always)]
+    unsafe fn key<V: Lanes>(from: *const f64) -> Complex<V> {
+        // SAFETY: this function's contract.
+        unsafe { read(from, 0) }
+    }
     #[inline(always)]
     fn source(words: *const Self) -> Self::Source {
         words.cast()

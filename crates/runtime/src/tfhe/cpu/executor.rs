@@ -77,8 +77,8 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.current_num_threads()
     }
 
-    /// Bytes of the key in the transform domain: 8 for each of its numbers, once rotations have run, and twice as many when there have been some of
-    /// ciphertexts one by one and some of bundles.
+    /// Bytes of the key in the transform domain, once rotations have run: for ciphertexts one by one 8 for each of its numbers, or 6 on the 32-bit torus, and for
+    /// bundles 8; both when there have been some of each.
     pub fn transformed_key_bytes(&self) -> u64 {
         let numbers: usize =
             [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
@@ -89,17 +89,22 @@ impl<'k, T: Torus> Executor<'k, T> {
     fn transformed(&self, bundles: bool) -> &[f64] {
         let made = if bundles { &self.together } else { &self.alone };
         made.get_or_init(|| {
-            let mut spectra = AlignedVector::zeros(self.key.bootstrap_key().len());
+            let (ggsw, ggsw_len) = (self.key.bootstrap_key(), self.product.ggsw_len());
+            let mut spectra = AlignedVector::zeros(ggsw.len() / ggsw_len * self.product.key_len(bundles));
             self.pool.install(|| {
-                let iteration = self.key.unrolling().patterns() * self.product.key_len();
-                let ggsw = self.key.bootstrap_key().par_chunks(iteration);
+                let ggsw = ggsw.par_chunks(self.key.unrolling().patterns() * ggsw_len);
                 spectra
-                    .par_chunks_mut(iteration)
+                    .par_chunks_mut(self.iteration_len(bundles))
                     .zip(ggsw)
                     .for_each(|(spectra, ggsw)| self.product.transform_key(ggsw, bundles, spectra));
             });
             spectra
         })
+    }
+
+    /// Numbers of the transformed key that an iteration reads, but for the last one, which may have fewer patterns.
+    fn iteration_len(&self, bundles: bool) -> usize {
+        self.key.unrolling().patterns() * self.product.key_len(bundles)
     }
 
     /// Bytes that the key-switching key takes besides its own: as many again where batches are multiplied byte by byte.
@@ -170,8 +175,8 @@ impl<'k, T: Torus> Executor<'k, T> {
         let bits = self.key.unrolling().bits() as usize;
         let mut patterns = Vec::with_capacity(BUNDLE * self.key.unrolling().patterns());
         // The last group of secret bits may be smaller, and have fewer patterns.
-        let iteration = self.key.unrolling().patterns() * self.product.key_len();
-        let (mut keys_together, mut keys_alone) = (keys.together.chunks(iteration), keys.alone.chunks(iteration));
+        let (of_bundles, of_one) = (self.iteration_len(true), self.iteration_len(false));
+        let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_bundles), keys.alone.chunks(of_one));
         let lone = count - bundled == 1;
         for (index, first) in (0..size - 1).step_by(bits).enumerate() {
             let group = first..(first + bits).min(size - 1);
@@ -179,10 +184,10 @@ impl<'k, T: Torus> Executor<'k, T> {
             let key_alone = keys_alone.next().unwrap_or(&[]);
             // Each bundle fetches its share of their next key, and each single ciphertext of theirs. One that has the key for itself reads it in the
             // middle of an iteration: what it fetches runs ahead of that by a part, or two whole keys would wait in the second-level cache.
-            let next = (index + 1) * iteration;
-            let mut shares_together = shares(keys.together, next..next + iteration, bundled / BUNDLE);
-            let next = if lone { index * iteration + iteration / 4 } else { next };
-            let mut shares_alone = shares(keys.alone, next..next + iteration, count - bundled);
+            let next = (index + 1) * of_bundles;
+            let mut shares_together = shares(keys.together, next..next + of_bundles, bundled / BUNDLE);
+            let next = index * of_one + if lone { of_one / 4 } else { of_one };
+            let mut shares_alone = shares(keys.alone, next..next + of_one, count - bundled);
             let (together, alone) = accumulators.split_at_mut(bundled * glwe);
             let (exponents_together, exponents_alone) = exponents.split_at(bundled * size);
             if let Some(workspace) = &mut bundle_workspace {

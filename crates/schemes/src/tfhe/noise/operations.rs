@@ -94,8 +94,10 @@ impl Figures {
             Transform::Measured { coefficient_variance } => coefficient_variance,
             Transform::F64 => {
                 let base = f64::from(self.bootstrap_gadget.log2_base).exp2();
-                let deviation = fft::error_deviation(self.ring_degree, base, self.ggsw_rows(), self.torus_bits);
-                (deviation * deviation + 1.0 / 12.0) * unit_squared(self.torus_bits)
+                let of = |model: fn(RingDegree, f64, usize, u32) -> f64| {
+                    model(self.ring_degree, base, self.ggsw_rows(), self.torus_bits).powi(2)
+                };
+                (of(fft::error_deviation) + of(fft::key_error_deviation) + 1.0 / 12.0) * unit_squared(self.torus_bits)
             }
         }
     }
