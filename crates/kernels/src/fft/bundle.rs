@@ -299,7 +299,13 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
     let length = spectrum_len(plan.points);
     // SAFETY: this function's contract.
     unsafe {
+        let mut scales = [zero::<V>(); MAX_PATTERNS];
         for block in 0..plan.points / BLOCK {
+            if let Iteration::Patterns(exponents, patterns, roots) = iteration {
+                for (pattern, scale) in scales[..patterns].iter_mut().enumerate() {
+                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], block));
+                }
+            }
             for index in 0..8 {
                 let spectra = room.spectra.add((block * 8 + index) * POINT);
                 for row in 0..rows {
@@ -309,7 +315,7 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
                     eight_down::<V>(plan, block, index, spectra.add(row * length), room.node.add(row * EIGHT));
                 }
                 let node = Node::<ROWS> { rows, points: room.node, block, index };
-                products::<V, C, ROWS>(node, iteration, key, room.monomials);
+                products::<V, C, ROWS>(node, iteration, &scales, key, room.monomials);
                 for column in 0..C {
                     eight_up::<V>(plan, room.node.add(column * EIGHT), spectra.add(column * length));
                 }
@@ -386,11 +392,13 @@ impl<const ROWS: usize> Node<ROWS> {
     }
 }
 
-/// The products of a node, in place of the first rows' points. SAFETY: the contract of [`product`].
+/// The products of a node, in place of the first rows' points; `scales` has each pattern's monomial in what is the same for the whole block. SAFETY: the
+/// contract of [`product`].
 #[inline(always)]
 unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
     node: Node<ROWS>,
     iteration: Iteration<'_>,
+    scales: &[Complex<V>; MAX_PATTERNS],
     key: *const f64,
     monomials: *const f64,
 ) {
@@ -420,11 +428,7 @@ unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
                     }
                 }
             }
-            Iteration::Patterns(exponents, patterns, roots) => {
-                let mut scales = [zero::<V>(); MAX_PATTERNS];
-                for (pattern, scale) in scales[..patterns].iter_mut().enumerate() {
-                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], node.block));
-                }
+            Iteration::Patterns(_, patterns, _) => {
                 let key = key.wrapping_add(first * length * patterns);
                 for at in 0..8 {
                     let mut totals = [zero::<V>(); C];
