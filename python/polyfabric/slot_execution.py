@@ -232,7 +232,7 @@ def run_plan(
     """
     program = planned.program
     flat = program.flatten(inputs)
-    whole = program.native.evaluate(flat)
+    whole, magnitudes = program.native.evaluate(flat)
     seconds: dict[str, float] = {}
     last = time.perf_counter()
 
@@ -255,7 +255,7 @@ def run_plan(
     bound_for = "any inputs"
     if any(bound(planned, name) >= largest(whole[name]) > 0 for name in program.outputs if program.scheme == "ckks"):
         bound_for = "these inputs"
-        here = planned.native.bounds(flat, None if machine is None else machine.native)
+        here = planned.native.bounds(magnitudes, None if machine is None else machine.native)
         for node in nodes:
             node["bound"] = here[node["node"]]
     if planned.measured:

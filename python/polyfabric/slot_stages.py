@@ -52,7 +52,7 @@ def encrypt(
     ciphertexts = keys.client.encrypt(planned.native, flat)
     for name in program.inputs:
         ciphertexts.save(planned.native, False, name, folder / f"{name}.in.ct")
-    write_text(folder / "expected.json", json.dumps(program.native.evaluate(flat)))
+    write_text(folder / "expected.json", json.dumps(program.native.evaluate(flat)[0]))
     return {"step": "encrypt", "parameters": planned.parameters, "folder": str(folder)}
 
 

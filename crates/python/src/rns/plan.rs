@@ -3,10 +3,10 @@
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
 use super::parameters;
-use super::program::{PySlotProgram, PyValues, read_all};
+use super::program::PySlotProgram;
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
-use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
+use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as KernelOp, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
@@ -600,22 +600,18 @@ impl PySlotPlan {
         detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured, machine, wanted)?))))
     }
 
-    /// With CKKS, bounds of the errors of these very inputs by node, in place of all inputs within their bounds; lowered for `machine` as
-    /// the plan was.
-    #[pyo3(signature = (inputs, machine = None))]
+    /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all
+    /// inputs within their bounds; lowered for `machine` as the plan was.
+    #[pyo3(signature = (magnitudes, machine = None))]
     fn bounds(
         &self,
         py: Python<'_>,
-        inputs: BTreeMap<String, PyValues>,
+        magnitudes: Vec<f64>,
         machine: Option<&PyMachine>,
     ) -> PyResult<BTreeMap<u32, f64>> {
         let plan = &*self.0;
-        let inputs = read_all(inputs)?;
         detached(py, || {
             let Lowering::Ckks(ckks) = &plan.lowering else { return Ok(BTreeMap::new()) };
-            let mut magnitudes = vec![0.0; plan.program.nodes().len()];
-            let measured = |id: NodeId, values: Values| magnitudes[id.index()] = values.magnitude();
-            evaluate_each(&plan.program, &inputs, measured).map_err(Failure::of(Kind::Input))?;
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
             let (_, noise) = lowered(&plan.program, &ckks.parameters, false, machine, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())

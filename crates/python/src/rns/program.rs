@@ -227,20 +227,25 @@ impl PySlotProgram {
         self.0.to_string()
     }
 
-    /// The outputs in the clear, all slots of each.
-    fn evaluate(&self, py: Python<'_>, inputs: BTreeMap<String, PyValues>) -> PyResult<BTreeMap<String, PyValues>> {
+    /// The outputs in the clear, all slots of each, and the largest absolute value of every node.
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        inputs: BTreeMap<String, PyValues>,
+    ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
         let program = &*self.0;
         let inputs = read_all(inputs)?;
         detached(py, || {
             let names: HashMap<NodeId, &str> = program.outputs().collect();
-            let mut found = BTreeMap::new();
-            let output = |id: NodeId, values: Values| {
+            let (mut found, mut magnitudes) = (BTreeMap::new(), vec![0.0; program.nodes().len()]);
+            let read = |id: NodeId, values: Values| {
+                magnitudes[id.index()] = values.magnitude();
                 if let Some(&name) = names.get(&id) {
                     found.insert(name.to_owned(), PyValues::from(&values));
                 }
             };
-            evaluate_each(program, &inputs, output).map_err(Failure::of(Kind::Input))?;
-            Ok(found)
+            evaluate_each(program, &inputs, read).map_err(Failure::of(Kind::Input))?;
+            Ok((found, magnitudes))
         })
     }
 }
