@@ -69,6 +69,24 @@ pub fn find(
     INSTANCES.iter().filter(near).min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
+/// The estimated instance of this dimension, secret and noise with the smallest modulus that is no smaller than this one: this one has at
+/// least its bits, as less modulus only makes attacks dearer.
+pub fn find_harder_than(
+    dimension: usize,
+    secret: impl std::fmt::Display,
+    log2_modulus: f64,
+    log2_noise: f64,
+) -> Option<&'static Instance> {
+    let secret = secret.to_string();
+    let covers = |instance: &&Instance| {
+        instance.dimension == dimension
+            && instance.secret == secret
+            && instance.log2_modulus + TOLERANCE >= log2_modulus
+            && (instance.log2_noise - log2_noise).abs() <= NOISE_TOLERANCE
+    };
+    INSTANCES.iter().filter(covers).min_by(|a, b| a.log2_modulus.total_cmp(&b.log2_modulus))
+}
+
 /// log2 of the cheapest attack on any of the problems, as for [`find`]; none if one of them was not estimated.
 pub fn least<S: std::fmt::Display>(problems: impl IntoIterator<Item = (usize, S, f64, f64)>) -> Option<f64> {
     let estimate = |(dimension, secret, modulus, noise)| Some(find(dimension, secret, modulus, noise)?.least().1);

@@ -8,7 +8,8 @@
 //! A secret of few non-zero coefficients gives more to attacks that guess some of them (hybrid attacks). The table has the
 //! largest modulus at 128 bits for some weights; a weight between two of them counts as the lower one; a weight from a quarter of N on
 //! counts as uniform. Smaller moduli have 128 bits too, and no more is claimed of them; larger ones are scaled by how much larger the uniform
-//! bound is. Without a row, the level is unknown: 0.
+//! bound is. Without a row, the level is what the lattice estimator gives for this degree and weight with this modulus, or the next larger that was
+//! estimated (`estimates.toml`), and no more than 128 bits; without that either it is unknown: 0.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,6 +18,7 @@ use polyfabric_kernels::RingDegree;
 use serde::Deserialize;
 
 use super::secret::SecretDistribution;
+use crate::estimates;
 
 /// Security, in bits, below which a set is used only when it is named, and with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
@@ -124,7 +126,14 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
     match secret {
         SecretDistribution::SparseTernary(weight) if weight < degree.get() / 4 => {
             let Some(row) = sparse_row(degree.get(), weight) else {
-                return unknown("no table covers secrets of this weight at this degree");
+                let Some(instance) = estimates::find_harder_than(degree.get(), secret, log2_modulus, sigma.log2())
+                else {
+                    return unknown("no table covers secrets of this weight at this degree");
+                };
+                let (attack, bits) = instance.least();
+                let modulus = instance.log2_modulus;
+                let source = format!("the lattice estimator for logQP {modulus} (estimates.toml), attack {attack}");
+                return Estimate { bits: bits.min(STANDARD_SECURITY_BITS), source, extrapolated: false };
             };
             // The uniform modulus that is as far from its bound as this one is from the sparse one.
             let (bits, extrapolated) = interpolate(&points, log2_modulus * points[0].1 / row.bound);
@@ -216,5 +225,11 @@ mod tests {
         assert!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).source.starts_with("unknown"));
         assert!(estimate(degree(14), 800.0, SecretDistribution::UniformTernary, 3.2).extrapolated);
         assert!(estimate(degree(13), 200.0, SecretDistribution::SparseTernary(192), 3.2).source.starts_with("unknown"));
+        // Without a row, but estimated: F1's bootstrapping with a secret of weight 64. Smaller moduli have no fewer bits.
+        let estimated = |modulus| estimate(degree(14), modulus, SecretDistribution::SparseTernary(64), 3.2);
+        assert!(estimated(822.0).bits < 70.0 && estimated(822.0).source.contains("lattice estimator"));
+        assert_eq!(estimated(758.0).bits, estimated(822.0).bits);
+        assert!(estimated(300.0).bits >= estimated(758.0).bits && estimated(300.0).bits <= 128.0);
+        assert!(estimated(2_000.0).source.starts_with("unknown"));
     }
 }
