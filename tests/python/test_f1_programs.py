@@ -9,7 +9,7 @@ import polyfabric as pf
 import pytest
 from polyfabric import programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
-from polyfabric.apps.f1_programs.execute import Answer, execute
+from polyfabric.apps.f1_programs.execute import Answer, clear_example, execute
 from polyfabric.slot_execution import plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
@@ -48,6 +48,16 @@ def test_a_wrong_answer_is_told():
     other = list(right.expected)
     other[int(np.argmin(other))] = max(other) * 1.01
     assert not Answer(right.program, other, right.expected, right.run).correct
+
+
+@pytest.mark.parametrize("name", ["lola-mnist", "lola-mnist-encrypted"])
+def test_no_error_within_the_tolerance_changes_an_examples_class(name):
+    program = PROGRAMS[name]
+    for seed in range(5):
+        _, scores = clear_example(program, np.random.default_rng(seed))
+        error = program.tolerance * np.abs(scores).max()
+        best = int(np.argmax(scores))
+        assert scores[best] - error > np.delete(scores, best).max() + error
 
 
 @pytest.mark.parametrize("seed", range(3))
