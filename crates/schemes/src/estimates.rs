@@ -1,7 +1,8 @@
 //! What the lattice estimator gives for the instances behind the security tables and the named sets (`estimates.toml`).
 //!
 //! Nothing here estimates: the numbers were computed once, and `scripts/check-security` computes them again for whoever has Sage and
-//! the estimator. They stand beside the levels of the tables, which published sources give, and do not replace them.
+//! the estimator. They stand beside the levels of the tables, which published sources give, and replace none; where no table has a level for
+//! a sparse secret, theirs is taken.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -51,6 +52,20 @@ impl Instance {
     }
 }
 
+/// The instances of this dimension, secret and noise, with any modulus.
+fn with_modulus(
+    dimension: usize,
+    secret: impl std::fmt::Display,
+    log2_noise: f64,
+) -> impl Iterator<Item = &'static Instance> {
+    let secret = secret.to_string();
+    INSTANCES.iter().filter(move |instance| {
+        instance.dimension == dimension
+            && instance.secret == secret
+            && (instance.log2_noise - log2_noise).abs() <= NOISE_TOLERANCE
+    })
+}
+
 /// The instance that was estimated, if one is this one.
 pub fn find(
     dimension: usize,
@@ -58,33 +73,22 @@ pub fn find(
     log2_modulus: f64,
     log2_noise: f64,
 ) -> Option<&'static Instance> {
-    let secret = secret.to_string();
-    let near = |instance: &&Instance| {
-        instance.dimension == dimension
-            && instance.secret == secret
-            && (instance.log2_modulus - log2_modulus).abs() <= TOLERANCE
-            && (instance.log2_noise - log2_noise).abs() <= NOISE_TOLERANCE
-    };
     let distance = |instance: &Instance| (instance.log2_modulus - log2_modulus).abs();
-    INSTANCES.iter().filter(near).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    let near = with_modulus(dimension, secret, log2_noise).filter(|instance| distance(instance) <= TOLERANCE);
+    near.min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 /// The estimated instance of this dimension, secret and noise with the smallest modulus that is no smaller than this one: this one has at
 /// least its bits, as less modulus only makes attacks dearer.
-pub fn find_harder_than(
+pub fn find_covering(
     dimension: usize,
     secret: impl std::fmt::Display,
     log2_modulus: f64,
     log2_noise: f64,
 ) -> Option<&'static Instance> {
-    let secret = secret.to_string();
-    let covers = |instance: &&Instance| {
-        instance.dimension == dimension
-            && instance.secret == secret
-            && instance.log2_modulus + TOLERANCE >= log2_modulus
-            && (instance.log2_noise - log2_noise).abs() <= NOISE_TOLERANCE
-    };
-    INSTANCES.iter().filter(covers).min_by(|a, b| a.log2_modulus.total_cmp(&b.log2_modulus))
+    let covers = |instance: &&Instance| instance.log2_modulus + TOLERANCE >= log2_modulus;
+    let covering = with_modulus(dimension, secret, log2_noise).filter(covers);
+    covering.min_by(|a, b| a.log2_modulus.total_cmp(&b.log2_modulus))
 }
 
 /// log2 of the cheapest attack on any of the problems, as for [`find`]; none if one of them was not estimated.

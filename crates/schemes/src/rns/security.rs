@@ -126,8 +126,7 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
     match secret {
         SecretDistribution::SparseTernary(weight) if weight < degree.get() / 4 => {
             let Some(row) = sparse_row(degree.get(), weight) else {
-                let Some(instance) = estimates::find_harder_than(degree.get(), secret, log2_modulus, sigma.log2())
-                else {
+                let Some(instance) = estimates::find_covering(degree.get(), secret, log2_modulus, sigma.log2()) else {
                     return unknown("no table covers secrets of this weight at this degree");
                 };
                 let (attack, bits) = instance.least();
