@@ -39,7 +39,8 @@ pub struct Mapped {
 }
 
 /// How programs are lowered for `machine`, with key switches as `gadget` cuts them: rotations with the automorphism first,
-/// each with digits of its own (F1, listing 1), lifted as they are.
+/// each with digits of its own (F1, listing 1), lifted as they are. Divisions round to the nearest: what they cut off from 0 up has a
+/// mean, which the secret multiplies at the root next to 1; that of a digit only meets the key's errors.
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
@@ -47,21 +48,21 @@ pub fn lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> 
     Family::Residue.require(machine, program)?;
     Ok(RnsLowering {
         conversion: Conversion::Approximate,
-        division: Conversion::Approximate,
+        division: Conversion::Balanced,
         rotation: RotationOrder::AutomorphismFirst,
         hoisting: Hoisting::None,
         ..RnsLowering::new(gadget)
     })
 }
 
-/// The same for CKKS, whose scales are near the machine's words: divisions round to the nearest, and rotations come before rescalings,
-/// so that neither a division's bias nor the error of a key switch is felt at the smaller scale.
+/// The same for CKKS, whose scales are near the machine's words: rotations come before rescalings, so that the error of a key switch
+/// is not felt at the smaller scale.
 ///
 /// # Errors
 /// As [`lowering`].
 pub fn ckks_lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
     let choice = lowering(machine, program, gadget)?;
-    Ok(RnsLowering { division: Conversion::Balanced, rescaling: Rescaling::AfterRotations, ..choice })
+    Ok(RnsLowering { rescaling: Rescaling::AfterRotations, ..choice })
 }
 
 /// Compiles `program` for `machine`, checks the schedule and reports on it.
