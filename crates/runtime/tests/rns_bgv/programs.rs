@@ -11,6 +11,12 @@ fn vector(client: &Client, slots: usize, numbers: &mut Numbers) -> Values {
     integers((0..slots).map(|_| numbers.below(client.t())))
 }
 
+/// The slots of the message with the largest canonical norm near 1: every coefficient is half of t.
+fn largest(client: &Client, slots: usize) -> Values {
+    let degree = client.parameters.ring().degree().get();
+    integers(client.key.encoder().decode(&vec![client.t() / 2; degree], slots).unwrap())
+}
+
 /// A program of `steps` random operations on three inputs; products at most `depth` deep.
 fn random_program(client: &Client, slots: usize, steps: usize, depth: u32, numbers: &mut Numbers) -> Program {
     let mut builder = Builder::new("random", Scheme::Bgv { plaintext_modulus: client.t() }, slots).unwrap();
@@ -59,11 +65,12 @@ fn random_programs_are_exact() {
     for (index, (set, slots, depth)) in cases.into_iter().enumerate() {
         let client = Client::new(set, index as u64);
         let mut numbers = Numbers(0xfeed_beef + index as u64);
-        for _ in 0..3 {
+        for round in 0..4 {
             let program = random_program(&client, slots, 16, depth, &mut numbers);
             let names = program.inputs().map(|(_, name)| name.to_owned()).collect::<Vec<_>>();
-            let inputs: HashMap<String, Values> =
-                names.into_iter().map(|name| (name, vector(&client, slots, &mut numbers))).collect();
+            // Bounds are of every message.
+            let mut input = || if round == 3 { largest(&client, slots) } else { vector(&client, slots, &mut numbers) };
+            let inputs: HashMap<String, Values> = names.into_iter().map(|name| (name, input())).collect();
             client.check(&program, &client.choice(), &inputs, true);
         }
     }

@@ -6,9 +6,25 @@
 //! - [`Noise::deviation`]: the standard deviation of a coefficient, as if all polynomials that meet were independent and
 //!   their coefficients too. Tests hold it against measurement.
 //! - [`Noise::bound`]: a bound on |v(ζ)| at every root ζ of X^N + 1 (the canonical norm, hence also on every coefficient; I.
-//!   Damgård et al., CRYPTO 2012). It is submultiplicative whatever depends on whatever, so only fresh randomness is a
-//!   heuristic: at a root, a polynomial of independent coefficients of variance V is a complex Gaussian variable of
-//!   variance N·V and exceeds [`KAPPA`]·√(N·V) with probability e^(−κ²) = 2^−52; a product of two fresh polynomials, κ²·√….
+//!   Damgård et al., CRYPTO 2012). It is submultiplicative whatever depends on whatever.
+//!
+//! # What the bound rests on
+//! Nothing about messages: each coefficient is at most t/2, so |m(ζ)| ≤ N·t/2, and a public factor's values are computed
+//! ([`Noise::of`]). The rest are polynomials of independent coefficients, with a mean only where one is stated. Their
+//! distributions (uniform, Gaussian, ternary) have no heavier tails than the Gaussian of their variance V, so |v(ζ)|
+//! exceeds [`KAPPA`]·√(N·V) with a probability of e^(−κ²) = 2^−52 as a complex Gaussian, at most e·κ²·e^(−κ²) = 2^−45 by
+//! Chernoff's bound. A constant mean μ stands in μ·Σ X^j, which is μ/sin(π/2N) at the root next to 1.
+//!
+//! - *Secrets and errors* are drawn so. The errors that one inner product uses are n polynomials of a key: Σ_i |e_i(ζ)|² is σ²N
+//!   times a sum of n exponential variables, which exceeds n + √(2n)·κ + κ² with probability e^(−κ²). That is a property of the key
+//!   alone, and holds for every use of it.
+//! - *Digits and roundings* are what a computation on public words leaves: of masks, of their images and products, of sums
+//!   of key masks times digits. Whether one of them exceeds its bound at some root anybody can find out who has the
+//!   ciphertexts and evaluation keys; with uniformly random ones it happens as rarely as above, so if it happened noticeably more often
+//!   for real ones, it would tell them from random ones, which is what their security rules out. So it counts that masks are
+//!   pseudorandom, not that digits are independent of errors: |Σ_i d_i(ζ)·e_i(ζ)| is bounded by Cauchy and Schwarz from
+//!   bounds of Σ_i |d_i(ζ)|² and Σ_i |e_i(ζ)|², whatever depends on whatever. (That digits of uniformly random inputs and keys have random digits again after
+//!   many operations with the same key is the usual assumption; a difference x − x, with its digits 0, has smaller ones.)
 //!
 //! | operation | variance of a coefficient |
 //! |---|---|
@@ -17,15 +33,17 @@
 //! | sum | V₁ + V₂ |
 //! | sum with a public vector | V + t²/12 |
 //! | product with an integer r | r²·V |
-//! | product with a public vector | N·t²/12·V |
+//! | product with a public vector p | ‖p‖²·V |
 //! | product; square | N·V₁·V₂; 2N·V² |
 //! | key switch, added | t²σ²·N·Σ_d Var(digit d)/P² + k·(1 + h)·t²/12 if P ≠ 1 |
 //! | division by B of k limbs, B ⊂ Q | V/B² + k·(1 + h)·t²/12 |
 //!
 //! h is the expected squared norm of the secret, σ the deviation of fresh errors. A digit of α limbs that is converted
 //! without bias has variance α·Q_d²/12 (each of the α terms of the base conversion is uniform), one of b bits 2^(2b)/12. A
-//! division rounds by t·(a number of variance k/12), k limbs being dropped.
+//! division rounds by t·(a number of variance k/12), k limbs being dropped. The last digit of a limb, and what is converted
+//! from [0, q), has a mean too ([`Spread`]).
 
+use crate::ckks::encoding::{Complex, SpecialFft};
 use polyfabric_kernels::RingDegree;
 
 /// κ: how many deviations a fresh polynomial is taken to stay within at every root.
@@ -50,6 +68,23 @@ impl Noise {
     /// No noise: a phase of 0.
     pub const NONE: Self = Self { deviation: f64::NEG_INFINITY, bound: f64::NEG_INFINITY };
 
+    /// A public polynomial: its values at all roots, as `transform` of N/2 slots gives them.
+    ///
+    /// # Panics
+    /// Unless there are twice as many coefficients as slots of `transform`.
+    pub fn of(coefficients: &[i64], transform: &SpecialFft) -> Self {
+        let (low, high) = coefficients.split_at(transform.max_slots());
+        let mut values: Vec<Complex> =
+            low.iter().zip(high).map(|(&re, &im)| Complex { re: re as f64, im: im as f64 }).collect();
+        let sum = values.iter().map(|value| value.abs()).sum();
+        let square: f64 = values.iter().map(|value| value.abs().powi(2)).sum();
+        // The other half of the error is more than what conversion to f64 costs.
+        let error = 2.0 * SpecialFft::forward_error(values.len(), sum);
+        transform.forward(&mut values);
+        let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        Self { deviation: (square / coefficients.len() as f64).log2() / 2.0, bound: (largest + error).log2() }
+    }
+
     /// Of the sum of this and `other`.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -64,13 +99,43 @@ impl Noise {
     }
 }
 
+/// How the numbers that represent residues are spread, as parts of their modulus: sums of uniform ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Of how many.
+    pub summands: usize,
+    /// Their mean.
+    pub mean: f64,
+}
+
+impl Spread {
+    /// `summands` numbers from [−1/2, 1/2).
+    pub fn centred(summands: usize) -> Self {
+        Self { summands, mean: 0.0 }
+    }
+
+    /// `summands` numbers from [0, 1).
+    pub fn from_zero(summands: usize) -> Self {
+        Self { summands, mean: summands as f64 / 2.0 }
+    }
+
+    fn variance(self) -> f64 {
+        self.summands as f64 / 12.0
+    }
+
+    /// log2 of the root of the mean square.
+    fn log2_size(self) -> f64 {
+        (self.variance() + self.mean.powi(2)).log2() / 2.0
+    }
+}
+
 /// One digit of a key switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DigitSize {
     /// log2 of its modulus, or its bits.
     pub log2: f64,
-    /// Limbs that the base conversion adds up; 1 if it is exact or cut from one limb.
-    pub limbs: usize,
+    /// Of its coefficients, as parts of that.
+    pub spread: Spread,
 }
 
 /// The formulas for one parameter set; t is given with each, as bootstrapping changes it.
@@ -95,9 +160,21 @@ impl NoiseModel {
         Noise { deviation: log2_deviation, bound }
     }
 
-    /// A message modulo t = 2^`log2_t`, uniform: deviation t/√12.
+    /// log2 of a bound at every root of a polynomial whose coefficients are so spread.
+    fn log2_bound(&self, spread: Spread) -> f64 {
+        let degree = self.degree.get() as f64;
+        (KAPPA * (degree * spread.variance()).sqrt() + spread.mean.abs() * self.log2_ones().exp2()).log2()
+    }
+
+    /// Any message modulo t = 2^`log2_t`; the deviation is that of a uniform one.
     pub fn message(&self, log2_t: f64) -> Noise {
-        self.fresh_polynomial(log2_t - 12f64.log2() / 2.0, 1)
+        Noise { deviation: log2_t - 12f64.log2() / 2.0, bound: log2_t - 1.0 + self.log2_degree() }
+    }
+
+    /// Any message modulo t = 2^`log2_t` that is a constant.
+    pub fn constant(&self, log2_t: f64) -> Noise {
+        let bound = log2_t - 1.0;
+        Noise { deviation: bound - self.log2_degree() / 2.0, bound }
     }
 
     /// Encrypted under the secret key.
@@ -119,45 +196,43 @@ impl NoiseModel {
         Noise { deviation: a.deviation + b.deviation + pairs / 2.0, bound: a.bound + b.bound }
     }
 
-    /// Of the product with a public vector modulo t.
-    pub fn multiply_public(&self, a: Noise, log2_t: f64) -> Noise {
-        self.multiply(a, self.message(log2_t), false)
-    }
-
-    /// What rounding adds when `limbs` limbs are divided by, each part of the ciphertext changing by t times a fresh number.
-    pub fn rounding(&self, log2_t: f64, limbs: usize) -> Noise {
-        let each = log2_t + (limbs as f64 / 12.0).log2() / 2.0;
-        let by_secret = self.fresh_polynomial(each + self.secret_weight.log2() / 2.0, 2);
-        self.fresh_polynomial(each, 1).plus(by_secret)
-    }
-
-    /// After a division by `limbs` limbs of Q with product 2^`log2_divisor`.
-    pub fn divide(&self, a: Noise, log2_t: f64, log2_divisor: f64, limbs: usize) -> Noise {
-        a.scale(-log2_divisor).plus(self.rounding(log2_t, limbs))
+    /// What rounding adds when what `spread` tells of is dropped by a division, each part of the ciphertext changing by t times it.
+    pub fn rounding(&self, log2_t: f64, spread: Spread) -> Noise {
+        let secret = self.secret_weight.log2() / 2.0;
+        let each = Noise { deviation: log2_t + spread.log2_size(), bound: log2_t + self.log2_bound(spread) };
+        each.plus(Noise { deviation: each.deviation + secret, bound: each.bound + secret + KAPPA.log2() })
     }
 
     /// What the inner product of a key switch adds before any division: Σ digit·t·error, for keys whose errors are multiples
     /// of 2^`log2_key_t`.
     pub fn inner_product(&self, log2_key_t: f64, digits: &[DigitSize]) -> Noise {
         let error = log2_key_t + self.error_deviation.log2() + self.log2_degree() / 2.0;
-        let variance = digits
-            .iter()
-            .fold(f64::NEG_INFINITY, |sum, digit| log2_sum(sum, 2.0 * digit.log2 + (digit.limbs as f64 / 12.0).log2()));
-        self.fresh_polynomial(error + variance / 2.0, 2)
+        let sum = |log2: &dyn Fn(&DigitSize) -> f64| {
+            digits.iter().fold(f64::NEG_INFINITY, |sum, digit| log2_sum(sum, 2.0 * log2(digit))) / 2.0
+        };
+        let variances: Vec<f64> =
+            digits.iter().map(|digit| 2.0 * digit.log2 + digit.spread.variance().log2()).collect();
+        let means = sum(&|digit| digit.log2 + (digit.spread.mean.abs() * self.log2_ones().exp2()).log2());
+        let random = log2_sum_of_squares(&variances) / 2.0 + self.log2_degree() / 2.0;
+        Noise {
+            deviation: error + sum(&|digit| digit.log2 + digit.spread.log2_size()),
+            bound: error + log2_sum_of_squares(&vec![0.0; digits.len()]) / 2.0 + log2_sum(random, means),
+        }
     }
 
-    /// What a whole key switch adds: the inner product, divided by `special` limbs of product 2^`log2_special` (none: 0 and 0.0).
-    pub fn key_switch(
-        &self,
-        log2_t: f64,
-        log2_key_t: f64,
-        digits: &[DigitSize],
-        log2_special: f64,
-        special: usize,
-    ) -> Noise {
-        let inner = self.inner_product(log2_key_t, digits);
-        if special == 0 { inner } else { self.divide(inner, log2_t, log2_special, special) }
+    /// log2 |Σ X^j| at the root next to 1.
+    fn log2_ones(&self) -> f64 {
+        -(std::f64::consts::PI / (2.0 * self.degree.get() as f64)).sin().log2()
     }
+}
+
+/// log2 of what Σ a_i·u_i stays below but for a probability of e^(−κ²), u_i being the squares of complex Gaussian variables of variance 1 and
+/// a_i = 2^`log2`\[i\]: Σ a_i + √(2·Σ a_i²)·κ + max a_i·κ² (B. Laurent, P. Massart, Ann. Statist. 28, 2000).
+fn log2_sum_of_squares(log2: &[f64]) -> f64 {
+    let largest = log2.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let parts: Vec<f64> = log2.iter().map(|log2| (log2 - largest).exp2()).collect();
+    let (sum, squares): (f64, f64) = (parts.iter().sum(), parts.iter().map(|part| part * part).sum());
+    largest + (sum + (2.0 * squares).sqrt() * KAPPA + KAPPA * KAPPA).log2()
 }
 
 #[cfg(test)]
@@ -218,6 +293,17 @@ mod tests {
             assert!(largest < noise.bound, "{largest} over {}", noise.bound);
         };
         check(draws.iter().map(|(a, _)| a.clone()).collect(), message, 0.05);
+        // Of a public vector its values are known.
+        let transform = SpecialFft::new(COUNT / 2);
+        for (a, b) in &draws {
+            let public: Vec<i64> = a.iter().map(|&a| a as i64).collect();
+            let size = Noise::of(&public, &transform);
+            assert!(
+                (size.bound - canonical(a)).abs() < 1e-9
+                    && (size.deviation - deviation(std::slice::from_ref(a))).abs() < 1e-9
+            );
+            assert!(canonical(&multiply(a, b)) < model.multiply(message, size, false).bound);
+        }
         let products: Vec<_> = draws.iter().map(|(a, b)| multiply(a, b)).collect();
         check(products, model.multiply(message, message, false), 0.1);
         check(draws.iter().map(|(a, _)| multiply(a, a)).collect(), model.multiply(message, message, true), 0.1);
@@ -227,7 +313,7 @@ mod tests {
         check(fourth, model.multiply(square, square, true), 1.0);
         let secret: Vec<f64> = (0..COUNT).map(|i| if i % 32 < 12 { 1.0 } else { 0.0 }).collect();
         let weight = secret.iter().sum::<f64>();
-        let rounding = NoiseModel { secret_weight: weight, ..model }.rounding(t, 1);
+        let rounding = NoiseModel { secret_weight: weight, ..model }.rounding(t, Spread::centred(1));
         let rounded =
             draws.iter().map(|(a, b)| multiply(a, &shuffled(&secret)).iter().zip(b).map(|(x, y)| x + y).collect());
         check(rounded.collect(), rounding, 0.2);
@@ -249,15 +335,54 @@ mod tests {
         assert_eq!(noise.scale(-3.0), Noise { deviation: 7.0, bound: 17.0 });
     }
 
+    /// A message that is as large as can be at the root next to 1, and numbers that have a mean there.
+    #[test]
+    fn bounds_hold_for_every_message_and_where_there_is_a_mean() {
+        let (model, t) = (model(), 16.0);
+        let sign = |j: usize| (std::f64::consts::PI * j as f64 / COUNT as f64).cos().signum();
+        let largest: Vec<f64> = (0..COUNT).map(|j| 32768.0 * sign(j)).collect();
+        let (ones, bound) = (vec![32768.0; COUNT], model.message(t).bound);
+        assert!(canonical(&largest) < bound && canonical(&largest) > bound - 1.0);
+        assert!(canonical(&ones) < bound);
+        // As if they had no mean they would not be within their bound.
+        let mut rng = ChaCha20Rng::seed_from_u64(9);
+        let digit: Vec<f64> = uniform(&mut rng, 65536.0).iter().map(|x| x + 32768.0).collect();
+        let of = |spread| 16.0 + model.log2_bound(spread);
+        assert!(canonical(&digit) < of(Spread::from_zero(1)) && canonical(&digit) > of(Spread::centred(4)));
+    }
+
+    #[test]
+    fn inner_products_are_within_their_bound() {
+        let mut rng = ChaCha20Rng::seed_from_u64(10);
+        let model = NoiseModel { error_deviation: 100.0 / 12f64.sqrt(), ..model() };
+        for digits in [1, 3, 12] {
+            let last = DigitSize { log2: 8.0, spread: Spread::from_zero(1) };
+            let mut sizes = vec![DigitSize { log2: 16.0, spread: Spread::centred(1) }; digits];
+            sizes.push(last);
+            let noise = model.inner_product(0.0, &sizes);
+            let draw = |rng: &mut ChaCha20Rng| {
+                sizes.iter().fold(vec![0.0; COUNT], |sum: Vec<f64>, size| {
+                    let mean = size.spread.mean * size.log2.exp2();
+                    let digit: Vec<f64> = uniform(rng, size.log2.exp2()).iter().map(|x| x + mean).collect();
+                    let product = multiply(&digit, &uniform(rng, 100.0));
+                    sum.iter().zip(product).map(|(sum, x)| sum + x).collect()
+                })
+            };
+            let sums: Vec<Vec<f64>> = (0..8).map(|_| draw(&mut rng)).collect();
+            assert!((deviation(&sums) - noise.deviation).abs() < 0.2);
+            assert!(sums.iter().all(|sum| canonical(sum) < noise.bound && canonical(sum) > noise.bound - 6.5));
+        }
+    }
+
     #[test]
     fn key_switch_is_dominated_by_what_it_should_be() {
         let model = model();
-        let digit = |log2| DigitSize { log2, limbs: 1 };
+        let digits = [DigitSize { log2: 32.0, spread: Spread::centred(1) }; 4];
         // Without special primes the digit's size is there in full.
-        let per_limb = model.key_switch(16.0, 16.0, &[digit(32.0); 4], 0.0, 0);
+        let per_limb = model.inner_product(16.0, &digits);
         assert!((per_limb.deviation - (16.0 + 3.2f64.log2() + 4.0 + 32.0 + 1.0 - 12f64.log2() / 2.0)).abs() < 1e-9);
         // With P as large as a digit what is left is rounding.
-        let hybrid = model.key_switch(16.0, 16.0, &[digit(32.0); 4], 40.0, 1);
-        assert!(hybrid.deviation < model.rounding(16.0, 1).deviation + 0.5);
+        let rounding = model.rounding(16.0, Spread::centred(1));
+        assert!(per_limb.scale(-40.0).plus(rounding).deviation < rounding.deviation + 0.5);
     }
 }

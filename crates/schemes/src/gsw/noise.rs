@@ -9,7 +9,7 @@
 //! I is an inner product's t²σ²·N·Σ_d Var(digit d)/P², once for the body's digits and once for the mask's; with special
 //! primes the division's rounding comes on top.
 
-use crate::bgv::noise::{DigitSize, Noise, NoiseModel};
+use crate::bgv::noise::{DigitSize, Noise, NoiseModel, Spread};
 
 /// A message as noise sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,15 +39,15 @@ pub struct GadgetSize {
     pub digits: Vec<DigitSize>,
     /// log2 P; 0 without special primes.
     pub log2_special: f64,
-    /// Special primes.
-    pub special: usize,
+    /// What the division by P rounds by, if there are special primes.
+    pub division: Option<Spread>,
 }
 
 /// What the gadget ciphertext's own noise adds in an external product; its errors are multiples of 2^`log2_t`.
 pub fn added(model: &NoiseModel, log2_t: f64, gadget: &GadgetSize) -> Noise {
     let inner = model.inner_product(log2_t, &gadget.digits).scale(-gadget.log2_special);
     let both = inner.plus(inner);
-    if gadget.special == 0 { both } else { both.plus(model.rounding(log2_t, gadget.special)) }
+    gadget.division.map_or(both, |division| both.plus(model.rounding(log2_t, division)))
 }
 
 /// Of the external product of a ciphertext of noise `a` with a ring-GSW encryption of `message`.

@@ -23,7 +23,7 @@ use super::{BgvError, BgvValue, Evaluator, Result, State};
 use crate::rns::kernel::{Conversion, LimbSet, ValueId};
 use crate::rns::lowering::Lowering;
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_schemes::bgv::noise::DigitSize;
+use polyfabric_schemes::bgv::noise::{DigitSize, Spread};
 use polyfabric_schemes::bgv::parameters::{BootstrapLiteral, MIN_MARGIN};
 use polyfabric_schemes::bgv::{BOOTSTRAP_SECRET, Parameters};
 use polyfabric_schemes::rns::{KeyId, LimbId};
@@ -134,9 +134,12 @@ fn inner_product(
 ) -> Result<BgvValue> {
     let rules = evaluator.rules();
     let log2_t = f64::from(exponent + rules.model().degree.log2());
-    let digit = DigitSize { log2: f64::from(exponent), limbs: 1 };
+    let digit = DigitSize { log2: f64::from(exponent), spread: Spread::centred(1) };
     // y_0 + y_1·s has the size of a rounding by 2^e.
-    let noise = rules.model().inner_product(log2_t, &[digit]).plus(rules.model().rounding(f64::from(exponent), 1));
+    let noise = rules
+        .model()
+        .inner_product(log2_t, &[digit])
+        .plus(rules.model().rounding(f64::from(exponent), Spread::centred(1)));
     let limbs = rules.limbs();
     evaluator.count("inner_product", limbs);
     let mut parts = Vec::new();

@@ -415,8 +415,10 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
     pub fn add_public(&mut self, value: &BgvValue, public: &Values, subtract: bool) -> Result<BgvValue> {
         self.count("add_public", value.state.limbs);
-        let noise = value.state.noise.plus(self.rules.model().message(value.state.log2_t));
-        let t = self.smaller(value.state.log2_t);
+        let (model, log2_t) = (self.rules.model(), value.state.log2_t);
+        let added = if one_integer(public).is_some() { model.constant(log2_t) } else { model.message(log2_t) };
+        let noise = value.state.noise.plus(added);
+        let t = self.smaller(log2_t);
         let parts = self.emit(&[value], |lowering, of| {
             let Some(number) = one_integer(public) else {
                 return Ok(lowering.add_plain(&of[0], public, subtract)?.parts);
@@ -429,14 +431,17 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state: State { noise, ..value.state }, parts })
     }
 
-    /// `value` times a public vector.
+    /// `value` times a public vector; the polynomial that encodes it has `size`.
     ///
     /// # Errors
     /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
-    pub fn multiply_public(&mut self, value: &BgvValue, public: &Values) -> Result<BgvValue> {
+    pub fn multiply_public(&mut self, value: &BgvValue, public: &Values, size: Noise) -> Result<BgvValue> {
         let t = self.smaller(value.state.log2_t);
         let integer = one_integer(public).map(|number| t.centre(t.reduce_signed(number)));
-        let target = self.rules.public_product(value.state, integer.map(log2));
+        let target = self.rules.public_product(value.state, |noise| match integer {
+            Some(number) => noise.scale(log2(number)),
+            None => self.rules.model().multiply(noise, size, false),
+        });
         let value = if target.limbs < value.state.limbs { self.switch(value, target.limbs)? } else { value.clone() };
         let public = &integer.map_or_else(|| public.clone(), |number| Values::integer(&[number]));
         let parts = self

@@ -4,20 +4,22 @@ use super::{BgvValue, Evaluator, Result};
 use crate::rns::homomorphic::{Diagonals, Values};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
+use polyfabric_schemes::bgv::Noise;
 use std::collections::BTreeMap;
 
-/// Σ_d diagonal_d·rotate(a, d): rotations of one ciphertext, which share its digits.
+/// Σ_d diagonal_d·rotate(a, d): rotations of one ciphertext, which share its digits. `sizes` are those of the diagonals.
 pub fn linear_transform(
     evaluator: &mut Evaluator<'_, '_>,
     a: &BgvValue,
     diagonals: &Diagonals,
+    sizes: &[Noise],
     rotation: impl Fn(i64) -> GaloisElement,
 ) -> Result<BgvValue> {
     let a = evaluator.linear(a)?;
     let mut sum: Option<BgvValue> = None;
-    for (&offset, diagonal) in &diagonals.by_offset {
+    for ((&offset, diagonal), &size) in diagonals.by_offset.iter().zip(sizes) {
         let rotated = evaluator.automorphism(&a, rotation(offset))?;
-        let term = evaluator.multiply_public(&rotated, diagonal)?;
+        let term = evaluator.multiply_public(&rotated, diagonal, size)?;
         sum = Some(match sum {
             Some(sum) => evaluator.add(&sum, &term, false)?,
             None => term,

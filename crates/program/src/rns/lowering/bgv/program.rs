@@ -9,7 +9,8 @@ use crate::rns::lowering::{Lowering, PlaintextEncoder, RnsLowering};
 use crate::rns::noise::{Encryption, NoiseModel as SlotModel};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_schemes::bgv::{Encoder, Parameters};
+use polyfabric_schemes::bgv::{Encoder, EncodingError, Noise, Parameters};
+use polyfabric_schemes::ckks::encoding::SpecialFft;
 use polyfabric_schemes::rns::KeyId;
 use std::collections::BTreeMap;
 
@@ -50,23 +51,55 @@ pub struct BgvLowered {
 #[derive(Debug)]
 pub struct SlotEncoder<'a>(pub &'a Encoder);
 
+impl SlotEncoder<'_> {
+    /// The polynomial of `factor` times `values`; one value stands for all slots.
+    fn coefficients(&self, values: &[i64], factor: u64) -> std::result::Result<Vec<i64>, EncodingError> {
+        let t = self.0.modulus().modulus();
+        let residues: Vec<u64> = values.iter().map(|&value| t.multiply(t.reduce_signed(value), factor)).collect();
+        match residues[..] {
+            [value] => {
+                let mut constant = vec![0; self.0.degree().get()];
+                constant[0] = t.centre(value);
+                Ok(constant)
+            }
+            _ => self.0.encode(&residues),
+        }
+    }
+}
+
 impl PlaintextEncoder for SlotEncoder<'_> {
     fn encode(&self, values: &Values, scale: Scale) -> std::result::Result<PublicPolynomial, String> {
         let (Values::Integer(values), Scale::Factor(factor)) = (values, scale) else {
             return Err("BGV takes integers; give integer values".to_owned());
         };
-        let t = self.0.modulus().modulus();
-        let residues: Vec<u64> = values.iter().map(|&value| t.multiply(t.reduce_signed(value), factor)).collect();
-        let coefficients = match residues[..] {
-            [value] => {
-                let mut constant = vec![0; self.0.degree().get()];
-                constant[0] = t.centre(value);
-                constant
-            }
-            _ => self.0.encode(&residues).map_err(|error| error.to_string())?,
-        };
+        let coefficients = self.coefficients(values, factor).map_err(|error| error.to_string())?;
         Ok(PublicPolynomial::Narrow(coefficients.into()))
     }
+}
+
+/// How large the vectors are that a node's operand is multiplied with, in the node's order.
+type PublicSizes = BTreeMap<NodeId, Vec<Noise>>;
+
+fn public_sizes(program: &Program, encoder: &Encoder) -> Result<PublicSizes> {
+    let (slots, transform) = (SlotEncoder(encoder), SpecialFft::new(encoder.degree().get() / 2));
+    let size = |values: &Values| match values {
+        Values::Integer(values) => Ok(Noise::of(&slots.coefficients(values, 1)?, &transform)),
+        Values::Complex(_) => Err(BgvError::NotBgv),
+    };
+    let sizes = |node: &Node| match &node.op {
+        Op::MulPlain => match &program.node(node.operands[1]).op {
+            Op::Constant { values } => Ok(vec![size(values)?]),
+            _ => Err(BgvError::NotBgv),
+        },
+        Op::LinearTransform { diagonals } => diagonals.by_offset.values().map(size).collect(),
+        _ => Ok(Vec::new()),
+    };
+    let encrypted = program.iter().filter(|(_, node)| !node.is_public());
+    encrypted.map(|(id, node)| Ok((id, sizes(node).map_err(|source| at(id, node, source))?))).collect()
+}
+
+fn at(node: NodeId, of: &Node, source: BgvError) -> BgvError {
+    BgvError::At { node, location: of.location.clone(), source: Box::new(source) }
 }
 
 fn t_of(program: &Program, parameters: &Parameters) -> Result<Modulus> {
@@ -109,12 +142,17 @@ pub fn rules(parameters: &Parameters, choice: &RnsLowering) -> Result<Rules> {
 /// # Errors
 /// [`BgvError`]: what the program lacks even over all limbs of the parameters, with the node and its place.
 pub fn plan(program: &Program, parameters: &Parameters, choice: &RnsLowering) -> Result<BgvPlan> {
-    let chain = chain(parameters, parameters.key_noise_factor())?;
     t_of(program, parameters)?;
+    let encoder = Encoder::new(parameters.ring().degree(), parameters.plaintext_modulus().literal())?;
+    plan_with(program, parameters, choice, &public_sizes(program, &encoder)?)
+}
+
+fn plan_with(program: &Program, parameters: &Parameters, choice: &RnsLowering, sizes: &PublicSizes) -> Result<BgvPlan> {
+    let chain = chain(parameters, parameters.key_noise_factor())?;
     let rules = rules(parameters, choice)?;
     let run = |limbs: usize| {
         let mut evaluator = Evaluator::dry(&chain, &rules)?;
-        walk(program, &mut evaluator, limbs, parameters)
+        walk(program, &mut evaluator, limbs, parameters, sizes)
     };
     // The more limbs the more room, so the fewest that do are found by halving.
     let most = run(rules.limbs())?;
@@ -139,7 +177,9 @@ pub fn lower(
     choice: &RnsLowering,
     encoder: &Encoder,
 ) -> Result<BgvLowered> {
-    let plan = plan(program, parameters, choice)?;
+    t_of(program, parameters)?;
+    let sizes = public_sizes(program, encoder)?;
+    let plan = plan_with(program, parameters, choice, &sizes)?;
     let chain = chain(parameters, parameters.key_noise_factor())?;
     let rules = rules(parameters, choice)?;
     let limbs = plan.inputs.iter().map(|port| port.state.limbs).max().unwrap_or(1);
@@ -153,7 +193,7 @@ pub fn lower(
     };
     let mut lowering = Lowering::new(program.name(), &chain, choice.clone(), slots, &encoder)?;
     let mut evaluator = Evaluator::emitting(&mut lowering, &rules)?;
-    let plan = walk(program, &mut evaluator, limbs, parameters)?;
+    let plan = walk(program, &mut evaluator, limbs, parameters, &sizes)?;
     let kernel = lowering.finish()?;
     let keys = kernel.keys();
     Ok(BgvLowered { kernel, plan, keys })
@@ -164,6 +204,7 @@ fn walk(
     evaluator: &mut Evaluator<'_, '_>,
     limbs: usize,
     parameters: &Parameters,
+    sizes: &PublicSizes,
 ) -> Result<BgvPlan> {
     let mut walk = Walk {
         program,
@@ -181,11 +222,8 @@ fn walk(
             lowering.set_origin(Some(id));
         }
         evaluator.name(op_name(&node.op));
-        let value = walk.node(evaluator, node).map_err(|source| BgvError::At {
-            node: id,
-            location: node.location.clone(),
-            source: Box::new(source),
-        })?;
+        let sizes = sizes.get(&id).map_or(&[][..], Vec::as_slice);
+        let value = walk.node(evaluator, node, sizes).map_err(|source| at(id, node, source))?;
         walk.plan.nodes.insert(id, value.state);
         walk.values[id.index()] = Some(value);
     }
@@ -203,7 +241,7 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    fn node(&mut self, evaluator: &mut Evaluator<'_, '_>, node: &Node) -> Result<BgvValue> {
+    fn node(&mut self, evaluator: &mut Evaluator<'_, '_>, node: &Node, sizes: &[Noise]) -> Result<BgvValue> {
         let degree = evaluator.rules().model().degree;
         let operand = |index: usize| {
             // The builder lets encrypted operands alone in their places, and all of them stand before.
@@ -230,7 +268,10 @@ impl Walk<'_> {
             Op::Mul => evaluator.multiply(operand(0)?, operand(1)?),
             Op::AddPlain => evaluator.add_public(operand(0)?, public(1)?, false),
             Op::SubPlain => evaluator.add_public(operand(0)?, public(1)?, true),
-            Op::MulPlain => evaluator.multiply_public(operand(0)?, public(1)?),
+            Op::MulPlain => {
+                let size = sizes.first().ok_or(BgvError::NotBgv)?;
+                evaluator.multiply_public(operand(0)?, public(1)?, *size)
+            }
             Op::Rotate { steps } => evaluator.automorphism(operand(0)?, rotation(*steps)),
             Op::Conjugate => evaluator.automorphism(operand(0)?, GaloisElement::conjugation(degree)),
             Op::Rescale => {
@@ -248,7 +289,9 @@ impl Walk<'_> {
                 evaluator.switch(value, level + 1)
             }
             Op::Relinearise => evaluator.linear(operand(0)?),
-            Op::LinearTransform { diagonals } => expand::linear_transform(evaluator, operand(0)?, diagonals, rotation),
+            Op::LinearTransform { diagonals } => {
+                expand::linear_transform(evaluator, operand(0)?, diagonals, sizes, rotation)
+            }
             Op::Polynomial { polynomial } => match &polynomial.coefficients {
                 Values::Integer(coefficients) => expand::polynomial(evaluator, operand(0)?, coefficients, self.t),
                 Values::Complex(_) => Err(BgvError::NotBgv),

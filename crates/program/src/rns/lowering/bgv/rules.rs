@@ -3,7 +3,8 @@
 use crate::rns::kernel::Conversion;
 use crate::rns::levels::Chain;
 use crate::rns::lowering::RnsLowering;
-use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel};
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel, Spread};
 use polyfabric_schemes::gsw::noise::GadgetSize;
 use polyfabric_schemes::rns::GadgetLiteral;
 
@@ -31,7 +32,7 @@ pub struct Rules {
     log2_special: f64,
     special: usize,
     gadget: GadgetLiteral,
-    bits: Vec<u32>,
+    moduli: Vec<Modulus>,
     conversion: Conversion,
     division: Conversion,
     log2_key_t: f64,
@@ -53,7 +54,7 @@ impl Rules {
             log2_special: special.sum(),
             special: gadget.special.len(),
             gadget: gadget.clone(),
-            bits: q.iter().map(|limb| chain.modulus(limb).bits()).collect(),
+            moduli: q.iter().map(|limb| chain.modulus(limb)).collect(),
             conversion: choice.conversion,
             division: choice.division,
             log2_key_t,
@@ -67,7 +68,7 @@ impl Rules {
 
     /// Limbs of Q.
     pub fn limbs(&self) -> usize {
-        self.bits.len()
+        self.moduli.len()
     }
 
     /// log2 of the modulus of the first `limbs` limbs.
@@ -80,13 +81,12 @@ impl Rules {
         self.log2_q[state.limbs] - 1.0 - state.noise.bound
     }
 
-    /// How often larger than an exact representative a conversion's is, as limbs that are added up.
-    fn summands(conversion: Conversion, limbs: usize) -> usize {
+    /// How the numbers that a conversion of `limbs` limbs gives are spread.
+    fn spread(conversion: Conversion, limbs: usize) -> Spread {
         match conversion {
-            // Not centred: E|x|² of α uniform numbers in [0, 1) is α/12 + α²/4, less than α(3α + 1) twelfths.
-            Conversion::Approximate => limbs * (3 * limbs + 1),
-            Conversion::Balanced => limbs,
-            Conversion::Centred => 1,
+            Conversion::Approximate => Spread::from_zero(limbs),
+            Conversion::Balanced => Spread::centred(limbs),
+            Conversion::Centred => Spread::centred(1),
         }
     }
 
@@ -97,14 +97,18 @@ impl Rules {
             let Some(bits) = self.gadget.sub_digit_bits else {
                 let log2 = present.iter().map(|limb| self.log2_q[limb.index() + 1] - self.log2_q[limb.index()]).sum();
                 if !present.is_empty() {
-                    digits.push(DigitSize { log2, limbs: Self::summands(self.conversion, present.len()) });
+                    digits.push(DigitSize { log2, spread: Self::spread(self.conversion, present.len()) });
                 }
                 continue;
             };
             for limb in present {
-                let count = self.bits[limb.index()].div_ceil(bits);
-                let digit = |k: u32| DigitSize { log2: f64::from(bits), limbs: if k + 1 == count { 4 } else { 1 } };
-                digits.extend((0..count).map(digit));
+                let modulus = self.moduli[limb.index()];
+                let below = modulus.bits().div_ceil(bits) - 1;
+                let digit = DigitSize { log2: f64::from(bits), spread: Spread::centred(1) };
+                digits.extend((0..below).map(|_| digit));
+                // What the others leave, from 0 up, carries included.
+                let left = (modulus.value() >> (below * bits)) + 1;
+                digits.push(DigitSize { log2: (left as f64).log2(), spread: Spread::from_zero(1) });
             }
         }
         digits
@@ -112,13 +116,13 @@ impl Rules {
 
     /// The gadget over the first `limbs` limbs, as ring-GSW's noise formulas take it.
     pub fn gadget_size(&self, limbs: usize) -> GadgetSize {
-        let special = if self.special == 0 { 0 } else { Self::summands(self.division, self.special) };
-        GadgetSize { digits: self.digits(limbs), log2_special: self.log2_special, special }
+        let division = (self.special != 0).then(|| Self::spread(self.division, self.special));
+        GadgetSize { digits: self.digits(limbs), log2_special: self.log2_special, division }
     }
 
     /// What a key switch over the first `limbs` limbs adds to a ciphertext with errors of t = 2^`log2_t`.
     pub fn key_switch(&self, limbs: usize, log2_t: f64) -> Noise {
-        let rounded = Self::summands(self.division, self.special);
+        let rounded = Self::spread(self.division, self.special);
         let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs)).scale(-self.log2_special);
         if self.special == 0 { inner } else { inner.plus(self.model.rounding(log2_t, rounded)) }
     }
@@ -141,7 +145,7 @@ impl Rules {
             return state;
         }
         let divisor = self.log2_q[state.limbs] - self.log2_q[limbs];
-        let rounded = Self::summands(self.division, state.limbs - limbs + self.special);
+        let rounded = Self::spread(self.division, state.limbs - limbs + self.special);
         let noise = state.noise.scale(-divisor).plus(self.model.rounding(state.log2_t, rounded));
         State { noise, limbs, ..state }
     }
@@ -154,15 +158,11 @@ impl Rules {
         })
     }
 
-    /// The product of `a` with a public vector, or with an integer of 2^`log2_integer`.
-    pub fn public_product(&self, a: State, log2_integer: Option<f64>) -> State {
+    /// The product of `a` with something public: `product` says what becomes of the noise.
+    pub fn public_product(&self, a: State, product: impl Fn(Noise) -> Noise) -> State {
         self.roomiest(a.limbs, |limbs| {
             let a = if limbs == a.limbs { a } else { self.switched(a, limbs) };
-            let noise = match log2_integer {
-                Some(log2) => a.noise.scale(log2),
-                None => self.model.multiply_public(a.noise, a.log2_t),
-            };
-            State { noise, ..a }
+            State { noise: product(a.noise), ..a }
         })
     }
 
