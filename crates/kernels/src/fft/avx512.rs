@@ -121,16 +121,25 @@ impl Lanes for Avx512 {
         // SAFETY: the set is present and the words are valid, by the trait's contract.
         unsafe {
             let add = _mm512_set1_epi32(preparation.add as i32);
+            // The upper three bytes of two words, or all of them.
+            let bytes = if preparation.packed() {
+                _mm_setr_epi8(1, 2, 3, 5, 6, 7, -1, -1, 9, 10, 11, 13, 14, 15, -1, -1)
+            } else {
+                _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+            };
+            let bytes = _mm512_broadcast_i32x4(bytes);
             let mut rows = [add; 8];
             for (lane, row) in rows.iter_mut().enumerate() {
                 let own = _mm512_loadu_si512(own.add(lane * apart).cast());
-                *row = if ROTATED {
+                let words = if ROTATED {
                     let sign = _mm512_set1_epi32(negated[lane] as i32);
+                    let add = _mm512_set1_epi32((preparation.add as u32).wrapping_sub(negated[lane]) as i32);
                     let other = _mm512_xor_si512(_mm512_loadu_si512(from[lane].cast()), sign);
-                    _mm512_add_epi32(other, _mm512_sub_epi32(_mm512_sub_epi32(add, own), sign))
+                    _mm512_add_epi32(other, _mm512_sub_epi32(add, own))
                 } else {
                     _mm512_add_epi32(own, add)
                 };
+                *row = _mm512_shuffle_epi8(words, bytes);
             }
             let pairs = transposed(rows);
             for (pair, words) in pairs.into_iter().enumerate() {
@@ -139,13 +148,10 @@ impl Lanes for Avx512 {
         }
     }
     #[inline(always)]
-    unsafe fn from_field(pairs: *const f64, odd: bool, field: Field) -> Self {
-        // SAFETY: the set is present and eight pairs are valid, by the trait's contract.
+    unsafe fn from_field(pairs: *const f64, field: Field) -> Self {
+        // SAFETY: the set is present, and eight pairs and half of another are valid, by the trait's contract.
         unsafe {
-            let mut words = _mm512_loadu_si512(pairs.cast());
-            if odd {
-                words = _mm512_srli_epi64::<32>(words);
-            }
+            let words = _mm512_loadu_si512(pairs.byte_add(field.down as usize / 8).cast());
             let mask = _mm512_set1_epi64(field.mask as i64);
             let large = _mm512_castpd_si512(_mm512_set1_pd(field.large));
             // a & b | c

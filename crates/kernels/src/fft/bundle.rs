@@ -15,7 +15,7 @@ use super::monomial::{Roots, turned};
 use super::passes::{Ahead, entries, multiply_add, node_down, none, read, write, zero};
 use super::plan::{BLOCK, BLOCK_TWIDDLES, NODE, Pass, Plan};
 use super::product::{MAX_PATTERNS, Shape};
-use super::words::{Field, Rotated, STEP};
+use super::words::{Field, Mixed, Rotated, STEP};
 
 /// Ciphertexts of a bundle.
 pub const BUNDLE: usize = 8;
@@ -108,6 +108,7 @@ pub(super) unsafe fn product<V: Lanes>(
         let (rows, levels, degree) = (shape.rows(), preparation.levels as usize, 2 * plan.points);
         let (length, eighth) = (spectrum_len(plan.points), eighth(plan.points));
         let glwe = columns * degree;
+        let mut mixed: Mixed = [[0; 2 * STEP]; 8];
         if let Iteration::Patterns(exponents, patterns, roots) = iteration {
             monomials::<V>(exponents, patterns, roots, room.monomials);
         }
@@ -115,7 +116,7 @@ pub(super) unsafe fn product<V: Lanes>(
             let own = accumulators.wrapping_add(column * degree).cast_const();
             match iteration {
                 Iteration::Rotation(exponents) => {
-                    let rotated = Rotated::new(own, glwe, degree, exponents);
+                    let rotated = Rotated::new(own, glwe, degree, exponents, &mut mixed);
                     let mut start = 0;
                     while start < degree {
                         let (mut from, negated, end) = rotated.run(start);
@@ -141,7 +142,7 @@ pub(super) unsafe fn product<V: Lanes>(
                 let pairs = room.pairs.add(first / 2 * pair_apart(degree));
                 for level in 0..levels {
                     let spectrum = room.spectra.add((column * levels + level) * length + first * eighth);
-                    let digits = Digits { pairs, odd: first % 2 == 1, field: Field::new(preparation, level as u32) };
+                    let digits = Digits { pairs, field: Field::new(preparation, level as u32, first % 2 == 1) };
                     columns_down::<V>(plan, digits, room.points, spectrum);
                 }
             }
@@ -230,8 +231,6 @@ unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: Digits, points: *mut f64, 
 #[derive(Clone, Copy)]
 struct Digits {
     pairs: *const f64,
-    /// Whether they are of the second word of each pair.
-    odd: bool,
     field: Field,
 }
 
@@ -240,7 +239,7 @@ struct Digits {
 unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
     plan: &Plan,
     pass: &Pass,
-    Digits { pairs, odd, field }: Digits,
+    Digits { pairs, field }: Digits,
     to: *mut f64,
 ) {
     let points = 8 * blocks::<BLOCKS>(plan);
@@ -251,8 +250,8 @@ unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 let at = pairs.add((r * stride + i) * BUNDLE);
-                let im = V::from_field(at.add(points * BUNDLE), odd, field);
-                *x = Complex { re: V::from_field(at, odd, field), im };
+                let im = V::from_field(at.add(points * BUNDLE), field);
+                *x = Complex { re: V::from_field(at, field), im };
             }
             node_down::<V, R>(&mut x, pass.down.as_ptr());
             for (r, x) in x.iter().enumerate().take(1 << R) {

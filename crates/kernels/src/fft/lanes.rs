@@ -54,7 +54,7 @@ pub(super) trait Lanes: Copy {
         unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
     }
     /// Sixteen words of each of eight polynomials, which are `apart` words from one another, with `preparation` (see [`super::words`]) but for the
-    /// flip, in pairs: at `out` the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. If `ROTATED` they are
+    /// flip, in pairs as [`Field`] has them: at `out` the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. If `ROTATED` they are
     /// differences: `from` has for each polynomial where the words are that its own are taken off, and all ones if they are negated before. SAFETY: there
     /// are so many.
     #[inline(always)]
@@ -66,30 +66,31 @@ pub(super) trait Lanes: Copy {
         out: *mut f64,
         pair_apart: usize,
     ) {
-        for (lane, word) in (0..8).flat_map(|lane| (0..STEP).map(move |word| (lane, word))) {
-            // SAFETY: this function's contract.
-            unsafe {
-                let mut value = *own.add(lane * apart + word);
-                if ROTATED {
-                    let other = *from[lane].add(word) ^ negated[lane];
-                    value = other.wrapping_sub(negated[lane]).wrapping_sub(value);
+        for (lane, pair) in (0..8).flat_map(|lane| (0..STEP / 2).map(move |pair| (lane, pair))) {
+            let word = |word: usize| {
+                // SAFETY: this function's contract.
+                unsafe {
+                    let mut value = *own.add(lane * apart + word);
+                    if ROTATED {
+                        let other = *from[lane].add(word) ^ negated[lane];
+                        value = other.wrapping_sub(negated[lane]).wrapping_sub(value);
+                    }
+                    u64::from(value.wrapping_add(preparation.add as u32))
                 }
-                let pair = out.add(word % 8 / 2 * pair_apart + word / 8 * 8 + lane).cast::<[u32; 2]>();
-                (*pair)[if cfg!(target_endian = "little") { word % 2 } else { 1 - word % 2 }] =
-                    value.wrapping_add(preparation.add as u32);
-            }
+            };
+            let (first, second) = (word(2 * pair), word(2 * pair + 1));
+            let both = if preparation.packed() { first >> 8 | second >> 8 << 24 } else { first | second << 32 };
+            // SAFETY: this function's contract.
+            unsafe { *out.cast::<u64>().add(pair % 4 * pair_apart + pair / 4 * 8 + lane) = both };
         }
     }
-    /// Digits of the first or second words of eight pairs. SAFETY: there are eight.
+    /// Digits of one word of eight pairs. SAFETY: there are eight, and half of another.
     #[inline(always)]
-    unsafe fn from_field(pairs: *const f64, odd: bool, field: Field) -> Self {
+    unsafe fn from_field(pairs: *const f64, field: Field) -> Self {
         // SAFETY: this function's contract.
         unsafe {
             let pairs = pairs.cast::<[u64; 8]>().read_unaligned();
-            let numbers = pairs.map(|pair| {
-                let word = if odd { pair >> 32 } else { pair };
-                f64::from_bits(word & field.mask | field.large.to_bits())
-            });
+            let numbers = pairs.map(|pair| f64::from_bits(pair >> field.down & field.mask | field.large.to_bits()));
             Self::load(numbers.as_ptr()).sub(Self::splat(field.zero))
         }
     }

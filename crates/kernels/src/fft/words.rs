@@ -32,6 +32,12 @@ impl Preparation {
         }
     }
 
+    /// Whether the upper three bytes of a word have all digits: see [`Field`].
+    #[inline(always)]
+    pub fn packed(self) -> bool {
+        self.log2_base * self.levels <= 24
+    }
+
     /// Levels: `LEVELS`, or if that is 0 as many as there are.
     #[inline(always)]
     pub fn count<const LEVELS: u32>(self) -> u32 {
@@ -39,9 +45,14 @@ impl Preparation {
     }
 }
 
-/// How a digit of one level is cut out of a prepared word of 32 bits: its field goes into the mantissa of a large number, which is then taken off.
+/// How a digit of one level is cut out of a pair of prepared words of 32 bits: its field goes into the mantissa of a large number, which is then taken off.
+///
+/// A pair has in 64 bits the upper three bytes of its two words one after the other, the first word's last, if all digits are in these: fields of both words are then
+/// within a mantissa's bits, and one operation less cuts them out than if the second word had to be shifted down. Else it has the words themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
+    /// Bits that a pair is shifted down by before.
+    pub down: u32,
     /// The field's bits.
     pub mask: u64,
     /// The number whose mantissa it goes into: its last bit is worth what the field's is, times the power of two that all levels' digits have.
@@ -51,13 +62,20 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The digit `level` of words of 32 bits.
-    pub fn new(preparation: Preparation, level: u32) -> Self {
+    /// The digit `level` of the first words of pairs, or of the second ones.
+    #[inline(always)]
+    pub fn new(preparation: Preparation, level: u32, second: bool) -> Self {
         let Preparation { mask, log2_base, .. } = preparation;
         let mask = u64::from(mask as u32) >> (log2_base * level);
         // A bit of the field at level 0 is worth what it is in the word, and those further down as much.
-        let large = 2f64.powi((52 + log2_base * level) as i32);
-        Self { mask, large, zero: large + f64::from(1u32 << 31) }
+        let worth = 52 + log2_base * level;
+        let (down, mask, worth) = match (preparation.packed(), second) {
+            (true, false) => (0, mask >> 8, worth + 8),
+            (true, true) => (0, mask >> 8 << 24, worth - 16),
+            (false, second) => (if second { 32 } else { 0 }, mask, worth),
+        };
+        let large = f64::from_bits(u64::from(1023 + worth) << 52);
+        Self { down, mask, large, zero: large + f64::from(1u32 << 31) }
     }
 }
 
@@ -211,56 +229,55 @@ unsafe fn rotated_levels<V: Lanes, T: Digits, const LEVELS: u32>(
     }
 }
 
-/// Eight polynomials of `degree` words, each times a monomial of its own, to be read [`STEP`] words at a time.
-pub(super) struct Rotated {
+/// What [`Rotated`] reads where a polynomial's end and its start lie across a step.
+pub(super) type Mixed = [[u32; 2 * STEP]; 8];
+
+/// Eight polynomials of `degree` words, each times a monomial of its own, to be read [`STEP`] words at a time. Nothing here branches on
+/// exponents, which no processor could foresee.
+pub(super) struct Rotated<'m> {
     degree: usize,
-    /// Words below are from the polynomial's end, as are those of the step at [`Self::across`] up to some place.
+    /// Words below are from the polynomial's end, those from `after` on from its start, and those between, if there are some, lie across.
     wrapped: [usize; 8],
-    /// The step whose words are from the polynomial's end and its start, if there is one.
-    across: [usize; 8],
-    /// Those words.
-    mixed: [[u32; 2 * STEP]; 8],
-    /// Where in `mixed` they start.
-    within: [usize; 8],
-    /// The polynomial, so displaced that the words from its end, and all others, are in the place that they come to.
+    after: [usize; 8],
+    /// The polynomial, so displaced that the words from its end, those across and all others are in the place that they come to.
     end: [*const u32; 8],
+    across: [*const u32; 8],
     start: [*const u32; 8],
-    /// All ones where words from the end are negated; those from the start are where others are not.
+    /// All ones where words from the end are negated; those from the start are where others are not, and those across have their sign.
     negated: [u32; 8],
+    mixed: std::marker::PhantomData<&'m Mixed>,
 }
 
-impl Rotated {
+impl<'m> Rotated<'m> {
     /// X^`exponents[l]` times the polynomial of `degree` words, a multiple of `STEP`, that starts `l` · `apart` words after `first`. SAFETY: they are there.
     #[inline(always)]
-    pub unsafe fn new(first: *const u32, apart: usize, degree: usize, exponents: &[u32]) -> Self {
+    pub unsafe fn new(first: *const u32, apart: usize, degree: usize, exponents: &[u32], mixed: &'m mut Mixed) -> Self {
         let mut rotated = Self {
             degree,
             wrapped: [0; 8],
-            across: [usize::MAX; 8],
-            mixed: [[0; 2 * STEP]; 8],
-            within: [0; 8],
+            after: [0; 8],
             end: [first; 8],
+            across: [first; 8],
             start: [first; 8],
             negated: [0; 8],
+            mixed: std::marker::PhantomData,
         };
-        for (lane, &exponent) in exponents.iter().enumerate().take(8) {
+        for (lane, (&exponent, mixed)) in exponents.iter().zip(mixed).enumerate() {
             let own = first.wrapping_add(lane * apart);
             let shift = exponent as usize & (2 * degree - 1);
-            let (flip, shift) = (shift >= degree, shift & (degree - 1));
-            rotated.wrapped[lane] = shift / STEP * STEP;
+            // All ones if words from the end are negated, as they are unless X^N has negated all.
+            let negated = u32::from(shift >= degree).wrapping_sub(1);
+            let shift = shift & (degree - 1);
+            let (wrapped, after) = (shift / STEP * STEP, shift.next_multiple_of(STEP));
+            (rotated.wrapped[lane], rotated.after[lane], rotated.negated[lane]) = (wrapped, after, negated);
             rotated.end[lane] = own.wrapping_add(degree - shift);
             rotated.start[lane] = own.wrapping_sub(shift);
-            rotated.negated[lane] = if flip { 0 } else { u32::MAX };
-            if !shift.is_multiple_of(STEP) {
-                rotated.across[lane] = shift / STEP * STEP;
-                rotated.within[lane] = shift.next_multiple_of(STEP) - shift;
-                let (end, start) = rotated.mixed[lane].split_at_mut(STEP);
-                for l in 0..STEP {
-                    // SAFETY: a polynomial has `STEP` words and more.
-                    let (last, first) = unsafe { (*own.add(degree - STEP + l), *own.add(l)) };
-                    end[l] = if flip { last } else { last.wrapping_neg() };
-                    start[l] = if flip { first.wrapping_neg() } else { first };
-                }
+            rotated.across[lane] = mixed.as_ptr().wrapping_add(after - shift).wrapping_sub(wrapped);
+            for l in 0..STEP {
+                // SAFETY: a polynomial has `STEP` words and more.
+                let (last, first) = unsafe { (*own.add(degree - STEP + l), *own.add(l)) };
+                mixed[l] = (last ^ negated).wrapping_sub(negated);
+                mixed[STEP + l] = (first ^ !negated).wrapping_sub(!negated);
             }
         }
         rotated
@@ -271,17 +288,16 @@ impl Rotated {
     pub fn run(&self, at: usize) -> ([*const u32; 8], [u32; 8], usize) {
         let (mut from, mut negated, mut end) = (self.start, [0; 8], self.degree);
         for lane in 0..8 {
-            if at < self.wrapped[lane] {
-                from[lane] = self.end[lane].wrapping_add(at);
-                negated[lane] = self.negated[lane];
-                end = end.min(self.wrapped[lane]);
-            } else if at == self.across[lane] {
-                from[lane] = self.mixed[lane].as_ptr().wrapping_add(self.within[lane]);
-                end = end.min(at + STEP);
+            let (early, middle) = (at < self.wrapped[lane], at < self.after[lane]);
+            let later = if middle {
+                (self.across[lane], 0, self.after[lane])
             } else {
-                from[lane] = self.start[lane].wrapping_add(at);
-                negated[lane] = !self.negated[lane];
-            }
+                (self.start[lane], !self.negated[lane], self.degree)
+            };
+            let (words, sign, until) =
+                if early { (self.end[lane], self.negated[lane], self.wrapped[lane]) } else { later };
+            (from[lane], negated[lane]) = (words.wrapping_add(at), sign);
+            end = end.min(until);
         }
         (from, negated, end)
     }
