@@ -1,6 +1,7 @@
 //! RNS homomorphic programs before anything runs: text, clear evaluation, levels, lowering, error messages.
 
 mod clear;
+mod fit;
 mod kernel_text;
 mod levels;
 mod lowering;

@@ -1,7 +1,9 @@
 //! Error of every operation, and of whole programs.
 
+mod fit;
 mod model;
 mod report;
 
+pub use fit::{FitFailure, expect_inputs};
 pub use model::{DigitSize, Encryption, F64_ROUNDING, NoiseModel};
 pub use report::{NodeReport, NoiseFailure, NoiseReport};

@@ -60,6 +60,30 @@ pub enum NoiseFailure {
         /// What helps with this gadget.
         remedy: &'static str,
     },
+    /// No bit of an output is left, whatever the inputs within their bounds.
+    #[error(
+        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale 2^{scale:.1}, and values up to 2^{magnitude:.1}: nothing would be left of output {output:?}; take a larger scale, or {remedy}"
+    )]
+    Nothing {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The operation.
+        op: &'static str,
+        /// The first node of larger errors than values.
+        node: NodeId,
+        /// log2 of the bound of its error.
+        bound: f64,
+        /// log2 of the bound of its values.
+        magnitude: f64,
+        /// Its level.
+        level: usize,
+        /// log2 of its scale.
+        scale: f64,
+        /// The output.
+        output: Box<str>,
+        /// What helps with this gadget.
+        remedy: &'static str,
+    },
     /// An error above its bound was measured: a defect of this project, or a wrong bound of an input.
     #[error(
         "{place}{op} {node}: an error of 2^{measured:.1} was measured, above its bound 2^{bound:.1}; check that the inputs are within their bounds, and report it if they are"
@@ -142,15 +166,40 @@ impl NoiseReport {
         self.require_below(|node| limits.get(&node.node).copied().unwrap_or(f64::INFINITY))
     }
 
+    /// Whether a bit is left of every output of `program`: its error is bounded below the bound of its values.
+    ///
+    /// # Errors
+    /// [`NoiseFailure::Nothing`] of the first node with a larger bound of its error than of its values, if an output is such a node.
+    pub fn require_something_left(&self, program: &Program) -> Result<(), NoiseFailure> {
+        let lost = |node: &&NodeReport| node.magnitude > 0.0 && (node.bound.is_nan() || node.bound >= node.magnitude);
+        let outputs: BTreeMap<NodeId, &str> = program.outputs().collect();
+        let output = self.nodes.iter().filter(lost).find_map(|node| outputs.get(&node.node));
+        let (Some(output), Some(node)) = (output, self.nodes.iter().find(lost)) else { return Ok(()) };
+        Err(NoiseFailure::Nothing {
+            place: node.place.clone(),
+            op: node.op,
+            node: node.node,
+            bound: node.bound.log2(),
+            magnitude: node.magnitude.log2(),
+            level: node.level,
+            scale: node.scale.real().log2(),
+            output: (*output).into(),
+            remedy: self.remedy(),
+        })
+    }
+
+    /// What leaves more precision, beside a larger scale.
+    fn remedy(&self) -> &'static str {
+        match self.special_primes {
+            0 => "special primes or digits smaller than a limb in the key switch",
+            _ => "more primes a level",
+        }
+    }
+
     /// Whether every bound is at most 2^`limit`.
     fn require_below(&self, limit: impl Fn(&NodeReport) -> f64) -> Result<(), NoiseFailure> {
         let beyond = |node: &&NodeReport| node.bound.is_nan() || node.bound > limit(node).exp2();
         let Some(node) = self.nodes.iter().find(beyond) else { return Ok(()) };
-        let remedy = if self.special_primes == 0 {
-            "special primes or digits smaller than a limb in the key switch"
-        } else {
-            "or more primes a level"
-        };
         Err(NoiseFailure::Precision {
             place: node.place.clone(),
             op: node.op,
@@ -159,7 +208,7 @@ impl NoiseReport {
             level: node.level,
             scale: node.scale.to_string(),
             wanted: -limit(node),
-            remedy,
+            remedy: self.remedy(),
         })
     }
 

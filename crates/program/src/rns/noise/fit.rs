@@ -1,0 +1,150 @@
+//! Whether the values of given inputs stay where the bounds of errors hold: known before anything is encrypted.
+
+use crate::rns::homomorphic::{Basis, ClearError, Complex, NodeId, Op, Program, Values, evaluate_each};
+use crate::rns::levels::Chain;
+use crate::rns::noise::{NodeReport, NoiseReport};
+use polyfabric_schemes::ckks::encoding::SpecialFft;
+use std::collections::{BTreeMap, HashMap};
+use thiserror::Error;
+
+/// How far beyond its end a value may lie, of an interval's width: rounding.
+const SLACK: f64 = 1.0 / (1 << 20) as f64;
+
+/// What inputs do that a program does not take.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum FitFailure {
+    /// A polynomial's operand is not where it approximates.
+    #[error(
+        "{place}polynomial {node}: it approximates on numbers from {lo} to {hi}, but with these inputs slot {slot} of its operand holds {value}; widen the interval, or scale the inputs"
+    )]
+    Interval {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The polynomial.
+        node: NodeId,
+        /// The interval's lower end.
+        lo: f64,
+        /// Its upper end.
+        hi: f64,
+        /// The first slot that is outside.
+        slot: usize,
+        /// What it holds.
+        value: String,
+    },
+    /// Coefficients do not fit the modulus, and decrypt to others.
+    #[error(
+        "{place}{op} {node}: with these inputs values up to {magnitude:.3e} have coefficients up to 2^{coefficient:.1} at scale 2^{scale:.1}, but half of the modulus at level {level} is 2^{half:.1}: they would wrap around; scale the inputs down, or take parameters with a larger modulus there"
+    )]
+    Wraps {
+        /// "file:line: ", or nothing.
+        place: String,
+        /// The operation.
+        op: &'static str,
+        /// The node.
+        node: NodeId,
+        /// Its largest slot.
+        magnitude: f64,
+        /// log2 of its largest coefficient.
+        coefficient: f64,
+        /// log2 of its scale.
+        scale: f64,
+        /// Its level.
+        level: usize,
+        /// log2 of half of the modulus.
+        half: f64,
+    },
+    /// The inputs are none of the program's.
+    #[error(transparent)]
+    Clear(#[from] ClearError),
+}
+
+/// A polynomial on an interval, and how many slots of its operand it is meant for.
+struct Approximation<'a> {
+    report: &'a NodeReport,
+    lo: f64,
+    hi: f64,
+    slots: usize,
+}
+
+impl Approximation<'_> {
+    /// The first slot that is outside of the interval.
+    fn check(&self, values: &[Complex]) -> Result<(), FitFailure> {
+        let (lo, hi, slack) = (self.lo, self.hi, (self.hi - self.lo) * SLACK);
+        let inside = |value: &Complex| (lo - slack..=hi + slack).contains(&value.re) && value.im.abs() <= slack;
+        let Some((slot, value)) = values.iter().take(self.slots).enumerate().find(|(_, value)| !inside(value)) else {
+            return Ok(());
+        };
+        let value = if value.im == 0.0 { value.re.to_string() } else { format!("{} {:+}i", value.re, value.im) };
+        Err(FitFailure::Interval { place: self.report.place.clone(), node: self.report.node, lo, hi, slot, value })
+    }
+}
+
+/// Whether the program in the clear keeps every value of `inputs` in the interval of the polynomials that read it, and its coefficients
+/// within the modulus. `slots` are those that a polynomial is meant for, where that are not all.
+///
+/// # Errors
+/// [`FitFailure`] of the first node whose values do not.
+pub fn expect_inputs(
+    program: &Program,
+    chain: &Chain,
+    report: &NoiseReport,
+    inputs: &HashMap<String, Values>,
+    slots: &BTreeMap<NodeId, usize>,
+) -> Result<(), FitFailure> {
+    let mut approximations: HashMap<NodeId, Vec<Approximation<'_>>> = HashMap::new();
+    for node in &report.nodes {
+        let written = program.node(node.node);
+        if let Op::Polynomial { polynomial } = &written.op
+            && let Basis::Chebyshev { lo, hi } = polynomial.basis
+        {
+            let slots = slots.get(&node.node).copied().unwrap_or(program.slots());
+            let approximation = Approximation { report: node, lo, hi, slots };
+            approximations.entry(written.operands[0]).or_default().push(approximation);
+        }
+    }
+    let reports: HashMap<NodeId, &NodeReport> = report.nodes.iter().map(|node| (node.node, node)).collect();
+    let transform = SpecialFft::new(program.slots());
+    let mut failures = BTreeMap::new();
+    evaluate_each(program, inputs, |id, values| {
+        let Values::Complex(values) = values else { return };
+        for approximation in approximations.get(&id).into_iter().flatten() {
+            if let Err(failure) = approximation.check(&values) {
+                failures.insert(approximation.report.node, failure);
+            }
+        }
+        if let Some(node) = reports.get(&id)
+            && let Err(failure) = expect_room(node, &values, chain, &transform)
+        {
+            failures.entry(id).or_insert(failure);
+        }
+    })?;
+    failures.into_values().next().map_or(Ok(()), Err)
+}
+
+/// Whether the coefficients of `values` fit the modulus that a node has.
+fn expect_room(node: &NodeReport, values: &[Complex], chain: &Chain, transform: &SpecialFft) -> Result<(), FitFailure> {
+    let (scale, half) = (node.scale.real().log2(), chain.log2_modulus(node.level) - 1.0);
+    let fits = |largest: f64| largest.log2() + scale <= half;
+    let finite = values.iter().all(|value| value.re.is_finite() && value.im.is_finite());
+    let magnitude = if finite { values.iter().map(|value| value.abs()).fold(0.0, f64::max) } else { f64::INFINITY };
+    // No coefficient is larger than the largest slot, and many are much smaller.
+    if fits(magnitude) {
+        return Ok(());
+    }
+    let mut coefficients = values.to_vec();
+    transform.inverse(&mut coefficients);
+    let largest = coefficients.iter().map(|u| u.re.abs().max(u.im.abs())).fold(0.0, f64::max);
+    if finite && fits(largest) {
+        return Ok(());
+    }
+    Err(FitFailure::Wraps {
+        place: node.place.clone(),
+        op: node.op,
+        node: node.node,
+        magnitude,
+        coefficient: if finite { largest.log2() + scale } else { f64::INFINITY },
+        scale,
+        level: node.level,
+        half,
+    })
+}

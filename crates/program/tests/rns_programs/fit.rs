@@ -1,0 +1,110 @@
+//! Are inputs refused that lead out of an approximation's interval or of the modulus, and results of which nothing is left?
+
+use crate::{Zeros, chain};
+use polyfabric_program::Location;
+use polyfabric_program::rns::homomorphic::{
+    Basis, Builder, Complex, NodeId, Polynomial, Program, ProgramError, Scheme, Values,
+};
+use polyfabric_program::rns::lowering::{RnsLowering, Target, lower};
+use polyfabric_program::rns::noise::{FitFailure, NoiseFailure, NoiseModel, NoiseReport, expect_inputs};
+use polyfabric_schemes::rns::GadgetLiteral;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+fn program(magnitude: f64, build: impl FnOnce(&mut Builder, NodeId) -> Result<NodeId, ProgramError>) -> Program {
+    let mut builder = Builder::new("test", Scheme::Ckks, 512).expect("a program");
+    let x = builder.input_with("x", None, magnitude).expect("an input");
+    builder.at(Some(Location { file: "mine.py".into(), line: 7 }));
+    let result = build(&mut builder, x).expect("a node");
+    builder.output("result", result).expect("an output");
+    builder.finish().expect("a program")
+}
+
+fn report(program: &Program, gadget: GadgetLiteral) -> NoiseReport {
+    let (chain, choice) = (chain(3), RnsLowering::new(gadget));
+    let model = NoiseModel::ternary(chain.degree());
+    let target =
+        Target { chain: &chain, choice: &choice, model, encoder: &Zeros, bootstrapping: None, observed: false };
+    NoiseReport::new(program, &lower(program, &target).expect("a kernel program"), &chain, &model)
+}
+
+fn check(program: &Program, x: &[Complex], slots: &[(u32, usize)]) -> Result<(), FitFailure> {
+    let slots: BTreeMap<NodeId, usize> = slots.iter().map(|&(node, slots)| (NodeId(node), slots)).collect();
+    let inputs = HashMap::from([("x".to_owned(), Values::Complex(x.into()))]);
+    expect_inputs(program, &chain(3), &report(program, GadgetLiteral::hybrid(4, 2, 2)), &inputs, &slots)
+}
+
+fn vector(at: usize, value: Complex) -> Vec<Complex> {
+    let mut slots = vec![Complex::from(0.5); 512];
+    slots[at] = value;
+    slots
+}
+
+#[test]
+fn an_approximations_interval_is_kept() {
+    let basis = Basis::Chebyshev { lo: -1.0, hi: 2.0 };
+    let polynomial = Arc::new(Polynomial { basis, coefficients: Values::real(&[0.5, 0.25, 0.125]) });
+    let program = program(8.0, |b, x| b.polynomial(x, polynomial));
+    for end in [-1.0, 2.0, 2.0 + 1e-9] {
+        assert_eq!(check(&program, &vector(300, end.into()), &[]), Ok(()));
+    }
+    let told = |at, value| check(&program, &vector(at, value), &[]).unwrap_err().to_string();
+    assert_eq!(
+        told(300, Complex::from(2.5)),
+        "mine.py:7: polynomial %1: it approximates on numbers from -1 to 2, but with these inputs slot 300 of its operand holds 2.5; widen the interval, or scale the inputs"
+    );
+    assert!(told(3, Complex::from(-1.001)).contains("slot 3 of its operand holds -1.001"));
+    assert!(told(3, Complex::new(0.5, 0.25)).contains("holds 0.5 +0.25i"));
+    // Behind a vector's end nobody looks.
+    assert_eq!(check(&program, &vector(300, Complex::from(2.5)), &[(1, 300)]), Ok(()));
+    assert!(check(&program, &vector(300, Complex::from(2.5)), &[(1, 301)]).is_err());
+}
+
+#[test]
+fn coefficients_stay_within_the_modulus() {
+    // At level 0 the modulus has 50 bits and the scale 40: a coefficient may be up to 2^9.
+    let program = program(4096.0, |b, x| b.mul(x, x));
+    let told = |x: &[Complex]| check(&program, x, &[]);
+    assert_eq!(told(&vec![Complex::from(22.0); 512]), Ok(()));
+    let error = told(&vec![Complex::from(24.0); 512]).unwrap_err();
+    assert!(
+        matches!(error, FitFailure::Wraps { coefficient, level: 1, .. } if (coefficient - 89.17).abs() < 0.01),
+        "{error}"
+    );
+    assert!(error.to_string().starts_with(
+        "mine.py:7: mul %1: with these inputs values up to 5.760e2 have coefficients up to 2^89.2 at scale 2^80.0, but half of the modulus at level 1 is 2^89.0: they would wrap around;"
+    ), "{error}");
+    // A single large slot has small coefficients: 4096² / 512.
+    assert!(told(&vector(5, Complex::from(4096.0))).is_err());
+    assert_eq!(told(&vector(5, Complex::from(500.0))), Ok(()));
+    let nan = told(&vec![Complex::from(1e200); 512]).unwrap_err();
+    assert!(matches!(nan, FitFailure::Wraps { .. }), "{nan}");
+}
+
+#[test]
+fn a_result_of_which_nothing_is_left_is_told() {
+    let rotated = program(1.0, |b, x| b.rotate(x, 1));
+    let left = |program: &Program, gadget| report(program, gadget).require_something_left(program);
+    assert_eq!(left(&rotated, GadgetLiteral::hybrid(4, 2, 2)), Ok(()));
+    let error = left(&rotated, GadgetLiteral::per_limb(4)).expect_err("whole limbs swamp a scale of one limb");
+    assert!(matches!(error, NoiseFailure::Nothing { op: "rotate", node: NodeId(1), .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("mine.py:7: rotate %1: errors up to 2^")
+            && text.contains("nothing would be left of output \"result\""),
+        "{text}"
+    );
+    // What is lost on the way to an output that has something left is the program's business.
+    let added = program(1.0, |b, x| {
+        let tiny = b.constant(Values::real(&[1e-30]))?;
+        let lost = b.mul(x, tiny)?;
+        b.add(x, lost)
+    });
+    assert_eq!(left(&added, GadgetLiteral::hybrid(4, 2, 2)), Ok(()));
+    // An output that is 0 has no bit to lose.
+    let nothing = program(1.0, |b, x| {
+        let zero = b.constant(Values::real(&[0.0]))?;
+        b.mul(x, zero)
+    });
+    assert_eq!(left(&nothing, GadgetLiteral::hybrid(4, 2, 2)), Ok(()));
+}
