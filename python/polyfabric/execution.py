@@ -35,6 +35,9 @@ NAMED_TARGET = -40.0
 HERE = ("cpu", "interpreter")
 """Places to run that are this computer."""
 
+MOST_THREADS = 1024
+"""Far more than help: each takes memory and time to start."""
+
 _ORDERS = ("none", "before", "after")
 
 
@@ -272,6 +275,7 @@ def run_plan(
 ) -> RunResult:
     """Encrypts, executes, decrypts, and compares with the program in the clear."""
     program = planned.program
+    workers(threads)
     flat = program.flatten(inputs)
     expected = program.shaped(program.native.evaluate(flat))
     seconds: dict[str, float] = {}
@@ -322,7 +326,7 @@ def execute(
         return machine.replay(planned, server, ciphertexts, progress=progress)
     if on == "interpreter":
         return planned.kernel.interpret(server, ciphertexts, progress), None
-    return planned.kernel.run(server, ciphertexts, threads or cores(), progress), None
+    return planned.kernel.run(server, ciphertexts, workers(threads), progress), None
 
 
 def built_in(
@@ -345,6 +349,17 @@ class _Clock:
         now = time.perf_counter()
         self._seconds[name] = now - self._last
         self._last = now
+
+
+def workers(threads: int | None) -> int:
+    """The threads that are asked for, or one a processor."""
+    if threads is None:
+        return cores()
+    if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise InputError(
+            f"threads={threads!r}; give an integer from 1 to {MOST_THREADS}, or none for all {cores()} processors"
+        )
+    return threads
 
 
 def cores() -> int:

@@ -18,5 +18,5 @@ def pick(what: str, given: str, known: Iterable[str]) -> str:
 
 def suggestion(given: str, names: list[str]) -> str:
     """The nearest names, or all of them."""
-    near = difflib.get_close_matches(given.lower(), names, n=2, cutoff=0.6)
+    near = difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names)}"

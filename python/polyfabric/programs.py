@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import traceback
 from functools import cache
@@ -26,6 +27,9 @@ DEFAULT_SET = "polyfabric-3-p128-t32"
 DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
+
+ON_SLOTS_HEADER = re.compile(r'^\s*program\s+"[^"]*"\s+(ckks|bgv)\b', re.MULTILINE)
+"""How the text of a program of CKKS or BGV begins."""
 
 PAPERS = {
     "matvec": (matvec.matvec, matvec.PAPER_SET),
@@ -55,11 +59,11 @@ def known() -> list[str]:
 
 
 def on_slots(name: str) -> SlotProgram | None:
-    """The program of CKKS or BGV that `name` or `FILE.py:FUNCTION` names; nothing if it is of TFHE, or no file."""
+    """The program of CKKS or BGV that `name`, `FILE.py:FUNCTION` or `FILE.pf` names; nothing if it is of TFHE, or no file."""
     if name in PAPERS:
         build, _ = PAPERS[name]
         return build()
-    found = load(name) if ":" in name else None
+    found = load(name) if ":" in name or name.endswith(".pf") else None
     return found if isinstance(found, SlotProgram) else None
 
 
@@ -100,7 +104,11 @@ def load(name: str) -> Program | SlotProgram:
     path, _, function = name.partition(":")
     file = Path(path)
     if file.suffix == ".pf" and not function:
-        return Program.parse(read(file))
+        text = read(file)
+        try:
+            return (SlotProgram if ON_SLOTS_HEADER.search(text) else Program).parse(text)
+        except Error as error:
+            raise type(error)(f"{file}: {error}") from None
     if file.suffix != ".py" or not function:
         raise InputError(
             f"there is no program {name!r}, and your own would be FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from . import _native
 from .errors import InputError, ParameterError, RunError
-from .execution import SecurityWarning, cores, place
+from .execution import SecurityWarning, place, workers
 from .language.slot_program import SlotOutputs, SlotProgram, numbers
 from .machines import Machine, simulation
 from .names import pick
@@ -166,20 +167,28 @@ def plan(
 ) -> SlotPlan:
     """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
 
-    With `security`, a set of fewer bits is refused. With `measured`, the value of every operation is kept, so that its
+    With `security`, a set of fewer bits is refused, or not chosen. With `measured`, the value of every operation is kept, so that its
     error can be measured. With `machine`, the program is lowered as that wants it, in its words. `key_switch` is the set's
     ("set"; so on this computer, or if a set is named), the one that the compiler chooses ("auto"; so on a machine), or a named one:
     "listing1", or "d8" for eight digits.
     """
+    for what, given in (("parameters", parameters), ("key_switch", key_switch)):
+        if given is not None and not isinstance(given, str):
+            raise InputError(f"{what}={given!r}; give a name")
+    bits = 0.0 if security is None else security
+    if not isinstance(bits, int | float) or not 0 <= bits < inf:
+        raise InputError(f"security={security!r}; give a number of bits, such as 128")
     wanted = switch_for(parameters, machine, key_switch)
-    native = _native.SlotPlan.make(program.native, parameters, measured, machine.native if machine else None, wanted)
+    on = machine.native if machine else None
+    native = _native.SlotPlan.make(program.native, parameters, bool(measured), on, wanted, bits)
     facts = json.loads(native.to_json())
     chosen = facts["parameters"]
-    if security is not None and chosen["security_bits"] < security:
+    if chosen["security_bits"] < bits:
         raise ParameterError(
             f"{program.name}: parameter set {chosen['name']} has {chosen['security_bits']:.0f} bits of security "
             f"({chosen['security_source']}; logQP {chosen['log2_q'] + chosen['log2_p']:.0f} at degree "
-            f"{chosen['ring_degree']}), but {security:.0f} are asked for; name a set with a larger degree, or none"
+            f"{chosen['ring_degree']}), but {bits:.0f} are asked for; name a set with a larger degree"
+            f"{'' if parameters is None else ', or none'}, or ask for fewer"
         )
     warning = chosen.get("warning")
     if warning is not None:
@@ -209,6 +218,8 @@ def run(
     program.flatten(inputs)
     machine = place(on)
     if keys is not None:
+        if not isinstance(keys, SlotKeys):
+            raise InputError(f"keys are {type(keys).__name__}; give those of a result, or pf.SlotKeys.load(folder)")
         if parameters is not None and parameters != keys.parameters:
             raise InputError(f"the keys are of parameter set {keys.parameters}, not {parameters}; name that set")
         parameters = keys.parameters
@@ -231,7 +242,9 @@ def run_plan(
     On a machine the schedule that is reported on is carried out, on the ciphertexts.
     """
     program = planned.program
+    workers(threads)
     flat = program.flatten(inputs)
+    planned.native.expect_inputs(flat, program.meant)
     whole, magnitudes = program.native.evaluate(flat)
     seconds: dict[str, float] = {}
     last = time.perf_counter()
@@ -294,8 +307,8 @@ def execute(
 ) -> tuple[_native.SlotCiphertexts, Report | None]:
     """The server's part: this computer's result, or that of a machine's schedule and what the machine takes."""
     if machine is None:
-        workers = None if on == "interpreter" else threads or cores()
-        results = server.execute(planned.native, ciphertexts, workers, progress)
+        count = None if on == "interpreter" else workers(threads)
+        results = server.execute(planned.native, ciphertexts, count, progress)
         lap("execute")
         return results, None
     mapped = machine.compile(planned)

@@ -45,6 +45,7 @@ def encrypt(
         machine=machine,
         key_switch=key_switch,
     )
+    planned.native.expect_inputs(flat, program.meant)
     if keys is None:
         keys = SlotKeys.generate(planned, progress)
         keys.save(folder)

@@ -49,7 +49,17 @@ def wide(x):
 
 @pf.program(x=pf.Real.vector(8192))
 def many(x):
-    return sum((pf.rotate(x, r) for r in range(1, 8192)), start=x) ** 64
+    return (sum((pf.rotate(x, r) for r in range(1, 8192)), start=x) / 8192) ** 64
+
+
+@pf.program(x=pf.Real.bounded(1000).vector(8))
+def large(x):
+    return x * x * x * x
+
+
+@pf.program(x=pf.Real.bounded(3).vector(8))
+def signs(x):
+    return pf.chebyshev(pf.rotate(x, 1), lambda u: u**3, 3)
 
 
 @pf.program(x=pf.Mod(T).vector(8))
@@ -112,6 +122,10 @@ def refused(done, snapshot):
         ("wide", "--params", "toy-10"),
         ("squared", "--params", "toy-10", "--security", "128"),
         ("squared", "--params", "toy-10", "--key-switch", "d4000"),
+        ("turned", "--params", "toy-10", "--key-switch", "listing1"),
+        ("large", "--params", "toy-10", "--input", "x=10,100,1000,0,0,0,0,0"),
+        ("large", *ENCRYPT, "--keys", "new", "--input", "x=10,100,1000,0,0,0,0,0"),
+        ("signs", "--params", "toy-10", "--input", "x=0,0,0,2.5,0,0,0,0"),
         ("turned", "--keys", "one"),
         ("residues_turned", "--keys", "bgv"),
         ("squared", "--keys", "bgv"),
@@ -126,6 +140,10 @@ def refused(done, snapshot):
         "too_many_slots",
         "security",
         "key_switch",
+        "nothing_left",
+        "wrap_around",
+        "wrap_around_before_keys",
+        "outside_the_interval",
         "missing_rotation_key",
         "missing_rotation_key_of_bgv",
         "keys_of_another_scheme",
@@ -192,6 +210,26 @@ def test_expected_values_that_are_none(own, tmp_path, content):
     done = own("squared", "--keys", "one", "--step", "decrypt")
     assert done.status == 2
     assert "one/expected.json: not the file that --step encrypt wrote" in done.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rotate %0 by 1", "rotate %9 by 1"),
+        ("rotate %0 by 1", "turn %0 by 1"),
+        ("rotate %0 by 1", "rotate %0 by 99999999999999999999"),
+        ("slots 8", "slots 8388608"),
+        ("by 1", '"'),
+        ("program", ""),
+    ],
+    ids=["operand", "operation", "number", "slots", "cut", "no_header"],
+)
+def test_a_program_in_a_file_that_is_damaged(polyfabric, tmp_path, snapshot, old, new):
+    text = 'program "turned" ckks slots 8\n%0 = input "x" magnitude 1.0\n%1 = rotate %0 by 1\n%2 = output "y" %1\n'
+    (tmp_path / "mine.pf").write_text(text)
+    assert polyfabric("run", "mine.pf", "--params", "toy-10").status == 0
+    (tmp_path / "mine.pf").write_text(text.replace(old, new, 1))
+    refused(polyfabric("run", "mine.pf", "--params", "toy-10"), snapshot)
 
 
 def test_a_file_that_fails_is_told_without_its_traceback(polyfabric, tmp_path, snapshot):

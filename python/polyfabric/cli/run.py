@@ -12,7 +12,7 @@ from .. import programs, slot_execution, stages
 from ..apps.digits.classify import Classification, Image, classify
 from ..apps.digits.data import ascii_art, split
 from ..errors import InputError
-from ..execution import Keys, Plan, RunResult, matching, place, run_plan
+from ..execution import MOST_THREADS, Keys, Plan, RunResult, matching, place, run_plan
 from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report
@@ -45,7 +45,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
     type=click.Choice(stages.STEPS),
     help="Only this part, through files in --keys DIR: what the client sends, what the server does, what the client reads.",
 )
-@click.option("--threads", type=click.IntRange(1), metavar="N", help="Processors to use; all without it.")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Processors to use; all without it.")
 @click.option(
     "--unroll",
     type=click.Choice(["1", "2", "4"]),

@@ -114,7 +114,7 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
         return infer(asked.rows, **options)
     from ..apps.database.lookup import look_up
 
-    return look_up(asked.query or "CH", **options)
+    return look_up("CH" if asked.query is None else asked.query, **options)
 
 
 def _keys(folder: Path | None, scheme: str) -> SlotKeys | None:

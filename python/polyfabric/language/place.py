@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from operator import index
 from pathlib import Path
+from typing import TypeVar
 
-from ..errors import ProgramError
+from ..errors import Error, ProgramError
 
 _LANGUAGE = Path(__file__).resolve().parent
 _PACKAGE = _LANGUAGE.parent
@@ -16,7 +19,12 @@ def place() -> tuple[str, int]:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(str(_LANGUAGE)):
         frame = frame.f_back
-    return _short(frame.f_code.co_filename), frame.f_lineno
+    return source(frame.f_code.co_filename, frame.f_lineno)
+
+
+def source(file: str, line: int) -> tuple[str, int]:
+    """File and line as messages show them."""
+    return _short(file), line
 
 
 def _short(file: str) -> str:
@@ -31,3 +39,26 @@ def refuse(message: str) -> ProgramError:
     """The error `message`, with the user's place in front."""
     file, line = place()
     return ProgramError(f"{file}:{line}: {message}")
+
+
+_Made = TypeVar("_Made")
+
+
+def placed(what: str, make: Callable[[], _Made]) -> _Made:
+    """What `make` gives; an error of the lower links, which know no place, has the user's in front."""
+    try:
+        return make()
+    except Error as error:
+        raise refuse(f"{what}: {error}") from None
+
+
+def whole(what: str, value: object, least: int | None = None, most: int | None = None) -> int:
+    """`value` as an integer, of a range if there is one: neither a fraction is cut off nor a sign lost on the way down."""
+    try:
+        number = index(value)  # type: ignore[arg-type]
+        if least is None or most is None or least <= number <= most:
+            return number
+    except TypeError:
+        pass
+    within = "" if least is None else f" from {least} to {most}"
+    raise refuse(f"{what} is {value!r}; give an integer{within}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .. import _native
 from ..errors import InputError, ProgramError
 from ..names import suggestion
 from . import slot_program
-from .place import refuse
+from .place import refuse, source
 from .slot_program import SlotProgram
 from .slots import SlotValue
 from .types import SlotType, Type
@@ -199,10 +200,10 @@ def trace(
     slots: int | None = None,
 ) -> Program | SlotProgram:
     """The program of `function` on inputs of the given types."""
+    _check_signature(function, inputs)
     own = function.__name__ if name is None else name
     if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
         own = "program"
-    _check_signature(function, inputs)
     on_slots = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, SlotType)}
     if scheme is None:
         scheme = next((kind.scheme for kind in on_slots.values()), "tfhe")
@@ -221,7 +222,7 @@ def trace(
             raise refuse(f"{own}: parameter {parameter!r} is {kind}, which {scheme} does not hold; use {fitting}")
     made = slot_program.tracer(own, scheme, slots, on_slots)
     values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
-    named = _named(function(**values), own, made)
+    named = _named(_called(function, values, own), own, made)
     return slot_program.finish(made, on_slots, named, function.__doc__)
 
 
@@ -229,15 +230,36 @@ def _trace_elements(function: Callable[..., Any], own: str, inputs: Mapping[str,
     tracer = Tracer(own)
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
-    for output, value in _named(function(**values), own, tracer).items():
+    for output, value in _named(_called(function, values, own), own, tracer).items():
         tracer.builder.output(output, value.node)
         if value.scalar:
             scalars.add(f"->{output}")
     return Program(tracer.builder.finish(), frozenset(scalars), function.__doc__)
 
 
+def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str) -> Any:  # noqa: ANN401 - whatever it returns
+    """What the user's function returns on encrypted values."""
+    try:
+        return function(**values)
+    except RecursionError as error:
+        inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
+        file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)
+        raise ProgramError(
+            f"{file}:{line}: {own} calls itself without end: it is traced once, on encrypted values, which end no "
+            "recursion; let a public number count it down"
+        ) from None
+
+
 def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:
-    parameters = list(inspect.signature(function).parameters)
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        raise refuse(f"@pf.program decorates a function, not {type(function).__name__}; write def f(x): ..")
+    kinds = {name: parameter.kind for name, parameter in inspect.signature(function).parameters.items()}
+    parameters = list(kinds)
+    for parameter, kind in kinds.items():
+        if kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+            raise refuse(
+                f"{function.__name__}: parameter {parameter!r} takes any number of values; give each a name and a type"
+            )
     for parameter in parameters:
         if parameter not in inputs:
             raise refuse(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
 from ..errors import InputError
-from .place import refuse
-from .slots import Native, SlotTracer, SlotValue, native
-from .types import SlotType
+from .place import refuse, whole
+from .slots import Native, SlotTracer, SlotValue, array, native
+from .types import MOST_SLOTS, SlotType, is_packed
 
 if TYPE_CHECKING:
     from ..machines import Machine
@@ -34,8 +34,11 @@ class SlotProgram:
         inputs: Mapping[str, SlotType],
         outputs: Mapping[str, SlotType],
         doc: str | None = None,
+        meant: Mapping[int, int] | None = None,
     ) -> None:
         self.native = program
+        self.meant = dict(meant or {})
+        """Of polynomials on an interval, by node: how many slots hold what was asked for; all of them without it."""
         self.inputs = dict(inputs)
         """Type of each input."""
         self.outputs = dict(outputs)
@@ -58,9 +61,25 @@ class SlotProgram:
         """Slots of every vector."""
         return self.native.slots
 
+    @classmethod
+    def parse(cls, text: str) -> SlotProgram:
+        """The program that `text()` printed. Every input and output fills all slots, with CKKS of complex numbers."""
+        program = _native.SlotProgram.parse(text)
+        modulus = program.plaintext_modulus
+        kind: Literal["complex", "residue"] = "complex" if modulus is None else "residue"
+        slots, scalar = program.slots, not is_packed(modulus)
+        inputs = {name: SlotType(kind, modulus, slots, scalar, bound) for name, bound in program.inputs}
+        return cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
+
     def text(self) -> str:
-        """The homomorphic program as text."""
+        """The homomorphic program as text, which `SlotProgram.parse` reads back."""
         return self.native.text()
+
+    def kernel_text(self, parameters: str | None = None) -> str:
+        """The kernel program as text: what a runtime or a machine executes."""
+        from ..slot_execution import plan
+
+        return plan(self, parameters).native.kernel().text()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
@@ -71,6 +90,10 @@ class SlotProgram:
 
     def flatten(self, inputs: Mapping[str, Numbers]) -> dict[str, Native]:
         """Inputs as the lower links take them: all slots of each, checked against names, lengths and types."""
+        if not isinstance(inputs, Mapping):
+            raise InputError(
+                f"{self.name}: inputs are {type(inputs).__name__}; give a dictionary with {', '.join(self.inputs)}"
+            )
         unknown = [name for name in inputs if name not in self.inputs]
         if unknown:
             known = ", ".join(self.inputs)
@@ -80,36 +103,39 @@ class SlotProgram:
     def _flat(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> Native:
         if name not in inputs:
             raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
-        array = np.asarray(inputs[name]).reshape(-1)
+        try:
+            values = array(inputs[name], self.native.plaintext_modulus).reshape(-1)
+        except ValueError as problem:
+            raise InputError(f"{self.name}: input {name!r}: {problem}") from None
         taken = {"residue": np.integer, "real": np.floating, "complex": np.number}[kind.kind]
-        if kind.kind != "residue" and array.dtype.kind in "biu":
-            array = array.astype(float)
-        if array.dtype == object or not np.issubdtype(array.dtype, taken):
+        if kind.kind != "residue" and values.dtype.kind in "biu":
+            values = values.astype(float)
+        if values.dtype == object or not np.issubdtype(values.dtype, taken):
             remedy = "scale and round it first" if kind.kind == "residue" else "give numbers of that type"
-            raise InputError(f"{self.name}: input {name!r} holds {array.dtype}, but {kind} is needed; {remedy}")
-        if len(array) != kind.length:
-            raise InputError(f"{self.name}: input {name!r} has {len(array)} values, but {kind} takes {kind.length}")
-        if not np.all(np.isfinite(array)):
+            raise InputError(f"{self.name}: input {name!r} holds {values.dtype}, but {kind} is needed; {remedy}")
+        if len(values) != kind.length:
+            raise InputError(f"{self.name}: input {name!r} has {len(values)} values, but {kind} takes {kind.length}")
+        if not np.all(np.isfinite(values)):
             raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")
-        largest = np.abs(array).max(initial=0)
+        largest = np.abs(values).max(initial=0)
         if kind.kind != "residue" and largest > kind.bound:
             raise InputError(
                 f"{self.name}: input {name!r} holds {largest:g}, beyond the bound {kind.bound:g} of its type; scale it, "
                 f"or declare it .bounded({float(f'{largest * 1.05:.1g}'):g})"
             )
-        whole = np.zeros(self.slots, dtype=array.dtype)
-        whole[: self.slots if kind.scalar else kind.length] = array
-        return native(whole, self.native.plaintext_modulus)
+        padded = np.zeros(self.slots, dtype=values.dtype)
+        padded[: self.slots if kind.scalar else kind.length] = values
+        return native(padded, self.native.plaintext_modulus)
 
     def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
         """Outputs as the user reads them: single numbers as such, vectors without the slots behind their end."""
         return {name: self._shaped(kind, outputs[name]) for name, kind in self.outputs.items()}
 
     def _shaped(self, kind: SlotType, slots: Native) -> Any:  # noqa: ANN401 - a number or a list of them
-        array = numbers(slots)
+        found = numbers(slots)
         if kind.kind == "real":
-            array = array.real
-        values = array[: kind.length].tolist()
+            found = found.real
+        values = found[: kind.length].tolist()
         return values[0] if kind.scalar else values
 
     def evaluate(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
@@ -192,9 +218,11 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
     longest = max((kind.length for kind in inputs.values()), default=1)
     packed = all(kind.packed for kind in inputs.values())
     needed = max(1 << (longest - 1).bit_length(), 2 if scheme == "bgv" and packed else 1)
-    if slots is not None and slots < longest:
+    if slots is None:
+        slots = needed
+    elif whole(f"{name}: slots", slots, 1, MOST_SLOTS) < longest:
         raise refuse(f"{name}: slots={slots}, but its longest input has {longest} values; give at least {needed} slots")
-    return SlotTracer(name, needed if slots is None else slots, moduli[0] if moduli else None)
+    return SlotTracer(name, slots, moduli[0] if moduli else None)
 
 
 def finish(
@@ -203,4 +231,5 @@ def finish(
     """The program whose outputs are `named`."""
     for output, value in named.items():
         made.builder.output(output, value.node)
-    return SlotProgram(made.builder.finish(), inputs, {name: value.type for name, value in named.items()}, doc)
+    outputs = {name: value.type for name, value in named.items()}
+    return SlotProgram(made.builder.finish(), inputs, outputs, doc, made.meant)

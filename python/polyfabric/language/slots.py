@@ -7,19 +7,25 @@ that would read what lies behind its end clear it first, and only those do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder, composite_sign
-from .place import place, refuse
+from .place import place, placed, refuse, whole
 from .types import SlotType, is_packed
 
 Number: TypeAlias = "float | complex | np.number[Any]"
 Numbers: TypeAlias = "Number | Sequence[Number] | NDArray[Any]"
 Native: TypeAlias = "list[int] | tuple[list[float], list[float]]"
+
+MOST_DEGREES = 4095
+"""Of a polynomial that is interpolated: deeper ones need more levels than any set has."""
+
+MOST_LEVELS = 1000
+"""More than any set has, whose own number the error tells."""
 
 
 class SlotTracer:
@@ -28,7 +34,9 @@ class SlotTracer:
     def __init__(self, name: str, slots: int, modulus: int | None) -> None:
         self.slots = slots
         self.modulus = modulus
-        self.builder = SlotProgramBuilder(name, slots, modulus)
+        self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus))
+        self.meant: dict[int, int] = {}
+        """Of polynomials on an interval: how many slots, from the first, hold what was asked for."""
 
     @property
     def packed(self) -> bool:
@@ -61,6 +69,18 @@ class SlotTracer:
         numbers: Literal["real", "complex", "residue"] = kind.kind
         return SlotValue(self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True)
 
+    def public(self, given: object) -> NDArray[Any]:
+        """Public numbers, of a type that the scheme takes."""
+        try:
+            numbers = array(given, self.modulus)
+        except ValueError as problem:
+            raise refuse(f"a public operand: {problem}") from None
+        if numbers.dtype.kind not in "biufc":
+            raise refuse(f"public operands are numbers, not {type(given).__name__} ({numbers.dtype})")
+        if self.modulus is not None and numbers.dtype.kind not in "biu":
+            raise refuse(f"BGV computes on integers, not on {numbers.dtype}; scale and round them first")
+        return numbers
+
     def native(self, numbers: NDArray[Any]) -> Native:
         """Public numbers as the Rust links take them."""
         return native(numbers, self.modulus)
@@ -71,6 +91,26 @@ class SlotTracer:
             numbers = np.concatenate([numbers, np.zeros(self.slots - len(numbers), dtype=numbers.dtype)])
         values = self.native(np.atleast_1d(numbers))
         return self.node(lambda b: b.constant(values))
+
+
+def array(given: object, modulus: int | None) -> NDArray[Any]:
+    """What was given as an array, integers of any size modulo t with BGV; or `ValueError` with what is wrong."""
+    if np.ma.is_masked(given):
+        raise ValueError("some of its values are masked; fill them in first")
+    try:
+        numbers = np.asarray(given)
+    except ValueError:
+        raise ValueError("its rows have different lengths; give as many numbers in each") from None
+    # Integers beyond 64 bits are Python's own.
+    if numbers.dtype == object or numbers.dtype == np.uint64:
+        values = numbers.reshape(-1).tolist()
+        if values and all(isinstance(value, int) for value in values):
+            try:
+                values = [value % modulus for value in values] if modulus else [float(value) for value in values]
+            except OverflowError:
+                raise ValueError("an integer is beyond the range of floating-point numbers; scale it") from None
+            return np.asarray(values).reshape(numbers.shape)
+    return numbers
 
 
 def native(numbers: NDArray[Any], modulus: int | None) -> Native:
@@ -137,7 +177,43 @@ class SlotValue:
             "a polynomial, or the integers of TFHE"
         )
 
+    def __pos__(self) -> SlotValue:
+        return self
+
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+
+    def _rounded(self, *_others: object) -> NoReturn:
+        raise refuse(
+            f"{self._tracer.scheme} does not round, nor divide with a remainder: these are no polynomials; round the "
+            "decrypted output, or use the integers of TFHE"
+        )
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _rounded
+    __round__ = __floor__ = __ceil__ = __trunc__ = _rounded
+
+    def _bitwise(self, *_others: object) -> NoReturn:
+        raise refuse(
+            f"{self._tracer.scheme} has no bits of encrypted numbers: for bits, + is XOR and * is AND of pf.Mod(2); for a "
+            "shift, multiply with a power of two"
+        )
+
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _bitwise
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _bitwise
+
+    def __abs__(self) -> NoReturn:
+        raise refuse("an absolute value is no polynomial; for numbers in [-1, 1], x * pf.sign(x) is close to it")
+
+    def __rpow__(self, base: object) -> NoReturn:
+        raise refuse(
+            f"{base!r} to an encrypted power is no polynomial; approximate it, as "
+            "pf.chebyshev(x, lambda u: base**u, degree, (lo, hi))"
+        )
+
+    def __rtruediv__(self, _other: object) -> NoReturn:
+        raise refuse(
+            "public numbers do not divide by encrypted ones; use a polynomial for the reciprocal, such as "
+            "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
+        )
 
     def __truediv__(self, other: Numbers | SlotValue) -> SlotValue:
         if isinstance(other, SlotValue):
@@ -147,7 +223,12 @@ class SlotValue:
             )
         if self._tracer.modulus is not None:
             raise refuse("integers modulo t do not divide by /; multiply with the inverse, pow(x, -1, t)")
-        return self * (1 / self._numbers(other))
+        divisor = self._numbers(other)
+        if not np.all(divisor):
+            raise refuse(
+                f"a division by 0, in slot {int(np.argmin(np.abs(np.atleast_1d(divisor))))}; correct the divisor"
+            )
+        return self * (1 / divisor)
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -178,26 +259,22 @@ class SlotValue:
 
     def _numbers(self, other: Numbers) -> NDArray[Any]:
         """Public numbers that combine with this vector, of a type that the scheme takes."""
-        array = np.asarray(other)
-        if array.dtype.kind not in "biufc":
-            raise refuse(f"public operands are numbers, not {type(other).__name__}")
-        if self._tracer.modulus is not None and array.dtype.kind not in "biu":
-            raise refuse(f"BGV computes on integers, not on {array.dtype}; scale and round them first")
-        if array.ndim > 1:
-            shape = " x ".join(str(n) for n in array.shape)
+        numbers = self._tracer.public(other)
+        if numbers.ndim > 1:
+            shape = " x ".join(str(n) for n in numbers.shape)
             raise refuse(f"an array of {shape} does not combine with {self.type}; use @ for a matrix")
-        if array.ndim == 1 and not self._tracer.packed:
+        if numbers.ndim == 1 and not self._tracer.packed:
             raise refuse(
                 f"{self.type} is one number, as its modulus is a power of two; combine it with one public integer"
             )
-        if array.ndim == 1 and len(array) > self._tracer.slots:
+        if numbers.ndim == 1 and len(numbers) > self._tracer.slots:
             raise refuse(
-                f"{len(array)} public numbers, but a vector of this program has {self._tracer.slots} slots; give the "
-                f"program more with slots={_power(len(array))}"
+                f"{len(numbers)} public numbers, but a vector of this program has {self._tracer.slots} slots; give the "
+                f"program more with slots={_power(len(numbers))}"
             )
-        if array.ndim == 1 and not self.scalar and len(array) != self.length:
-            raise refuse(f"{len(array)} public numbers do not combine with {self.type}; give {self.length}, or one")
-        return array
+        if numbers.ndim == 1 and not self.scalar and len(numbers) != self.length:
+            raise refuse(f"{len(numbers)} public numbers do not combine with {self.type}; give {self.length}, or one")
+        return numbers
 
     def _joined(self, op: str, other: SlotValue) -> SlotValue:
         if other._tracer is not self._tracer:
@@ -270,10 +347,11 @@ class SlotValue:
         if self._tracer.modulus is not None:
             raise refuse("integers modulo t have no bits after the point; use *")
         numbers = self._numbers(factors)
+        digits = whole("times: the number of bits after the point", bits, 0, 60)
         constant = self._tracer.constant(numbers)
         vector = numbers.ndim == 1
         return self._new(
-            lambda builder: builder.mul_plain_scaled(self.node, constant, bits),
+            lambda builder: builder.mul_plain_scaled(self.node, constant, digits),
             clean=self._clean or vector,
             kind="complex" if np.iscomplexobj(numbers) else self.kind,
             length=len(numbers) if vector else self.length,
@@ -281,7 +359,7 @@ class SlotValue:
         )
 
     def __pow__(self, exponent: int) -> SlotValue:
-        if not isinstance(exponent, int) or exponent < 1:
+        if not isinstance(exponent, int | np.integer) or exponent < 1:
             raise refuse(f"an encrypted number has powers 1, 2, 3, ..; {exponent!r} is none of them")
         if exponent == 1:
             return self
@@ -290,15 +368,18 @@ class SlotValue:
         return square * self if exponent % 2 else square
 
     def __matmul__(self, other: Numbers) -> SlotValue:
-        return self.__rmatmul__(np.asarray(other).T)
+        return self.__rmatmul__(other if isinstance(other, SlotValue) else self._tracer.public(other).T)
 
     def __rmatmul__(self, other: Numbers) -> SlotValue:
-        array = np.asarray(other)
-        if array.ndim == 1:
-            return (self * array).sum_slots()
-        if array.ndim != 2:
-            raise refuse(f"@ takes a vector or a matrix of public numbers, not an array of {array.ndim} dimensions")
-        return self._matrix(array)
+        if isinstance(other, SlotValue):
+            raise refuse("@ takes public numbers on one side; for two encrypted vectors, pf.dot(x, y)")
+        numbers = self._tracer.public(other)
+        if numbers.ndim == 1:
+            return (self * numbers).sum_slots()
+        if numbers.ndim != 2 or numbers.size == 0:
+            shape = " x ".join(str(n) for n in numbers.shape) or "one number"
+            raise refuse(f"@ takes a vector or a matrix of public numbers, not {shape}")
+        return self._matrix(numbers)
 
     def _matrix(self, matrix: NDArray[Any]) -> SlotValue:
         """A matrix by its generalised diagonals, or by those of its rows repeated where that takes fewer rotations."""
@@ -345,8 +426,11 @@ class SlotValue:
         """Slot i takes slot i + `steps`, cyclically over all slots, with BGV over those of each of the two rows."""
         if self.scalar:
             return self
-        whole = self._cleared()
-        return whole._new(lambda b: b.rotate(whole.node, int(steps)), clean=True, length=self._tracer.slots)
+        turns = whole("rotate: the number of steps", steps)
+        if abs(turns) > self._tracer.row:
+            turns %= self._tracer.row
+        cleared = self._cleared()
+        return cleared._new(lambda b: b.rotate(cleared.node, turns), clean=True, length=self._tracer.slots)
 
     def conjugate(self) -> SlotValue:
         """The complex conjugate of each slot."""
@@ -360,8 +444,8 @@ class SlotValue:
             raise refuse("CKKS has one row of slots; rotate(slots // 2) exchanges its halves")
         if self.scalar:
             return self
-        whole = self._cleared()
-        return whole._new(lambda b: b.conjugate(whole.node), clean=True, length=self._tracer.slots)
+        cleared = self._cleared()
+        return cleared._new(lambda b: b.conjugate(cleared.node), clean=True, length=self._tracer.slots)
 
     def sum_slots(self) -> SlotValue:
         """The sum of the vector's numbers, in every slot."""
@@ -380,7 +464,8 @@ class SlotValue:
     def __getitem__(self, index: slice) -> SlotValue:
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no elements; use a vector")
-        if not isinstance(index, slice) or index.step not in (None, 1):
+        ends = (index.start, index.stop) if isinstance(index, slice) and index.step in (None, 1) else ("",)
+        if not all(end is None or isinstance(end, int | np.integer) for end in ends):
             raise refuse(
                 "slots are taken as ranges, x[i:j]; for one number in every slot, multiply with a vector that is 1 "
                 "there and 0 elsewhere, and sum_slots()"
@@ -412,6 +497,8 @@ class SlotValue:
             clean=self._clean and at_zero == 0,
             kind=kind,
         )
+        if interval is not None and not self.scalar:
+            self._tracer.meant[result.node] = self.length
         if self._clean and not result._clean and not self.scalar:
             # The end held zeros, so what it holds now is public.
             end = np.zeros(self._tracer.slots, dtype=np.asarray(at_zero).dtype)
@@ -428,7 +515,8 @@ class SlotValue:
 
     def at_level(self, level: int) -> SlotValue:
         """This value at `level`."""
-        return self._new(lambda builder: builder.mod_switch(self.node, level), clean=self._clean)
+        wanted = whole("at_level: the level", level, 0, MOST_LEVELS)
+        return self._new(lambda builder: builder.mod_switch(self.node, wanted), clean=self._clean)
 
     def relinearise(self) -> SlotValue:
         """This value, relinearised here and not where it would be by itself."""
@@ -469,11 +557,9 @@ def sum_slots(value: SlotValue) -> SlotValue:
 def polynomial(value: SlotValue, coefficients: Sequence[Number] | NDArray[Any]) -> SlotValue:
     """c_0 + c_1·x + c_2·x² + .. of each slot x."""
     value = _slots("polynomial", value)
-    numbers = np.asarray(coefficients)
+    numbers = value._tracer.public(coefficients)
     if numbers.ndim != 1 or len(numbers) < 2:
         raise refuse("polynomial: give at least two coefficients, the constant first")
-    if value._tracer.modulus is not None and not np.issubdtype(numbers.dtype, np.integer):
-        raise refuse(f"polynomial: BGV computes on integers, not on {numbers.dtype}; scale and round them first")
     return value._polynomial(numbers, None, numbers[0])
 
 
@@ -490,22 +576,43 @@ def chebyshev(
     value = _slots("chebyshev", value)
     if value._tracer.modulus is not None:
         raise refuse("chebyshev: integers modulo t have no such approximation; use pf.polynomial")
-    lo, hi = (float(end) for end in interval)
-    if not lo < hi:
-        raise refuse(f"chebyshev: the interval {lo:g} to {hi:g} is empty; give its lower end first")
+    try:
+        lo, hi = (float(end) for end in interval)
+    except (TypeError, ValueError):
+        raise refuse(f"chebyshev: the interval is {interval!r}; give its two ends, as (-1, 1)") from None
+    if not -inf < lo < hi < inf:
+        raise refuse(f"chebyshev: the interval {lo:g} to {hi:g} is empty or endless; give its lower end first")
     series = np.polynomial.chebyshev
     if callable(function):
-        if degree is None or degree < 1:
+        if degree is None:
             raise refuse("chebyshev: a function needs a degree of at least 1")
-        coefficients = series.chebinterpolate(
-            lambda unit: np.asarray(function(lo + (unit + 1) * (hi - lo) / 2), dtype=float), degree
-        )
+        highest = whole("chebyshev: the degree", degree, 1, MOST_DEGREES)
+        values = _on_nodes(function, lo + (series.chebpts1(highest + 1) + 1) * (hi - lo) / 2)
+        coefficients = series.chebinterpolate(lambda _nodes: values, highest)
     else:
-        coefficients = np.asarray(function, dtype=float)
+        coefficients = value._tracer.public(function)
+        if coefficients.ndim != 1 or len(coefficients) < 2 or np.iscomplexobj(coefficients):
+            raise refuse("chebyshev: give a function, or at least two real coefficients, that of T_0 first")
     if not np.all(np.isfinite(coefficients)):
         raise refuse(f"chebyshev: the function is not finite on {lo:g} to {hi:g}; choose an interval where it is")
     at_zero = float(series.chebval(-(hi + lo) / (hi - lo), coefficients))
     return value._polynomial(coefficients, (lo, hi), at_zero)
+
+
+def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A function's real values at the nodes of its interpolation."""
+    try:
+        values = np.asarray(function(nodes))
+    except TypeError as error:
+        raise refuse(
+            f"chebyshev: the function does not take an array ({error}); use numpy's functions, or np.vectorize"
+        ) from error
+    if values.shape != nodes.shape or values.dtype.kind not in "biuf":
+        raise refuse(
+            f"chebyshev: the function gives {values.size} of {values.dtype} for {nodes.size} numbers; it must give a real "
+            "number for each"
+        )
+    return values.astype(float)
 
 
 SIGN_GAP = 2.0**-7
@@ -521,7 +628,10 @@ def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = Fals
     value = _slots("sign", value)
     if value._tracer.modulus is not None:
         raise refuse("sign: integers modulo t have no sign; use TFHE's integers, or CKKS")
-    stages, _ = composite_sign(gap, list(degrees))
+    stages_of = [whole("sign: the degree of a stage", degree, 1, MOST_DEGREES) for degree in degrees]
+    if not stages_of:
+        raise refuse("sign: no stage is left; give at least one odd degree")
+    stages, _ = placed("sign", lambda: composite_sign(gap, stages_of))
     for stage, (end, coefficients) in enumerate(stages):
         # Each stage's result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
         following = stages[stage + 1][0] if stage + 1 < len(stages) else (2.0 if half else 1.0)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Literal
 
 from .._native import ElementType
-from .place import refuse
+from .place import refuse, whole
+
+MOST_ELEMENTS = 1 << 24
+"""Of a vector of TFHE, where each is a ciphertext."""
+
+MOST_SLOTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,7 @@ class Type:
 
     def vector(self, length: int) -> Type:
         """A vector of `length` such elements."""
-        return Type(self.element, length, scalar=False)
+        return Type(self.element, whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
 
     def __str__(self) -> str:
         return str(self.element) if self.scalar else f"{self.element} x {self.length}"
@@ -63,11 +69,19 @@ class SlotType:
                 f"modulo {self.modulus}, a power of two, a ciphertext holds one number and no vector; declare {length} "
                 "numbers, or take a prime modulus, as pf.Mod(65537)"
             )
-        return replace(self, length=length, scalar=False)
+        return replace(self, length=whole("the length of a vector", length, 1, MOST_SLOTS), scalar=False)
 
     def bounded(self, bound: float) -> SlotType:
         """Such numbers of an absolute value up to `bound`; without it, up to 1."""
-        return replace(self, bound=float(bound))
+        if self.modulus is not None:
+            raise refuse(f"integers modulo {self.modulus} have no other bound; leave .bounded() out")
+        try:
+            given = float(bound)
+        except (TypeError, ValueError, OverflowError):
+            given = inf
+        if not 0 < given < inf:
+            raise refuse(f"the bound of a type is {bound!r}; give a positive, finite number")
+        return replace(self, bound=given)
 
     @property
     def packed(self) -> bool:
@@ -97,4 +111,5 @@ def Mod(modulus: int) -> SlotType:  # noqa: N802 - it reads as a type
     A prime t ≡ 1 modulo twice the ring's degree, as 65537 up to degree 32768, has slots, for vectors. Modulo a power of two a
     ciphertext holds one number, which can be bootstrapped: `pf.Mod(2)` is a bit, + its XOR and * its AND.
     """
-    return SlotType("residue", modulus, bound=modulus / 2)
+    t = whole("the modulus of pf.Mod", modulus, 2, (1 << 60) - 1)
+    return SlotType("residue", t, bound=t / 2)

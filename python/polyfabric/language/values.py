@@ -291,6 +291,10 @@ def lookup(
     `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer whose range
     is taken from the table, a Boolean with `boolean`, or of type `result`.
     """
+    if isinstance(value, SlotValue):
+        raise refuse(
+            "look-up: CKKS and BGV have none, nor maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
+        )
     if not isinstance(value, Value):
         raise refuse(f"look-up: the operand is {type(value).__name__}, but an encrypted value is needed")
     if choice is None:
@@ -317,6 +321,8 @@ def sign(
     """
     if isinstance(value, SlotValue):
         return slots.sign(value, gap, degrees, half=True) + 0.5 if boolean else slots.sign(value, gap, degrees)
+    if not isinstance(value, Value):
+        raise refuse(f"sign: the operand is {type(value).__name__}, but an encrypted value is needed")
     return value._new(lambda builder: builder.sign(value.node, boolean))
 
 
@@ -324,6 +330,8 @@ def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotVal
     """`weights @ value`; with CKKS and BGV, `weights` may be encrypted too."""
     if isinstance(weights, SlotValue):
         return (weights * value).sum_slots()
+    if not isinstance(value, Value | SlotValue):
+        raise refuse(f"dot: the operands are public, {type(value).__name__} the second; give an encrypted vector")
     return value.__rmatmul__(weights)
 
 

@@ -35,6 +35,11 @@ impl PyResidueKernel {
         let kernel = build(operation, shape).map_err(refused)?;
         Ok(Self { kernel: Arc::new(kernel), parameters: shape.to_string() })
     }
+
+    /// The kernel program as text.
+    fn text(&self) -> String {
+        self.kernel.to_string()
+    }
 }
 
 /// A kernel program on a machine.

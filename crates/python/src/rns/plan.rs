@@ -3,7 +3,7 @@
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
 use super::parameters;
-use super::program::PySlotProgram;
+use super::program::{PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
@@ -11,7 +11,7 @@ use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as Kern
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, RnsLowering, Target, bgv, lower_within};
-use polyfabric_program::rns::noise::{Encryption, NodeReport, NoiseReport};
+use polyfabric_program::rns::noise::{Encryption, FitFailure, NodeReport, NoiseReport, expect_inputs};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
 use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
@@ -145,15 +145,15 @@ fn bootstraps(program: &Program) -> bool {
     program.iter().any(|(_, node)| matches!(node.op, Op::Bootstrap))
 }
 
-/// The first default set, or set for bootstrapping, that has the program's slots and levels; or why the largest has not.
-fn choose_ckks(program: &Program) -> Result<ckks_scheme::Parameters, Failure> {
+/// The first default set of `security` bits, or set for bootstrapping, that has the program's slots and levels; or why the largest has not.
+fn choose_ckks(program: &Program, security: f64) -> Result<ckks_scheme::Parameters, Failure> {
     use ckks_scheme::sets::{Family, all};
     let candidates = all().filter(|(entry, parameters)| match bootstraps(program) {
         true => entry.family == Family::Bootstrap && parameters.literal().bootstrap.is_some(),
         false => entry.family == Family::Default,
     });
     let mut reason = None;
-    for (_, parameters) in candidates {
+    for (_, parameters) in candidates.filter(|(_, parameters)| parameters.security().bits >= security) {
         let chain = ckks::chain(parameters).map_err(parameter)?;
         let choice = ckks::choice(parameters);
         let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
@@ -168,7 +168,8 @@ fn choose_ckks(program: &Program) -> Result<ckks_scheme::Parameters, Failure> {
             Err(error) => reason = Some(error),
         }
     }
-    Err(reason.map_or_else(|| parameter("there is no default parameter set of CKKS"), refused))
+    let none = || format!("no default parameter set of CKKS has {security} bits of security; ask for fewer");
+    Err(reason.map_or_else(|| parameter(none()), refused))
 }
 
 // -- BGV ----------------------------------------------------------------------------------------------------------------
@@ -350,7 +351,7 @@ impl CkksPlan {
 // -- both ---------------------------------------------------------------------------------------------------------------
 
 impl SlotPlan {
-    /// Lowers `program` for the set called `name`, or for the smallest that carries it; with every
+    /// Lowers `program` for the set called `name`, or for the smallest that carries it, of CKKS one of `security` bits; with every
     /// encrypted node an output too if it is `measured`; for this computer, or for `machine` with a key switch.
     fn make(
         program: &Arc<Program>,
@@ -358,6 +359,7 @@ impl SlotPlan {
         measured: bool,
         machine: Option<&PyMachine>,
         wanted: Wanted,
+        security: f64,
     ) -> Result<Self, Failure> {
         let place = (program.name(), machine);
         let (lowering, key_switch) = match program.scheme() {
@@ -368,7 +370,7 @@ impl SlotPlan {
                         let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
                         return Err(Failure::new(Kind::Parameter, message));
                     }
-                    None => choose_ckks(program)?,
+                    None => choose_ckks(program, security)?,
                 };
                 let lower = |set| lower_ckks(program, set, measured, machine);
                 let (plan, chosen) = planned(
@@ -583,11 +585,11 @@ pub struct PySlotPlan(pub Arc<SlotPlan>);
 
 #[pymethods]
 impl PySlotPlan {
-    /// For the set called `parameters`, or the smallest one of 128 bits that carries the program. With `measured`, every
-    /// encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
+    /// For the set called `parameters`, or the smallest one of 128 bits that carries the program, of CKKS one of `security` bits. With
+    /// `measured`, every encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
     /// that the machine's compiler chooses (`auto`), or a named one.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set"))]
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0))]
     fn make(
         py: Python<'_>,
         program: &PySlotProgram,
@@ -595,9 +597,10 @@ impl PySlotPlan {
         measured: bool,
         machine: Option<&PyMachine>,
         key_switch: &str,
+        security: f64,
     ) -> PyResult<Self> {
-        let (program, wanted) = (&program.0, Wanted::from(key_switch));
-        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, parameters.as_deref(), measured, machine, wanted)?))))
+        let (program, name, wanted) = (&program.0, parameters.as_deref(), Wanted::from(key_switch));
+        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, name, measured, machine, wanted, security)?))))
     }
 
     /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all
@@ -615,6 +618,28 @@ impl PySlotPlan {
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
             let (_, noise) = lowered(&plan.program, &ckks.parameters, false, machine, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())
+        })
+    }
+
+    /// Fails where the program would decrypt to something else than in the clear, which BGV's lowering has ruled out: nothing would be left
+    /// of an output, or these inputs lead out of a polynomial's interval (in the first `slots` of its operand) or out of the modulus.
+    fn expect_inputs(
+        &self,
+        py: Python<'_>,
+        inputs: BTreeMap<String, PyValues>,
+        slots: BTreeMap<u32, usize>,
+    ) -> PyResult<()> {
+        let program = &*self.0.program;
+        let slots = slots.into_iter().map(|(node, slots)| (NodeId(node), slots)).collect();
+        let inputs = read_all(inputs)?;
+        detached(py, || {
+            let Lowering::Ckks(plan) = &self.0.lowering else { return Ok(()) };
+            plan.noise.require_something_left(program).map_err(Failure::of(Kind::Noise))?;
+            let chain = ckks::chain(&plan.parameters).map_err(parameter)?;
+            let kind =
+                |failure: &FitFailure| if let FitFailure::Wraps { .. } = failure { Kind::Noise } else { Kind::Input };
+            expect_inputs(program, &chain, &plan.noise, &inputs, &slots)
+                .map_err(|failure| Failure::new(kind(&failure), failure))
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind, detached};
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
-    Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, ProgramError, Scheme, Values, evaluate_each,
+    Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values, evaluate_each,
 };
 use polyfabric_program::rns::text::parse_program;
 use pyo3::prelude::*;
@@ -212,9 +212,14 @@ impl PySlotProgram {
         self.0.slots()
     }
 
+    /// Name and largest absolute value of every input.
     #[getter]
-    fn inputs(&self) -> Vec<String> {
-        self.0.inputs().map(|(_, name)| name.to_owned()).collect()
+    fn inputs(&self) -> Vec<(String, f64)> {
+        let magnitude = |id| match self.0.node(id).op {
+            Op::Input { magnitude, .. } => magnitude,
+            _ => 0.0,
+        };
+        self.0.inputs().map(|(id, name)| (name.to_owned(), magnitude(id))).collect()
     }
 
     #[getter]
