@@ -24,7 +24,7 @@ from .errors import (
     ProgramError,
     RunError,
 )
-from .execution import Keys, RunResult
+from .execution import Keys, RunResult, SecurityWarning
 from .language.program import Program, program
 from .language.slot_program import SlotProgram
 from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
@@ -69,6 +69,7 @@ __all__ = [
     "Report",
     "RunError",
     "RunResult",
+    "SecurityWarning",
     "SlotKeys",
     "SlotProgram",
     "SlotType",

@@ -42,7 +42,7 @@ _ORDERS = ("none", "before", "after")
 
 
 class SecurityWarning(UserWarning):
-    """A parameter set under 128 bits was named and is used."""
+    """A parameter set under 128 bits was named and is used, or a decryption of CKKS is to be shared."""
 
 
 @dataclass(frozen=True)

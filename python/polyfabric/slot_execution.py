@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, log, log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,10 @@ from .reports.units import bytes_text
 if TYPE_CHECKING:
     from .language.slots import Native, Numbers
     from .progress import ProgressHook
+
+
+MOST_FLOOD = 2.0**48
+"""The largest deviation that noise is drawn with, in units of a polynomial."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,7 @@ def run(
     measure: bool = False,
     security: float | None = None,
     key_switch: str | None = None,
+    flood: float | None = None,
     progress: ProgressHook | None = None,
 ) -> SlotRunResult:
     """See `SlotProgram.run`."""
@@ -224,7 +229,7 @@ def run(
             raise InputError(f"the keys are of parameter set {keys.parameters}, not {parameters}; name that set")
         parameters = keys.parameters
     planned = plan(program, parameters, measured=measure, security=security, machine=machine, key_switch=key_switch)
-    return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
+    return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, flood=flood, progress=progress)
 
 
 def run_plan(
@@ -235,6 +240,7 @@ def run_plan(
     machine: Machine | None = None,
     keys: SlotKeys | None = None,
     threads: int | None = None,
+    flood: float | None = None,
     progress: ProgressHook | None = None,
 ) -> SlotRunResult:
     """Encrypts, executes, decrypts, and compares with the program in the clear.
@@ -243,6 +249,7 @@ def run_plan(
     """
     program = planned.program
     workers(threads)
+    check_flood(planned, flood)
     flat = program.flatten(inputs)
     planned.native.expect_inputs(flat, program.meant)
     whole, magnitudes = program.native.evaluate(flat)
@@ -262,7 +269,7 @@ def run_plan(
     ciphertexts = keys.client.encrypt(planned.native, flat)
     lap("encrypt")
     results, simulated = execute(planned, keys.server, ciphertexts, on, machine, threads, progress, lap)
-    found = keys.client.decrypt(planned.native, results)
+    found = decrypt(planned, keys.client, results, flood)
     lap("decrypt")
     nodes = [dict(node) for node in planned.facts["nodes"]]
     bound_for = "any inputs"
@@ -284,7 +291,10 @@ def run_plan(
         outputs=program.shaped(found),
         expected=program.shaped(whole),
         error={name: error(found[name], whole[name]) for name in program.outputs},
-        bound=dict(zip(program.outputs, output_bounds(nodes), strict=True)),
+        bound={
+            name: flooded(program, limit, flood)
+            for name, limit in zip(program.outputs, output_bounds(nodes), strict=True)
+        },
         bound_for=bound_for,
         seconds=seconds,
         sizes={"keys": keys.server.bytes, "inputs": ciphertexts.bytes, "outputs": results.bytes},
@@ -317,6 +327,50 @@ def execute(
     results = mapped.replay(server, ciphertexts)
     lap("replay")
     return results, simulated
+
+
+def check_flood(planned: SlotPlan, flood: float | None) -> None:
+    """Refuses noise that is none, and noise for a scheme whose decryptions are exact."""
+    if flood is None:
+        return
+    if planned.program.scheme != "ckks":
+        raise InputError(f"flood={flood!r} hides the noise of CKKS; what BGV decrypts has none in it: leave it out")
+    # A unit of the decrypted polynomial, in a slot.
+    scale = 2 ** min(node["scale_log2"] for node in planned.facts["nodes"] if node["op"] == "output")
+    unit = sqrt(2 * planned.program.slots) / scale
+    if not isinstance(flood, int | float) or not (flood == 0 or unit <= flood <= unit * MOST_FLOOD):
+        raise InputError(
+            f"flood={flood!r}; give the deviation of the noise to add to every slot, from {unit:.1e} to "
+            f"{unit * MOST_FLOOD:.1e} at the scale of the outputs, or 0 for none"
+        )
+
+
+def decrypt(
+    planned: SlotPlan, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None
+) -> dict[str, Native]:
+    """The outputs; with `flood` as others may see them, with noise of that deviation in every slot, and a warning."""
+    if flood is None:
+        return client.decrypt(planned.native, results)
+    found, notices = client.decrypt_to_share(planned.native, results, flood)
+    for notice in dict.fromkeys(notices):
+        warnings.warn(notice + hidden(planned, flood), SecurityWarning, stacklevel=2)
+    return found
+
+
+def hidden(planned: SlotPlan, flood: float) -> str:
+    """How well noise of that deviation hides what the encryption leaves in a result, by its bound for any inputs."""
+    if flood == 0:
+        return ""
+    # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) bounds in a coefficient, which is no larger than a slot.
+    coefficient = flood / sqrt(2 * planned.program.slots)
+    largest_bound = max(bound(planned, name) for name in planned.program.outputs)
+    bits = max(0.0, 2 * log2(coefficient / (sqrt(12) * largest_bound)))
+    return f"; by the bound of its error, {largest_bound:.1e}, one of them is hidden to {bits:.0f} bits of statistical security"
+
+
+def flooded(program: SlotProgram, limit: float, flood: float | None) -> float:
+    """`limit`, and what noise of that deviation stays under in every slot but for a probability of 2^-40."""
+    return limit + (flood or 0.0) * sqrt((40 + log2(program.slots)) * log(2))
 
 
 def error(found: Native, expected: Native) -> float:

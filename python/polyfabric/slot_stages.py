@@ -15,7 +15,8 @@ from . import _native
 from .errors import FileError
 from .language.slot_program import SlotProgram
 from .reports import write_text
-from .slot_execution import SlotKeys, bound, error, plain, plan
+from .slot_execution import SlotKeys, bound, check_flood, error, flooded, plain, plan
+from .slot_execution import decrypt as decrypt_results
 from .slot_execution import execute as execute_plan
 
 if TYPE_CHECKING:
@@ -78,15 +79,18 @@ def execute(
     return {"step": "execute", "parameters": planned.parameters, "on": on}
 
 
-def decrypt(program: SlotProgram, folder: Path, *, machine: Machine | None) -> dict[str, Any]:
-    """Reads the client key and the outputs, decrypts, and compares with what was expected."""
+def decrypt(
+    program: SlotProgram, folder: Path, *, machine: Machine | None, flood: float | None = None
+) -> dict[str, Any]:
+    """Reads the client key and the outputs, decrypts, and compares with what was expected; with `flood`, for others."""
     client = _native.SlotClient.load(program.scheme, folder / "client.key")
     planned = plan(program, client.parameters, machine=machine)
+    check_flood(planned, flood)
     files = {name: folder / f"{name}.out.ct" for name in program.outputs}
-    found = client.decrypt(planned.native, _native.SlotCiphertexts.load(planned.native, True, files))
+    found = decrypt_results(planned, client, _native.SlotCiphertexts.load(planned.native, True, files), flood)
     whole = _read(folder / "expected.json", found)
     errors = {name: error(found[name], whole[name]) for name in program.outputs}
-    bounds = {name: bound(planned, name) for name in program.outputs}
+    bounds = {name: flooded(program, bound(planned, name), flood) for name in program.outputs}
     return {
         "step": "decrypt",
         "correct": all(errors[name] <= bounds[name] for name in errors),

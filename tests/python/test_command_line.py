@@ -234,3 +234,25 @@ def test_unrolled_keys(polyfabric, unroll):
     plain = json.loads(polyfabric("run", "adder", "--params", "toy-256", "--max-failure", "0", "--json").out)
     assert result["sizes_bytes"]["server_key"] > plain["sizes_bytes"]["server_key"]
     assert result["noise"]["log2_failure"] > plain["noise"]["log2_failure"]
+
+
+@pytest.mark.parametrize("program", ["adder", "pbs", "matvec", "mine.py:f"])
+def test_the_cost_is_told_without_running(polyfabric, tmp_path, program):
+    (tmp_path / "mine.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.Real.vector(8))\ndef f(x):\n    return pf.rotate(x * x, 1)\n"
+    )
+    done = polyfabric("run", program, "--cost")
+    assert done.status == 0, done.err
+    assert "memory" in done.out
+    data = json.loads(polyfabric("run", program, "--cost", "--json").out)
+    assert data["memory_bytes"] > 0
+    if program == "mine.py:f":
+        assert [key["bytes"] > 0 for key in data["keys"]] == [True, True]
+        assert [node["op"] for node in data["nodes"]] == ["input", "mul", "rotate", "output"]
+
+
+@pytest.mark.parametrize("program", ["digits", "logistic-regression"])
+def test_the_cost_of_an_application_is_refused(polyfabric, program):
+    done = polyfabric("run", program, "--cost")
+    assert done.status == 2
+    assert "--cost is" in done.err

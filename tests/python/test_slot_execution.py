@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import numpy as np
@@ -399,3 +400,39 @@ def test_keys_come_back_from_their_files(scheme, tmp_path):
     other = "bgv" if scheme == "ckks" else "ckks"
     with pytest.raises(pf.FileError, match="does not start with"):
         pf.SlotKeys.load(tmp_path, other)
+
+
+def test_what_others_will_see_has_noise_and_a_warning():
+    @pf.program(x=pf.Real.vector(16))
+    def turned(x):
+        return pf.rotate(x, 1)
+
+    x = np.linspace(-1, 1, 16)
+    own = turned.run({"x": x})
+    keys = own.keys
+    with pytest.warns(pf.SecurityWarning, match="contains the encryption noise"):
+        bare = turned.run({"x": x}, keys=keys, flood=0)
+    assert bare.bound == own.bound
+    with pytest.warns(
+        pf.SecurityWarning, match=r"carries flooding noise .* hidden to \d+ bits of statistical security"
+    ):
+        shared = turned.run({"x": x}, keys=keys, flood=1e-3)
+    assert shared.correct
+    # Each of 16 numbers has at most a hundredth of the deviation with a probability of 1e-4, and more than the bound allows with 2^-44.
+    assert 1e-5 < shared.error["result"] <= shared.bound["result"] < 1e-2
+    assert own.error["result"] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kind", "flood", "message"),
+    [
+        (pf.Real, -1.0, "flood=-1.0; give the deviation"),
+        (pf.Real, math.nan, "flood=nan; give the deviation"),
+        (pf.Real, 1e-30, r"flood=1e-30; .* from [\d.]+e-\d+ to \d.* or 0 for none"),
+        (pf.Mod(65537), 0.5, "what BGV decrypts has none in it: leave it out"),
+    ],
+)
+def test_noise_that_is_none_is_refused(kind, flood, message):
+    program = pf.program(x=kind)(lambda x: x + 1)
+    with pytest.raises(pf.Error, match=message):
+        program.run({"x": 1}, flood=flood)

@@ -12,7 +12,7 @@ from .. import programs, slot_execution, stages
 from ..apps.digits.classify import Classification, Image, classify
 from ..apps.digits.data import ascii_art, split
 from ..errors import InputError
-from ..execution import MOST_THREADS, Keys, Plan, RunResult, matching, place, run_plan
+from ..execution import MOST_THREADS, Keys, Plan, RunResult, estimate, matching, place, run_plan
 from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report
@@ -82,6 +82,13 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.option(
     "--security", type=float, metavar="BITS", help="CKKS, BGV: refuse a parameter set of fewer bits of security."
 )
+@click.option(
+    "--flood",
+    type=float,
+    metavar="DEVIATION",
+    help="CKKS: for outputs that others will see, add noise of this deviation to every slot; 0 adds none and warns.",
+)
+@click.option("--cost", is_flag=True, help="Say what running takes, and do not run: parameters, keys, memory, errors.")
 @click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def run(
@@ -105,6 +112,8 @@ def run(
     measure: bool,
     security: float | None,
     key_switch: str | None,
+    flood: float | None,
+    cost: bool,
     as_json: bool,
 ) -> int:
     """Run PROGRAM on encrypted data and compare with the clear result.
@@ -129,18 +138,29 @@ def run(
                 f"--key-switch is for your own programs and those of F1's table 3, not {program}; leave it out"
             )
         chosen = programs.slot_parameters(program, parameters)
+        if cost:
+            if own is None:
+                raise InputError(f"--cost is for your own programs and those of papers, not {program}; leave it out")
+            with security_warnings():
+                return _cost(own.cost(chosen), as_json=as_json)
         # Keys are of one set, key switch included.
         given_keys = folder is not None and slot_run.has_keys(folder)
         switch = key_switch or ("set" if given_keys else slot_execution.switch_for(parameters, place(on), None))
         asked = slot_run.Asked(
-            own, given, rows, query, on, chosen, switch, threads, measure, folder_out, folder, step, security
+            own, given, rows, query, on, chosen, switch, threads, measure, folder_out, folder, step, security, flood
         )
         return slot_run.run(program, asked, as_json=as_json)
-    if any(value is not None for value in (rows, query, key_switch, security)) or measure:
+    if any(value is not None for value in (rows, query, key_switch, security, flood)) or measure:
         raise InputError(
-            f"--rows, --query, --measure, --security and --key-switch are of programs of CKKS and BGV, not {program}"
+            f"--rows, --query, --measure, --security, --flood and --key-switch are of programs of CKKS and BGV, not {program}"
         )
     machine = place(on, readings)
+    if cost:
+        if program == "digits":
+            raise InputError("--cost is of your own program or a built-in one; digits runs whole")
+        with security_warnings():
+            planned = programs.planned(program, parameters, batch, machine, target, int(unroll))
+            return _cost(Report("cost", estimate(planned)), as_json=as_json)
     if unroll != "1" and (program == "digits" or step is not None or folder is not None):
         raise InputError("--unroll is not taken with digits, --step or --keys; leave it out")
     if program != "digits" and (image is not None or images is not None):
@@ -177,6 +197,14 @@ def run(
     else:
         _show(out(), result)
     return 0 if correct else 1
+
+
+def _cost(report: Report, *, as_json: bool) -> int:
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        report.print(out())
+    return 0
 
 
 def _keys(folder: Path | None, progress: ProgressHook) -> tuple[Keys | None, bool]:

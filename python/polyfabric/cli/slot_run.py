@@ -48,6 +48,8 @@ class Asked:
     step: str | None
     security: float | None
     """Bits that the parameter set must have."""
+    flood: float | None
+    """Deviation of the noise in outputs that others will see."""
 
 
 def refuse_options(program: str, options: Mapping[str, object]) -> None:
@@ -66,6 +68,7 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
         ("--keys", asked.keys, None),
         ("--step", asked.step, None),
         ("--security", asked.security, None),
+        ("--flood", asked.flood, None),
     ):
         if value is not None and (program != owner if owner else asked.program is None or program in F1_PROGRAMS):
             raise InputError(
@@ -103,7 +106,13 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
         given = inputs.slot_inputs(asked.program, asked.given)
         keys = _keys(asked.keys, asked.program.scheme)
         done = run_program(
-            asked.program, given, keys=keys, security=asked.security, key_switch=asked.key_switch, **options
+            asked.program,
+            given,
+            keys=keys,
+            security=asked.security,
+            key_switch=asked.key_switch,
+            flood=asked.flood,
+            **options,
         )
         if asked.keys is not None and keys is None:
             done.keys.save(asked.keys)
@@ -132,6 +141,8 @@ def _step(program: SlotProgram, step: str, asked: Asked, progress: ProgressHook,
         raise InputError("--step works through files; name their folder with --keys DIR")
     if asked.measure or asked.report is not None:
         raise InputError("--measure and --report are of a whole run; leave out --step")
+    if asked.flood is not None and step != "decrypt":
+        raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
     machine = place(asked.on)
     if step == "encrypt":
         data = slot_stages.encrypt(
@@ -149,7 +160,7 @@ def _step(program: SlotProgram, step: str, asked: Asked, progress: ProgressHook,
             program, asked.keys, on=asked.on, machine=machine, threads=asked.threads, progress=progress
         )
     else:
-        data = slot_stages.decrypt(program, asked.keys, machine=machine)
+        data = slot_stages.decrypt(program, asked.keys, machine=machine, flood=asked.flood)
     if as_json:
         print_json(data)
     else:

@@ -159,6 +159,7 @@ class SlotProgram:
         measure: bool = False,
         security: float | None = None,
         key_switch: str | None = None,
+        flood: float | None = None,
         progress: ProgressHook | None = None,
     ) -> SlotRunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
@@ -166,6 +167,7 @@ class SlotProgram:
         `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, the smallest ring of 128 bits of security is taken whose
         modulus carries the program's levels; a named set below `security` bits is refused. `key_switch` is "set" for the parameter set's,
         "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named.
+        `flood`, with CKKS, is for outputs that others will see: noise of that deviation is added to every slot, and a warning says what it hides.
         """
         from ..slot_execution import run
 
@@ -179,6 +181,7 @@ class SlotProgram:
             measure=measure,
             security=security,
             key_switch=key_switch,
+            flood=flood,
             progress=progress,
         )
 

@@ -84,5 +84,8 @@ def key_switch(d: dict[str, Any]) -> list[Rows]:
     return [Rows(title, columns, rows, left=2, note="\n".join(refused))]
 
 
-def _power(value: float) -> str:
+def _power(value: float | None) -> str:
+    """As a power of two; what is infinite is nothing in JSON."""
+    if value is None:
+        return "none"
     return "0" if value <= 0 else f"2^{log2(value):.1f}"

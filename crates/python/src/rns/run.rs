@@ -221,10 +221,22 @@ impl PySlotClient {
         outputs: &PySlotCiphertexts,
     ) -> PyResult<BTreeMap<String, PyValues>> {
         let plan = &*plan.0;
+        detached(py, || Ok(of_user(&self.decrypted(plan, outputs, &mut Reader::Own)?)))
+    }
+
+    /// As `decrypt`, of CKKS for others: with noise of `deviation` in every slot, or 0 for none; and what whoever shares it has to know.
+    fn decrypt_to_share(
+        &self,
+        py: Python<'_>,
+        plan: &PySlotPlan,
+        outputs: &PySlotCiphertexts,
+        deviation: f64,
+    ) -> PyResult<(BTreeMap<String, PyValues>, Vec<String>)> {
+        let plan = &*plan.0;
         detached(py, || {
-            let values = self.decrypted(plan, outputs)?;
-            let user = values.iter().filter(|(name, _)| !name.starts_with(NODE_OUTPUT));
-            Ok(user.map(|(name, values)| (name.clone(), values.into())).collect())
+            let mut reader = Reader::Others { deviation, warnings: Vec::new() };
+            let values = of_user(&self.decrypted(plan, outputs, &mut reader)?);
+            Ok((values, if let Reader::Others { warnings, .. } = reader { warnings } else { Vec::new() }))
         })
     }
 
@@ -240,7 +252,7 @@ impl PySlotClient {
         let inputs = read_all(inputs)?;
         detached(py, || {
             let clear = evaluate(&plan.program, &inputs).map_err(Failure::of(Kind::Input))?;
-            let values = self.decrypted(plan, outputs)?;
+            let values = self.decrypted(plan, outputs, &mut Reader::Own)?;
             let nodes = values.iter().filter_map(|(name, values)| {
                 let node = name.strip_prefix(NODE_OUTPUT)?.parse().ok()?;
                 Some((node, difference(values, clear.values(NodeId(node)))))
@@ -251,11 +263,49 @@ impl PySlotClient {
 }
 
 impl PySlotClient {
-    fn decrypted(&self, plan: &SlotPlan, outputs: &PySlotCiphertexts) -> Result<BTreeMap<String, Values>, Failure> {
+    fn decrypted(
+        &self,
+        plan: &SlotPlan,
+        outputs: &PySlotCiphertexts,
+        reader: &mut Reader,
+    ) -> Result<BTreeMap<String, Values>, Failure> {
         self.origin.expect_plan(plan)?;
         self.origin.expect(&outputs.origin)?;
-        decrypt(&self.client, plan, &outputs.polynomials)
+        decrypt(&self.client, plan, &outputs.polynomials, reader)
     }
+}
+
+/// Who will see a decryption.
+enum Reader {
+    /// The client alone.
+    Own,
+    /// Others, with noise of a deviation in every slot, if it is not 0.
+    Others {
+        deviation: f64,
+        /// What to tell the client.
+        warnings: Vec<String>,
+    },
+}
+
+impl Reader {
+    fn decrypt(
+        &mut self,
+        client: &ckks::ClientKey,
+        ciphertext: &CkksCiphertext,
+    ) -> Result<Vec<ckks::Complex>, ckks::ClientError> {
+        let Self::Others { deviation, warnings } = self else { return client.decrypt(ciphertext) };
+        // Two coefficients a slot add up in each.
+        let coefficient = *deviation * ciphertext.scale() / (2.0 * ciphertext.slots() as f64).sqrt();
+        let shared = client.decrypt_to_share(ciphertext, (*deviation != 0.0).then(|| coefficient.log2()))?;
+        warnings.push(shared.warning);
+        Ok(shared.values)
+    }
+}
+
+/// The outputs that the user wrote.
+fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
+    let user = values.iter().filter(|(name, _)| !name.starts_with(NODE_OUTPUT));
+    user.map(|(name, values)| (name.clone(), values.into())).collect()
 }
 
 #[pymethods]
@@ -453,6 +503,7 @@ fn decrypt(
     client: &Client,
     plan: &SlotPlan,
     polynomials: &[RnsPolynomial],
+    reader: &mut Reader,
 ) -> Result<BTreeMap<String, Values>, Failure> {
     let slots = plan.program.slots();
     let mut ciphertexts = gathered(plan.kernel(), polynomials)?;
@@ -464,7 +515,7 @@ fn decrypt(
             for (name, port) in outputs.chain(nodes.map(|(id, port)| (format!("{NODE_OUTPUT}{}", id.0), port))) {
                 let ciphertext = ciphertexts.remove(&port.name).ok_or_else(|| missing(&port.name))?;
                 let ciphertext = CkksCiphertext::new(client.parameters(), ciphertext, port.scale.real(), slots);
-                let decrypted = client.decrypt(&ciphertext.map_err(run_failure)?).map_err(run_failure)?;
+                let decrypted = reader.decrypt(client, &ciphertext.map_err(run_failure)?).map_err(run_failure)?;
                 let decrypted = decrypted.iter().map(|value| Complex::new(value.re, value.im)).collect();
                 values.insert(name, Values::Complex(decrypted));
             }
