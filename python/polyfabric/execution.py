@@ -18,7 +18,7 @@ from .errors import InputError, MachineError, NoiseError, ParameterError, Progra
 from .language.program import Clear, Outputs, Program
 from .names import pick
 from .progress import ProgressHook
-from .reports import Report
+from .reports import Report, made_folder
 
 if TYPE_CHECKING:
     from .machines import Machine
@@ -163,8 +163,7 @@ class Keys:
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (its compressed transport form) to `folder`."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
+        path = made_folder(folder)
         self.client.save(path / "client.key")
         self.server.save(path / "server.key")
 

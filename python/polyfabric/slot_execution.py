@@ -19,7 +19,7 @@ from .execution import SecurityWarning, place, workers
 from .language.slot_program import SlotOutputs, SlotProgram, numbers
 from .machines import Machine, simulation
 from .names import pick
-from .reports import Report
+from .reports import Report, made_folder
 from .reports.units import bytes_text
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class SlotKeys:
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
+        path = made_folder(folder)
         self.client.save(path / "client.key")
         self.server.save(path / "server.key")
 

@@ -98,6 +98,20 @@ def test_a_folder_that_cannot_be_made(polyfabric, tmp_path, snapshot):
     snapshot(without_warning(done.err))
 
 
+@pytest.mark.parametrize("program", ["pbs", "mine.py:f"])
+@pytest.mark.parametrize("step", [(), ("--step", "encrypt")])
+def test_keys_in_a_folder_that_cannot_be_made(polyfabric, tmp_path, program, step):
+    """Told before keys are made: what the file has in the folder's place is not touched."""
+    (tmp_path / "taken").write_text("a file")
+    (tmp_path / "mine.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.Real)\ndef f(x):\n    return x + 1\n"
+    )
+    done = polyfabric("run", program, "--keys", "taken/keys", *step)
+    assert done.status == 2
+    assert done.err == "error: taken/keys: cannot make this folder (Not a directory); name another one\n"
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

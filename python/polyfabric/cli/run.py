@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..execution import MOST_THREADS, Keys, Plan, RunResult, estimate, matching, place, run_plan
 from ..machines import Machine
 from ..progress import ProgressHook, bars
-from ..reports import Report
+from ..reports import Report, made_folder
 from ..reports.units import bytes_text, probability, scaled
 from . import inputs, slot_run
 from .console import grid, out, print_json, security_warnings, warning_line
@@ -123,6 +123,9 @@ def run(
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     own = programs.on_slots(program)
+    if folder is not None and not cost and step in (None, "encrypt"):
+        # Where keys will be written is told before they are made.
+        made_folder(folder)
     if own is not None or program in programs.ON_SLOTS:
         options = {
             "--batch": batch,

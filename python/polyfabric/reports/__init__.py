@@ -81,11 +81,7 @@ class Report:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Writes `report.html`, `report.json` and, of a schedule, `timeline.json`."""
-        target = Path(folder)
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
+        target = made_folder(folder)
         written = [target / "report.html", target / "report.json"]
         self.save_html(written[0])
         write_text(written[1], json.dumps(self.data, indent=2) + "\n")
@@ -93,6 +89,16 @@ class Report:
             written.append(target / "timeline.json")
             self.timeline(written[2])
         return written
+
+
+def made_folder(folder: str | Path) -> Path:
+    """The folder, made if it is not there."""
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
+    return target
 
 
 def write_text(path: Path, text: str) -> None:
