@@ -74,14 +74,14 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
             raise InputError(
                 f"{name} is for {owner or 'your own programs'}, but the program is {program}; leave it out"
             )
+    if asked.report is not None and asked.step is None and place(asked.on) is None:
+        raise InputError("--report writes a machine's report; this run is not on a machine")
     with security_warnings(), bars() as progress:
         if asked.step is not None and asked.program is not None:
             return _step(asked.program, asked.step, asked, progress, as_json)
         done = _run(program, asked, progress)
     simulated = (done if isinstance(done, SlotRunResult) else done.run).simulation
-    if asked.report is not None:
-        if simulated is None:
-            raise InputError("--report writes a machine's report; this run was not on a machine")
+    if asked.report is not None and simulated is not None:
         simulated.save(asked.report)
     if as_json:
         print_json(done.to_dict())
