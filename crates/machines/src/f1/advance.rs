@@ -7,7 +7,7 @@
 
 use super::estimate::Estimate;
 use super::machine::{F1, Geometry};
-use super::order::{Ordered, reordered};
+use super::order::{Ordered, places, reordered};
 
 /// Puts the instructions of `ordered` in the order in which their results are wanted. They stay in their clusters, and groups overlap where
 /// a chain of the later one begins.
@@ -25,7 +25,10 @@ pub fn advance(ordered: Ordered, machine: &F1, geometry: &Geometry) -> Ordered {
     // What is wanted at the same time stays in order, so an operand comes before its reader.
     order.sort_by(|&a, &b| wanted[a as usize].total_cmp(&wanted[b as usize]));
     let home = order.iter().map(|&old| ordered.home[old as usize]).collect();
-    Ordered { translation: reordered(&ordered.translation, &order), home, groups: ordered.groups }
+    let mut runs = ordered.runs;
+    let new = places(&order);
+    runs.iter_mut().for_each(|run| run.renumber(&new));
+    Ordered { translation: reordered(&ordered.translation, &order), home, groups: ordered.groups, runs }
 }
 
 /// The cycle in which each instruction's turn comes, if every group takes as long as its longest resource.

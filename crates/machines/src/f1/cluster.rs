@@ -52,6 +52,13 @@ impl Cluster {
         }
     }
 
+    /// Nothing begins before `cycle` any more.
+    pub fn close(&mut self, cycle: u64) {
+        let ports = [&mut self.from_scratchpad, &mut self.to_scratchpad, &mut self.from_clusters, &mut self.to_clusters];
+        let units = self.units.iter_mut().chain(&mut self.ports).flatten();
+        units.chain(ports).for_each(|timeline| timeline.close(cycle));
+    }
+
     /// Register of a value, if it is here.
     pub fn find(&self, value: u32) -> Option<usize> {
         self.cells.iter().position(|cell| cell.value == value)

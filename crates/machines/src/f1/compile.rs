@@ -94,12 +94,36 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
             csr::allocate(&ordered.translation.graph, &sequence, machine, &geometry)
         }
     };
-    let Ordered { translation, home, groups } = ordered;
-    let mut actions = cycle::schedule(&translation.graph, &home, &movement, machine, &geometry)?;
+    let mut actions = shortest(&ordered, &movement, machine, &geometry)?;
+    let Ordered { translation, groups, .. } = ordered;
     let delay = fetch::delay(&streams(&translation.graph, &actions, machine, &geometry), &actions, machine, &geometry);
     actions.iter_mut().for_each(|timed| timed.cycle += delay);
     let checked = check(&translation.graph, &actions, machine, &geometry)?;
     Ok(Compiled { geometry, translation, groups, movement, actions, checked })
+}
+
+/// Phase 3 with runs of equal operations in all clusters at once, if there are any, and without; whichever is shorter.
+fn shortest(ordered: &Ordered, movement: &Movement, machine: &F1, geometry: &Geometry) -> Result<Vec<Timed>, CycleError> {
+    let Ordered { translation: Translation { graph, .. }, home, runs, .. } = ordered;
+    let apart = cycle::schedule(graph, home, movement, &[], machine, geometry)?;
+    let mut runs = runs.clone();
+    while !runs.is_empty() {
+        let mut home = home.clone();
+        for row in runs.iter().flat_map(|run| &run.rows) {
+            for (cluster, instructions) in (0..).zip(&row.instructions) {
+                instructions.iter().for_each(|&instruction| home[instruction as usize] = cluster);
+            }
+        }
+        match cycle::schedule(graph, &home, movement, &runs, machine, geometry) {
+            // Its instructions go the way of all others.
+            Err(CycleError::Run(number)) => drop(runs.remove(number)),
+            together => {
+                let together = together?;
+                return Ok(if together.end < apart.end { together.actions } else { apart.actions });
+            }
+        }
+    }
+    Ok(apart.actions)
 }
 
 /// Gives the instructions the numbers of their places in `sequence`, as phase 3 expects.
@@ -115,5 +139,6 @@ fn renumber(ordered: &mut Ordered, sequence: Sequence) -> Sequence {
     ordered.home = order.iter().map(|&old| ordered.home[old as usize]).collect();
     ordered.translation = reordered(&ordered.translation, &order);
     ordered.groups.clear();
+    ordered.runs.clear();
     Sequence { values, ..sequence }
 }

@@ -12,11 +12,15 @@
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::cluster::{Cell, Cluster, NONE};
 use super::graph::Graph;
+use super::lockstep::{Plan, Run};
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::timeline::Timeline;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::rc::Rc;
+
+mod run;
 
 /// Instructions of a cluster ahead within which a vector is worth a register.
 const HERE: usize = 64;
@@ -30,6 +34,9 @@ const EARLY: u64 = 2;
 
 /// Reads of a place that further clusters may still join.
 const JOINABLE: usize = 8;
+
+/// Free slots that are looked at in each bank for one in the bank that is wanted.
+const LOOKED_THROUGH: usize = 8;
 
 /// Readers of a value that are looked at for its next use in a cluster.
 const LOOKED_AT: usize = 48;
@@ -57,6 +64,9 @@ pub enum CycleError {
         /// Cluster.
         cluster: usize,
     },
+    /// A run of equal operations cannot go through all clusters at once.
+    #[error("run {0} of equal operations finds its values spread over the scratchpad in a way that its schedule does not serve")]
+    Run(usize),
     /// Phase 2 asked for more than fits, or for what is not there: a fault of the compiler.
     #[error("phase 2 asks for value {value} in a way that does not hold: {what}. This is a fault of the compiler")]
     Movement {
@@ -65,6 +75,14 @@ pub enum CycleError {
         /// What does not hold.
         what: &'static str,
     },
+}
+
+/// What every component does.
+pub struct Scheduled {
+    /// In the order of the steps, not of time.
+    pub actions: Vec<Timed>,
+    /// The cycle in which all of it is done.
+    pub end: u64,
 }
 
 struct Scheduler<'a> {
@@ -93,39 +111,46 @@ struct Scheduler<'a> {
     /// The cycles of the last reads for a crossbar, which further clusters can still receive.
     given: HashMap<Source, VecDeque<u64>>,
     multicast: bool,
+    register_banks: u64,
+    /// The bank in which a value is wanted.
+    preferred: HashMap<u32, u16>,
+    /// The cycle in which the last chunk of all actions so far has come to its place.
+    end: u64,
     actions: Vec<Timed>,
 }
 
-/// Gives every step its cycle, and every instruction its place in its cluster, `home`. The actions come out in the order of the steps, not of time.
+/// Gives every step its cycle, and every instruction its place in its cluster, `home`.
 ///
 /// # Errors
-/// [`CycleError`] if the register files are too small.
+/// [`CycleError`] if the register files are too small, or if a run has no schedule here.
 pub fn schedule(
     graph: &Graph,
     home: &[u16],
     movement: &Movement,
+    runs: &[Run],
     machine: &F1,
     geometry: &Geometry,
-) -> Result<Vec<Timed>, CycleError> {
+) -> Result<Scheduled, CycleError> {
     let mut scheduler = Scheduler::new(graph, home, machine, geometry);
-    for &step in &movement.steps {
-        match step {
-            Step::Load(value) => scheduler.load(value)?,
-            Step::Drop(value) => scheduler.release(value),
-            Step::Spill(value) => {
-                scheduler.store(value)?;
-                scheduler.release(value);
-            }
-            Step::Store(value) => {
-                scheduler.store(value)?;
-                if scheduler.remaining[value as usize] == 0 {
-                    scheduler.release(value);
-                }
-            }
-            Step::Execute(instruction) => scheduler.execute(instruction)?,
+    let plans = scheduler.plan(runs, machine)?;
+    let mut run_of = HashMap::new();
+    for (number, run) in runs.iter().enumerate() {
+        run_of.extend(run.rows.iter().flat_map(|row| row.instructions.iter().flatten().map(|&i| (i, number))));
+    }
+    let mut next = 0;
+    while let Some(&step) = movement.steps.get(next) {
+        let run = match step {
+            Step::Execute(instruction) => run_of.get(&instruction),
+            _ => None,
+        };
+        if let Some(&number) = run {
+            next = scheduler.run((number, &runs[number], &plans[number]), &movement.steps, next)?;
+        } else {
+            scheduler.step(step)?;
+            next += 1;
         }
     }
-    Ok(scheduler.actions)
+    Ok(Scheduled { actions: scheduler.actions, end: scheduler.end })
 }
 
 impl<'a> Scheduler<'a> {
@@ -155,17 +180,83 @@ impl<'a> Scheduler<'a> {
             front: vec![0; machine.clusters],
             given: HashMap::new(),
             multicast: machine.multicast,
+            register_banks: machine.register_banks as u64,
+            preferred: HashMap::new(),
+            end: 0,
             actions: Vec::new(),
         }
     }
 
+    /// The schedules of the runs, and the banks in which they want their values: what a cluster reads alone in one bank, the vectors of a
+    /// hint over all of them.
+    fn plan(&mut self, runs: &[Run], machine: &F1) -> Result<Vec<Rc<Plan>>, CycleError> {
+        let banks = machine.banks;
+        let mut prefer = |values: &[u32], bank: &dyn Fn(usize) -> usize| {
+            for (index, &value) in values.iter().enumerate() {
+                self.preferred.entry(value).or_insert((bank(index) % banks) as u16);
+            }
+        };
+        for run in runs {
+            prefer(&run.hint, &|index| index);
+            for (cluster, values) in run.rows.iter().flat_map(|row| row.outside.iter().enumerate()) {
+                prefer(values, &|_| cluster);
+            }
+        }
+        let mut plans: Vec<Rc<Plan>> = Vec::with_capacity(runs.len());
+        for (number, run) in runs.iter().enumerate() {
+            let known = runs[..number].iter().position(|other| other.is_like(run)).map(|other| plans[other].clone());
+            let plan = known.or_else(|| run.plan(machine, self.geometry).map(Rc::new));
+            plans.push(plan.ok_or(CycleError::Run(number))?);
+        }
+        Ok(plans)
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), CycleError> {
+        match step {
+            Step::Load(value) => self.load(value)?,
+            Step::Drop(value) => self.release(value),
+            Step::Spill(value) => {
+                self.store(value)?;
+                self.release(value);
+            }
+            Step::Store(value) => {
+                self.store(value)?;
+                if self.remaining[value as usize] == 0 {
+                    self.release(value);
+                }
+            }
+            Step::Execute(instruction) => self.execute(instruction)?,
+        }
+        Ok(())
+    }
+
     fn push(&mut self, cycle: u64, action: Action) {
+        let vector = self.geometry.occupancy;
+        let through = match action {
+            Action::Load { .. } | Action::Store { .. } => self.memory_latency + self.geometry.transfer.max(vector),
+            Action::Execute { instruction, .. } => {
+                self.geometry.latency(self.graph.function(instruction as usize)) + self.network + vector
+            }
+            _ => self.network + vector,
+        };
+        self.end = self.end.max(cycle + through);
         self.actions.push(Timed { cycle, action });
     }
 
+    /// A free slot for a value, in the bank in which it is wanted if there is one among the first.
     fn take_slot(&mut self, value: u32) -> Result<(Slot, u64), CycleError> {
-        let Reverse((from, index, bank)) =
-            self.free.pop().ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
+        let first = self.free.pop().ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
+        let wanted = |&Reverse((_, _, bank)): &Reverse<(u64, u16, u16)>| {
+            self.preferred.get(&value).is_none_or(|&preferred| preferred == bank)
+        };
+        let mut passed_over = vec![first];
+        while !passed_over.last().is_some_and(wanted) && passed_over.len() < LOOKED_THROUGH * self.banks.len() {
+            let Some(next) = self.free.pop() else { break };
+            passed_over.push(next);
+        }
+        let found = passed_over.iter().position(wanted).unwrap_or(0);
+        let Reverse((from, index, bank)) = passed_over.swap_remove(found);
+        self.free.extend(passed_over);
         Ok((Slot { bank, index }, from))
     }
 

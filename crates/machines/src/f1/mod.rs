@@ -14,6 +14,7 @@ pub mod cycle;
 pub mod estimate;
 mod fetch;
 pub mod graph;
+pub mod lockstep;
 pub mod machine;
 pub mod movement;
 pub mod order;

@@ -13,6 +13,7 @@
 //! works while another waits for a unit's latency.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
+use super::lockstep::{Run, runs};
 use super::machine::{F1, Geometry};
 use super::translate::{Leaf, Translation};
 use polyfabric_schemes::rns::KeyId;
@@ -47,6 +48,8 @@ pub struct Ordered {
     pub home: Vec<u16>,
     /// The groups, in order.
     pub groups: Vec<Group>,
+    /// Groups in a row whose operations are equal and as many as there are clusters.
+    pub runs: Vec<Run>,
 }
 
 /// A homomorphic operation: instructions that stand together in the translation.
@@ -75,9 +78,11 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
     };
     let mut order: Vec<u32> = Vec::with_capacity(graph.len());
     let mut described = Vec::with_capacity(groups.len());
+    let mut lanes = Vec::with_capacity(groups.len());
     for members in &groups {
         let begin = order.len() as u32;
         arranger.arrange(members, &operations, &mut order);
+        lanes.push(arranger.in_lanes(members, &operations));
         described.push(Group {
             hint: members.iter().find_map(|&member| operations[member as usize].hint),
             operations: members.len(),
@@ -85,7 +90,19 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
         });
     }
     let home = order.iter().map(|&old| arranger.home[old as usize]).collect();
-    Ordered { translation: reordered(&translation, &order), home, groups: described }
+    let mut runs = runs(graph, &lanes, machine.clusters);
+    let new = places(&order);
+    runs.iter_mut().for_each(|run| run.renumber(&new));
+    Ordered { translation: reordered(&translation, &order), home, groups: described, runs }
+}
+
+/// Where each instruction stands in `order`.
+pub(super) fn places(order: &[u32]) -> Vec<u32> {
+    let mut places = vec![0; order.len()];
+    for (place, &index) in (0..).zip(order) {
+        places[index as usize] = place;
+    }
+    places
 }
 
 /// The homomorphic operations, and how they depend on each other.
@@ -297,6 +314,20 @@ impl Arranger<'_> {
                 }
             }
         }
+    }
+
+    /// The instructions of every lane, if there are as many as clusters.
+    fn in_lanes(&self, members: &[u32], operations: &[Operation]) -> Vec<Vec<u32>> {
+        let lanes = self.lanes(members, operations);
+        let count = lanes.values().map(|&(lane, _)| lane + 1).max().unwrap_or(0);
+        if count != self.clusters {
+            return Vec::new();
+        }
+        let mut instructions = vec![Vec::new(); count as usize];
+        for member in members {
+            instructions[lanes[member].0 as usize].extend(operations[*member as usize].instructions.clone());
+        }
+        instructions
     }
 
     /// The lane of every operation in `members`, and how many operations are before it there: what reads another one's result is in the

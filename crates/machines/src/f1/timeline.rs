@@ -27,6 +27,12 @@ impl Timeline {
         at
     }
 
+    /// Nothing can be reserved before `cycle` any more.
+    pub fn close(&mut self, cycle: u64) {
+        self.busy.clear();
+        self.floor = cycle;
+    }
+
     /// Whether `duration` cycles from `at` on are free.
     pub fn is_free(&self, at: u64, duration: u64) -> bool {
         self.earliest(at, duration) == at

@@ -46,5 +46,5 @@ fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     let movement = movement::schedule(graph, machine, geometry);
     let limb = |index| usize::from(graph.function(index).limb());
     let home: Vec<u16> = (0..graph.len()).map(|index| (limb(index) % machine.clusters) as u16).collect();
-    cycle::schedule(graph, &home, &movement, machine, geometry).expect("registers suffice")
+    cycle::schedule(graph, &home, &movement, &[], machine, geometry).expect("registers suffice").actions
 }

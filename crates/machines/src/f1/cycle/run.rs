@@ -1,0 +1,204 @@
+//! A run of equal operations in the schedule: all clusters are idle when it begins and when it ends.
+
+use super::super::lockstep::{From, Move, Operand, Plan, Row, Run};
+use super::{Action, Cell, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step};
+use std::collections::HashSet;
+
+impl Scheduler<'_> {
+    /// The steps from the first instruction of run `number` to its last, which stand from `first` on; where those behind them begin. What
+    /// lies between comes before the run, or behind it if it reads its results.
+    pub(super) fn run(
+        &mut self,
+        (number, run, plan): (usize, &Run, &Plan),
+        steps: &[Step],
+        first: usize,
+    ) -> Result<usize, CycleError> {
+        let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
+        let mut left = own.len();
+        let mut behind: HashSet<u32> = HashSet::new();
+        let mut later = Vec::new();
+        let mut next = first;
+        while left > 0 {
+            // Phase 2 executes every instruction.
+            let Some(&step) = steps.get(next) else { return Err(CycleError::Run(number)) };
+            next += 1;
+            match step {
+                Step::Execute(instruction) if own.contains(&instruction) => left -= 1,
+                Step::Execute(instruction) => {
+                    let operands = self.graph.operands(instruction as usize).iter();
+                    let reads = operands.map(|&vector| self.graph.number(vector) as u32);
+                    if reads.clone().any(|value| own.contains(&value) || behind.contains(&value)) {
+                        behind.insert(instruction);
+                        later.push(step);
+                    } else {
+                        self.step(step)?;
+                    }
+                }
+                Step::Store(value) if own.contains(&value) || behind.contains(&value) => later.push(step),
+                Step::Drop(_) | Step::Spill(_) => return Err(CycleError::Run(number)),
+                Step::Load(_) | Step::Store(_) => self.step(step)?,
+            }
+        }
+        self.empty_registers()?;
+        self.follow(run, plan).ok_or(CycleError::Run(number))?;
+        later.into_iter().try_for_each(|step| self.step(step))?;
+        Ok(next)
+    }
+
+    /// Everything that is still wanted goes to the scratchpad.
+    fn empty_registers(&mut self) -> Result<(), CycleError> {
+        for cluster in 0..self.clusters.len() {
+            for index in 0..self.clusters[cluster].cells.len() {
+                let value = self.clusters[cluster].cells[index].value;
+                if value != NONE && self.held[value as usize].is_none() {
+                    self.write_back(Register { cluster: cluster as u16, index: index as u16 })?;
+                }
+            }
+        }
+        for cluster in 0..self.clusters.len() {
+            for index in 0..self.clusters[cluster].cells.len() {
+                let cell = &mut self.clusters[cluster].cells[index];
+                let value = std::mem::replace(&mut cell.value, NONE);
+                if value != NONE {
+                    self.copies[value as usize] = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the plan behind everything else; `None` if the scratchpad has no room, or a bank is wanted by too many.
+    fn follow(&mut self, run: &Run, plan: &Plan) -> Option<()> {
+        let network = self.network;
+        let start = self.end.next_multiple_of(self.geometry.occupancy.max(self.register_banks)) + self.geometry.occupancy;
+        let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
+        order.sort_by_key(|&index| plan.placed.moves[index].0);
+        for index in order {
+            let (cycle, row, what) = &plan.placed.moves[index];
+            let (at, row) = (start + cycle, &run.rows[*row]);
+            match what {
+                Move::Fetch(operand, stay) => {
+                    for cluster in 0..self.clusters.len() {
+                        let slot = self.leave(value(run, row, cluster, *operand), at - network)?;
+                        let register = Register { cluster: cluster as u16, index: plan.registers[*stay as usize] };
+                        self.push(at - network, Action::Fetch { slot, register });
+                    }
+                }
+                Move::Spread(spread) => {
+                    let spread = &plan.placed.spreads[*spread];
+                    for (cluster, &place) in spread.values.iter().enumerate() {
+                        let slot = self.leave(run.hint[place as usize], at - network)?;
+                        let register = Register { cluster: cluster as u16, index: plan.registers[spread.stay as usize] };
+                        self.push(at - network, Action::Fetch { slot, register });
+                    }
+                }
+                Move::WriteBack(place, stay) => {
+                    for cluster in 0..self.clusters.len() {
+                        let slot = self.enter(row.instructions[cluster][*place as usize], cluster, at + network)?;
+                        let register = Register { cluster: cluster as u16, index: plan.registers[*stay as usize] };
+                        self.push(at, Action::WriteBack { register, slot });
+                    }
+                }
+                Move::Execute(place, unit, sources, stay) => {
+                    let operands = run.operands(*place);
+                    let result = stay.map(|stay| plan.registers[stay as usize]);
+                    for cluster in 0..self.clusters.len() {
+                        let mut from = [Source::Register(0); 2];
+                        for ((from, source), &operand) in from.iter_mut().zip(sources).zip(operands) {
+                            *from = match (*source)? {
+                                From::Stay(stay) => Source::Register(plan.registers[stay as usize]),
+                                From::Cluster(holder, stay) => Source::Cluster(Register {
+                                    cluster: holder as u16,
+                                    index: plan.registers[stay as usize],
+                                }),
+                                From::Scratchpad => {
+                                    let value = value(run, row, cluster, operand);
+                                    // All receive the hint from one read.
+                                    let slot = match (operand, cluster) {
+                                        (Operand::Shared(_), 1..) => self.held[value as usize]?.slot,
+                                        _ => self.leave(value, at - network)?,
+                                    };
+                                    Source::Scratchpad(slot)
+                                }
+                            };
+                        }
+                        if operands.len() == 1 {
+                            from[1] = from[0];
+                        }
+                        let instruction = row.instructions[cluster][*place as usize];
+                        self.run_one(instruction, (cluster, *unit), at, from, result)?;
+                    }
+                }
+            }
+        }
+        let end = start + plan.placed.end;
+        for cluster in &mut self.clusters {
+            cluster.close(end);
+            cluster.cells.iter_mut().for_each(|cell| *cell = Cell { value: NONE, at: 0, free_from: end });
+        }
+        self.front.fill(end);
+        Some(())
+    }
+
+    fn run_one(
+        &mut self,
+        instruction: u32,
+        (cluster, unit): (usize, usize),
+        at: u64,
+        operands: [Source; 2],
+        register: Option<u16>,
+    ) -> Option<()> {
+        let graph = self.graph;
+        self.issued[instruction as usize] = true;
+        let result = match register {
+            Some(index) => Destination::Register(index),
+            None => {
+                let write = at + self.geometry.latency(graph.function(instruction as usize)) + self.network;
+                Destination::Scratchpad(self.enter(instruction, cluster, write)?)
+            }
+        };
+        let (cluster, unit) = (cluster as u16, unit as u8);
+        self.push(at, Action::Execute { instruction, cluster, unit, operands, result });
+        for &vector in graph.distinct_operands(instruction as usize) {
+            let value = graph.number(vector) as u32;
+            self.remaining[value as usize] -= 1;
+            if self.remaining[value as usize] == 0 {
+                self.release(value);
+            }
+        }
+        Some(())
+    }
+
+    /// A value leaves the scratchpad in `at`; its slot, if it is there and its bank can give it.
+    fn leave(&mut self, value: u32, at: u64) -> Option<Slot> {
+        let held = self.held[value as usize].filter(|held| held.at < at)?;
+        self.touch(value, at);
+        self.reserve_bank(held.slot.bank, at)?;
+        Some(held.slot)
+    }
+
+    /// A value enters the scratchpad in `at`, in the bank of its cluster.
+    fn enter(&mut self, value: u32, cluster: usize, at: u64) -> Option<Slot> {
+        self.preferred.insert(value, (cluster % self.banks.len()) as u16);
+        let (slot, from) = self.take_slot(value).ok()?;
+        if from > at {
+            return None;
+        }
+        self.reserve_bank(slot.bank, at)?;
+        self.held[value as usize] = Some(Held { slot, at, free_from: at + 1 });
+        Some(slot)
+    }
+
+    fn reserve_bank(&mut self, bank: u16, at: u64) -> Option<()> {
+        let (port, free) = self.bank_port(bank, at);
+        (free == at).then(|| self.banks[bank as usize][port].reserve(at, self.geometry.occupancy))
+    }
+}
+
+fn value(run: &Run, row: &Row, cluster: usize, operand: Operand) -> u32 {
+    match operand {
+        Operand::Own(place) => row.instructions[cluster][place as usize],
+        Operand::Outside(index) => row.outside[cluster][index as usize],
+        Operand::Shared(index) => run.hint[index as usize],
+    }
+}

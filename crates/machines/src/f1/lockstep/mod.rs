@@ -1,0 +1,190 @@
+//! Equal operations in all clusters at once: phase 3 for what a list scheduler cannot see.
+//!
+//! Where as many equal operations share a hint as there are clusters, each cluster takes one, and all do the same in every cycle: each
+//! vector of the hint is read once for all. So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
+//! units begin on a beat that keeps register banks apart ([`stagger`]), an instruction is placed together with what follows at once, in
+//! any gap in time ([`place`]), registers are given to intervals of time and not to whoever comes first ([`reserve`]), and the next row's
+//! transforms come into this row's gaps. Of several ways to do so the shortest is taken.
+
+mod pattern;
+mod place;
+mod reserve;
+mod residence;
+mod stagger;
+
+use super::graph::{Graph, UnitKind};
+use super::machine::{F1, Geometry};
+use pattern::{Pattern, Values};
+use place::{Choice, Given, Ready, place};
+use std::collections::{HashMap, HashSet};
+
+pub use pattern::Operand;
+pub use place::{From, Move, Placed, Spread, Stay};
+
+/// Instructions on which a choice is tried, about.
+const TRIED: usize = 1500;
+
+/// Beats in which the products of a transform follow it.
+const WINDOW: u64 = 3;
+
+/// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
+const PREFER: [u64; 3] = [0, 1, 2];
+
+/// Equal operations, one for each cluster.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The instructions of each, by their place in the pattern.
+    pub instructions: Vec<Vec<u32>>,
+    /// The values that each finds ready, by their place among them.
+    pub outside: Vec<Vec<u32>>,
+}
+
+/// Rows of equal operations that use one hint, one behind the other.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pattern: Pattern,
+    /// Whether a result is wanted outside its operation.
+    leaves: Vec<bool>,
+    ready: Vec<Vec<Ready>>,
+    /// The vectors of the hint, by their place among them.
+    pub hint: Vec<u32>,
+    /// The rows, in order.
+    pub rows: Vec<Row>,
+}
+
+/// The schedule of a run.
+pub struct Plan {
+    /// What happens.
+    pub placed: Placed,
+    /// The register of each stay.
+    pub registers: Vec<u16>,
+}
+
+/// The runs among groups of lanes, each the instructions of operations that read each other's results.
+pub fn runs(graph: &Graph, groups: &[Vec<Vec<u32>>], clusters: usize) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut open = false;
+    for lanes in groups {
+        let Some((pattern, hint, row)) = row(graph, lanes, clusters) else {
+            open = false;
+            continue;
+        };
+        let last = runs.last_mut().filter(|run| open && run.pattern == pattern && run.hint == hint);
+        let continued = last.is_some_and(|run| run.push(&row));
+        if !continued {
+            let leaves = vec![false; pattern.len()];
+            let mut run = Run { pattern, leaves, ready: Vec::new(), hint, rows: Vec::new() };
+            run.push(&row);
+            runs.push(run);
+        }
+        open = true;
+    }
+    runs.retain(|run| run.rows.len() > 1);
+    let outputs: HashSet<usize> = graph.outputs().iter().map(|&output| graph.number(output)).collect();
+    for Run { pattern, leaves, rows, .. } in &mut runs {
+        for instructions in rows.iter().flat_map(|row| &row.instructions) {
+            for ((leaves, users), &instruction) in leaves.iter_mut().zip(&pattern.users).zip(instructions) {
+                let others = graph.users(instruction as usize).len() > users.len();
+                *leaves |= others || outputs.contains(&(instruction as usize));
+            }
+        }
+    }
+    runs
+}
+
+/// The row of these lanes, with its pattern and its hint, if they are equal and as many as there are clusters.
+fn row(graph: &Graph, lanes: &[Vec<u32>], clusters: usize) -> Option<(Pattern, Vec<u32>, Row)> {
+    let first = lanes.first().filter(|_| lanes.len() == clusters)?;
+    let (pattern, Values { hint, .. }) = pattern::pattern(graph, first);
+    let mut outside = Vec::with_capacity(clusters);
+    for lane in lanes {
+        let (other, values) = pattern::pattern(graph, lane);
+        if other != pattern || values.hint != hint {
+            return None;
+        }
+        outside.push(values.outside);
+    }
+    (!hint.is_empty()).then(|| (pattern, hint, Row { instructions: lanes.to_vec(), outside }))
+}
+
+impl Run {
+    /// Appends a row, if all its operations find their values ready at the same time.
+    fn push(&mut self, row: &Row) -> bool {
+        let mut made = HashMap::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            for instructions in &row.instructions {
+                made.extend(instructions.iter().zip(0_u32..).map(|(&made, place)| (made, (number, place))));
+            }
+        }
+        let when = |value: &u32| made.get(value).map_or(Ready::Now, |&(row, place)| Ready::From(row, place));
+        let ready: Vec<Ready> = row.outside[0].iter().map(when).collect();
+        let same = row.outside.iter().all(|values| values.iter().map(when).eq(ready.iter().copied()));
+        if same {
+            self.ready.push(ready);
+            self.rows.push(row.clone());
+        }
+        same
+    }
+
+    /// Renumbers the instructions: `new` is the number of each.
+    pub fn renumber(&mut self, new: &[u32]) {
+        let moved = |value: &mut u32| {
+            if let Some(&number) = new.get(*value as usize) {
+                *value = number;
+            }
+        };
+        for row in &mut self.rows {
+            row.instructions.iter_mut().flatten().for_each(moved);
+            row.outside.iter_mut().flatten().for_each(moved);
+        }
+    }
+
+    /// What an instruction reads, by its place in the pattern.
+    pub fn operands(&self, place: u32) -> &[Operand] {
+        &self.pattern.operands[place as usize]
+    }
+
+    /// Whether another run does the same with another hint, in as many rows.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.pattern == other.pattern && self.leaves == other.leaves && self.ready == other.ready
+    }
+
+    /// The shortest schedule that is found; none where clusters have too little for one, or cannot share what the crossbars give.
+    pub fn plan(&self, machine: &F1, geometry: &Geometry) -> Option<Plan> {
+        let enough = machine.multicast && machine.low_throughput.is_none() && machine.units[UnitKind::Multiply as usize] > 1;
+        let sequence = self.pattern.sequence();
+        let given = Given {
+            pattern: &self.pattern,
+            sequence: &sequence,
+            leaves: &self.leaves,
+            ready: &self.ready,
+            machine,
+            geometry,
+        };
+        let tried = (TRIED / self.pattern.len()).clamp(2, self.rows.len());
+        let each = (geometry.registers / 16).max(1);
+        let choices = (0..geometry.registers).step_by(each).filter(|_| enough).flat_map(|registers| {
+            PREFER.into_iter().map(move |prefer| Choice { registers, prefer, window: WINDOW })
+        });
+        let ends = choices.filter_map(|choice| place(&given, tried, choice).map(|placed| (placed.end, choice)));
+        let (_, choice) = ends.min_by_key(|&(end, _)| end)?;
+        let placed = place(&given, self.rows.len(), choice)?;
+        let registers = registers(&placed.stays, geometry.registers)?;
+        Some(Plan { placed, registers })
+    }
+}
+
+/// A register for each stay: by the order in which they begin, any that is free.
+fn registers(stays: &[Stay], count: usize) -> Option<Vec<u16>> {
+    let mut order: Vec<usize> = (0..stays.len()).collect();
+    order.sort_unstable_by_key(|&stay| stays[stay].from);
+    let mut free_from = vec![0; count];
+    let mut registers = vec![0; stays.len()];
+    for stay in order {
+        let Stay { from, last } = stays[stay];
+        let register = free_from.iter().position(|&free| free <= from)?;
+        free_from[register] = last + 1;
+        registers[stay] = register as u16;
+    }
+    Some(registers)
+}

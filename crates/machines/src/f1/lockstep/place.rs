@@ -1,0 +1,668 @@
+//! The schedule of equal operations, one after the other, in one cluster.
+
+use super::pattern::{Operand, Pattern};
+use super::reserve::Table;
+use super::residence::Residence;
+use super::stagger::{Latencies, Stagger};
+use crate::f1::graph::UnitKind;
+use crate::f1::machine::{F1, Geometry};
+
+/// The port from the scratchpad.
+const SCRATCHPAD: usize = 0;
+/// The port from the other clusters.
+const CLUSTERS: usize = 1;
+/// The port to the scratchpad.
+const OUT: usize = 2;
+/// Register banks, by where a stream starts; the units come behind them.
+const BANKS: usize = 3;
+
+/// Beats in which a vector may wait in a register for the second of two units that read it from there.
+const LINGER: u64 = 2;
+
+/// Beats before its reader in which a vector is brought to a register.
+const FETCH: u64 = 8;
+
+/// How a schedule is sought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Registers for values that wait long.
+    pub registers: usize,
+    /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
+    pub prefer: u64,
+    /// Beats in which the products of a transform follow it.
+    pub window: u64,
+}
+
+/// When an operation finds a value that it reads from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// From the start.
+    Now,
+    /// With the result of an earlier row: row and place.
+    From(usize, u32),
+}
+
+/// A stay in a register.
+#[derive(Clone, Copy, Debug)]
+pub struct Stay {
+    /// The cycle in which it is written.
+    pub from: u64,
+    /// The cycle in which it is last read.
+    pub last: u64,
+}
+
+/// Where a unit takes an operand from.
+#[derive(Clone, Copy, Debug)]
+pub enum From {
+    /// A register of its own cluster.
+    Stay(u32),
+    /// The scratchpad.
+    Scratchpad,
+    /// A register of the cluster of this number: it holds one vector of the hint.
+    Cluster(usize, u32),
+}
+
+/// Something that all clusters do in the same cycle, which is that of its first chunk.
+#[derive(Clone, Debug)]
+pub enum Move {
+    /// An operand comes to a register.
+    Fetch(Operand, u32),
+    /// A result goes to the scratchpad too.
+    WriteBack(u32, u32),
+    /// Vectors of the hint come to a register each, one to every cluster, for all.
+    Spread(usize),
+    /// An instruction: its place, the unit among those of its kind, its operands, and where the result stays, if it does.
+    Execute(u32, usize, [Option<From>; 2], Option<u32>),
+}
+
+/// Vectors of the hint that clusters hold for each other.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    /// Their places among those of the hint; the first is in the first cluster.
+    pub values: Vec<u32>,
+    /// Their stay, as long as the longest of them.
+    pub stay: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Value {
+    stay: Option<u32>,
+    readers: usize,
+    /// The cycle from which it can arrive from the scratchpad.
+    arrives: u64,
+}
+
+enum Done {
+    Value(usize, Value),
+    Stay(u32, Stay),
+    Brought(usize, Option<u32>),
+    Joined(usize),
+}
+
+struct Mark {
+    table: usize,
+    done: usize,
+    stays: usize,
+    spreads: usize,
+    moves: usize,
+}
+
+struct Unit {
+    kind: UnitKind,
+    number: usize,
+    track: usize,
+    begins: u64,
+}
+
+/// What is scheduled and where: all rows of equal operations.
+pub struct Placer<'a> {
+    pattern: &'a Pattern,
+    /// Whether a result is read by other operations, or leaves.
+    leaves: &'a [bool],
+    ready: &'a [Vec<Ready>],
+    /// Scratchpad banks, over which the vectors of the hint are dealt out.
+    scratchpad_banks: u32,
+    residence: Residence,
+    choice: Choice,
+    clusters: usize,
+    banks: u64,
+    beat: u64,
+    latencies: Latencies,
+    stagger: Stagger,
+    units: Vec<Unit>,
+    table: Table,
+    values: Vec<Value>,
+    /// Where a value from the scratchpad was last brought to, by row and by place, outside ones behind the pattern's own.
+    brought: Vec<Option<u32>>,
+    stays: Vec<Stay>,
+    spreads: Vec<Spread>,
+    moves: Vec<(u64, usize, Move)>,
+    done: Vec<Done>,
+    settled: Vec<bool>,
+    /// Nothing is placed before this cycle any more.
+    floor: u64,
+    /// Beats that an instruction waits for a place, at most.
+    patience: u64,
+    /// The row in hand, and where its last product with the hint is.
+    turn: (usize, u64),
+    /// Whether an instruction found too few registers after everything else.
+    stuck: bool,
+    /// Whether registers are counted when all of several instructions have their places.
+    together: bool,
+}
+
+/// A schedule of all rows in one cluster, which all clusters follow.
+pub struct Placed {
+    /// Cycle, row and what happens, in no order.
+    pub moves: Vec<(u64, usize, Move)>,
+    /// Stays in registers.
+    pub stays: Vec<Stay>,
+    /// Vectors that clusters hold for each other.
+    pub spreads: Vec<Spread>,
+    /// The cycle from which all results can be read from the scratchpad.
+    pub end: u64,
+}
+
+/// What stays the same over all choices.
+pub struct Given<'a> {
+    /// The operation.
+    pub pattern: &'a Pattern,
+    /// Its order.
+    pub sequence: &'a [u32],
+    /// Whether each result is wanted outside.
+    pub leaves: &'a [bool],
+    /// Of every row, when it finds what it reads.
+    pub ready: &'a [Vec<Ready>],
+    /// The machine.
+    pub machine: &'a F1,
+    /// The machine on the ring.
+    pub geometry: &'a Geometry,
+}
+
+/// The schedule of the first `rows` rows, if one is found.
+pub fn place(given: &Given, rows: usize, choice: Choice) -> Option<Placed> {
+    let mut placer = Placer::new(given, rows, choice);
+    for row in 0..rows {
+        for &place in given.sequence {
+            placer.settle(row, place)?;
+        }
+        placer.forget(row);
+    }
+    let end = placer.values.iter().map(|value| value.arrives).max().unwrap_or(0);
+    let end = placer.stays.iter().map(|stay| stay.last + placer.beat).max().unwrap_or(0).max(end + placer.beat);
+    Some(Placed { moves: placer.moves, stays: placer.stays, spreads: placer.spreads, end })
+}
+
+impl<'a> Placer<'a> {
+    fn new(given: &Given<'a>, rows: usize, choice: Choice) -> Self {
+        let Given { pattern, sequence, leaves, ready, machine, geometry } = *given;
+        let residence = Residence::new(pattern, sequence, choice.registers);
+        let latencies = Latencies::new(machine, geometry);
+        let aligned = residence.transforms_bring(pattern);
+        let stagger = Stagger::new(machine, geometry, &latencies, aligned);
+        let mut widths = vec![1; BANKS];
+        widths.extend(std::iter::repeat_n(machine.accesses_per_cycle, machine.register_banks));
+        let mut units = Vec::new();
+        for kind in UnitKind::ALL {
+            for number in 0..machine.units[kind as usize] {
+                let begins = match (kind, number) {
+                    (UnitKind::Ntt, _) => stagger.transform,
+                    (UnitKind::Automorphism, _) | (UnitKind::Multiply, 0) => stagger.scratchpad,
+                    (UnitKind::Multiply, _) => stagger.clusters,
+                    (UnitKind::Add, number) => stagger.adders[number % 2],
+                };
+                units.push(Unit { kind, number, track: widths.len(), begins });
+                widths.push(1);
+            }
+        }
+        let slots = pattern.len() + ready.first().map_or(0, Vec::len);
+        Self {
+            pattern,
+            leaves,
+            ready,
+            scratchpad_banks: machine.banks as u32,
+            residence,
+            choice,
+            clusters: machine.clusters,
+            banks: machine.register_banks as u64,
+            beat: geometry.occupancy,
+            latencies,
+            stagger,
+            units,
+            table: Table::new(geometry.occupancy, &widths, geometry.registers),
+            values: vec![Value::default(); rows * pattern.len()],
+            brought: vec![None; rows * slots],
+            stays: Vec::new(),
+            spreads: Vec::new(),
+            moves: Vec::new(),
+            done: Vec::new(),
+            settled: vec![false; rows * pattern.len()],
+            floor: 0,
+            patience: 4 * pattern.len() as u64,
+            turn: (0, 0),
+            stuck: false,
+            together: false,
+        }
+    }
+
+    fn value(&self, row: usize, place: u32) -> usize {
+        row * self.pattern.len() + place as usize
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            table: self.table.mark(),
+            done: self.done.len(),
+            stays: self.stays.len(),
+            spreads: self.spreads.len(),
+            moves: self.moves.len(),
+        }
+    }
+
+    fn undo(&mut self, mark: &Mark) {
+        self.table.undo(mark.table);
+        while self.done.len() > mark.done {
+            match self.done.pop() {
+                Some(Done::Value(index, value)) => self.values[index] = value,
+                Some(Done::Stay(index, stay)) => self.stays[index as usize] = stay,
+                Some(Done::Brought(index, before)) => self.brought[index] = before,
+                Some(Done::Joined(spread)) => drop(self.spreads[spread].values.pop()),
+                None => {}
+            }
+        }
+        self.stays.truncate(mark.stays);
+        self.spreads.truncate(mark.spreads);
+        self.moves.truncate(mark.moves);
+    }
+
+    /// Nothing that comes is placed before the operation of the row before this one began.
+    fn forget(&mut self, row: usize) {
+        self.done.clear();
+        let Some(before) = row.checked_sub(1) else { return };
+        let begun = self.moves.iter().filter(|(_, of, _)| *of == before).map(|&(cycle, ..)| cycle).min();
+        self.floor = begun.unwrap_or(0).max(self.floor);
+        // Whoever begins there may bring its operands some beats before.
+        self.table.forget(self.floor.saturating_sub((FETCH + 2) * self.beat));
+    }
+
+    /// The cycle from which something can arrive from the scratchpad.
+    fn arrives(&self, row: usize, operand: Operand) -> u64 {
+        match operand {
+            Operand::Own(place) => self.values[self.value(row, place)].arrives,
+            Operand::Outside(index) => match self.ready[row][index as usize] {
+                Ready::Now => self.latencies.network,
+                Ready::From(row, place) => self.values[self.value(row, place)].arrives,
+            },
+            Operand::Shared(_) => self.latencies.network,
+        }
+    }
+
+    fn from_register(&self, place: u32, operand: Operand) -> bool {
+        matches!(operand, Operand::Own(of) if !self.residence.away(of, place))
+    }
+
+    /// The first cycle in which the operands of an instruction can be read.
+    fn operands_ready(&self, row: usize, place: u32) -> u64 {
+        let operands = self.pattern.operands[place as usize].iter();
+        let ready = operands.map(|&operand| match operand {
+            Operand::Own(of) if self.from_register(place, operand) => {
+                let stay = self.values[self.value(row, of)].stay;
+                stay.map_or(0, |stay| self.stays[stay as usize].from + 1)
+            }
+            Operand::Shared(_) => 0,
+            other => self.arrives(row, other),
+        });
+        ready.max().unwrap_or(0).max(self.floor)
+    }
+
+    /// What is ready long before its turn waits outside the registers.
+    fn not_before(&self, row: usize, place: u32) -> u64 {
+        match self.turn {
+            (of, turn) if of == row => turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat),
+            _ => 0,
+        }
+    }
+
+    fn next(&self, begins: u64, from: u64) -> u64 {
+        from + (begins + self.beat - from % self.beat) % self.beat
+    }
+
+    fn access(&mut self, at: u64) -> bool {
+        self.table.take(BANKS + (at % self.banks) as usize, at)
+    }
+
+    fn reads_hint(&self, place: u32) -> bool {
+        self.pattern.unit(place) == UnitKind::Multiply
+            && self.pattern.operands[place as usize].iter().any(|operand| matches!(operand, Operand::Shared(_)))
+    }
+
+    /// Gives an instruction its place, if it has none yet; and those that read a transform with the hint theirs.
+    fn settle(&mut self, row: usize, place: u32) -> Option<()> {
+        if self.settled[self.value(row, place)] {
+            return Some(());
+        }
+        let users = &self.pattern.users[place as usize];
+        let products = !users.is_empty() && users.iter().all(|&user| self.only_waits_for(user, place));
+        let from = self.operands_ready(row, place).max(self.not_before(row, place));
+        self.stuck = false;
+        match self.pattern.unit(place) {
+            UnitKind::Ntt if products => {
+                let users = users.clone();
+                self.transform(row, place, &users, from)?;
+                users.iter().for_each(|&user| self.set_settled(row, user));
+            }
+            UnitKind::Multiply if self.reads_hint(place) => {
+                let mut beats = 0..self.patience;
+                beats.find_map(|beat| {
+                    let from = from + beat * self.beat;
+                    if self.stuck { None } else { self.product(row, place, from, self.choice.window) }
+                })?;
+            }
+            _ => drop(self.first(row, place, from, self.patience)?),
+        }
+        self.set_settled(row, place);
+        Some(())
+    }
+
+    fn set_settled(&mut self, row: usize, place: u32) {
+        let index = self.value(row, place);
+        self.settled[index] = true;
+    }
+
+    /// Whether a product reads the hint and, from a register, a result, and nothing else.
+    fn only_waits_for(&self, product: u32, result: u32) -> bool {
+        self.reads_hint(product)
+            && self.pattern.operands[product as usize].iter().all(|&operand| match operand {
+                Operand::Shared(_) => true,
+                own => own == Operand::Own(result) && self.from_register(product, own),
+            })
+    }
+
+    /// A transform and the products that read it, together.
+    fn transform(&mut self, row: usize, place: u32, products: &[u32], from: u64) -> Option<()> {
+        let latency = self.latencies.of(UnitKind::Ntt);
+        let unit = self.units.iter().position(|unit| unit.kind == UnitKind::Ntt)?;
+        let first = self.next(self.units[unit].begins, from);
+        for beat in 0..self.patience {
+            if self.stuck {
+                return None;
+            }
+            let at = first + beat * self.beat;
+            let mark = self.mark();
+            self.together = true;
+            let from = at + latency + 1;
+            let fits = self.execute(row, place, unit, at)
+                && products.iter().all(|&product| self.product(row, product, from, self.choice.window).is_some());
+            self.together = false;
+            if fits && self.registers_suffice() {
+                return Some(());
+            }
+            self.undo(&mark);
+        }
+        None
+    }
+
+    /// A product with a vector of the hint, within some beats: by the port from the clusters unless the other one is much sooner.
+    fn product(&mut self, row: usize, place: u32, from: u64, window: u64) -> Option<()> {
+        let mark = self.mark();
+        let mut found = [None; 2];
+        for (route, found) in found.iter_mut().enumerate() {
+            for unit in 0..self.units.len() {
+                let Unit { kind, number, .. } = self.units[unit];
+                if kind != UnitKind::Multiply || (number == 0) != (route == 0) {
+                    continue;
+                }
+                let first = self.next(self.units[unit].begins, from);
+                for beat in 0..=window {
+                    let at = first + beat * self.beat;
+                    if found.is_some_and(|(sooner, _)| sooner <= at) {
+                        break;
+                    }
+                    let fits = self.execute(row, place, unit, at);
+                    self.undo(&mark);
+                    if fits {
+                        *found = Some((at, unit));
+                        break;
+                    }
+                }
+            }
+        }
+        let [scratchpad, clusters] = found;
+        let patience = self.choice.prefer * self.beat;
+        let (at, unit) = match (scratchpad, clusters) {
+            (Some(a), Some(b)) if a.0 + patience <= b.0 + self.beat / 2 => a,
+            (_, Some(b)) => b,
+            (a, None) => a?,
+        };
+        if self.turn.0 < row || self.turn.1 < at {
+            self.turn = (row, at);
+        }
+        self.execute(row, place, unit, at).then_some(())
+    }
+
+    /// The first cycle that fits an instruction.
+    fn first(&mut self, row: usize, place: u32, from: u64, patience: u64) -> Option<u64> {
+        let kind = self.pattern.unit(place);
+        let units = (0..self.units.len()).filter(|&unit| self.units[unit].kind == kind);
+        let mut options: Vec<(u64, usize)> =
+            units.map(|unit| (self.next(self.units[unit].begins, from), unit)).collect();
+        options.sort_unstable();
+        let mark = self.mark();
+        for beat in 0..patience {
+            if self.stuck {
+                return None;
+            }
+            for &(first, unit) in &options {
+                let at = first + beat * self.beat;
+                if self.execute(row, place, unit, at) {
+                    return Some(at);
+                }
+                self.undo(&mark);
+            }
+        }
+        None
+    }
+
+    /// Reserves all that an instruction takes in a cycle; what was reserved stays if something is missing.
+    fn execute(&mut self, row: usize, place: u32, unit: usize, at: u64) -> bool {
+        if !self.table.take(self.units[unit].track, at) {
+            return false;
+        }
+        let mut sources = [None; 2];
+        for (index, source) in sources.iter_mut().enumerate().take(self.pattern.operands[place as usize].len()) {
+            *source = self.deliver(row, place, index, unit, at);
+            if source.is_none() {
+                return false;
+            }
+        }
+        let write = at + self.latencies.of(self.units[unit].kind);
+        let users = self.pattern.users[place as usize].iter();
+        let readers = users.clone().filter(|&&user| !self.residence.away(place, user)).count();
+        let leaves = self.leaves[place as usize] || readers < users.len();
+        let network = self.latencies.network;
+        let mut value = Value { stay: None, readers, arrives: 0 };
+        if readers == 0 {
+            if !self.table.take(OUT, write) {
+                return false;
+            }
+            value.arrives = write + 2 * network + 1;
+        } else {
+            if !self.access(write) {
+                return false;
+            }
+            self.table.count(write, 1);
+            let stay = self.stays.len() as u32;
+            let mut last = write;
+            if leaves {
+                let back = write + 1..=write + self.beat;
+                let free = |at: &u64| {
+                    self.table.is_free(OUT, *at) && self.table.is_free(BANKS + (*at % self.banks) as usize, *at)
+                };
+                let Some(back) = back.into_iter().find(free) else { return false };
+                self.table.take(OUT, back);
+                self.access(back);
+                self.moves.push((back, row, Move::WriteBack(place, stay)));
+                value.arrives = back + 2 * network + 1;
+                last = back;
+            }
+            self.stays.push(Stay { from: write, last });
+            value.stay = Some(stay);
+        }
+        let index = self.value(row, place);
+        self.done.push(Done::Value(index, self.values[index]));
+        self.values[index] = value;
+        self.moves.push((at, row, Move::Execute(place, self.units[unit].number, sources, value.stay)));
+        self.together || self.registers_suffice()
+    }
+
+    fn registers_suffice(&mut self) -> bool {
+        self.stuck = !self.table.registers_suffice_at_last();
+        !self.stuck && self.table.registers_suffice()
+    }
+
+    /// An operand of an instruction that begins in `at`.
+    fn deliver(&mut self, row: usize, place: u32, index: usize, unit: usize, at: u64) -> Option<From> {
+        let operand = self.pattern.operands[place as usize][index];
+        let from_scratchpad = self.units[unit].begins == self.stagger.scratchpad;
+        match operand {
+            Operand::Own(of) if self.from_register(place, operand) => {
+                let index = self.value(row, of);
+                let value = self.values[index];
+                let stay = value.stay?;
+                if self.stays[stay as usize].from >= at || !self.access(at) {
+                    return None;
+                }
+                self.extend(stay, at);
+                self.done.push(Done::Value(index, value));
+                self.values[index].readers -= 1;
+                if self.values[index].readers == 0 {
+                    self.table.count(self.stays[stay as usize].last + 1, -1);
+                }
+                Some(From::Stay(stay))
+            }
+            Operand::Shared(value) if self.units[unit].kind == UnitKind::Multiply => {
+                if from_scratchpad && self.units[unit].number == 0 {
+                    return self.table.take(SCRATCHPAD, at).then_some(From::Scratchpad);
+                }
+                self.spread(value, at)
+            }
+            _ => self.bring(row, operand, from_scratchpad, at),
+        }
+    }
+
+    fn extend(&mut self, stay: u32, last: u64) {
+        let before = self.stays[stay as usize];
+        if before.last < last {
+            self.done.push(Done::Stay(stay, before));
+            self.stays[stay as usize].last = last;
+        }
+    }
+
+    /// Something from the scratchpad: as a stream where the unit's beat allows, else through a register.
+    fn bring(&mut self, row: usize, operand: Operand, streams: bool, at: u64) -> Option<From> {
+        let arrives = self.arrives(row, operand);
+        let slots = self.brought.len() / (self.values.len() / self.pattern.len());
+        let key = row * slots
+            + match operand {
+                Operand::Own(place) => place as usize,
+                Operand::Outside(index) => self.pattern.len() + index as usize,
+                Operand::Shared(_) => return None,
+            };
+        if let Some(stay) = self.brought[key] {
+            let Stay { from, last } = self.stays[stay as usize];
+            if from < at && at <= last + LINGER * self.beat && self.access(at) {
+                if last < at {
+                    self.table.count(last + 1, 1);
+                    self.table.count(at + 1, -1);
+                    self.extend(stay, at);
+                }
+                return Some(From::Stay(stay));
+            }
+        }
+        if streams && arrives <= at && self.table.take(SCRATCHPAD, at) {
+            return Some(From::Scratchpad);
+        }
+        let earliest = arrives.max(at.saturating_sub(FETCH * self.beat));
+        let mut arrival = self.next(self.stagger.scratchpad, earliest);
+        let mut found = None;
+        while arrival < at {
+            let bank = BANKS + (arrival % self.banks) as usize;
+            if self.table.is_free(SCRATCHPAD, arrival) && self.table.is_free(bank, arrival) {
+                found = Some(arrival);
+            }
+            arrival += self.beat;
+        }
+        let arrival = found?;
+        self.table.take(SCRATCHPAD, arrival);
+        if !self.access(arrival) || !self.access(at) {
+            return None;
+        }
+        let stay = self.stays.len() as u32;
+        self.stays.push(Stay { from: arrival, last: at });
+        self.table.count(arrival, 1);
+        self.table.count(at + 1, -1);
+        self.done.push(Done::Brought(key, self.brought[key]));
+        self.brought[key] = Some(stay);
+        self.moves.push((arrival, row, Move::Fetch(operand, stay)));
+        Some(From::Stay(stay))
+    }
+
+    /// A vector of the hint from the cluster that holds it for all. They come to all clusters at once, one to each, so that the port from
+    /// the scratchpad is taken for one beat only.
+    fn spread(&mut self, value: u32, at: u64) -> Option<From> {
+        let network = self.latencies.network;
+        let depart = at.checked_sub(network)?;
+        if !self.table.take(CLUSTERS, at) || !self.access(depart) {
+            return None;
+        }
+        // The newest ones only: older ones have left their registers.
+        for index in (0..self.spreads.len()).rev().take(2) {
+            let Spread { values, stay } = &self.spreads[index];
+            let (stay, Stay { from, last }) = (*stay, self.stays[*stay as usize]);
+            let holder = values.iter().position(|&held| held == value);
+            let same_bank = values.iter().filter(|&&held| held % self.scratchpad_banks == value % self.scratchpad_banks).count();
+            if from >= depart || (holder.is_none() && (values.len() == self.clusters || same_bank > 1)) {
+                continue;
+            }
+            if last < depart {
+                let mark = self.table.mark();
+                self.table.count(last + 1, 1);
+                self.table.count(depart + 1, -1);
+                if !self.table.registers_suffice() {
+                    self.table.undo(mark);
+                    continue;
+                }
+                self.extend(stay, depart);
+            }
+            let holder = holder.unwrap_or_else(|| {
+                self.spreads[index].values.push(value);
+                self.done.push(Done::Joined(index));
+                self.spreads[index].values.len() - 1
+            });
+            return Some(From::Cluster(holder, stay));
+        }
+        let earliest = depart.saturating_sub(FETCH * self.beat).max(2 * network);
+        let mut arrival = self.next(self.stagger.scratchpad, earliest);
+        let mut found = None;
+        while arrival < depart {
+            let bank = BANKS + (arrival % self.banks) as usize;
+            // Two of them may lie in one bank, which then serves nothing else.
+            let free = [(SCRATCHPAD, arrival), (bank, arrival), (OUT, arrival - 2 * network)];
+            if free.into_iter().all(|(track, at)| self.table.is_free(track, at)) {
+                found = Some(arrival);
+            }
+            arrival += self.beat;
+        }
+        let arrival = found?;
+        self.table.take(SCRATCHPAD, arrival);
+        self.table.take(OUT, arrival - 2 * network);
+        self.access(arrival);
+        let stay = self.stays.len() as u32;
+        self.stays.push(Stay { from: arrival, last: depart });
+        self.table.count(arrival, 1);
+        self.table.count(depart + 1, -1);
+        self.moves.push((arrival, 0, Move::Spread(self.spreads.len())));
+        self.spreads.push(Spread { values: vec![value], stay });
+        Some(From::Cluster(0, stay))
+    }
+}

@@ -1,0 +1,62 @@
+//! Which values wait for their readers in a register, and which in the scratchpad.
+
+use super::pattern::{Operand, Pattern};
+use crate::f1::graph::UnitKind;
+use std::collections::HashSet;
+
+/// Places of an operation between a value and its reader, or between two readers, up to which the value just stays in its register.
+const NEAR: usize = 12;
+
+/// Of each reading whether it finds the value in a register.
+#[derive(Clone, Debug)]
+pub struct Residence {
+    away: HashSet<(u32, u32)>,
+}
+
+impl Residence {
+    /// For an operation in `sequence`: what is read soon stays. What waits longer stays from its first to its last reader if it gets one of
+    /// `registers`, those first that spare most readers in least time; else its readers bring it from the first on that is not soon.
+    pub fn new(pattern: &Pattern, sequence: &[u32], registers: usize) -> Self {
+        let mut position = vec![0; pattern.len()];
+        for (index, &place) in sequence.iter().enumerate() {
+            position[place as usize] = index;
+        }
+        let mut waits = Vec::new();
+        for (place, users) in (0_u32..).zip(&pattern.users) {
+            let mut readers: Vec<usize> = users.iter().map(|&user| position[user as usize]).collect();
+            readers.sort_unstable();
+            readers.dedup();
+            let begin = position[place as usize];
+            let before = std::iter::once(begin).chain(readers.iter().copied());
+            let late: Vec<usize> = before.zip(&readers).filter(|(b, r)| *r - b > NEAR).map(|(_, &r)| r).collect();
+            if let (Some(&first), Some(&end)) = (late.first(), readers.last()) {
+                waits.push((late.len() as f64 / (end - begin) as f64, begin, end, first, place));
+            }
+        }
+        waits.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut held = vec![0; pattern.len()];
+        let mut away = HashSet::new();
+        for (_, begin, end, first, place) in waits {
+            if held[begin..=end].iter().all(|&held| held < registers) {
+                held[begin..=end].iter_mut().for_each(|held| *held += 1);
+                continue;
+            }
+            let late = pattern.users[place as usize].iter().filter(|&&user| position[user as usize] >= first);
+            away.extend(late.map(|&user| (place, user)));
+        }
+        Self { away }
+    }
+
+    /// Whether `user` has to bring a value from the scratchpad.
+    pub fn away(&self, place: u32, user: u32) -> bool {
+        self.away.contains(&(place, user))
+    }
+
+    /// Whether a transform does.
+    pub fn transforms_bring(&self, pattern: &Pattern) -> bool {
+        let transform = |user: u32| pattern.unit(user) == UnitKind::Ntt;
+        let outside = |place: usize| pattern.operands[place].iter().any(|read| matches!(read, Operand::Outside(_)));
+        self.away.iter().any(|&(_, user)| transform(user))
+            || (0..pattern.len()).any(|place| transform(place as u32) && outside(place))
+    }
+}

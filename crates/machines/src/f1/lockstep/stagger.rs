@@ -1,0 +1,93 @@
+//! When in a beat each resource begins.
+//!
+//! Units that follow each other begin a vector every G cycles, and a stream keeps to the register bank that its start gives it (section 3:
+//! "staggering the start of each vector operation"). So if every unit has its own cycle in the beat, chosen such that no bank is wanted
+//! by more streams than it serves while all units are at work, register banks are never in the way.
+
+use crate::f1::graph::{Function, UnitKind};
+use crate::f1::machine::{F1, Geometry};
+
+/// Cycles by which a unit may begin later than its operands allow, for the sake of the banks.
+const DELAYS: u64 = 8;
+
+/// The cycle in a beat of G in which each resource begins a vector. A forward transform that is read at once begins in cycle 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stagger {
+    /// The NTT unit.
+    pub transform: u64,
+    /// The port from the scratchpad, and what streams from it: the automorphism unit and the first multiplier.
+    pub scratchpad: u64,
+    /// The port from the other clusters, and all other multipliers.
+    pub clusters: u64,
+    /// The adders: those of even number, those of odd number.
+    pub adders: [u64; 2],
+}
+
+/// Cycles of each kind of unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Latencies {
+    /// By kind.
+    pub units: [u64; 4],
+    /// Of a crossbar.
+    pub network: u64,
+}
+
+impl Latencies {
+    /// Of `machine`.
+    pub fn new(machine: &F1, geometry: &Geometry) -> Self {
+        let of = |function| geometry.latency(function);
+        let units = [
+            of(Function::ForwardNtt { limb: 0, piece: 0 }),
+            of(Function::Automorphism { limb: 0, element: 1, piece: 0, values: true }),
+            of(Function::Multiply { limb: 0 }),
+            of(Function::Add { limb: 0 }),
+        ];
+        Self { units, network: machine.depth.network }
+    }
+
+    /// Of one kind.
+    pub fn of(&self, kind: UnitKind) -> u64 {
+        self.units[kind as usize]
+    }
+}
+
+impl Stagger {
+    /// For a machine: the least delays with which the fewest streams meet in a bank. `aligned`: transforms take vectors from the
+    /// scratchpad too, so they begin when its port does.
+    pub fn new(machine: &F1, geometry: &Geometry, latencies: &Latencies, aligned: bool) -> Self {
+        let banks = machine.register_banks as u64;
+        let [transform, automorphism, multiply, add] = latencies.units;
+        let beat = geometry.occupancy;
+        let delays = 0..DELAYS.min(banks);
+        let mut best: Option<([u64; 2], [u64; 4])> = None;
+        for first in delays.clone() {
+            let scratchpad = if aligned { (transform + 1).next_multiple_of(beat) } else { transform + 1 + first };
+            for second in delays.clone() {
+                let clusters = transform + 1 + second;
+                for third in delays.clone() {
+                    let even = scratchpad.min(clusters) + multiply + 1 + third;
+                    for fourth in delays.clone() {
+                        let odd = scratchpad.max(clusters) + multiply + 1 + fourth;
+                        let mut streams = vec![0; banks as usize];
+                        let products = [scratchpad, scratchpad + multiply, clusters, clusters + multiply];
+                        let sums = [even, even, even + add, odd, odd, odd + add];
+                        let others = [0, transform, scratchpad + automorphism, clusters + banks - latencies.network % banks];
+                        for start in products.into_iter().chain(sums).chain(others) {
+                            streams[(start % banks) as usize] += 1_usize;
+                        }
+                        let over: usize = streams.iter().map(|&s| s.saturating_sub(machine.accesses_per_cycle)).sum();
+                        let cost = [over as u64, scratchpad + clusters + even + odd];
+                        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                            best = Some((cost, [scratchpad, clusters, even, odd]));
+                        }
+                    }
+                }
+            }
+            if aligned {
+                break;
+            }
+        }
+        let [scratchpad, clusters, even, odd] = best.map_or([0; 4], |(_, starts)| starts).map(|start| start % beat);
+        Self { transform: 0, scratchpad, clusters, adders: [even, odd] }
+    }
+}
