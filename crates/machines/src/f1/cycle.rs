@@ -35,6 +35,9 @@ const EARLY: u64 = 2;
 /// Reads of a place that further clusters may still join.
 const JOINABLE: usize = 8;
 
+/// Busy intervals of a scratchpad bank that are remembered: loads come between what a run of operations does there.
+const BANK: usize = 4096;
+
 /// Free slots that are looked at in each bank for one in the bank that is wanted.
 const LOOKED_THROUGH: usize = 8;
 
@@ -85,6 +88,7 @@ pub struct Scheduled {
     pub end: u64,
 }
 
+#[derive(Clone)]
 struct Scheduler<'a> {
     graph: &'a Graph,
     geometry: &'a Geometry,
@@ -116,6 +120,8 @@ struct Scheduler<'a> {
     preferred: HashMap<u32, u16>,
     /// The cycle in which the last chunk of all actions so far has come to its place.
     end: u64,
+    /// The same without loads and stores.
+    idle: u64,
     actions: Vec<Timed>,
 }
 
@@ -166,7 +172,7 @@ impl<'a> Scheduler<'a> {
             network: machine.depth.network,
             memory_latency: machine.memory_latency,
             clusters: vec![Cluster::new(machine, geometry); machine.clusters],
-            banks: vec![vec![Timeline::default(); machine.accesses_per_cycle]; machine.banks],
+            banks: vec![vec![Timeline::remembering(BANK); machine.accesses_per_cycle]; machine.banks],
             stacks: vec![Timeline::default(); machine.stacks],
             free: slots.map(|(index, bank)| Reverse((0, index, bank))).collect(),
             held: vec![None; values],
@@ -183,6 +189,7 @@ impl<'a> Scheduler<'a> {
             register_banks: machine.register_banks as u64,
             preferred: HashMap::new(),
             end: 0,
+            idle: 0,
             actions: Vec::new(),
         }
     }
@@ -240,6 +247,9 @@ impl<'a> Scheduler<'a> {
             _ => self.network + vector,
         };
         self.end = self.end.max(cycle + through);
+        if !matches!(action, Action::Load { .. } | Action::Store { .. }) {
+            self.idle = self.idle.max(cycle + through);
+        }
         self.actions.push(Timed { cycle, action });
     }
 
@@ -268,7 +278,14 @@ impl<'a> Scheduler<'a> {
     }
 
     fn load(&mut self, value: u32) -> Result<(), CycleError> {
-        let (slot, from) = self.take_slot(value)?;
+        let place = self.take_slot(value)?;
+        let arrival = self.load_to(value, place)?;
+        self.held[value as usize] = Some(Held { slot: place.0, at: arrival, free_from: arrival + 1 });
+        Ok(())
+    }
+
+    /// Loads a value to a slot that can be written from a cycle on; the cycle in which it arrives.
+    fn load_to(&mut self, value: u32, (slot, from): (Slot, u64)) -> Result<u64, CycleError> {
         let duration = self.geometry.transfer;
         // A value that was spilled is read back after its store.
         let stored = self.stored.get(&value).copied().unwrap_or(0);
@@ -289,9 +306,8 @@ impl<'a> Scheduler<'a> {
         let arrival = start + self.memory_latency;
         self.stacks[stack].reserve(start, duration);
         self.banks[slot.bank as usize][port].reserve(arrival, self.geometry.occupancy);
-        self.held[value as usize] = Some(Held { slot, at: arrival, free_from: arrival + 1 });
         self.push(start, Action::Load { stack: stack as u16, slot, value });
-        Ok(())
+        Ok(arrival)
     }
 
     /// Stores a value; it is written back first if only a register holds it.

@@ -2,18 +2,31 @@
 
 use std::collections::VecDeque;
 
-/// Busy intervals that are remembered; what lies before them counts as busy.
+/// Busy intervals that are remembered, if nothing else is asked for; what lies before them counts as busy.
 const REMEMBERED: usize = 48;
 
 /// The reservations of one resource: sorted, disjoint, touching ones merged.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Timeline {
     busy: VecDeque<(u64, u64)>,
     /// Nothing can be reserved before this cycle.
     floor: u64,
+    remembered: usize,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self::remembering(REMEMBERED)
+    }
 }
 
 impl Timeline {
+    /// Free, and remembers so many busy intervals.
+    pub fn remembering(remembered: usize) -> Self {
+        Self { busy: VecDeque::new(), floor: 0, remembered }
+    }
+
+
     /// The first cycle from `from` on at which `duration` cycles are free.
     pub fn earliest(&self, from: u64, duration: u64) -> u64 {
         let mut at = from.max(self.floor);
@@ -53,7 +66,7 @@ impl Timeline {
             (false, true) => self.busy[position].0 = at,
             (false, false) => self.busy.insert(position, (at, end)),
         }
-        if self.busy.len() > REMEMBERED
+        if self.busy.len() > self.remembered
             && let Some((_, end)) = self.busy.pop_front()
         {
             self.floor = end;

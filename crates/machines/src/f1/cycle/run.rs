@@ -2,11 +2,14 @@
 
 use super::super::lockstep::{From, Move, Operand, Plan, Row, Run};
 use super::{Action, Cell, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+/// Starts of a run that are tried until all loads come in time.
+const ATTEMPTS: usize = 8;
 
 impl Scheduler<'_> {
     /// The steps from the first instruction of run `number` to its last, which stand from `first` on; where those behind them begin. What
-    /// lies between comes before the run, or behind it if it reads its results.
+    /// lies between is loaded meanwhile, or comes behind the run.
     pub(super) fn run(
         &mut self,
         (number, run, plan): (usize, &Run, &Plan),
@@ -16,7 +19,7 @@ impl Scheduler<'_> {
         let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
         let mut left = own.len();
         let mut behind: HashSet<u32> = HashSet::new();
-        let mut later = Vec::new();
+        let (mut loads, mut later) = (Vec::new(), Vec::new());
         let mut next = first;
         while left > 0 {
             // Phase 2 executes every instruction.
@@ -25,24 +28,63 @@ impl Scheduler<'_> {
             match step {
                 Step::Execute(instruction) if own.contains(&instruction) => left -= 1,
                 Step::Execute(instruction) => {
-                    let operands = self.graph.operands(instruction as usize).iter();
-                    let reads = operands.map(|&vector| self.graph.number(vector) as u32);
-                    if reads.clone().any(|value| own.contains(&value) || behind.contains(&value)) {
-                        behind.insert(instruction);
-                        later.push(step);
-                    } else {
-                        self.step(step)?;
-                    }
+                    behind.insert(instruction);
+                    later.push(step);
                 }
                 Step::Store(value) if own.contains(&value) || behind.contains(&value) => later.push(step),
                 Step::Drop(_) | Step::Spill(_) => return Err(CycleError::Run(number)),
-                Step::Load(_) | Step::Store(_) => self.step(step)?,
+                Step::Load(value) => loads.push(value),
+                Step::Store(_) => self.step(step)?,
             }
         }
         self.empty_registers()?;
-        self.follow(run, plan).ok_or(CycleError::Run(number))?;
+        self.with_loads(run, plan, &loads)?.ok_or(CycleError::Run(number))?;
         later.into_iter().try_for_each(|step| self.step(step))?;
         Ok(next)
+    }
+
+    /// The run and what is loaded meanwhile: it begins as early as its values come in time.
+    fn with_loads(&mut self, run: &Run, plan: &Plan, loads: &[u32]) -> Result<Option<()>, CycleError> {
+        let before = self.clone();
+        // Without the run every value comes as early as it can.
+        loads.iter().try_for_each(|&value| self.load(value))?;
+        let beat = self.geometry.occupancy.max(self.register_banks);
+        let late = |scheduler: &Self, start: u64, wanted: &HashMap<u32, u64>| {
+            let late = |(&value, &cycle): (&u32, &u64)| {
+                let at = scheduler.held[value as usize].map_or(0, |held| held.at);
+                (at + 1).saturating_sub(start + cycle)
+            };
+            wanted.iter().map(late).max().unwrap_or(0)
+        };
+        let wanted = first_reads(run, plan, self.network);
+        let mut start = self.idle.next_multiple_of(beat) + beat;
+        start = (start + late(self, start, &wanted)).next_multiple_of(beat);
+        for _ in 0..ATTEMPTS {
+            *self = before.clone();
+            let mut places = Vec::with_capacity(loads.len());
+            for &value in loads {
+                let place = self.take_slot(value)?;
+                self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
+                places.push((value, place));
+            }
+            if self.follow(run, plan, start).is_none() {
+                return Ok(None);
+            }
+            let mut delay = 0;
+            for (value, place) in places {
+                let arrival = self.load_to(value, place)?;
+                if let Some(held) = &mut self.held[value as usize] {
+                    *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
+                }
+                let first = wanted.get(&value).map_or(u64::MAX, |cycle| start + cycle);
+                delay = delay.max((arrival + 1).saturating_sub(first));
+            }
+            if delay == 0 {
+                return Ok(Some(()));
+            }
+            start += delay.next_multiple_of(beat);
+        }
+        Ok(None)
     }
 
     /// Everything that is still wanted goes to the scratchpad.
@@ -67,10 +109,9 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Puts the plan behind everything else; `None` if the scratchpad has no room, or a bank is wanted by too many.
-    fn follow(&mut self, run: &Run, plan: &Plan) -> Option<()> {
+    /// Puts the plan into the schedule, from `start` on; `None` if the scratchpad has no room, or a bank is wanted by too many.
+    fn follow(&mut self, run: &Run, plan: &Plan, start: u64) -> Option<()> {
         let network = self.network;
-        let start = self.end.next_multiple_of(self.geometry.occupancy.max(self.register_banks)) + self.geometry.occupancy;
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
         order.sort_by_key(|&index| plan.placed.moves[index].0);
         for index in order {
@@ -193,6 +234,36 @@ impl Scheduler<'_> {
         let (port, free) = self.bank_port(bank, at);
         (free == at).then(|| self.banks[bank as usize][port].reserve(at, self.geometry.occupancy))
     }
+}
+
+/// Of every value that a run reads from the scratchpad, the cycle of the run in which it leaves there first.
+fn first_reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, u64> {
+    let mut first: HashMap<u32, u64> = HashMap::new();
+    let mut read = |value: u32, cycle: u64| {
+        let leaves = cycle.saturating_sub(network);
+        first.entry(value).and_modify(|first| *first = leaves.min(*first)).or_insert(leaves);
+    };
+    for (cycle, row, what) in &plan.placed.moves {
+        let row = &run.rows[*row];
+        match what {
+            Move::Fetch(operand, _) => {
+                (0..row.instructions.len()).for_each(|cluster| read(value(run, row, cluster, *operand), *cycle));
+            }
+            Move::Spread(spread) => {
+                let places = &plan.placed.spreads[*spread].values;
+                places.iter().for_each(|&place| read(run.hint[place as usize], *cycle));
+            }
+            Move::Execute(place, _, sources, _) => {
+                for (source, &operand) in sources.iter().zip(run.operands(*place)) {
+                    if let Some(From::Scratchpad) = source {
+                        (0..row.instructions.len()).for_each(|cluster| read(value(run, row, cluster, operand), *cycle));
+                    }
+                }
+            }
+            Move::WriteBack(..) => {}
+        }
+    }
+    first
 }
 
 fn value(run: &Run, row: &Row, cluster: usize, operand: Operand) -> u32 {
