@@ -54,7 +54,8 @@ impl Cluster {
 
     /// Nothing begins before `cycle` any more.
     pub fn close(&mut self, cycle: u64) {
-        let ports = [&mut self.from_scratchpad, &mut self.to_scratchpad, &mut self.from_clusters, &mut self.to_clusters];
+        let ports =
+            [&mut self.from_scratchpad, &mut self.to_scratchpad, &mut self.from_clusters, &mut self.to_clusters];
         let units = self.units.iter_mut().chain(&mut self.ports).flatten();
         units.chain(ports).for_each(|timeline| timeline.close(cycle));
     }

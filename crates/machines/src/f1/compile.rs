@@ -103,7 +103,12 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
 }
 
 /// Phase 3 with runs of equal operations in all clusters at once, if there are any, and without; whichever is shorter.
-fn shortest(ordered: &Ordered, movement: &Movement, machine: &F1, geometry: &Geometry) -> Result<Vec<Timed>, CycleError> {
+fn shortest(
+    ordered: &Ordered,
+    movement: &Movement,
+    machine: &F1,
+    geometry: &Geometry,
+) -> Result<Vec<Timed>, CycleError> {
     let Ordered { translation: Translation { graph, .. }, home, runs, .. } = ordered;
     let apart = cycle::schedule(graph, home, movement, &[], machine, geometry)?;
     let mut runs = runs.clone();

@@ -68,7 +68,9 @@ pub enum CycleError {
         cluster: usize,
     },
     /// A run of equal operations cannot go through all clusters at once.
-    #[error("run {0} of equal operations finds its values spread over the scratchpad in a way that its schedule does not serve")]
+    #[error(
+        "run {0} of equal operations finds its values spread over the scratchpad in a way that its schedule does not serve"
+    )]
     Run(usize),
     /// Phase 2 asked for more than fits, or for what is not there: a fault of the compiler.
     #[error("phase 2 asks for value {value} in a way that does not hold: {what}. This is a fault of the compiler")]

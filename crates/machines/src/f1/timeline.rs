@@ -26,7 +26,6 @@ impl Timeline {
         Self { busy: VecDeque::new(), floor: 0, remembered }
     }
 
-
     /// The first cycle from `from` on at which `duration` cycles are free.
     pub fn earliest(&self, from: u64, duration: u64) -> u64 {
         let mut at = from.max(self.floor);

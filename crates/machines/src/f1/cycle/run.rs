@@ -129,7 +129,8 @@ impl Scheduler<'_> {
                     let spread = &plan.placed.spreads[*spread];
                     for (cluster, &place) in spread.values.iter().enumerate() {
                         let slot = self.leave(run.hint[place as usize], at - network)?;
-                        let register = Register { cluster: cluster as u16, index: plan.registers[spread.stay as usize] };
+                        let register =
+                            Register { cluster: cluster as u16, index: plan.registers[spread.stay as usize] };
                         self.push(at - network, Action::Fetch { slot, register });
                     }
                 }

@@ -10,12 +10,14 @@ mod pattern;
 mod place;
 mod reserve;
 mod residence;
+mod search;
 mod stagger;
 
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
 use pattern::{Pattern, Values};
-use place::{Choice, Given, Ready, place};
+use place::{Given, Ready, place};
+use search::Search;
 use std::collections::{HashMap, HashSet};
 
 pub use pattern::Operand;
@@ -23,12 +25,6 @@ pub use place::{From, Move, Placed, Spread, Stay};
 
 /// Instructions on which a choice is tried, about.
 const TRIED: usize = 1500;
-
-/// Beats in which the products of a transform follow it.
-const WINDOW: u64 = 3;
-
-/// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
-const PREFER: [u64; 3] = [0, 1, 2];
 
 /// Equal operations, one for each cluster.
 #[derive(Clone, Debug)]
@@ -151,24 +147,14 @@ impl Run {
 
     /// The shortest schedule that is found; none where clusters have too little for one, or cannot share what the crossbars give.
     pub fn plan(&self, machine: &F1, geometry: &Geometry) -> Option<Plan> {
-        let enough = machine.multicast && machine.low_throughput.is_none() && machine.units[UnitKind::Multiply as usize] > 1;
-        let sequence = self.pattern.sequence();
-        let given = Given {
-            pattern: &self.pattern,
-            sequence: &sequence,
-            leaves: &self.leaves,
-            ready: &self.ready,
-            machine,
-            geometry,
-        };
+        if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
+            return None;
+        }
+        let given = Given { pattern: &self.pattern, leaves: &self.leaves, ready: &self.ready, machine, geometry };
         let tried = (TRIED / self.pattern.len()).clamp(2, self.rows.len());
-        let each = (geometry.registers / 16).max(1);
-        let choices = (0..geometry.registers).step_by(each).filter(|_| enough).flat_map(|registers| {
-            PREFER.into_iter().map(move |prefer| Choice { registers, prefer, window: WINDOW })
-        });
-        let ends = choices.filter_map(|choice| place(&given, tried, choice).map(|placed| (placed.end, choice)));
-        let (_, choice) = ends.min_by_key(|&(end, _)| end)?;
-        let placed = place(&given, self.rows.len(), choice)?;
+        let mut search = Search::new(&given, tried);
+        search.run(self.rows.len() * self.pattern.len() * machine.clusters)?;
+        let placed = place(&given, self.rows.len(), &search.best()?)?;
         let registers = registers(&placed.stays, geometry.registers)?;
         Some(Plan { placed, registers })
     }

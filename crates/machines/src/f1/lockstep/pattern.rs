@@ -89,9 +89,9 @@ impl Pattern {
         })
     }
 
-    /// The order in which the instructions are taken in hand, by their places: limb by limb, as late as what follows allows, sums along
-    /// their chain, so that registers hold the sums of one limb only.
-    pub fn sequence(&self) -> Vec<u32> {
+    /// What an operation does in one limb, in order, sums along their chain; those of a stage together, and the stages in order: between
+    /// them values change limbs, as late as what follows allows. So registers hold the sums of one limb only.
+    pub fn stages(&self) -> Vec<Vec<Vec<u32>>> {
         let count = self.len();
         let limb = |place: u32| self.functions[place as usize].limb();
         // How many changes of limb follow.
@@ -118,9 +118,17 @@ impl Pattern {
         let key = |place: usize| Reverse((task(place), digit[place], place as u32));
         let mut waits: Vec<usize> = (0..count).map(|place| self.made(place).count()).collect();
         let mut ready: BinaryHeap<_> = (0..count).filter(|&place| waits[place] == 0).map(key).collect();
-        let mut order = Vec::with_capacity(count);
-        while let Some(Reverse((.., place))) = ready.pop() {
-            order.push(place);
+        let mut stages: Vec<Vec<Vec<u32>>> = vec![Vec::new(); last as usize + 1];
+        let mut limb_of_last = vec![None; last as usize + 1];
+        while let Some(Reverse(((stage, limb), _, place))) = ready.pop() {
+            let tasks = &mut stages[stage as usize];
+            if limb_of_last[stage as usize] != Some(limb) {
+                tasks.push(Vec::new());
+                limb_of_last[stage as usize] = Some(limb);
+            }
+            if let Some(task) = tasks.last_mut() {
+                task.push(place);
+            }
             for &user in &self.users[place as usize] {
                 waits[user as usize] -= 1;
                 if waits[user as usize] == 0 {
@@ -128,6 +136,6 @@ impl Pattern {
                 }
             }
         }
-        order
+        stages
     }
 }

@@ -22,9 +22,14 @@ const LINGER: u64 = 2;
 /// Beats before its reader in which a vector is brought to a register.
 const FETCH: u64 = 8;
 
+/// The order in which instructions get their places: those of one operation, and among them, marked, those that prepare the next.
+pub type Order = Vec<(bool, u32)>;
+
 /// How a schedule is sought.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
+    /// The order.
+    pub order: Order,
     /// Registers for values that wait long.
     pub registers: usize,
     /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
@@ -123,7 +128,8 @@ pub struct Placer<'a> {
     /// Scratchpad banks, over which the vectors of the hint are dealt out.
     scratchpad_banks: u32,
     residence: Residence,
-    choice: Choice,
+    prefer: u64,
+    window: u64,
     clusters: usize,
     banks: u64,
     beat: u64,
@@ -167,8 +173,6 @@ pub struct Placed {
 pub struct Given<'a> {
     /// The operation.
     pub pattern: &'a Pattern,
-    /// Its order.
-    pub sequence: &'a [u32],
     /// Whether each result is wanted outside.
     pub leaves: &'a [bool],
     /// Of every row, when it finds what it reads.
@@ -180,11 +184,16 @@ pub struct Given<'a> {
 }
 
 /// The schedule of the first `rows` rows, if one is found.
-pub fn place(given: &Given, rows: usize, choice: Choice) -> Option<Placed> {
+pub fn place(given: &Given, rows: usize, choice: &Choice) -> Option<Placed> {
     let mut placer = Placer::new(given, rows, choice);
+    for &(_, place) in choice.order.iter().filter(|(next, _)| *next) {
+        placer.settle(0, place)?;
+    }
     for row in 0..rows {
-        for &place in given.sequence {
-            placer.settle(row, place)?;
+        for &(next, place) in &choice.order {
+            if row + usize::from(next) < rows {
+                placer.settle(row + usize::from(next), place)?;
+            }
         }
         placer.forget(row);
     }
@@ -194,9 +203,9 @@ pub fn place(given: &Given, rows: usize, choice: Choice) -> Option<Placed> {
 }
 
 impl<'a> Placer<'a> {
-    fn new(given: &Given<'a>, rows: usize, choice: Choice) -> Self {
-        let Given { pattern, sequence, leaves, ready, machine, geometry } = *given;
-        let residence = Residence::new(pattern, sequence, choice.registers);
+    fn new(given: &Given<'a>, rows: usize, choice: &Choice) -> Self {
+        let Given { pattern, leaves, ready, machine, geometry } = *given;
+        let residence = Residence::new(pattern, &choice.order, choice.registers);
         let latencies = Latencies::new(machine, geometry);
         let aligned = residence.transforms_bring(pattern);
         let stagger = Stagger::new(machine, geometry, &latencies, aligned);
@@ -222,7 +231,8 @@ impl<'a> Placer<'a> {
             ready,
             scratchpad_banks: machine.banks as u32,
             residence,
-            choice,
+            prefer: choice.prefer,
+            window: choice.window,
             clusters: machine.clusters,
             banks: machine.register_banks as u64,
             beat: geometry.occupancy,
@@ -318,7 +328,9 @@ impl<'a> Placer<'a> {
     /// What is ready long before its turn waits outside the registers.
     fn not_before(&self, row: usize, place: u32) -> u64 {
         match self.turn {
-            (of, turn) if of == row => turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat),
+            (of, turn) if of == row && self.reads_hint(place) => {
+                turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat)
+            }
             _ => 0,
         }
     }
@@ -355,7 +367,7 @@ impl<'a> Placer<'a> {
                 let mut beats = 0..self.patience;
                 beats.find_map(|beat| {
                     let from = from + beat * self.beat;
-                    if self.stuck { None } else { self.product(row, place, from, self.choice.window) }
+                    if self.stuck { None } else { self.product(row, place, from, self.window) }
                 })?;
             }
             _ => drop(self.first(row, place, from, self.patience)?),
@@ -392,7 +404,7 @@ impl<'a> Placer<'a> {
             self.together = true;
             let from = at + latency + 1;
             let fits = self.execute(row, place, unit, at)
-                && products.iter().all(|&product| self.product(row, product, from, self.choice.window).is_some());
+                && products.iter().all(|&product| self.product(row, product, from, self.window).is_some());
             self.together = false;
             if fits && self.registers_suffice() {
                 return Some(());
@@ -428,7 +440,7 @@ impl<'a> Placer<'a> {
             }
         }
         let [scratchpad, clusters] = found;
-        let patience = self.choice.prefer * self.beat;
+        let patience = self.prefer * self.beat;
         let (at, unit) = match (scratchpad, clusters) {
             (Some(a), Some(b)) if a.0 + patience <= b.0 + self.beat / 2 => a,
             (_, Some(b)) => b,
@@ -616,12 +628,13 @@ impl<'a> Placer<'a> {
             return None;
         }
         // The newest ones only: older ones have left their registers.
-        for index in (0..self.spreads.len()).rev().take(2) {
+        for index in (0..self.spreads.len()).rev().take(3) {
             let Spread { values, stay } = &self.spreads[index];
             let (stay, Stay { from, last }) = (*stay, self.stays[*stay as usize]);
             let holder = values.iter().position(|&held| held == value);
-            let same_bank = values.iter().filter(|&&held| held % self.scratchpad_banks == value % self.scratchpad_banks).count();
-            if from >= depart || (holder.is_none() && (values.len() == self.clusters || same_bank > 1)) {
+            let same_bank =
+                values.iter().filter(|&&held| held % self.scratchpad_banks == value % self.scratchpad_banks).count();
+            if from >= depart || (holder.is_none() && (values.len() == self.clusters || same_bank > 0)) {
                 continue;
             }
             if last < depart {
@@ -646,8 +659,7 @@ impl<'a> Placer<'a> {
         let mut found = None;
         while arrival < depart {
             let bank = BANKS + (arrival % self.banks) as usize;
-            // Two of them may lie in one bank, which then serves nothing else.
-            let free = [(SCRATCHPAD, arrival), (bank, arrival), (OUT, arrival - 2 * network)];
+            let free = [(SCRATCHPAD, arrival), (bank, arrival)];
             if free.into_iter().all(|(track, at)| self.table.is_free(track, at)) {
                 found = Some(arrival);
             }
@@ -655,7 +667,6 @@ impl<'a> Placer<'a> {
         }
         let arrival = found?;
         self.table.take(SCRATCHPAD, arrival);
-        self.table.take(OUT, arrival - 2 * network);
         self.access(arrival);
         let stay = self.stays.len() as u32;
         self.stays.push(Stay { from: arrival, last: depart });

@@ -14,11 +14,12 @@ pub struct Residence {
 }
 
 impl Residence {
-    /// For an operation in `sequence`: what is read soon stays. What waits longer stays from its first to its last reader if it gets one of
+    /// For an operation in `order`: what is read soon stays. What waits longer stays from its first to its last reader if it gets one of
     /// `registers`, those first that spare most readers in least time; else its readers bring it from the first on that is not soon.
-    pub fn new(pattern: &Pattern, sequence: &[u32], registers: usize) -> Self {
+    pub fn new(pattern: &Pattern, order: &[(bool, u32)], registers: usize) -> Self {
         let mut position = vec![0; pattern.len()];
-        for (index, &place) in sequence.iter().enumerate() {
+        let (ahead, own): (Vec<_>, Vec<_>) = order.iter().partition(|(next, _)| *next);
+        for (index, &(_, place)) in ahead.iter().chain(&own).enumerate() {
             position[place as usize] = index;
         }
         let mut waits = Vec::new();

@@ -71,7 +71,8 @@ impl Stagger {
                         let mut streams = vec![0; banks as usize];
                         let products = [scratchpad, scratchpad + multiply, clusters, clusters + multiply];
                         let sums = [even, even, even + add, odd, odd, odd + add];
-                        let others = [0, transform, scratchpad + automorphism, clusters + banks - latencies.network % banks];
+                        let others =
+                            [0, transform, scratchpad + automorphism, clusters + banks - latencies.network % banks];
                         for start in products.into_iter().chain(sums).chain(others) {
                             streams[(start % banks) as usize] += 1_usize;
                         }
