@@ -4,7 +4,7 @@ use super::action::Timed;
 use super::advance::advance;
 use super::checker::{Checked, Violation, check};
 use super::csr::{self, Intractable, Sequence};
-use super::cycle::{self, CycleError};
+use super::cycle::{self, CycleError, Scheduled};
 use super::fetch;
 use super::machine::{F1, Geometry, GeometryError};
 use super::movement::{self, Movement};
@@ -109,26 +109,33 @@ fn shortest(
     machine: &F1,
     geometry: &Geometry,
 ) -> Result<Vec<Timed>, CycleError> {
-    let Ordered { translation: Translation { graph, .. }, home, runs, .. } = ordered;
-    let apart = cycle::schedule(graph, home, movement, &[], machine, geometry)?;
-    let mut runs = runs.clone();
+    let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry)?;
+    let together = together(ordered, movement, machine, geometry)?.filter(|together| together.end < apart.end);
+    Ok(together.unwrap_or(apart).actions)
+}
+
+/// Phase 3 with runs of equal operations in all clusters at once; nothing if there are none that have a schedule.
+pub(super) fn together(
+    ordered: &Ordered,
+    movement: &Movement,
+    machine: &F1,
+    geometry: &Geometry,
+) -> Result<Option<Scheduled>, CycleError> {
+    let mut runs = ordered.runs.clone();
     while !runs.is_empty() {
-        let mut home = home.clone();
+        let mut home = ordered.home.clone();
         for row in runs.iter().flat_map(|run| &run.rows) {
             for (cluster, instructions) in (0..).zip(&row.instructions) {
                 instructions.iter().for_each(|&instruction| home[instruction as usize] = cluster);
             }
         }
-        match cycle::schedule(graph, &home, movement, &runs, machine, geometry) {
+        match cycle::schedule(&ordered.translation.graph, &home, movement, &runs, machine, geometry) {
             // Its instructions go the way of all others.
             Err(CycleError::Run(number)) => drop(runs.remove(number)),
-            together => {
-                let together = together?;
-                return Ok(if together.end < apart.end { together.actions } else { apart.actions });
-            }
+            scheduled => return scheduled.map(Some),
         }
     }
-    Ok(apart.actions)
+    Ok(None)
 }
 
 /// Gives the instructions the numbers of their places in `sequence`, as phase 3 expects.

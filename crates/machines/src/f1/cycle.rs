@@ -12,7 +12,7 @@
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::cluster::{Cell, Cluster, NONE};
 use super::graph::Graph;
-use super::lockstep::{Plan, Run};
+use super::lockstep::{EFFORT, Plan, Run};
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::timeline::Timeline;
@@ -37,9 +37,6 @@ const JOINABLE: usize = 8;
 
 /// Busy intervals of a scratchpad bank that are remembered: loads come between what a run of operations does there.
 const BANK: usize = 4096;
-
-/// Free slots that are looked at in each bank for one in the bank that is wanted.
-const LOOKED_THROUGH: usize = 8;
 
 /// Readers of a value that are looked at for its next use in a cluster.
 const LOOKED_AT: usize = 48;
@@ -90,7 +87,6 @@ pub struct Scheduled {
     pub end: u64,
 }
 
-#[derive(Clone)]
 struct Scheduler<'a> {
     graph: &'a Graph,
     geometry: &'a Geometry,
@@ -99,8 +95,8 @@ struct Scheduler<'a> {
     clusters: Vec<Cluster>,
     banks: Vec<Vec<Timeline>>,
     stacks: Vec<Timeline>,
-    /// Free slots by the cycle from which they can be written; banks in turn.
-    free: BinaryHeap<Reverse<(u64, u16, u16)>>,
+    /// Of each bank, the free slots by the cycle from which they can be written.
+    free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     held: Vec<Option<Held>>,
     /// Clusters whose registers hold the value, one bit each.
     copies: Vec<u32>,
@@ -166,8 +162,7 @@ impl<'a> Scheduler<'a> {
         let values = graph.values();
         let mut output = vec![false; values];
         graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
-        let slots =
-            (0..geometry.slots as u16).flat_map(|index| (0..machine.banks as u16).map(move |bank| (index, bank)));
+        let slots = (0..geometry.slots as u16).map(|index| Reverse((0, index))).collect();
         Self {
             graph,
             geometry,
@@ -176,7 +171,7 @@ impl<'a> Scheduler<'a> {
             clusters: vec![Cluster::new(machine, geometry); machine.clusters],
             banks: vec![vec![Timeline::remembering(BANK); machine.accesses_per_cycle]; machine.banks],
             stacks: vec![Timeline::default(); machine.stacks],
-            free: slots.map(|(index, bank)| Reverse((0, index, bank))).collect(),
+            free: vec![slots; machine.banks],
             held: vec![None; values],
             copies: vec![0; values],
             remaining: (0..values).map(|number| graph.users(number).len() as u32).collect(),
@@ -211,10 +206,14 @@ impl<'a> Scheduler<'a> {
                 prefer(values, &|_| cluster);
             }
         }
+        let first = |number: usize| runs[..number].iter().position(|other| other.is_like(&runs[number]));
+        let kinds = (0..runs.len()).filter(|&number| first(number).is_none()).count();
         let mut plans: Vec<Rc<Plan>> = Vec::with_capacity(runs.len());
         for (number, run) in runs.iter().enumerate() {
-            let known = runs[..number].iter().position(|other| other.is_like(run)).map(|other| plans[other].clone());
-            let plan = known.or_else(|| run.plan(machine, self.geometry).map(Rc::new));
+            let plan = match first(number) {
+                Some(other) => Some(plans[other].clone()),
+                None => run.plan(machine, self.geometry, EFFORT / kinds as u64).map(Rc::new),
+            };
             plans.push(plan.ok_or(CycleError::Run(number))?);
         }
         Ok(plans)
@@ -255,20 +254,13 @@ impl<'a> Scheduler<'a> {
         self.actions.push(Timed { cycle, action });
     }
 
-    /// A free slot for a value, in the bank in which it is wanted if there is one among the first.
+    /// A free slot for a value, in the bank in which it is wanted if there is one, and the cycle from which it can be written.
     fn take_slot(&mut self, value: u32) -> Result<(Slot, u64), CycleError> {
-        let first = self.free.pop().ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
-        let wanted = |&Reverse((_, _, bank)): &Reverse<(u64, u16, u16)>| {
-            self.preferred.get(&value).is_none_or(|&preferred| preferred == bank)
-        };
-        let mut passed_over = vec![first];
-        while !passed_over.last().is_some_and(wanted) && passed_over.len() < LOOKED_THROUGH * self.banks.len() {
-            let Some(next) = self.free.pop() else { break };
-            passed_over.push(next);
-        }
-        let found = passed_over.iter().position(wanted).unwrap_or(0);
-        let Reverse((from, index, bank)) = passed_over.swap_remove(found);
-        self.free.extend(passed_over);
+        let first = |bank: u16| self.free[bank as usize].peek().map(|&Reverse((from, index))| (from, index, bank));
+        let wanted = self.preferred.get(&value).and_then(|&bank| first(bank));
+        let found = wanted.or_else(|| (0..self.free.len() as u16).filter_map(first).min());
+        let (from, index, bank) = found.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
+        self.free[bank as usize].pop();
         Ok((Slot { bank, index }, from))
     }
 
@@ -358,7 +350,7 @@ impl<'a> Scheduler<'a> {
     /// Drops a value from the chip.
     fn release(&mut self, value: u32) {
         if let Some(held) = self.held[value as usize].take() {
-            self.free.push(Reverse((held.free_from, held.slot.index, held.slot.bank)));
+            self.free[held.slot.bank as usize].push(Reverse((held.free_from, held.slot.index)));
         }
         let copies = std::mem::take(&mut self.copies[value as usize]);
         for (index, cluster) in self.clusters.iter_mut().enumerate() {
@@ -719,7 +711,7 @@ impl<'a> Scheduler<'a> {
                 found = self.take_slot(value)?;
             }
             for (slot, from) in passed_over {
-                self.free.push(Reverse((from, slot.index, slot.bank)));
+                self.free[slot.bank as usize].push(Reverse((from, slot.index)));
             }
             return Ok(found);
         }

@@ -1,11 +1,67 @@
 //! A run of equal operations in the schedule: all clusters are idle when it begins and when it ends.
 
 use super::super::lockstep::{From, Move, Operand, Plan, Row, Run};
-use super::{Action, Cell, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step};
-use std::collections::{HashMap, HashSet};
+use super::{
+    Action, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step, Timeline,
+};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
-/// Starts of a run that are tried until all loads come in time.
-const ATTEMPTS: usize = 8;
+/// Starts of a run that are tried until all loads come in time and no bank of the scratchpad is in the way.
+const ATTEMPTS: usize = 32;
+
+/// The delay after which something fits that never will.
+const NEVER: u64 = u64::MAX;
+
+/// What a run changes, to begin it again.
+struct Before {
+    clusters: Vec<Cluster>,
+    banks: Vec<Vec<Timeline>>,
+    stacks: Vec<Timeline>,
+    free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
+    front: Vec<u64>,
+    /// Values with where they are, the registers that hold them, and the readers that remain.
+    values: Vec<(u32, Option<Held>, u32, u32)>,
+    end: u64,
+    idle: u64,
+    actions: usize,
+}
+
+impl Before {
+    fn new(scheduler: &Scheduler, run: &Run, loads: &[u32]) -> Self {
+        let rows = run.rows.iter().flat_map(|row| row.instructions.iter().chain(&row.outside));
+        let values = rows.flatten().chain(&run.hint).chain(loads).copied().map(|value| {
+            let index = value as usize;
+            (value, scheduler.held[index], scheduler.copies[index], scheduler.remaining[index])
+        });
+        Self {
+            clusters: scheduler.clusters.clone(),
+            banks: scheduler.banks.clone(),
+            stacks: scheduler.stacks.clone(),
+            free: scheduler.free.clone(),
+            front: scheduler.front.clone(),
+            values: values.collect(),
+            end: scheduler.end,
+            idle: scheduler.idle,
+            actions: scheduler.actions.len(),
+        }
+    }
+
+    fn restore(&self, scheduler: &mut Scheduler) {
+        scheduler.clusters.clone_from(&self.clusters);
+        scheduler.banks.clone_from(&self.banks);
+        scheduler.stacks.clone_from(&self.stacks);
+        scheduler.free.clone_from(&self.free);
+        scheduler.front.clone_from(&self.front);
+        for &(value, held, copies, remaining) in &self.values {
+            scheduler.held[value as usize] = held;
+            scheduler.copies[value as usize] = copies;
+            scheduler.remaining[value as usize] = remaining;
+        }
+        (scheduler.end, scheduler.idle) = (self.end, self.idle);
+        scheduler.actions.truncate(self.actions);
+    }
+}
 
 impl Scheduler<'_> {
     /// The steps from the first instruction of run `number` to its last, which stand from `first` on; where those behind them begin. What
@@ -38,53 +94,54 @@ impl Scheduler<'_> {
             }
         }
         self.empty_registers()?;
-        self.with_loads(run, plan, &loads)?.ok_or(CycleError::Run(number))?;
+        if !self.with_loads(run, plan, &loads)? {
+            return Err(CycleError::Run(number));
+        }
         later.into_iter().try_for_each(|step| self.step(step))?;
         Ok(next)
     }
 
-    /// The run and what is loaded meanwhile: it begins as early as its values come in time.
-    fn with_loads(&mut self, run: &Run, plan: &Plan, loads: &[u32]) -> Result<Option<()>, CycleError> {
-        let before = self.clone();
+    /// The run and what is loaded meanwhile: it begins as early as its values come in time. Whether it does.
+    fn with_loads(&mut self, run: &Run, plan: &Plan, loads: &[u32]) -> Result<bool, CycleError> {
+        let before = Before::new(self, run, loads);
         // Without the run every value comes as early as it can.
         loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
-        let late = |scheduler: &Self, start: u64, wanted: &HashMap<u32, u64>| {
-            let late = |(&value, &cycle): (&u32, &u64)| {
-                let at = scheduler.held[value as usize].map_or(0, |held| held.at);
-                (at + 1).saturating_sub(start + cycle)
-            };
-            wanted.iter().map(late).max().unwrap_or(0)
-        };
         let wanted = first_reads(run, plan, self.network);
         let mut start = self.idle.next_multiple_of(beat) + beat;
-        start = (start + late(self, start, &wanted)).next_multiple_of(beat);
+        let late = wanted.iter().map(|(&value, &cycle)| {
+            let at = self.held[value as usize].map_or(0, |held| held.at);
+            (at + 1).saturating_sub(start + cycle)
+        });
+        start = (start + late.max().unwrap_or(0)).next_multiple_of(beat);
         for _ in 0..ATTEMPTS {
-            *self = before.clone();
+            before.restore(self);
             let mut places = Vec::with_capacity(loads.len());
             for &value in loads {
                 let place = self.take_slot(value)?;
                 self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
                 places.push((value, place));
             }
-            if self.follow(run, plan, start).is_none() {
-                return Ok(None);
-            }
-            let mut delay = 0;
-            for (value, place) in places {
-                let arrival = self.load_to(value, place)?;
-                if let Some(held) = &mut self.held[value as usize] {
-                    *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
+            let mut delay = match self.follow(run, plan, start) {
+                Err(NEVER) => return Ok(false),
+                followed => followed.err().unwrap_or(0),
+            };
+            if delay == 0 {
+                for (value, place) in places {
+                    let arrival = self.load_to(value, place)?;
+                    if let Some(held) = &mut self.held[value as usize] {
+                        *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
+                    }
+                    let first = wanted.get(&value).map_or(u64::MAX, |cycle| start + cycle);
+                    delay = delay.max((arrival + 1).saturating_sub(first));
                 }
-                let first = wanted.get(&value).map_or(u64::MAX, |cycle| start + cycle);
-                delay = delay.max((arrival + 1).saturating_sub(first));
             }
             if delay == 0 {
-                return Ok(Some(()));
+                return Ok(true);
             }
             start += delay.next_multiple_of(beat);
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// Everything that is still wanted goes to the scratchpad.
@@ -109,8 +166,9 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Puts the plan into the schedule, from `start` on; `None` if the scratchpad has no room, or a bank is wanted by too many.
-    fn follow(&mut self, run: &Run, plan: &Plan, start: u64) -> Option<()> {
+    /// Puts the plan into the schedule, from `start` on. If a bank of the scratchpad is in the way, the cycles after which it is not;
+    /// [`NEVER`] if the scratchpad has no room.
+    fn follow(&mut self, run: &Run, plan: &Plan, start: u64) -> Result<(), u64> {
         let network = self.network;
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
         order.sort_by_key(|&index| plan.placed.moves[index].0);
@@ -147,7 +205,7 @@ impl Scheduler<'_> {
                     for cluster in 0..self.clusters.len() {
                         let mut from = [Source::Register(0); 2];
                         for ((from, source), &operand) in from.iter_mut().zip(sources).zip(operands) {
-                            *from = match (*source)? {
+                            *from = match source.ok_or(NEVER)? {
                                 From::Stay(stay) => Source::Register(plan.registers[stay as usize]),
                                 From::Cluster(holder, stay) => Source::Cluster(Register {
                                     cluster: holder as u16,
@@ -157,7 +215,7 @@ impl Scheduler<'_> {
                                     let value = value(run, row, cluster, operand);
                                     // All receive the hint from one read.
                                     let slot = match (operand, cluster) {
-                                        (Operand::Shared(_), 1..) => self.held[value as usize]?.slot,
+                                        (Operand::Shared(_), 1..) => self.held[value as usize].ok_or(NEVER)?.slot,
                                         _ => self.leave(value, at - network)?,
                                     };
                                     Source::Scratchpad(slot)
@@ -179,7 +237,7 @@ impl Scheduler<'_> {
             cluster.cells.iter_mut().for_each(|cell| *cell = Cell { value: NONE, at: 0, free_from: end });
         }
         self.front.fill(end);
-        Some(())
+        Ok(())
     }
 
     fn run_one(
@@ -189,7 +247,7 @@ impl Scheduler<'_> {
         at: u64,
         operands: [Source; 2],
         register: Option<u16>,
-    ) -> Option<()> {
+    ) -> Result<(), u64> {
         let graph = self.graph;
         self.issued[instruction as usize] = true;
         let result = match register {
@@ -208,32 +266,39 @@ impl Scheduler<'_> {
                 self.release(value);
             }
         }
-        Some(())
+        Ok(())
     }
 
-    /// A value leaves the scratchpad in `at`; its slot, if it is there and its bank can give it.
-    fn leave(&mut self, value: u32, at: u64) -> Option<Slot> {
-        let held = self.held[value as usize].filter(|held| held.at < at)?;
+    /// A value leaves the scratchpad in `at`, from its slot.
+    fn leave(&mut self, value: u32, at: u64) -> Result<Slot, u64> {
+        let held = self.held[value as usize].ok_or(NEVER)?;
+        if held.at >= at {
+            return Err(held.at + 1 - at);
+        }
         self.touch(value, at);
         self.reserve_bank(held.slot.bank, at)?;
-        Some(held.slot)
+        Ok(held.slot)
     }
 
     /// A value enters the scratchpad in `at`, in the bank of its cluster.
-    fn enter(&mut self, value: u32, cluster: usize, at: u64) -> Option<Slot> {
+    fn enter(&mut self, value: u32, cluster: usize, at: u64) -> Result<Slot, u64> {
         self.preferred.insert(value, (cluster % self.banks.len()) as u16);
-        let (slot, from) = self.take_slot(value).ok()?;
+        let (slot, from) = self.take_slot(value).map_err(|_| NEVER)?;
         if from > at {
-            return None;
+            return Err(from - at);
         }
         self.reserve_bank(slot.bank, at)?;
         self.held[value as usize] = Some(Held { slot, at, free_from: at + 1 });
-        Some(slot)
+        Ok(slot)
     }
 
-    fn reserve_bank(&mut self, bank: u16, at: u64) -> Option<()> {
+    fn reserve_bank(&mut self, bank: u16, at: u64) -> Result<(), u64> {
         let (port, free) = self.bank_port(bank, at);
-        (free == at).then(|| self.banks[bank as usize][port].reserve(at, self.geometry.occupancy))
+        if free > at {
+            return Err(free - at);
+        }
+        self.banks[bank as usize][port].reserve(at, self.geometry.occupancy);
+        Ok(())
     }
 }
 

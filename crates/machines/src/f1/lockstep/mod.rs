@@ -26,6 +26,10 @@ pub use place::{From, Move, Placed, Spread, Stay};
 /// Instructions on which a choice is tried, about.
 const TRIED: usize = 1500;
 
+/// Places in which instructions are tried in a program, while schedules are sought: about as much work as placing half a million
+/// instructions by the list scheduler.
+pub const EFFORT: u64 = 8_000_000;
+
 /// Equal operations, one for each cluster.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -145,16 +149,16 @@ impl Run {
         self.pattern == other.pattern && self.leaves == other.leaves && self.ready == other.ready
     }
 
-    /// The shortest schedule that is found; none where clusters have too little for one, or cannot share what the crossbars give.
-    pub fn plan(&self, machine: &F1, geometry: &Geometry) -> Option<Plan> {
+    /// The shortest schedule that is found with some effort; none where clusters have too little for one, or cannot share what the
+    /// crossbars give.
+    pub fn plan(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
         if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
             return None;
         }
-        let given = Given { pattern: &self.pattern, leaves: &self.leaves, ready: &self.ready, machine, geometry };
+        let given = Given::new((&self.pattern, &self.leaves, &self.ready), machine, geometry);
         let tried = (TRIED / self.pattern.len()).clamp(2, self.rows.len());
-        let mut search = Search::new(&given, tried);
-        search.run(self.rows.len() * self.pattern.len() * machine.clusters)?;
-        let placed = place(&given, self.rows.len(), &search.best()?)?;
+        let choice = Search::new(&given, tried).run(effort)?;
+        let placed = place(&given, self.rows.len(), &choice, &[])?;
         let registers = registers(&placed.stays, geometry.registers)?;
         Some(Plan { placed, registers })
     }

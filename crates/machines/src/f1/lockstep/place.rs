@@ -6,6 +6,7 @@ use super::residence::Residence;
 use super::stagger::{Latencies, Stagger};
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, Geometry};
+use std::cell::Cell;
 
 /// The port from the scratchpad.
 const SCRATCHPAD: usize = 0;
@@ -18,6 +19,12 @@ const BANKS: usize = 3;
 
 /// Beats in which a vector may wait in a register for the second of two units that read it from there.
 const LINGER: u64 = 2;
+
+/// Beats in which the products of a transform follow it.
+const WINDOW: u64 = 3;
+
+/// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
+const PREFER: u64 = 1;
 
 /// Beats before its reader in which a vector is brought to a register.
 const FETCH: u64 = 8;
@@ -32,10 +39,8 @@ pub struct Choice {
     pub order: Order,
     /// Registers for values that wait long.
     pub registers: usize,
-    /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
-    pub prefer: u64,
-    /// Beats in which the products of a transform follow it.
-    pub window: u64,
+    /// Whether only products with the hint wait for their turn, and not everything.
+    pub eager: bool,
 }
 
 /// When an operation finds a value that it reads from outside.
@@ -128,8 +133,7 @@ pub struct Placer<'a> {
     /// Scratchpad banks, over which the vectors of the hint are dealt out.
     scratchpad_banks: u32,
     residence: Residence,
-    prefer: u64,
-    window: u64,
+    eager: bool,
     clusters: usize,
     banks: u64,
     beat: u64,
@@ -155,6 +159,7 @@ pub struct Placer<'a> {
     stuck: bool,
     /// Whether registers are counted when all of several instructions have their places.
     together: bool,
+    attempts: &'a Cell<u64>,
 }
 
 /// A schedule of all rows in one cluster, which all clusters follow.
@@ -165,6 +170,8 @@ pub struct Placed {
     pub stays: Vec<Stay>,
     /// Vectors that clusters hold for each other.
     pub spreads: Vec<Spread>,
+    /// The cycle of the last product with the hint when each row has its places.
+    pub reached: Vec<u64>,
     /// The cycle from which all results can be read from the scratchpad.
     pub end: u64,
 }
@@ -181,11 +188,40 @@ pub struct Given<'a> {
     pub machine: &'a F1,
     /// The machine on the ring.
     pub geometry: &'a Geometry,
+    /// Its latencies.
+    pub latencies: Latencies,
+    /// The beat, and the one for transforms that take vectors from the scratchpad.
+    pub staggers: [Stagger; 2],
+    /// Places that instructions were tried in so far.
+    pub attempts: Cell<u64>,
 }
 
-/// The schedule of the first `rows` rows, if one is found.
-pub fn place(given: &Given, rows: usize, choice: &Choice) -> Option<Placed> {
+impl<'a> Given<'a> {
+    /// For an operation in all its rows.
+    pub fn new(
+        (pattern, leaves, ready): (&'a Pattern, &'a [bool], &'a [Vec<Ready>]),
+        machine: &'a F1,
+        geometry: &'a Geometry,
+    ) -> Self {
+        let latencies = Latencies::new(machine, geometry);
+        let staggers = [false, true].map(|aligned| Stagger::new(machine, geometry, &latencies, aligned));
+        Self { pattern, leaves, ready, machine, geometry, latencies, staggers, attempts: Cell::new(0) }
+    }
+
+    /// Cycles that the busiest kind of unit takes for an operation.
+    pub fn bound(&self) -> u64 {
+        let beats = UnitKind::ALL.map(|kind| {
+            let work = (0..self.pattern.len() as u32).filter(|&place| self.pattern.unit(place) == kind).count();
+            work.div_ceil(self.machine.units[kind as usize])
+        });
+        beats.into_iter().max().unwrap_or(0) as u64 * self.geometry.occupancy
+    }
+}
+
+/// The schedule of the first `rows` rows, if one is found; given up where a row's last product with the hint comes later than `limit` has it.
+pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Option<Placed> {
     let mut placer = Placer::new(given, rows, choice);
+    let mut reached = Vec::with_capacity(rows);
     for &(_, place) in choice.order.iter().filter(|(next, _)| *next) {
         placer.settle(0, place)?;
     }
@@ -196,19 +232,22 @@ pub fn place(given: &Given, rows: usize, choice: &Choice) -> Option<Placed> {
             }
         }
         placer.forget(row);
+        reached.push(placer.turn.1);
+        if limit.get(row).is_some_and(|&limit| limit < placer.turn.1) {
+            return None;
+        }
     }
     let end = placer.values.iter().map(|value| value.arrives).max().unwrap_or(0);
     let end = placer.stays.iter().map(|stay| stay.last + placer.beat).max().unwrap_or(0).max(end + placer.beat);
-    Some(Placed { moves: placer.moves, stays: placer.stays, spreads: placer.spreads, end })
+    Some(Placed { moves: placer.moves, stays: placer.stays, spreads: placer.spreads, reached, end })
 }
 
 impl<'a> Placer<'a> {
-    fn new(given: &Given<'a>, rows: usize, choice: &Choice) -> Self {
-        let Given { pattern, leaves, ready, machine, geometry } = *given;
+    fn new(given: &'a Given<'a>, rows: usize, choice: &Choice) -> Self {
+        let &Given { pattern, leaves, ready, machine, geometry, latencies, .. } = given;
         let residence = Residence::new(pattern, &choice.order, choice.registers);
-        let latencies = Latencies::new(machine, geometry);
         let aligned = residence.transforms_bring(pattern);
-        let stagger = Stagger::new(machine, geometry, &latencies, aligned);
+        let stagger = given.staggers[usize::from(aligned)];
         let mut widths = vec![1; BANKS];
         widths.extend(std::iter::repeat_n(machine.accesses_per_cycle, machine.register_banks));
         let mut units = Vec::new();
@@ -231,8 +270,7 @@ impl<'a> Placer<'a> {
             ready,
             scratchpad_banks: machine.banks as u32,
             residence,
-            prefer: choice.prefer,
-            window: choice.window,
+            eager: choice.eager,
             clusters: machine.clusters,
             banks: machine.register_banks as u64,
             beat: geometry.occupancy,
@@ -248,10 +286,11 @@ impl<'a> Placer<'a> {
             done: Vec::new(),
             settled: vec![false; rows * pattern.len()],
             floor: 0,
-            patience: 4 * pattern.len() as u64,
+            patience: pattern.len() as u64,
             turn: (0, 0),
             stuck: false,
             together: false,
+            attempts: &given.attempts,
         }
     }
 
@@ -307,7 +346,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    fn from_register(&self, place: u32, operand: Operand) -> bool {
+    fn in_register(&self, place: u32, operand: Operand) -> bool {
         matches!(operand, Operand::Own(of) if !self.residence.away(of, place))
     }
 
@@ -315,7 +354,7 @@ impl<'a> Placer<'a> {
     fn operands_ready(&self, row: usize, place: u32) -> u64 {
         let operands = self.pattern.operands[place as usize].iter();
         let ready = operands.map(|&operand| match operand {
-            Operand::Own(of) if self.from_register(place, operand) => {
+            Operand::Own(of) if self.in_register(place, operand) => {
                 let stay = self.values[self.value(row, of)].stay;
                 stay.map_or(0, |stay| self.stays[stay as usize].from + 1)
             }
@@ -328,7 +367,7 @@ impl<'a> Placer<'a> {
     /// What is ready long before its turn waits outside the registers.
     fn not_before(&self, row: usize, place: u32) -> u64 {
         match self.turn {
-            (of, turn) if of == row && self.reads_hint(place) => {
+            (of, turn) if of == row && (!self.eager || self.reads_hint(place)) => {
                 turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat)
             }
             _ => 0,
@@ -367,7 +406,7 @@ impl<'a> Placer<'a> {
                 let mut beats = 0..self.patience;
                 beats.find_map(|beat| {
                     let from = from + beat * self.beat;
-                    if self.stuck { None } else { self.product(row, place, from, self.window) }
+                    if self.stuck { None } else { self.product(row, place, from) }
                 })?;
             }
             _ => drop(self.first(row, place, from, self.patience)?),
@@ -386,7 +425,7 @@ impl<'a> Placer<'a> {
         self.reads_hint(product)
             && self.pattern.operands[product as usize].iter().all(|&operand| match operand {
                 Operand::Shared(_) => true,
-                own => own == Operand::Own(result) && self.from_register(product, own),
+                own => own == Operand::Own(result) && self.in_register(product, own),
             })
     }
 
@@ -404,7 +443,7 @@ impl<'a> Placer<'a> {
             self.together = true;
             let from = at + latency + 1;
             let fits = self.execute(row, place, unit, at)
-                && products.iter().all(|&product| self.product(row, product, from, self.window).is_some());
+                && products.iter().all(|&product| self.product(row, product, from).is_some());
             self.together = false;
             if fits && self.registers_suffice() {
                 return Some(());
@@ -415,7 +454,7 @@ impl<'a> Placer<'a> {
     }
 
     /// A product with a vector of the hint, within some beats: by the port from the clusters unless the other one is much sooner.
-    fn product(&mut self, row: usize, place: u32, from: u64, window: u64) -> Option<()> {
+    fn product(&mut self, row: usize, place: u32, from: u64) -> Option<()> {
         let mark = self.mark();
         let mut found = [None; 2];
         for (route, found) in found.iter_mut().enumerate() {
@@ -425,7 +464,7 @@ impl<'a> Placer<'a> {
                     continue;
                 }
                 let first = self.next(self.units[unit].begins, from);
-                for beat in 0..=window {
+                for beat in 0..=WINDOW {
                     let at = first + beat * self.beat;
                     if found.is_some_and(|(sooner, _)| sooner <= at) {
                         break;
@@ -440,7 +479,7 @@ impl<'a> Placer<'a> {
             }
         }
         let [scratchpad, clusters] = found;
-        let patience = self.prefer * self.beat;
+        let patience = PREFER * self.beat;
         let (at, unit) = match (scratchpad, clusters) {
             (Some(a), Some(b)) if a.0 + patience <= b.0 + self.beat / 2 => a,
             (_, Some(b)) => b,
@@ -477,6 +516,7 @@ impl<'a> Placer<'a> {
 
     /// Reserves all that an instruction takes in a cycle; what was reserved stays if something is missing.
     fn execute(&mut self, row: usize, place: u32, unit: usize, at: u64) -> bool {
+        self.attempts.set(self.attempts.get() + 1);
         if !self.table.take(self.units[unit].track, at) {
             return false;
         }
@@ -488,9 +528,8 @@ impl<'a> Placer<'a> {
             }
         }
         let write = at + self.latencies.of(self.units[unit].kind);
-        let users = self.pattern.users[place as usize].iter();
-        let readers = users.clone().filter(|&&user| !self.residence.away(place, user)).count();
-        let leaves = self.leaves[place as usize] || readers < users.len();
+        let readers = self.residence.near(self.pattern, place);
+        let leaves = self.leaves[place as usize] || readers < self.pattern.users[place as usize].len();
         let network = self.latencies.network;
         let mut value = Value { stay: None, readers, arrives: 0 };
         if readers == 0 {
@@ -537,7 +576,7 @@ impl<'a> Placer<'a> {
         let operand = self.pattern.operands[place as usize][index];
         let from_scratchpad = self.units[unit].begins == self.stagger.scratchpad;
         match operand {
-            Operand::Own(of) if self.from_register(place, operand) => {
+            Operand::Own(of) if self.in_register(place, operand) => {
                 let index = self.value(row, of);
                 let value = self.values[index];
                 let stay = value.stay?;

@@ -1,26 +1,49 @@
 //! What a cluster's resources are given to, with a way back: placing an instruction takes many of them, and the last may be missing.
 
-use std::collections::BTreeMap;
+/// No reservation.
+const NONE: u64 = u64::MAX;
 
-/// Reservations of equal length of something that serves `width` of them at a time.
+/// Reservations of equal length of something that serves `width` of them at a time: so at most as many begin within one length.
 #[derive(Clone, Debug)]
 struct Track {
     width: usize,
+    /// Those that begin in the first length of time, in any order, then those of the next.
     starts: Vec<u64>,
 }
 
 impl Track {
     /// Whether it serves one more from `at` on.
     fn fits(&self, at: u64, length: u64) -> bool {
-        let first = self.starts.partition_point(|&start| start + length <= at);
-        let near = &self.starts[first..];
-        let near = &near[..near.partition_point(|&start| start < at + length)];
-        if near.len() < self.width {
+        let part = (at / length) as usize;
+        let first = (part.saturating_sub(1) * self.width).min(self.starts.len());
+        let near = &self.starts[first..((part + 2) * self.width).min(self.starts.len())];
+        let near = || near.iter().copied().filter(|start| start.abs_diff(at) < length);
+        if near().count() < self.width {
             return true;
         }
-        let open = |point: u64| near.iter().filter(|&&start| start <= point && point < start + length).count();
-        let points = std::iter::once(at).chain(near.iter().copied().filter(|&start| start > at));
-        points.into_iter().all(|point| open(point) < self.width)
+        let open = |point: u64| near().filter(|&start| start <= point && point < start + length).count();
+        std::iter::once(at).chain(near().filter(|&start| start > at)).all(|point| open(point) < self.width)
+    }
+
+    /// Notes a reservation that fits.
+    fn put(&mut self, at: u64, length: u64) {
+        let end = ((at / length) as usize + 1) * self.width;
+        if self.starts.len() < end {
+            self.starts.resize(end, NONE);
+        }
+        self.replace(NONE, at, end);
+    }
+
+    /// Takes a reservation back.
+    fn clear(&mut self, at: u64, length: u64) {
+        self.replace(at, NONE, ((at / length) as usize + 1) * self.width);
+    }
+
+    fn replace(&mut self, old: u64, new: u64, end: usize) {
+        let places = &mut self.starts[end - self.width..end];
+        if let Some(place) = places.iter_mut().find(|start| **start == old) {
+            *place = new;
+        }
     }
 }
 
@@ -38,10 +61,8 @@ pub struct Table {
     length: u64,
     tracks: Vec<Track>,
     registers: i32,
-    /// Registers held after everything that is reserved.
-    held: i32,
-    /// By how much the number of registers held changes, by cycle.
-    changes: BTreeMap<u64, i32>,
+    /// Registers held from a cycle on, up to the next entry; sorted, the first from cycle 0 on.
+    held: Vec<(u64, i32)>,
     done: Vec<Done>,
 }
 
@@ -49,7 +70,7 @@ impl Table {
     /// Everything free: tracks of the given widths, reserved for `length` cycles each, and `registers`.
     pub fn new(length: u64, widths: &[usize], registers: usize) -> Self {
         let tracks = widths.iter().map(|&width| Track { width, starts: Vec::new() }).collect();
-        Self { length, tracks, registers: registers as i32, held: 0, changes: BTreeMap::new(), done: Vec::new() }
+        Self { length, tracks, registers: registers as i32, held: vec![(0, 0)], done: Vec::new() }
     }
 
     /// Where [`undo`](Self::undo) can come back to.
@@ -62,8 +83,7 @@ impl Table {
         while self.done.len() > mark {
             match self.done.pop() {
                 Some(Done::Taken { track, at }) => {
-                    let starts = &mut self.tracks[track].starts;
-                    starts.remove(starts.partition_point(|&start| start < at));
+                    self.tracks[track].clear(at, self.length);
                 }
                 Some(Done::Counted { cycle, change }) => self.change(cycle, -change),
                 None => {}
@@ -80,8 +100,7 @@ impl Table {
     pub fn take(&mut self, track: usize, at: u64) -> bool {
         let free = self.is_free(track, at);
         if free {
-            let starts = &mut self.tracks[track].starts;
-            starts.insert(starts.partition_point(|&start| start < at), at);
+            self.tracks[track].put(at, self.length);
             self.done.push(Done::Taken { track, at });
         }
         free
@@ -94,40 +113,32 @@ impl Table {
     }
 
     fn change(&mut self, cycle: u64, change: i32) {
-        self.held += change;
-        let sum = self.changes.entry(cycle).or_default();
-        *sum += change;
-        if *sum == 0 {
-            self.changes.remove(&cycle);
+        let first = self.held.partition_point(|&(from, _)| from < cycle);
+        if self.held.get(first).is_none_or(|&(from, _)| from != cycle) {
+            self.held.insert(first, (cycle, self.held[first - 1].1));
+        }
+        self.held[first..].iter_mut().for_each(|(_, held)| *held += change);
+        if first > 0 && self.held[first].1 == self.held[first - 1].1 {
+            self.held.remove(first);
         }
     }
 
     /// Whether the registers suffice at every time.
     pub fn registers_suffice(&self) -> bool {
-        let mut held = 0;
-        self.changes.values().all(|change| {
-            held += change;
-            held <= self.registers
-        })
+        self.held.iter().all(|&(_, held)| held <= self.registers)
     }
 
     /// Whether they do after everything that is reserved; if not, no later place helps.
     pub fn registers_suffice_at_last(&self) -> bool {
-        self.held <= self.registers
+        self.held.last().is_none_or(|&(_, held)| held <= self.registers)
     }
 
     /// Forgets what lies before `cycle`, so that nothing can be undone and nothing is placed there.
     pub fn forget(&mut self, cycle: u64) {
         self.done.clear();
-        for track in &mut self.tracks {
-            track.starts.drain(..track.starts.partition_point(|&start| start + self.length <= cycle));
-        }
-        let later = self.changes.split_off(&cycle);
-        let held: i32 = self.changes.values().sum();
-        self.changes = later;
-        if held != 0 {
-            *self.changes.entry(cycle).or_default() += held;
-        }
+        let last = self.held.partition_point(|&(from, _)| from <= cycle).max(1) - 1;
+        self.held.drain(..last);
+        self.held[0].0 = 0;
     }
 }
 
@@ -166,10 +177,15 @@ mod tests {
             place(&mut table, &after);
             table.undo(mark);
             prop_assert_eq!(table.registers_suffice(), copy.registers_suffice());
-            prop_assert_eq!(table.changes, copy.changes);
-            for (track, other) in table.tracks.iter().zip(&copy.tracks) {
-                prop_assert_eq!(&track.starts, &other.starts);
-            }
+            prop_assert_eq!(&table.held, &copy.held);
+            let sorted = |track: &Track| {
+                let mut starts = track.starts.clone();
+                starts.retain(|&start| start != NONE);
+                starts.sort_unstable();
+                starts
+            };
+            let tracks = |table: &Table| table.tracks.iter().map(sorted).collect::<Vec<_>>();
+            prop_assert_eq!(tracks(&table), tracks(&copy));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::pattern::{Operand, Pattern};
 use crate::f1::graph::UnitKind;
-use std::collections::HashSet;
 
 /// Places of an operation between a value and its reader, or between two readers, up to which the value just stays in its register.
 const NEAR: usize = 12;
@@ -10,7 +9,8 @@ const NEAR: usize = 12;
 /// Of each reading whether it finds the value in a register.
 #[derive(Clone, Debug)]
 pub struct Residence {
-    away: HashSet<(u32, u32)>,
+    /// For each result, those of its users that bring it.
+    away: Vec<Vec<u32>>,
 }
 
 impl Residence {
@@ -36,28 +36,33 @@ impl Residence {
         }
         waits.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut held = vec![0; pattern.len()];
-        let mut away = HashSet::new();
+        let mut away = vec![Vec::new(); pattern.len()];
         for (_, begin, end, first, place) in waits {
             if held[begin..=end].iter().all(|&held| held < registers) {
                 held[begin..=end].iter_mut().for_each(|held| *held += 1);
                 continue;
             }
             let late = pattern.users[place as usize].iter().filter(|&&user| position[user as usize] >= first);
-            away.extend(late.map(|&user| (place, user)));
+            away[place as usize] = late.copied().collect();
         }
         Self { away }
     }
 
     /// Whether `user` has to bring a value from the scratchpad.
     pub fn away(&self, place: u32, user: u32) -> bool {
-        self.away.contains(&(place, user))
+        self.away[place as usize].contains(&user)
+    }
+
+    /// How many users find a value in a register.
+    pub fn near(&self, pattern: &Pattern, place: u32) -> usize {
+        pattern.users[place as usize].len() - self.away[place as usize].len()
     }
 
     /// Whether a transform does.
     pub fn transforms_bring(&self, pattern: &Pattern) -> bool {
         let transform = |user: u32| pattern.unit(user) == UnitKind::Ntt;
         let outside = |place: usize| pattern.operands[place].iter().any(|read| matches!(read, Operand::Outside(_)));
-        self.away.iter().any(|&(_, user)| transform(user))
+        self.away.iter().flatten().any(|&user| transform(user))
             || (0..pattern.len()).any(|place| transform(place as u32) && outside(place))
     }
 }

@@ -1,28 +1,43 @@
 //! The way to place an operation that gives the shortest schedule: a search from a good one on.
 
-use super::place::{Choice, Given, Order, place};
-
-/// Beats in which the products of a transform follow it.
-const WINDOW: u64 = 3;
-
-/// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
-const PREFER: [u64; 3] = [0, 1, 2];
+use super::place::{Choice, Given, Order, Placed, place};
 
 /// Where in an operation the preparation of the next one begins and ends, at first, as parts of it.
 const AHEAD: [[f64; 2]; 3] = [[1.0, 1.0], [0.85, 0.9], [0.6, 1.0]];
 
-/// How far the preparation of a limb is moved at once.
+/// How far the preparation of a limb is moved at once, at most.
 const STEP: f64 = 0.08;
+
+/// Rows that follow those that are tried, at their pace, when ways are compared: so the pace counts for more than the beginning.
+const FURTHER: u64 = 12;
+
+/// Beats by which a way may come behind the current one in any row before it is given up.
+const SLACK: u64 = 2;
+
+/// Beats by which a way may be worse than the current one and still take its place, at first; fewer later, and none in the end.
+const ALLOWANCE: u64 = 4;
 
 /// What is varied.
 #[derive(Clone, Debug)]
 struct Way {
     registers: usize,
-    prefer: u64,
+    eager: bool,
     /// For each limb that is prepared, where in the operation before, as a part of it.
     ahead: Vec<f64>,
     /// The order of the last stage's limbs.
     limbs: Vec<usize>,
+}
+
+/// A way, and what comes of it.
+#[derive(Clone, Debug)]
+struct Tried {
+    way: Way,
+    /// Cycles until the end, and of some more rows.
+    cost: u64,
+    /// Cycles of a row.
+    pace: u64,
+    /// The cycle of each row's last product with the hint.
+    reached: Vec<u64>,
 }
 
 /// The search for one operation.
@@ -30,8 +45,8 @@ pub struct Search<'a> {
     given: &'a Given<'a>,
     rows: usize,
     stages: Vec<Vec<Vec<u32>>>,
-    best: Option<(u64, Way)>,
-    tried: usize,
+    best: Option<Tried>,
+    current: Option<Tried>,
     state: u64,
 }
 
@@ -39,11 +54,13 @@ impl<'a> Search<'a> {
     /// A search that tries ways on so many rows.
     pub fn new(given: &'a Given<'a>, rows: usize) -> Self {
         // The state of a generator of steps, any number: the same search each time.
-        Self { given, rows, stages: given.pattern.stages(), best: None, tried: 0, state: 0x9e37_79b9_7f4a_7c15 }
+        let state = 0x9e37_79b9_7f4a_7c15;
+        Self { given, rows, stages: given.pattern.stages(), best: None, current: None, state }
     }
 
-    /// Tries ways on about as many instructions in all as `work`, but all first ones.
-    pub fn run(&mut self, work: usize) -> Option<()> {
+    /// Tries the first ways, and steps from the best of them, as long as instructions have been tried in fewer places than `effort` and
+    /// a faster pace is possible; the best way of all, if one was found.
+    pub fn run(&mut self, effort: u64) -> Option<Choice> {
         let prepared = if self.stages.len() > 1 { self.stages[0].len() } else { 0 };
         let limbs: Vec<usize> = (0..self.stages.last()?.len()).collect();
         let registers = self.given.geometry.registers;
@@ -51,33 +68,41 @@ impl<'a> Search<'a> {
             for [begin, end] in AHEAD {
                 let part =
                     |index: usize| begin + (end - begin) * index as f64 / prepared.max(2).saturating_sub(1) as f64;
-                let ahead = (0..prepared).map(part).collect();
-                self.attempt(Way { registers, prefer: 1, ahead, limbs: limbs.clone() });
+                let ahead: Vec<f64> = (0..prepared).map(part).collect();
+                for eager in [false, true] {
+                    if self.given.attempts.get() < effort / 2 {
+                        self.attempt(Way { registers, eager, ahead: ahead.clone(), limbs: limbs.clone() }, 0);
+                    }
+                }
             }
         }
-        let (_, first) = self.best.clone()?;
-        for prefer in PREFER {
-            self.attempt(Way { prefer, ..first.clone() });
+        let bound = self.given.bound();
+        while self.best.as_ref()?.pace > bound {
+            let left = effort.saturating_sub(self.given.attempts.get());
+            if left == 0 {
+                break;
+            }
+            let way = self.varied(self.current.clone()?.way);
+            self.attempt(way, ALLOWANCE * self.given.geometry.occupancy * left / effort);
         }
-        while self.tried < work {
-            let (_, way) = self.best.clone()?;
-            let next = self.varied(way);
-            self.attempt(next);
-        }
-        Some(())
+        self.best.as_ref().map(|best| self.choice(&best.way))
     }
 
-    /// The best way found.
-    pub fn best(&self) -> Option<Choice> {
-        self.best.as_ref().map(|(_, way)| self.choice(way))
-    }
-
-    fn attempt(&mut self, way: Way) {
-        self.tried += self.rows * self.given.pattern.len();
-        if let Some(placed) = place(self.given, self.rows, &self.choice(&way))
-            && self.best.as_ref().is_none_or(|(end, _)| placed.end <= *end)
-        {
-            self.best = Some((placed.end, way));
+    /// Tries a way; it is the current one from then on if it is worse by no more than `allowance` cycles.
+    fn attempt(&mut self, way: Way, allowance: u64) {
+        let slack = SLACK * self.given.geometry.occupancy;
+        let limit: Vec<u64> = self.current.iter().flat_map(|way| &way.reached).map(|reached| reached + slack).collect();
+        let Some(Placed { reached, end, .. }) = place(self.given, self.rows, &self.choice(&way), &limit) else {
+            return;
+        };
+        let half = (reached.len() - 1) / 2;
+        let pace = (reached[reached.len() - 1] - reached[half]) / (reached.len() - 1 - half).max(1) as u64;
+        let tried = Tried { way, cost: end + FURTHER * pace, pace, reached };
+        if self.best.as_ref().is_none_or(|best| tried.cost < best.cost) {
+            self.best = Some(tried.clone());
+        }
+        if self.current.as_ref().is_none_or(|current| tried.cost <= current.cost + allowance) {
+            self.current = Some(tried);
         }
     }
 
@@ -90,19 +115,22 @@ impl<'a> Search<'a> {
     }
 
     fn varied(&mut self, mut way: Way) -> Way {
-        match self.number(4) {
-            0 if way.limbs.len() > 1 => {
+        match self.number(10) {
+            0..3 => {
                 let (a, b) = (self.number(way.limbs.len()), self.number(way.limbs.len()));
                 way.limbs.swap(a, b);
             }
-            1 => way.registers = (way.registers + self.number(3)).saturating_sub(1).min(self.given.geometry.registers),
-            _ if !way.ahead.is_empty() => {
+            3..5 => {
+                way.registers = (way.registers + self.number(3)).saturating_sub(1).min(self.given.geometry.registers);
+            }
+            5 => way.eager = !way.eager,
+            _ if way.ahead.is_empty() => {}
+            _ => {
                 let index = self.number(way.ahead.len());
                 let step = STEP * (self.number(201) as f64 / 100.0 - 1.0);
                 way.ahead[index] = (way.ahead[index] + step).clamp(0.0, 1.0);
                 way.ahead.sort_by(f64::total_cmp);
             }
-            _ => way.prefer = self.number(PREFER.len()) as u64,
         }
         way
     }
@@ -123,6 +151,6 @@ impl<'a> Search<'a> {
             order.push((false, place));
         }
         order.extend(first.iter().flat_map(|tasks| &tasks[next..]).flatten().map(|&place| (true, place)));
-        Choice { order, registers: way.registers, prefer: way.prefer, window: WINDOW }
+        Choice { order, registers: way.registers, eager: way.eager }
     }
 }

@@ -11,7 +11,7 @@ use crate::f1::machine::{F1, Geometry};
 const DELAYS: u64 = 8;
 
 /// The cycle in a beat of G in which each resource begins a vector. A forward transform that is read at once begins in cycle 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stagger {
     /// The NTT unit.
     pub transform: u64,

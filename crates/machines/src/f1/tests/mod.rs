@@ -2,6 +2,7 @@
 
 mod csr;
 mod descriptions;
+mod lockstep;
 mod orders;
 mod programs;
 mod reports;

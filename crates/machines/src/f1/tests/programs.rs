@@ -1,11 +1,12 @@
 //! Do compiled kernel programs, carried out action by action, give the interpreter's words?
 
 use super::paper;
-use crate::f1::compile::{Compiled, Scheduler, compile_with};
-use crate::f1::machine::F1;
+use crate::f1::action::Timed;
+use crate::f1::compile::{Scheduler, compile_with};
+use crate::f1::machine::{F1, Geometry};
 use crate::f1::pieces::Pieces;
 use crate::f1::replay::{Words, replay};
-use crate::f1::translate::{Leaf, TranslationError, translate};
+use crate::f1::translate::{Leaf, Translation, TranslationError, translate};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -61,10 +62,11 @@ fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelProgra
     builder.finish().expect("a program")
 }
 
-fn ring(degree: usize, special: usize) -> Arc<Ring> {
+/// A ring of so many moduli of F1's class.
+pub fn ring(degree: usize, moduli: usize) -> Arc<Ring> {
     let degree = RingDegree::new(degree).expect("a degree");
     let class = PrimeClass::of_degree(degree).and(PrimeClass::F1);
-    let primes = class.of_bits(32, Q + special).expect("primes");
+    let primes = class.of_bits(32, moduli).expect("primes");
     let moduli: Vec<Modulus> = primes.into_iter().map(|prime| Modulus::new(prime).expect("a modulus")).collect();
     Ring::new(degree, &moduli).expect("a ring")
 }
@@ -101,53 +103,71 @@ fn check_replay(machine: &F1, pieces: usize) {
         (GadgetLiteral::one_digit(Q, Q), Q, Conversion::Approximate),
     ];
     for (variant, (literal, special, conversion)) in variants.into_iter().enumerate() {
-        let ring = ring(1024, special);
+        let ring = ring(1024, Q + special);
         let gadget = Arc::new(Gadget::new(&ring, literal).expect("a gadget"));
-        let program = program(&ring, &gadget, conversion);
-        let mut seed = variant as u64;
+        let case = Case::new(program(&ring, &gadget, conversion), ring, &gadget, variant as u64);
+        for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
+            let compiled = compile_with(machine, &case.program, scheduler).expect("it compiles");
+            assert_eq!(compiled.geometry.pieces().count(), pieces);
+            case.check(&compiled.translation, &compiled.actions, machine, &compiled.geometry);
+        }
+    }
+}
+
+/// A program with keys and random inputs, and what the interpreter makes of them.
+pub struct Case {
+    /// The program.
+    pub program: KernelProgram,
+    keys: KeySet,
+    inputs: Vec<RnsPolynomial>,
+    expected: Vec<RnsPolynomial>,
+}
+
+impl Case {
+    /// Of a program on `ring` whose keys are made for `gadget`.
+    pub fn new(program: KernelProgram, ring: Arc<Ring>, gadget: &Arc<Gadget>, mut seed: u64) -> Self {
         let secret = vec![1; ring.degree().get()];
         let secret = SecretKey::from_coefficients(ring.degree(), secret).expect("a secret");
         let noise = NoiseDistribution::new(3.2, 1);
         let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
         let mut keys = KeySet::new(ring.clone());
         for key in program.keys().keys() {
-            keys.insert(maker.for_tests(*key, &gadget, variant as u64).expect("a key"));
+            keys.insert(maker.for_tests(*key, gadget, seed).expect("a key"));
         }
         let inputs: Vec<RnsPolynomial> =
             program.inputs().map(|(_, _, _, value)| random(&ring, &value.limbs, &mut seed)).collect();
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
+        Self { program, keys, inputs, expected }
+    }
 
-        for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
-            let Compiled { geometry, translation, actions, .. } =
-                compile_with(machine, &program, scheduler).expect("it compiles");
-            assert_eq!(geometry.pieces().count(), pieces);
-            let leaf = |index: usize| -> Result<Words, _> {
-                let of = translation.leaves[index];
-                let words: Words = match of.leaf {
-                    Leaf::Input { index, limb } => {
-                        let input = &inputs[index];
-                        input.limb(input.position(limb).expect("a limb")).into()
-                    }
-                    Leaf::Hint { key, row, part, limb } => {
-                        let key = keys.get(key).expect("a key");
-                        let position = key.limbs().iter().position(|&held| held == limb).expect("a limb");
-                        let mut scratch = vec![0; ring.degree().get()];
-                        key.limb(part, usize::from(row), position, &mut scratch).into()
-                    }
-                    Leaf::Plaintext { .. } => unreachable!("the program has none"),
-                };
-                Ok(words[geometry.pieces().range(usize::from(of.piece))].into())
-            };
-            let found =
-                replay(&translation.graph, &actions, machine, &geometry, &translation.moduli, &leaf).expect("it runs");
-            let mut found = found.into_iter();
-            for (output, expected) in translation.outputs.iter().zip(&expected) {
-                assert_eq!(output.limbs.len(), expected.limbs().len());
-                for (limb, words) in expected.iter() {
-                    let vectors: Vec<Words> = found.by_ref().take(pieces).collect();
-                    assert_eq!(vectors.concat(), words, "variant {variant}, limb {limb:?}, {scheduler:?}");
+    /// Carries out `actions`, and compares word by word.
+    pub fn check(&self, translation: &Translation, actions: &[Timed], machine: &F1, geometry: &Geometry) {
+        let pieces = geometry.pieces();
+        let leaf = |index: usize| -> Result<Words, _> {
+            let of = translation.leaves[index];
+            let words: Words = match of.leaf {
+                Leaf::Input { index, limb } => {
+                    let input = &self.inputs[index];
+                    input.limb(input.position(limb).expect("a limb")).into()
                 }
+                Leaf::Hint { key, row, part, limb } => {
+                    let key = self.keys.get(key).expect("a key");
+                    let position = key.limbs().iter().position(|&held| held == limb).expect("a limb");
+                    let mut scratch = vec![0; self.program.degree.get()];
+                    key.limb(part, usize::from(row), position, &mut scratch).into()
+                }
+                Leaf::Plaintext { .. } => unreachable!("the program has none"),
+            };
+            Ok(words[pieces.range(usize::from(of.piece))].into())
+        };
+        let found = replay(&translation.graph, actions, machine, geometry, &translation.moduli, &leaf);
+        let mut found = found.expect("it runs").into_iter();
+        for (number, (output, expected)) in translation.outputs.iter().zip(&self.expected).enumerate() {
+            assert_eq!(output.limbs.len(), expected.limbs().len());
+            for (limb, words) in expected.iter() {
+                let vectors: Vec<Words> = found.by_ref().take(pieces.count()).collect();
+                assert_eq!(vectors.concat(), words, "output {number}, limb {limb:?}");
             }
         }
     }

@@ -1,0 +1,103 @@
+//! Do equal operations go through all clusters at once, rightly and faster than one by one, and only where they can?
+
+use super::programs::{Case, ring};
+use super::{geometry, paper};
+use crate::f1::advance::advance;
+use crate::f1::checker::check;
+use crate::f1::compile::together;
+use crate::f1::cycle::{self, Scheduled};
+use crate::f1::graph::UnitKind;
+use crate::f1::machine::{F1, Geometry};
+use crate::f1::movement::{self, Movement};
+use crate::f1::order::{Ordered, order};
+use crate::f1::translate::translate;
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::{Gadget, GadgetLiteral};
+use std::sync::Arc;
+
+/// Phases 1 and 2.
+fn ordered(program: &KernelProgram, machine: &F1) -> (Ordered, Movement, Geometry) {
+    let geometry = geometry(machine, program.degree.get());
+    let translation = translate(program, geometry.pieces()).expect("it suits F1");
+    let ordered = advance(order(translation, machine, &geometry), machine, &geometry);
+    let movement = movement::schedule(&ordered.translation.graph, machine, &geometry);
+    (ordered, movement, geometry)
+}
+
+/// Phase 3 both ways: one by one, and together where that is possible.
+fn both((ordered, movement, geometry): &(Ordered, Movement, Geometry), machine: &F1) -> (Scheduled, Option<Scheduled>) {
+    let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry);
+    let together = together(ordered, movement, machine, geometry).expect("registers suffice");
+    (apart.expect("registers suffice"), together)
+}
+
+#[test]
+fn rows_of_equal_operations_are_replayed_word_for_word() {
+    // A vector of 1024 words takes 32 cycles and registers hold 16: between the paper's 2^12 and 2^13.
+    let machine = F1 { lanes: 32, clusters: 3, register_file: 64 << 10, ..paper() };
+    for (operation, special, rounds) in
+        [(Operation::Permute, 1, 2), (Operation::Permute, 0, 3), (Operation::Multiply, 1, 2)]
+    {
+        let shape = Shape { log2_degree: 10, limbs: 3, special, ciphertexts: 6, rounds };
+        let program = build(operation, shape).expect("a program");
+        let ring = ring(1024, shape.limbs + special);
+        let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, special)).expect("a gadget");
+        let case = Case::new(program, ring, &Arc::new(gadget), rounds as u64);
+        let phases = ordered(&case.program, &machine);
+        let (ordered, _, geometry) = &phases;
+        assert_eq!(ordered.runs.iter().map(|run| run.rows.len()).sum::<usize>(), 2 * rounds, "{operation:?}");
+        let (_, together) = both(&phases, &machine);
+        let Scheduled { actions, end } = together.expect("they go together");
+        let checked = check(&ordered.translation.graph, &actions, &machine, geometry).expect("it holds");
+        assert!(checked.cycles <= end, "{operation:?} ends in cycle {}, not by {end}", checked.cycles);
+        case.check(&ordered.translation, &actions, &machine, geometry);
+    }
+}
+
+#[test]
+fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() {
+    let machine = paper();
+    // Enough rounds that memory, which brings every ciphertext once, is not in the way.
+    for (log2_degree, limbs, rounds) in [(12, 3, 32), (13, 6, 3)] {
+        let shape = Shape { log2_degree, limbs, special: 1, ciphertexts: 32, rounds };
+        let phases = ordered(&build(Operation::Permute, shape).expect("a program"), &machine);
+        let (ordered, _, geometry) = &phases;
+        let graph = &ordered.translation.graph;
+        let (apart, together) = both(&phases, &machine);
+        let together = together.expect("they go together");
+        let [apart, together] = [apart, together]
+            .map(|scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles);
+        assert!(together < apart, "{together} cycles together, {apart} one by one");
+        // What a further row takes: the whole schedule is longer by loading and storing.
+        let [run] = &ordered.runs[..] else { panic!("{} runs", ordered.runs.len()) };
+        let reached = run.plan(&machine, geometry, 8_000_000).expect("a plan").placed.reached;
+        // Neither the first row, nor the last, which prepares no other.
+        let [first, last] = [1, reached.len() - 2];
+        let row = (reached[last] - reached[first]) as f64 / (last - first) as f64;
+        // L² + L of them, the special prime counted.
+        let transforms = ((limbs + 1) * (limbs + 2)) as u64;
+        assert_eq!(graph.counts()[UnitKind::Ntt as usize], transforms * (shape.ciphertexts * shape.rounds) as u64);
+        let bound = (transforms * geometry.occupancy) as f64;
+        assert!(row >= bound && row <= 1.05 * bound, "{row} cycles, transforms alone {bound}");
+    }
+}
+
+#[test]
+fn operations_go_one_by_one_where_they_cannot_go_together() {
+    let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 32, rounds: 2 };
+    let program = build(Operation::Permute, shape).expect("a program");
+    // Nobody receives another's read; a cluster has one multiplier; registers are few.
+    let short = F1 { units: [1, 1, 1, 2], ..paper() };
+    let tiny = F1 { register_file: 64 << 10, ..paper() };
+    for machine in [F1 { multicast: false, ..paper() }, short, tiny] {
+        let phases = ordered(&program, &machine);
+        assert!(!phases.0.runs.is_empty());
+        let (apart, together) = both(&phases, &machine);
+        assert!(together.is_none());
+        check(&phases.0.translation.graph, &apart.actions, &machine, &phases.2).expect("it holds");
+    }
+    // One operation more than the clusters can take in rows: its group is not equal to the others.
+    let uneven = build(Operation::Permute, Shape { ciphertexts: 17, ..shape }).expect("a program");
+    assert!(ordered(&uneven, &paper()).0.runs.is_empty());
+}
