@@ -6,9 +6,9 @@
 //! put into a register on its way if it is read again before what it displaces. A result stays in a register if it is read from there
 //! soon, else it streams to the scratchpad. Instructions are taken in the order in which their results are wanted, so what a long pipeline
 //! reads is read well before its turn, when registers are rare: its operands stream, unless another cluster wants them at the same time.
-//! Clusters that want a vector in the same cycle share one read of it, where the crossbars can send it to several ([`delivery`]).
+//! Clusters that want a vector in the same cycle share one read of it, where the crossbars can send it to several (`delivery`).
 //! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle. Runs of equal operations come as
-//! they were planned for all clusters at once ([`run`]).
+//! they were planned for all clusters at once (`run`).
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::cluster::{Cell, Cluster, NONE};

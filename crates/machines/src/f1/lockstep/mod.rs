@@ -2,8 +2,8 @@
 //!
 //! Where as many equal operations share a hint as there are clusters, each cluster takes one, and all do the same in every cycle: each
 //! vector of the hint is read once for all. So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
-//! units begin on a beat that keeps register banks apart ([`stagger`]), an instruction is placed together with what follows at once, in
-//! any gap in time ([`place`]), registers are given to intervals of time and not to whoever comes first ([`reserve`]), and the next row's
+//! units begin on a beat that keeps register banks apart (`stagger`), an instruction is placed together with what follows at once, in
+//! any gap in time (`place`), registers are given to intervals of time and not to whoever comes first (`reserve`), and the next row's
 //! transforms come into this row's gaps. Of several ways to do so the shortest is taken.
 
 mod pattern;
