@@ -12,9 +12,9 @@
 //! output errs by at most c u (|a| + |b|); and the two together by at most c u times their Euclidean norm √2 √(|a|² + |b|²), since
 //! 5.61 + √(1² + 3²)/√2 + 1.62 < 9.5.
 //!
-//! Three levels in one step (`butterflies::tree_8`) apply one twiddle to each element instead of three: as a product of at most four rounded
-//! constants with 1 + i t̂, within 3.61 u + 5u; z adds 2u, e^{iπ/4} u, and each level at most 3.9 u as above: 23.4 u, less than three times c u. Cosines
-//! are applied as ratios, later in part: all roundings are relative, so that a scale common to both operands changes nothing.
+//! Two or three levels in one step (`butterflies::levels`) apply one twiddle to each element instead of one a level: as a product of at most four rounded
+//! constants with 1 + i t̂, within 3.61 u + 5u; z adds 2u, e^{iπ/4} u (of three levels), and each level at most 3.9 u as above: 18.5 u and 23.4 u, less than two and
+//! three times c u. Cosines are applied as ratios, later in part: all roundings are relative, so that a scale common to both operands changes nothing.
 //!
 //! **Forward.** A level is √2 times a unitary map, so relative Euclidean errors add:
 //! ‖X̂ − X‖₂ ≤ ε ‖X‖₂ with ε = m c u, and ‖X‖₂ = √M ‖x‖₂. Here ‖d‖₂ ≤ D√N, ‖g‖₂ ≤ (q/2)√N.

@@ -9,11 +9,11 @@
 //! first-level cache, and is written past it once; the last three levels, the products and the first three inverse levels go node by node of eight
 //! points, whose lines are written again for sums alone. The key has its numbers in the order of the tree's points. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
 
-use super::butterflies::{Complex, Twiddle, cyclic_8, radix, reversed};
+use super::butterflies::{Complex, NUMBERS, OfLanes, Same, cyclic_8, levels, reversed};
 use super::lanes::{Lanes, magic};
 use super::monomial::{Roots, turned};
-use super::passes::{Ahead, entries, multiply_add, node_down, none, read, write, zero};
-use super::plan::{BLOCK, BLOCK_TWIDDLES, NODE, Pass, Plan};
+use super::passes::{Ahead, multiply_add, node_down, read, write, zero};
+use super::plan::{BLOCK, BLOCK_TWIDDLES, Pass, Plan};
 use super::product::{MAX_PATTERNS, Shape};
 use super::words::{Field, Mixed, Rotated, STEP};
 
@@ -176,14 +176,6 @@ fn blocks<const BLOCKS: usize>(plan: &Plan) -> usize {
     if BLOCKS == 0 { plan.points / BLOCK } else { BLOCKS }
 }
 
-/// One number for all lanes. SAFETY: `V`'s set is present, and there are a cosine at `number`, its double eight further, a tangent sixteen
-/// further: one lane of [`super::butterflies::twiddle`].
-#[inline(always)]
-unsafe fn twiddle<V: Lanes>(number: *const f64) -> Twiddle<V> {
-    // SAFETY: this function's contract.
-    unsafe { Twiddle { cos: V::splat(*number), twice: V::splat(*number.add(8)), tan: V::splat(*number.add(16)) } }
-}
-
 /// All levels but the last three at every eighth point, which go to `to` by way of `points`. SAFETY: the contract of
 /// [`product`].
 #[inline(always)]
@@ -269,7 +261,7 @@ unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, 
     // SAFETY: the contract of `columns_down`.
     unsafe {
         for node in 0..1usize << pass.depth {
-            let numbers = pass.down.as_ptr().wrapping_add(node * NODE[R as usize]);
+            let numbers = pass.down.as_ptr().wrapping_add(node * NUMBERS);
             for i in 0..stride {
                 let mut x = [zero::<V>(); 8];
                 for (r, x) in x.iter_mut().enumerate().take(1 << R) {
@@ -328,24 +320,12 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
 unsafe fn eight_down<V: Lanes>(plan: &Plan, index: usize, node: usize, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.
     unsafe {
-        let lanes = plan.blocks.as_ptr().add(index * BLOCK_TWIDDLES + NODE[3]);
-        // Where `Plan::blocks` has the twiddles of this node and of its children, whose siblings' are i times them.
-        let bit = |position: usize| node >> position & 1;
-        let w = [
-            twiddle::<V>(lanes.add(24 * bit(1) + 4 * bit(2))),
-            twiddle(lanes.add(24 * (2 + bit(0)) + 4 * bit(1) + 2 * bit(2))),
-            twiddle(lanes.add(24 * 4 + 4 * bit(1) + 2 * bit(2) + bit(0))),
-            twiddle(lanes.add(24 * 5 + 4 * bit(1) + 2 * bit(2) + bit(0))),
-        ];
+        let numbers = plan.blocks.as_ptr().add(index * BLOCK_TWIDDLES + NUMBERS);
         let mut x = [zero::<V>(); 8];
         for (r, x) in x.iter_mut().enumerate() {
             *x = read(from.add(r * eighth(plan.points)), 0);
         }
-        if bit(0) == 0 {
-            radix::<V, 3, true, false>(&mut x, w);
-        } else {
-            radix::<V, 3, true, true>(&mut x, w);
-        }
+        levels::<V, 3, true>(&mut x, OfLanes::<true> { numbers, node });
         for (r, x) in x.iter().enumerate() {
             write(*x, to, 8 * r);
         }
@@ -518,15 +498,7 @@ unsafe fn columns_up<V: Lanes>(
 ) {
     // SAFETY: this function's contract.
     unsafe {
-        let lanes = plan.block_up.as_ptr();
-        // Where `Plan::block_up` has the twiddles of coefficient `at`.
-        let bit = |position: usize| at >> position & 1;
-        let w = [
-            twiddle::<V>(lanes.add(24 * bit(1) + bit(0))),
-            twiddle(lanes.add(24 * (2 + bit(2)) + 4 * bit(1) + bit(0))),
-            twiddle(lanes.add(24 * 4 + at)),
-            twiddle(lanes.add(24 * 5 + at)),
-        ];
+        let w = OfLanes::<false> { numbers: plan.block_up.as_ptr(), node: at };
         for block in 0..plan.points / BLOCK {
             let (from, to) = (from.add(block * EIGHT), points.add(block * EIGHT));
             let mut x = [zero::<V>(); 8];
@@ -534,11 +506,7 @@ unsafe fn columns_up<V: Lanes>(
                 *x = read(from, 8 * r);
             }
             let mut x = reversed::<_, 3>(x);
-            if bit(2) == 0 {
-                radix::<V, 3, false, false>(&mut x, w);
-            } else {
-                radix::<V, 3, false, true>(&mut x, w);
-            }
+            levels::<V, 3, false>(&mut x, w);
             let x = reversed::<_, 3>(x);
             for (r, x) in x.iter().enumerate() {
                 write(*x, to, 8 * r);
@@ -576,12 +544,8 @@ unsafe fn columns_up<V: Lanes>(
 unsafe fn node_up<V: Lanes, const R: u32>(x: [Complex<V>; 8], numbers: *const f64) -> [Complex<V>; 8] {
     // SAFETY: the contract of `columns_up`.
     unsafe {
-        let mut w = [none(); 4];
-        for (j, w) in w.iter_mut().enumerate().take(entries(R)) {
-            *w = twiddle(numbers.add(24 * j));
-        }
         let mut x = reversed::<_, R>(x);
-        radix::<V, R, false, false>(&mut x, w);
+        levels::<V, R, false>(&mut x, Same { numbers, apart: 8 });
         reversed::<_, R>(x)
     }
 }
@@ -604,7 +568,7 @@ unsafe fn middle_up<V: Lanes, const R: u32, const BLOCKS: usize>(
                 for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                     *x = read(points, 8 * (node * size + r * stride + i));
                 }
-                let x = node_up::<V, R>(x, pass.up.as_ptr().add(24 * entries(R) * i + at));
+                let x = node_up::<V, R>(x, pass.up.as_ptr().add(8 * NUMBERS * i + at));
                 for (r, x) in x.iter().enumerate().take(1 << R) {
                     write(*x, points, 8 * (node * size + r * stride + i));
                 }
@@ -653,7 +617,7 @@ unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: 
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 *x = read(from, 8 * (r * stride + i));
             }
-            let x = node_up::<V, R>(x, pass.up.as_ptr().add(24 * entries(R) * i + at));
+            let x = node_up::<V, R>(x, pass.up.as_ptr().add(8 * NUMBERS * i + at));
             for (r, x) in x.iter().enumerate().take(1 << R) {
                 let z = plan.untwist.as_ptr().add(16 * (r * stride + i) + at);
                 let z = Complex { re: V::splat(*z), im: V::splat(*z.add(8)) };

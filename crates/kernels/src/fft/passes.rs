@@ -9,9 +9,9 @@
 //! registers: radix 8 across its eight groups, a transposition, radix 8 again. Every 64-point node thus stays
 //! transposed in the spectrum.
 
-use super::butterflies::{Complex, Twiddle, cyclic_8, lanes_down, lanes_up, radix, reversed, tree_8, twiddle};
+use super::butterflies::{Complex, Each, NUMBERS, Same, cyclic_8, lanes_down, lanes_up, levels, reversed};
 use super::lanes::{Lanes, magic};
-use super::plan::{BLOCK, BLOCK_TWIDDLES, NODE, Pass, Plan};
+use super::plan::{BLOCK, BLOCK_TWIDDLES, Pass, Plan};
 
 /// The coefficients that a forward transform reads.
 pub(super) trait Source: Copy {
@@ -217,46 +217,11 @@ pub(super) unsafe fn write<V: Lanes>(value: Complex<V>, spectrum: *mut f64, at: 
     }
 }
 
-/// Distinct twiddles of a coefficient in an inverse pass of `radix` levels.
-pub(super) const fn entries(radix: u32) -> usize {
-    if radix == 3 { 4 } else { radix as usize }
-}
-
-/// `2^R` elements down from the node whose [`NODE`] numbers are at `numbers`. SAFETY: `V`'s set is present, and so are they.
+/// `2^R` elements down from the node whose [`NUMBERS`] are at `numbers`. SAFETY: `V`'s set is present, and so are they.
 #[inline(always)]
 pub(super) unsafe fn node_down<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: this function's contract.
-    unsafe {
-        if R == 3 {
-            return tree_8(x, numbers);
-        }
-        let mut w = [none(); 4];
-        for (j, w) in w.iter_mut().enumerate().take(R as usize) {
-            let (cos, twice, tan) = (*numbers.add(3 * j), *numbers.add(3 * j + 1), *numbers.add(3 * j + 2));
-            *w = Twiddle { cos: V::splat(cos), twice: V::splat(twice), tan: V::splat(tan) };
-        }
-        radix::<V, R, true, false>(x, w);
-    }
-}
-
-/// The twiddle 1. SAFETY: `V`'s set is present.
-#[inline(always)]
-pub(super) unsafe fn none<V: Lanes>() -> Twiddle<V> {
-    // SAFETY: this function's contract.
-    unsafe { Twiddle { cos: V::splat(1.0), twice: V::splat(2.0), tan: V::splat(0.0) } }
-}
-
-/// Twiddles lane by lane. SAFETY: `V`'s set is present, and there are [`entries`] of them at `vectors`.
-#[inline(always)]
-unsafe fn lanewise<V: Lanes, const R: u32>(vectors: *const f64) -> [Twiddle<V>; 4] {
-    // SAFETY: this function's contract.
-    unsafe {
-        let mut w = [none(); 4];
-        for (j, w) in w.iter_mut().enumerate().take(entries(R)) {
-            *w = twiddle(vectors.add(24 * j));
-        }
-        w
-    }
+    unsafe { levels::<V, R, true>(x, Same { numbers, apart: 1 }) }
 }
 
 /// Eight zeros.
@@ -317,7 +282,7 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
                 *x = read(spectrum, r * stride + i);
             }
             x = reversed::<_, R>(x);
-            radix::<V, R, false, false>(&mut x, lanewise::<V, R>(twiddles.add(3 * entries(R) * i)));
+            levels::<V, R, false>(&mut x, Each(twiddles.wrapping_add(NUMBERS * i)));
             x = reversed::<_, R>(x);
             for (r, x) in x.iter().enumerate().take(1 << R) {
                 let at = r * stride + i;
@@ -338,7 +303,7 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(points: usize, pass: 
         let size = points >> pass.depth;
         let stride = size >> R;
         for node in 0..1usize << pass.depth {
-            let numbers = pass.down.as_ptr().wrapping_add(node * NODE[R as usize]);
+            let numbers = pass.down.as_ptr().wrapping_add(node * NUMBERS);
             for i in (0..stride).step_by(8) {
                 let base = node * size + i;
                 let mut x = [zero::<V>(); 8];
@@ -349,7 +314,7 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(points: usize, pass: 
                     node_down::<V, R>(&mut x, numbers);
                 } else {
                     x = reversed::<_, R>(x);
-                    radix::<V, R, false, false>(&mut x, lanewise::<V, R>(pass.up.as_ptr().add(3 * entries(R) * i)));
+                    levels::<V, R, false>(&mut x, Each(pass.up.as_ptr().add(NUMBERS * i)));
                     x = reversed::<_, R>(x);
                 }
                 for (r, x) in x.iter().enumerate().take(1 << R) {
@@ -378,7 +343,7 @@ pub(super) unsafe fn block_down<V: Lanes>(plan: &Plan, index: usize, spectrum: *
         near.step::<V>();
         node_down::<V, 3>(&mut x, own);
         near.step::<V>();
-        lanes_down(&mut x, own.add(NODE[3]));
+        lanes_down(&mut x, own.add(NUMBERS));
         near.step::<V>();
         for (r, x) in x.iter().enumerate() {
             write(*x, spectrum, base + 8 * r);

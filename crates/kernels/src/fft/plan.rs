@@ -5,7 +5,7 @@
 //! (x₀, x₁) → (x₀ + w x₁, x₀ − w x₁) with the single w = e^{iθ/2} serves the whole node, and the twist
 //! of a folded negacyclic transform costs nothing. Node b of depth s has
 //! θ/2 = π/4/2^s + π · rev_s(b)/2^s, rev_s reversing s bits. A child's w is a square root of its
-//! parent's, and its sibling's is i times it: three levels at once need only w₀, w₁, w₂ and e^{iπ/4} w₂.
+//! parent's, and its sibling's is i times it: levels at once need only powers of the last one's first twiddle (see `butterflies::levels`).
 //!
 //! **Inverse.** Leaf p is the value at ζ ω^{rev(p)} with ζ = e^{iπ/N}, ω = e^{2πi/M}: the values are a cyclic transform, in
 //! bit-reversed order, of ζ^j x_j. The inverse is that of the cyclic transform (decimation in time), whose butterflies
@@ -17,7 +17,7 @@
 //! rounding of b (1 + i t) is relative, and c scales it down again (see [`super::bound`]). The doubles of the cosines are there because
 //! a + c z is made from a − c z, which spares the copies that an instruction which overwrites an operand would need.
 
-use super::butterflies::TREE_8;
+use super::butterflies::{LANES, NUMBERS, RATIOS, ratio_place, tangent_place};
 use crate::aligned::AlignedVector;
 use std::f64::consts::PI;
 
@@ -25,21 +25,16 @@ use std::f64::consts::PI;
 pub(super) const BLOCK: usize = 64;
 
 /// Numbers that [`Plan::blocks`] holds for each block.
-pub(super) const BLOCK_TWIDDLES: usize = NODE[3] + 6 * 24;
-
-/// Numbers that a node of a forward pass of so many levels (log2 of the radix) takes: three for a twiddle, or what
-/// `butterflies::tree_8` reads.
-pub(super) const NODE: [usize; 4] = [0, 3, 6, TREE_8 + 1];
+pub(super) const BLOCK_TWIDDLES: usize = NUMBERS + LANES;
 
 /// One pass over the whole array: `radix` levels at once (log2; 1, 2 or 3) from depth `depth` on.
-/// `radix` 3 has w₀, w₁, w₂, w₃; 2 has w₀, w₁; 1 has w₀.
 #[derive(Debug)]
 pub(super) struct Pass {
     pub radix: u32,
     pub depth: u32,
-    /// Forward: [`NODE`] numbers for each node.
+    /// Forward: [`NUMBERS`] for each node.
     pub down: AlignedVector,
-    /// Inverse: for each eight coefficients of a child their twiddles, each as eight cosines, their doubles, eight tangents.
+    /// Inverse: for each eight coefficients of a child [`NUMBERS`] vectors.
     pub up: AlignedVector,
 }
 
@@ -50,10 +45,9 @@ pub(super) struct Plan {
     pub points: usize,
     /// Passes before the last block, in forward order; none if M ≤ 64.
     pub passes: Vec<Pass>,
-    /// For each 64-point block [`BLOCK_TWIDDLES`] numbers: those of a node of radix 8, then six twiddles as [`Pass::up`] has them for
-    /// the last three levels, two for each. Empty if M < 64.
+    /// For each 64-point block [`BLOCK_TWIDDLES`] numbers: [`NUMBERS`] of its first three levels, then [`LANES`] of the last three. Empty if M < 64.
     pub blocks: AlignedVector,
-    /// Three inverse levels of any block, after three that need no table: six such vectors.
+    /// Three inverse levels of any block, after three that need no table: [`LANES`] numbers.
     pub block_up: AlignedVector,
     /// ζ^{−j}, eight real parts then eight imaginary ones; 1 if M < 64, whose butterflies hold it.
     pub untwist: AlignedVector,
@@ -93,23 +87,16 @@ pub(super) fn tangent((cos, sin): (f64, f64)) -> (f64, f64) {
     (cos, sin / cos)
 }
 
-/// The [`NODE`] numbers of `radix` levels from node `index` of `depth` on.
-fn node(depth: u32, index: usize, radix: u32) -> Vec<f64> {
-    if radix < 3 {
-        let chain = (0..radix).map(|d| tangent(twiddle(depth + d, index << d)));
-        return chain.flat_map(|(cos, tan)| [cos, 2.0 * cos, tan]).collect();
-    }
-    // Powers of the last twiddle, whose angle is half of half of the node's own.
-    let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - depth) };
-    let denominator = 1usize << (depth + 4);
-    let power = |j: usize| {
-        let numerator = j * (4 * reversed + 1) % (2 * denominator);
+/// The [`NUMBERS`] of levels whose last has the twiddle e^{iπ · `numerator`/`denominator`}, or its conjugate.
+fn numbers(numerator: usize, denominator: usize, conjugate: bool) -> [f64; NUMBERS] {
+    let powers: [_; 8] = std::array::from_fn(|j| {
+        let numerator = j * numerator % (2 * denominator);
         let (re, im) = root(numerator % denominator, denominator);
+        let im = if conjugate { -im } else { im };
         tangent(if numerator < denominator { (re, im) } else { (-re, -im) })
-    };
-    let powers: [_; 8] = std::array::from_fn(power);
+    });
     let cos = |j: usize| powers[j].0;
-    let ratios = [
+    let ratios: [f64; RATIOS] = [
         cos(4),
         cos(5) / cos(1),
         cos(6) / cos(2),
@@ -119,39 +106,46 @@ fn node(depth: u32, index: usize, radix: u32) -> Vec<f64> {
         cos(1),
         cos(1) * std::f64::consts::FRAC_1_SQRT_2,
     ];
-    let tangents = powers[1..].iter().map(|power| power.1);
-    let mut numbers: Vec<f64> = tangents.chain(ratios.into_iter().flat_map(|ratio| [ratio, 2.0 * ratio])).collect();
-    numbers.resize(NODE[3], 0.0);
+    let mut numbers = [0.0; NUMBERS];
+    for j in 0..8 {
+        (numbers[j], numbers[8 + j], numbers[8 + RATIOS + j]) = (powers[j].1, ratios[j], 2.0 * ratios[j]);
+    }
     numbers
 }
 
-/// e^{−iπ · `numerator`/`denominator`} as (cos, tan).
-fn conjugate(numerator: usize, denominator: usize) -> (f64, f64) {
-    let (re, im) = root(numerator, denominator);
-    tangent((re, -im))
+/// The numbers of `radix` levels from node `index` of `depth` on.
+fn node(depth: u32, index: usize, radix: u32) -> [f64; NUMBERS] {
+    let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - depth) };
+    numbers(4 * reversed + 1, 1usize << (depth + radix + 1), false)
 }
 
-/// Appends eight twiddles: cosines, their doubles, tangents.
-fn push_lanes(numbers: &mut Vec<f64>, of: impl Fn(usize) -> (f64, f64)) {
-    let lanes: [(f64, f64); 8] = std::array::from_fn(of);
-    numbers.extend(lanes.iter().map(|lane| lane.0));
-    numbers.extend(lanes.iter().map(|lane| 2.0 * lane.0));
-    numbers.extend(lanes.iter().map(|lane| lane.1));
+/// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, at coefficient `at`.
+fn coefficient(half: usize, at: usize, radix: u32) -> [f64; NUMBERS] {
+    numbers(at, half << (radix - 1), true)
 }
 
-/// The twiddles of `radix` inverse levels whose first joins halves of `half` coefficients, as [`Pass::up`] has them.
-fn up_twiddles(half: usize, radix: u32) -> AlignedVector {
-    let mut numbers = Vec::new();
-    for first in (0..half).step_by(8) {
-        let mut push = |offset: usize, denominator: usize| {
-            push_lanes(&mut numbers, |lane| conjugate(first + lane + offset, denominator));
-        };
-        (0..radix).for_each(|level| push(0, half << level));
-        if radix == 3 {
-            push(half, half << 2);
+/// [`LANES`] numbers of eight nodes.
+fn lanes(down: bool, of: impl Fn(usize) -> [f64; NUMBERS]) -> [f64; LANES] {
+    let mut lanes = [0.0; LANES];
+    for node in 0..8 {
+        let numbers = of(node);
+        for j in 0..8 {
+            lanes[tangent_place(down, node, j)] = numbers[j];
+            let at = ratio_place(down, node, j);
+            (lanes[at], lanes[at + 8]) = (numbers[8 + j], numbers[8 + RATIOS + j]);
         }
     }
-    aligned(&numbers)
+    lanes
+}
+
+/// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, as [`Pass::up`] has them.
+fn up_numbers(half: usize, radix: u32) -> AlignedVector {
+    let mut vectors = Vec::with_capacity(half * NUMBERS);
+    for first in (0..half).step_by(8) {
+        let of: [_; 8] = std::array::from_fn(|lane| coefficient(half, first + lane, radix));
+        vectors.extend((0..8 * NUMBERS).map(|place| of[place % 8][place / 8]));
+    }
+    aligned(&vectors)
 }
 
 fn aligned(numbers: &[f64]) -> AlignedVector {
@@ -193,40 +187,15 @@ impl Plan {
         for radix in radices(before) {
             let nodes = (0..1usize << depth).flat_map(|index| node(depth, index, radix));
             let down = aligned(&nodes.collect::<Vec<_>>());
-            let up = up_twiddles(points >> (depth + radix), radix);
+            let up = up_numbers(points >> (depth + radix), radix);
             plan.passes.push(Pass { radix, depth, down, up });
             depth += radix;
         }
-        // What register and lane hold at each level: see `butterflies::lanes_down` and `lanes_up`.
-        let mut numbers = Vec::new();
-        for vector in 0..6 {
-            let second = vector & 1;
-            push_lanes(&mut numbers, |lane| {
-                let bit = |position: u32| lane >> position & 1;
-                match vector / 2 {
-                    0 => conjugate(2 * second + bit(0), 8),
-                    1 => conjugate(4 * second + 2 * bit(2) + bit(0), 16),
-                    _ => conjugate(8 * second + lane, 32),
-                }
-            });
-        }
-        plan.block_up = aligned(&numbers);
+        plan.block_up = aligned(&lanes(false, |at| coefficient(8, at, 3)));
         let mut numbers = Vec::with_capacity(points / BLOCK * BLOCK_TWIDDLES);
         for index in 0..points / BLOCK {
             numbers.extend(node(depth, index, 3));
-            for vector in 0..6 {
-                // The node's last bit is 0 (its sibling's twiddle is i times this), the bit before is `second`.
-                let second = vector & 1;
-                push_lanes(&mut numbers, |lane| {
-                    let bit = |position: u32| lane >> position & 1;
-                    let (level, node) = match vector / 2 {
-                        0 => (3, 4 * bit(2) + 2 * second),
-                        1 => (4, 8 * bit(1) + 4 * bit(2) + 2 * second),
-                        _ => (5, 16 * bit(1) + 8 * bit(2) + 4 * bit(0) + 2 * second),
-                    };
-                    tangent(twiddle(depth + level, (index << level) + node))
-                });
-            }
+            numbers.extend(lanes(true, |below| node(depth + 3, 8 * index + below, 3)));
         }
         plan.blocks = aligned(&numbers);
         plan
