@@ -36,6 +36,11 @@ pub(super) trait Butterfly: Copy {
         companions: *const Self::Word,
         stage: usize,
     ) -> Self::Factor;
+    /// A canonical word that is an operand u of the first forward stage, made loose.
+    #[inline(always)]
+    unsafe fn loosen(&self, canonical: Self::Vector) -> Self::Vector {
+        canonical
+    }
     /// (u + w·v, u − w·v), loose to loose.
     unsafe fn forward(&self, u: Self::Vector, v: Self::Vector, w: Self::Factor) -> (Self::Vector, Self::Vector);
     /// (u + v, w·(v − u)), tight to tight.

@@ -90,7 +90,7 @@ pub enum NttError {
 ///
 /// | words | set | primes | values between butterflies |
 /// |---|---|---|---|
-/// | `u64` | AVX-512 with IFMA | below 2^46 | forward [0, 35q), inverse [0, 2q), Montgomery products of 52 bits |
+/// | `u64` | AVX-512 with IFMA | below 2^46 | forward (0, 35q), inverse [0, 2q), Montgomery products of 52 bits |
 /// | `u64` | AVX-512 with IFMA | 2^46 to 2^50 | [0, 4q), Montgomery products of 52 bits |
 /// | `u64` | AVX-512, portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
 /// | `u32` | AVX-512, AVX2, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |

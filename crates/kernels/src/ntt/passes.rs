@@ -231,6 +231,18 @@ unsafe fn mirrored_factors<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
+/// Before the transform's first stage, whose factor is number 1.
+///
+/// # Safety
+/// The processor has `B`'s instruction set.
+#[inline(always)]
+unsafe fn loosen<B: Butterfly, const R: usize>(arithmetic: &B, rows: &mut [B::Vector; R]) {
+    for row in &mut rows[..R / 2] {
+        // SAFETY: the set is present.
+        *row = unsafe { arithmetic.loosen(*row) };
+    }
+}
+
 /// # Safety
 /// As for [`forward_pass`].
 #[inline(always)]
@@ -248,6 +260,9 @@ unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
         for column in (0..stride).step_by(B::LANES) {
             let at = |row: usize| data.add(row * stride + column);
             let mut rows = load_rows::<B, R>(at(0), stride);
+            if number == 1 {
+                loosen(arithmetic, &mut rows);
+            }
             forward_stages::<B, LOG, R>(arithmetic, &factors, &mut rows);
             fetch.step();
             for (row, value) in rows.into_iter().enumerate() {
@@ -384,6 +399,9 @@ unsafe fn forward_inner<B: Butterfly>(
     unsafe {
         let factors = factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks + block);
         let mut rows = load_rows::<B, INNER>(data, B::LANES);
+        if blocks == 1 {
+            loosen(arithmetic, &mut rows);
+        }
         forward_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows);
         // Stage by stage over all pairs: each pair's chain is long, and the pairs do not depend on one another.
         for stage in (0..B::LOG2_LANES).rev() {

@@ -90,8 +90,8 @@ unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> __m51
 ///
 /// Loose is [0, 4q), tight is [0, 2q): 4q ≤ 2^52 is what IFMA multiplies. Products are in (0, 2q).
 ///
-/// `ROOMY`, for q < 2^46: a forward butterfly adds less than 2q to what its operand u may be, whatever v is, so after
-/// the at most 17 stages words are below q + 17·2q = 35q < 64q ≤ 2^52. Loose is [0, 35q), and only the
+/// `ROOMY`, for q < 2^46: a forward butterfly adds and subtracts less than q, whatever v is. The operands u of the first of the at most 17
+/// stages are raised by 17q, so that after stage l all words are in (17q − lq, 18q + lq). Loose is (0, 35q), 35q < 64q ≤ 2^52, and only the
 /// transform's end reduces. The inverse reduces at the end of each pass of up to three stages: a sum doubles what its operands
 /// are below, so in stage l of a pass words are below 2^l·2q, what is multiplied is below 2^l·4q ≤ 16q,
 /// and a word is below 2^3·2q at the pass's end.
@@ -100,10 +100,15 @@ pub(super) struct Ifma<const ROOMY: bool> {
     constants: Constants,
     /// The factor 1, which multiplies loose words to canonical ones.
     one: Factor,
+    /// What raises the first operands u.
+    raise: __m512i,
 }
 
 /// Every modulus of `Ifma<true>` is below 2 to this power.
 pub(super) const ROOMY_BITS: u32 = 46;
+
+/// Stages of the largest transform: see [`crate::RingDegree::MAX`].
+const MOST_STAGES: i64 = crate::RingDegree::MAX.ilog2() as i64;
 
 /// The tables of [`Ifma`]. Its in-register factors come without companions: one product makes them, and
 /// the tables of a large degree are read from far away.
@@ -141,7 +146,8 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
             let constants = Constants::new(tables.modulus.value());
-            Self { constants, one: constants.factor(tables.modulus, 1) }
+            let raise = _mm512_set1_epi64(MOST_STAGES * tables.modulus.value() as i64);
+            Self { constants, one: constants.factor(tables.modulus, 1), raise }
         }
     }
     #[inline(always)]
@@ -155,14 +161,24 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
         unsafe { self.constants.with_companion(spread::<MIRRORED>(block, stage)) }
     }
     #[inline(always)]
+    unsafe fn loosen(&self, canonical: __m512i) -> __m512i {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe { if ROOMY { _mm512_add_epi64(canonical, self.raise) } else { canonical } }
+    }
+    #[inline(always)]
     unsafe fn forward(&self, u: __m512i, v: __m512i, w: Factor) -> (__m512i, __m512i) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            // With T = hi(v·form) − hi(mq) + q in (0, 2q) the results are u + T and u + 2q − T; the second is summed up
-            // in place by the product mq, and the first is what lacks to 2u + 2q.
+            // With T = hi(v·form) − hi(mq) in (−q, q) the results are u + T and u − T, raised by q unless there is room; the second
+            // is summed up in place by the product mq, and the first is what lacks to the sum of both.
             let Constants { q, two_q, zero, .. } = self.constants;
-            let u = if ROOMY { u } else { self.constants.reduce_twice(u) };
             let m = _mm512_madd52lo_epu64(zero, v, w.companion);
+            if ROOMY {
+                let rest = _mm512_sub_epi64(u, _mm512_madd52hi_epu64(zero, v, w.form));
+                let lower = _mm512_madd52hi_epu64(rest, m, q);
+                return (_mm512_sub_epi64(_mm512_add_epi64(u, u), lower), lower);
+            }
+            let u = self.constants.reduce_twice(u);
             let raised = _mm512_add_epi64(u, two_q);
             let rest = _mm512_sub_epi64(raised, _mm512_madd52hi_epu64(q, v, w.form));
             let lower = _mm512_madd52hi_epu64(rest, m, q);
