@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
             }
         });
-        let words = parameters.key_bytes(KeyId::Relinearisation, KeyStorage::WORDS);
+        let words = 2 * gadget.terms().len() * key.limbs().len() * size_of_val(&scratch[..]);
         println!(
             "{form}: {:.1} MiB a key; all limbs as words in {:.2} ms, {:.1} GB/s of words ({})",
             mib(bytes),

@@ -44,7 +44,7 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let fresh = lowering.bootstrap(&exhausted, &plan)?;
     lowering.output("y", &fresh);
     let kernel = lowering.finish()?;
-    let storage = KeyStorage { seeded: compact, ..KeyStorage::WORDS };
+    let storage = KeyStorage { seeded: compact, ..KeyStorage::BYTES };
     let wanted: Vec<(KeyId, Vec<LimbId>)> =
         kernel.keys().into_iter().map(|(id, used)| (id, used.limbs.iter().collect())).collect();
     let keys = client.evaluation_keys_over(&wanted, storage, None, &no_progress)?;

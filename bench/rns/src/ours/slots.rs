@@ -134,7 +134,7 @@ pub fn ckks(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer),
     let public = Values::Complex(values[1].clone().into());
     let plain = world.operation("multiply plain", |lowering, x, _| Ok(vec![lowering.multiply_plain(x, &public)?]))?;
     operations.insert("multiply plain", plain);
-    let keys = client.evaluation_keys(&keys_of(&operations), KeyStorage::WORDS, None, &no_progress)?;
+    let keys = client.evaluation_keys(&keys_of(&operations), KeyStorage::BYTES, None, &no_progress)?;
     let encrypt = |values: &Vec<Complex>| {
         let values: Vec<_> = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
         client.encrypt_at(&values, chain.top(), chain.scale(chain.top()).real()).map(CkksCiphertext::into_ciphertext)

@@ -24,9 +24,12 @@ pub(crate) const WORD_MASK: u64 = (1 << WORD_BITS) - 1;
 /// Largest number of bits of a modulus: 4q ≤ 2^52.
 pub(crate) const MAX_BITS: u32 = 50;
 
-/// Whether this processor has what the functions below need.
+/// Whether this processor has what the functions below need, and permutations of bytes (BW, VBMI), which every processor with IFMA has.
 pub(crate) fn is_present() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512ifma")
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
 }
 
 /// Whether `modulus` is odd and below 2^50.

@@ -4,7 +4,7 @@
 use super::ifma;
 #[cfg(target_arch = "x86_64")]
 use super::limb_ifma as vector;
-use super::{Modulus, ShoupFactor};
+use super::{Modulus, ShoupFactor, TURN, in_turn};
 use crate::fft::Isa;
 use crate::memory::NextUse;
 
@@ -18,18 +18,18 @@ pub struct Limb {
     isa: Isa,
 }
 
-/// Words of a row that stand together in [`Rows::InTurns`]: a cache line.
-pub const TURN: usize = 8;
-
 /// The factors of an inner product, a row for each term.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// Each for itself.
     Apart(&'a [&'a [u64]]),
-    /// [`TURN`] words of each of several rows in turn, so that all of them are one stream to read.
+    /// [`TURN`] residues of each of several rows in turn, so that all of them are one stream to read, packed in whole bytes
+    /// ([`super::pack_turn`]).
     InTurns {
         /// The words.
         words: &'a [u64],
+        /// Words of a turn.
+        width: usize,
         /// How many rows there are.
         count: usize,
         /// Which of them are meant.
@@ -48,8 +48,9 @@ impl Rows<'_> {
                 assert!(rows.iter().all(|row| row.len() == words), "limbs of different lengths");
                 rows.len()
             }
-            Self::InTurns { words: all, count, rows } => {
-                assert!(all.len() == count * words && words.is_multiple_of(TURN), "limbs of different lengths");
+            Self::InTurns { words: all, width, count, rows } => {
+                let whole = words.is_multiple_of(TURN) && all.len() == count * words / TURN * width;
+                assert!(whole && (1..=8).contains(&width), "limbs of different lengths");
                 assert!(rows.iter().all(|&row| usize::from(row) < count), "a row that is there");
                 rows.len()
             }
@@ -59,8 +60,9 @@ impl Rows<'_> {
     fn word(&self, term: usize, index: usize) -> u64 {
         match *self {
             Self::Apart(rows) => rows[term][index],
-            Self::InTurns { words, count, rows } => {
-                words[(index / TURN * count + usize::from(rows[term])) * TURN + index % TURN]
+            Self::InTurns { words, width, count, rows } => {
+                let turn = index / TURN * count + usize::from(rows[term]);
+                in_turn(&words[turn * width..(turn + 1) * width], index % TURN)
             }
         }
     }
@@ -70,18 +72,18 @@ impl Rows<'_> {
     fn pointers(self) -> Vec<*const u64> {
         match self {
             Self::Apart(rows) => rows.iter().map(|row| row.as_ptr()).collect(),
-            Self::InTurns { words, rows, .. } => {
-                rows.iter().map(|&row| words.as_ptr().wrapping_add(usize::from(row) * TURN)).collect()
+            Self::InTurns { words, width, rows, .. } => {
+                rows.iter().map(|&row| words.as_ptr().wrapping_add(usize::from(row) * width)).collect()
             }
         }
     }
 
-    /// Words from eight of a row to the next eight.
+    /// Words of eight residues of a row, and from them to the next eight.
     #[cfg(target_arch = "x86_64")]
-    fn stride(self) -> usize {
+    fn steps(self) -> vector::Steps {
         match self {
-            Self::Apart(_) => TURN,
-            Self::InTurns { count, .. } => count * TURN,
+            Self::Apart(_) => vector::Steps { width: TURN, stride: TURN },
+            Self::InTurns { width, count, .. } => vector::Steps { width, stride: count * width },
         }
     }
 }
@@ -377,9 +379,9 @@ impl Limb {
         let done = match self.isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                let (rows, strides) = (keys.map(Rows::pointers), keys.map(Rows::stride));
+                let (rows, steps) = (keys.map(Rows::pointers), keys.map(Rows::steps));
                 // SAFETY: `serves` admits the set only if the processor has it, and `check` has seen the factors' lengths.
-                unsafe { vector::inner_products(self.modulus, &mut sums, digits, &rows, strides, next_use) }
+                unsafe { vector::inner_products(self.modulus, &mut sums, digits, &rows, steps, next_use) }
             }
             _ => 0,
         };

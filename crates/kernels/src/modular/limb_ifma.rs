@@ -276,18 +276,72 @@ pub(super) fn reduce_signed_wide(modulus: Modulus, target: &mut [u64], source: &
 /// Most terms that are summed up in registers before a reduction; the sums of longer ones go through memory.
 const TERMS: usize = 7;
 
-/// The products of all terms over whole registers: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, `strides`\[s\] how
-/// far apart their registers are.
+/// How the factors of a sum lie.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// Words of a register's factors: the bytes of each, from one to eight.
+    pub width: usize,
+    /// Words from one register's to the next.
+    pub stride: usize,
+}
+
+/// For every number of bytes a word, where the bytes of eight words come from.
+const PLACES: [[u8; 64]; 9] = {
+    let mut places = [[0; 64]; 9];
+    let mut width = 0;
+    while width < 9 {
+        let mut byte = 0;
+        while byte < 64 {
+            places[width][byte] = (byte / 8 * width + byte % 8) as u8;
+            byte += 1;
+        }
+        width += 1;
+    }
+    places
+};
+
+/// Reads eight words of `width` bytes each.
+#[derive(Clone, Copy)]
+struct Unpack {
+    places: __m512i,
+    /// The bytes to read.
+    read: __mmask64,
+    /// The bytes that a word has.
+    keep: __mmask64,
+}
+
+impl Unpack {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn new(width: usize) -> Self {
+        // SAFETY: a row of the table has 64 bytes.
+        let places = unsafe { _mm512_loadu_si512(PLACES[width].as_ptr().cast()) };
+        Self { places, read: u64::MAX >> (64 - 8 * width), keep: (0xff >> (8 - width)) * 0x0101_0101_0101_0101 }
+    }
+
+    /// # Safety
+    /// The words of the register are valid.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    unsafe fn load(&self, from: *const u64) -> __m512i {
+        // SAFETY: by this function's contract; bytes beyond them are not read.
+        let bytes = unsafe { _mm512_maskz_loadu_epi8(self.read, from.cast()) };
+        _mm512_maskz_permutexvar_epi8(self.keep, self.places, bytes)
+    }
+}
+
+/// The products of all terms over whole registers: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, which lie as
+/// `steps`\[s\] says.
 ///
 /// # Safety
 /// Factors are valid at every whole register of the sums.
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 pub(super) unsafe fn inner_products<const S: usize>(
     modulus: Modulus,
     sums: &mut [&mut [u64]; S],
     digits: &[&[u64]],
     rows: &[Vec<*const u64>; S],
-    strides: [usize; S],
+    steps: [Steps; S],
     next_use: NextUse,
 ) -> usize {
     let next_use = sums.iter().fold(next_use, |next_use, sum| next_use_of(sum, next_use));
@@ -297,7 +351,7 @@ pub(super) unsafe fn inner_products<const S: usize>(
     let capacity = (sum_capacity(modulus.bits(), modulus.bits()) - 1).min(TERMS);
     for start in (0..digits.len().max(1)).step_by(capacity) {
         let end = digits.len().min(start + capacity);
-        let group = Group { q, square, strides, first: start == 0 };
+        let group = Group { q, square, steps, first: start == 0 };
         let next_use = if end == digits.len() { next_use } else { NextUse::Soon };
         let digits = &digits[start..end];
         let rows: [&[*const u64]; S] = std::array::from_fn(|sum| &rows[sum][start..end]);
@@ -327,7 +381,7 @@ const AHEAD: usize = 1024;
 struct Group<const S: usize> {
     q: Constants,
     square: Factor,
-    strides: [usize; S],
+    steps: [Steps; S],
     /// Whether the sums begin with 0, not with what is there.
     first: bool,
 }
@@ -335,7 +389,7 @@ struct Group<const S: usize> {
 /// # Safety
 /// As for [`inner_products`]; there are T digits, and T rows for each sum.
 #[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 unsafe fn products<const S: usize, const T: usize>(
     group: Group<S>,
     sums: &mut [&mut [u64]; S],
@@ -343,7 +397,11 @@ unsafe fn products<const S: usize, const T: usize>(
     rows: [&[*const u64]; S],
     next_use: NextUse,
 ) {
-    let Group { q, square, strides, first } = group;
+    let Group { q, square, steps, first } = group;
+    let mut unpack = [Unpack::new(steps[0].width); S];
+    for (unpack, steps) in unpack.iter_mut().zip(steps) {
+        *unpack = Unpack::new(steps.width);
+    }
     let chunks = sums.iter().map(|sum| sum.len() / LANES).min().unwrap_or(0);
     assert!(digits.iter().all(|digit| digit.len() >= chunks * LANES), "a word of each digit for each sum");
     let from: [*const u64; T] = std::array::from_fn(|term| digits[term].as_ptr());
@@ -352,7 +410,7 @@ unsafe fn products<const S: usize, const T: usize>(
     // SAFETY: every pointer is valid for register `chunk`: digits by the assertion, sums by the number of chunks, factors by contract.
     unsafe {
         for chunk in 0..chunks {
-            for (of_sum, stride) in factors.iter().zip(strides) {
+            for (of_sum, Steps { stride, .. }) in factors.iter().zip(steps) {
                 for row in of_sum {
                     _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(chunk * stride + AHEAD).cast());
                 }
@@ -366,7 +424,7 @@ unsafe fn products<const S: usize, const T: usize>(
             for (term, digit) in from.iter().enumerate() {
                 let digit = load(&*digit.add(chunk * LANES).cast());
                 for (sum, wide) in wide.iter_mut().enumerate() {
-                    wide.add_product(digit, load(&*factors[sum][term].add(chunk * strides[sum]).cast()));
+                    wide.add_product(digit, unpack[sum].load(factors[sum][term].add(chunk * steps[sum].stride)));
                 }
             }
             for (target, wide) in targets.iter().zip(wide) {

@@ -19,11 +19,13 @@ pub mod peak;
 mod prime_form;
 pub mod reference;
 mod shoup;
+mod turns;
 
-pub use limb::{Limb, Rows, TURN};
+pub use limb::{Limb, Rows};
 pub use montgomery::{Montgomery, MontgomeryError};
 pub use prime_form::{PrimeForm, PrimeFormError};
 pub use shoup::ShoupFactor;
+pub use turns::{TURN, in_turn, pack_turn, turn_width};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

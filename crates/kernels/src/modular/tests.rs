@@ -296,19 +296,30 @@ fn inner_products_of_any_length() {
             let keys: [Vec<&[u64]>; 2] =
                 [b, c].map(|key| (0..count).map(|i| if i < 40 { &top[..] } else { key }).collect());
             let rows: Vec<u16> = (0..count as u16).rev().collect();
-            // The same rows in turns, the last one first, and one that is not meant.
+            // The same rows in turns, the last one first, and one that is not meant, in as many bytes as hold q and as fit a word.
             let whole = a.len() / TURN * TURN;
-            let in_turns = keys.each_ref().map(|key| {
-                let lines = (0..whole).step_by(TURN);
-                let line =
-                    |start: usize| key.iter().rev().chain([&a]).flat_map(move |row| row[start..start + TURN].to_vec());
-                lines.flat_map(line).collect::<Vec<u64>>()
-            });
-            let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(whole));
-            let [first, second] = &mut sums;
-            let of_rows = |words| Rows::InTurns { words, count: count + 1, rows: &rows };
             let short: Vec<&[u64]> = digits.iter().map(|digit| &digit[..whole]).collect();
-            limb.inner_products([first, second], &short, [of_rows(&in_turns[0]), of_rows(&in_turns[1])], NextUse::Soon);
+            let of_turns = |width: usize| {
+                let in_turns = keys.each_ref().map(|key| {
+                    let mut words = vec![0; whole / TURN * (count + 1) * width];
+                    let lines = (0..whole).step_by(TURN);
+                    let residues =
+                        lines.flat_map(|start| key.iter().rev().chain([&a]).map(move |row| &row[start..][..TURN]));
+                    words.chunks_exact_mut(width).zip(residues).for_each(|(turn, residues)| pack_turn(residues, turn));
+                    words
+                });
+                let [first, second] =
+                    in_turns.each_ref().map(|words| Rows::InTurns { words, width, count: count + 1, rows: &rows });
+                let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(whole));
+                let [bodies, masks] = &mut sums;
+                limb.inner_products([bodies, masks], &short, [first, second], NextUse::Soon);
+                sums
+            };
+            let sums = of_turns(turn_width(q));
+            assert!(
+                of_turns(TURN).iter().zip(&sums).all(|(one, two)| one[..] == two[..]),
+                "{limb:?}, {count} terms in words"
+            );
             for next_use in [NextUse::Soon, NextUse::Late] {
                 let in_turns = sums.clone();
                 let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(a.len()));

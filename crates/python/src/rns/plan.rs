@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// What the name of an added output begins with: a node that is measured.
 pub const NODE_OUTPUT: &str = "node-";
 
-/// Most bytes of keys that are kept as words, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
+/// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
 
 /// A lowered CKKS program.
@@ -419,10 +419,10 @@ impl SlotPlan {
         self.keys().iter().map(|(&id, used)| (id, used.limbs.iter().collect())).collect()
     }
 
-    /// How keys are kept: as words, or where that takes more than [`MOST_PREPARED_BYTES`], with half of each as its seed.
+    /// How keys are kept: both halves of each, or where that takes more than [`MOST_PREPARED_BYTES`], with half of each as its seed.
     pub fn key_storage(&self) -> KeyStorage {
-        let words: usize = self.keys().keys().map(|&id| self.key_bytes(id, KeyStorage::WORDS)).sum();
-        KeyStorage { seeded: words > MOST_PREPARED_BYTES, ..KeyStorage::WORDS }
+        let words: usize = self.keys().keys().map(|&id| self.key_bytes(id, KeyStorage::BYTES)).sum();
+        KeyStorage { seeded: words > MOST_PREPARED_BYTES, ..KeyStorage::BYTES }
     }
 
     fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {

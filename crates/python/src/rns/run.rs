@@ -335,7 +335,7 @@ impl PySlotServer {
                 (Set::Ckks(set.parameters), set.generation, set.keys)
             };
             // They were packed for the way; now they are read for every operation.
-            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::WORDS };
+            let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::BYTES };
             let origin = Origin { set, generation, name: path.display().to_string() };
             Ok(Self { keys: Arc::new(keys.stored(storage)), origin })
         })

@@ -37,7 +37,7 @@ fn linear_transforms_with_every_hoisting() {
             let product = lowering.linear_transform(&a, &diagonals, slots).unwrap();
             lowering.output("y", &product);
             let program = lowering.finish().unwrap();
-            let keys = client.keys(&program, None, KeyStorage::WORDS);
+            let keys = client.keys(&program, None, KeyStorage::BYTES);
             let outputs = client.run(&program, &keys, &[&client.encrypt(&input, 2, 5)]);
             let found = client.decrypt(outputs, product.scale.real(), slots);
             let (worst, mean) = precision(&found, &wanted);
@@ -73,7 +73,7 @@ fn polynomials_of_many_degrees() {
             assert_eq!(value.scale, client.chain.scale(1));
             lowering.output("y", &value);
             let program = lowering.finish().unwrap();
-            let keys = client.keys(&program, None, KeyStorage::WORDS);
+            let keys = client.keys(&program, None, KeyStorage::BYTES);
             let outputs = client.run(&program, &keys, &[&client.encrypt(&input, depth + 1, 6)]);
             let found = client.decrypt(outputs, value.scale.real(), slots);
             let wanted: Vec<Complex> = input.iter().map(|x| series.evaluate(x.re).into()).collect();

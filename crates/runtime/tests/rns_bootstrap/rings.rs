@@ -50,7 +50,7 @@ fn check(name: &str, literal: &ChainLiteral, bootstrapping: BootstrappingLiteral
     assert_eq!(fresh.scale, client.chain.scale(fresh.level));
     lowering.output("y", &fresh);
     let program = lowering.finish().unwrap();
-    let keys = client.keys(&program, Some(&plan), KeyStorage::WORDS);
+    let keys = client.keys(&program, Some(&plan), KeyStorage::BYTES);
     let input = random_slots(slots, 11);
     let start = std::time::Instant::now();
     let outputs = client.run(&program, &keys, &[&client.encrypt(&input, level, 12)]);

@@ -194,12 +194,12 @@ impl ClientKey {
         let noise = self.noise(self.parameters.key_noise_factor());
         let ring = self.parameters.ring();
         let maker = KeyMaker { ring, secret: &self.secret, sparse: None, noise: &noise };
-        let mut keys = maker.key_set(&requests, KeyStorage::WORDS, progress)?;
+        let mut keys = maker.key_set(&requests, KeyStorage::BYTES, progress)?;
         if bootstrap {
             // One digit of all limbs and no special primes: an encryption of s itself.
             let whole = Arc::new(Gadget::new(ring, GadgetLiteral::one_digit(self.parameters.q_limbs(), 0))?);
             let secret = self.secret.values(ring, whole.qp());
-            keys.insert(maker.other(BOOTSTRAP_SECRET, &whole, &secret)?.stored(KeyStorage::WORDS));
+            keys.insert(maker.other(BOOTSTRAP_SECRET, &whole, &secret)?.stored(KeyStorage::BYTES));
         }
         Ok(keys)
     }

@@ -641,9 +641,10 @@ mod tests {
         assert!((parameters.log2_q(2) - 165.0).abs() < 0.1 && (parameters.log2_p() - 92.0).abs() < 0.1);
         let ring = parameters.ring().expect("a ring");
         assert!(Arc::ptr_eq(&ring, &parameters.ring().expect("a ring")));
-        let bytes = parameters.key_bytes(KeyId::Relinearisation, KeyStorage::WORDS);
-        assert_eq!(bytes, 3 * 2 * 7 * 1024 * 8);
-        assert_eq!(bytes, KeyStorage::WORDS.key_bytes(&ring, parameters.gadget()));
+        let bytes = parameters.key_bytes(KeyId::Relinearisation, KeyStorage::BYTES);
+        // 45 bits take 6 bytes, the four primes of the pairs 4 each, the two of 46 bits 6 each.
+        assert_eq!(bytes, 3 * 2 * (6 + 4 * 4 + 2 * 6) * 1024);
+        assert_eq!(bytes, KeyStorage::BYTES.key_bytes(&ring, parameters.gadget()));
         assert!(parameters.security_warning().is_some());
         let refused = parameters.require_security().expect_err("a toy").to_string();
         assert!(refused.contains("name it to use it all the same, or take one of: ckks-depth-1, "), "{refused}");

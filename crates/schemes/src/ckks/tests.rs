@@ -129,11 +129,11 @@ fn shared_decryptions_warn_and_flood() {
 fn memory_is_checked_before_keys_are_made() {
     let client = client("toy-10");
     let ids = [KeyId::Relinearisation, KeyId::Galois(5), KeyId::Galois(25)];
-    let bytes = client.parameters().key_set_bytes(&ids, KeyStorage::WORDS);
-    let error = client.evaluation_keys(&ids, KeyStorage::WORDS, Some(bytes - 1), &no_progress).expect_err("too many");
+    let bytes = client.parameters().key_set_bytes(&ids, KeyStorage::BYTES);
+    let error = client.evaluation_keys(&ids, KeyStorage::BYTES, Some(bytes - 1), &no_progress).expect_err("too many");
     let text = error.to_string();
     assert!(text.starts_with("3 switching keys of parameter set toy-10 take"), "{text}");
-    let keys = client.evaluation_keys(&ids, KeyStorage::WORDS, Some(bytes), &no_progress).expect("keys");
+    let keys = client.evaluation_keys(&ids, KeyStorage::BYTES, Some(bytes), &no_progress).expect("keys");
     assert_eq!(keys.bytes(), bytes);
     let made = std::sync::atomic::AtomicU64::new(0);
     let count = |progress: crate::progress::KeyProgress| {

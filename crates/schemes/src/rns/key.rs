@@ -1,11 +1,12 @@
 //! Switching keys and the set of them that a server holds.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::aligned::AlignedTorus;
-use polyfabric_kernels::modular::{Modulus, TURN};
+use polyfabric_kernels::modular::{Modulus, TURN, in_turn, pack_turn, turn_width};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -64,15 +65,15 @@ pub enum Part {
 /// How a switching key lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyStorage {
-    /// Residues in as few of 32, 40, 50, 60 and 64 bits as hold their prime, not in words.
+    /// Residues in as few of 32, 40, 50, 60 and 64 bits as hold their prime, not in whole bytes that a key switch reads as they are.
     pub packed: bool,
     /// Masks drawn from their seed at every use, not stored: half of the bytes.
     pub seeded: bool,
 }
 
 impl KeyStorage {
-    /// Words, all of them: the fastest to read, the largest.
-    pub const WORDS: Self = Self { packed: false, seeded: false };
+    /// Whole bytes, all of them: the fastest to read, the largest.
+    pub const BYTES: Self = Self { packed: false, seeded: false };
     /// Packed bodies and a seed: the smallest, and the form for transport.
     pub const TRANSPORT: Self = Self { packed: true, seeded: true };
 
@@ -84,10 +85,11 @@ impl KeyStorage {
     /// Bytes of a key of `gadget` over a ring of `degree` with this table of moduli, which must have the gadget's limbs.
     pub fn key_bytes_of(self, degree: RingDegree, moduli: &[Modulus], gadget: &Gadget) -> usize {
         let halves = if self.seeded { 1 } else { 2 };
-        let bits = |limb: &LimbId| {
-            if self.packed { PackedBits::of(moduli[limb.index()]) } else { PackedBits::B64 }
+        let bytes = |limb: &LimbId| {
+            let modulus = moduli[limb.index()];
+            if self.packed { PackedBits::of(modulus).bytes(degree.get()) } else { turn_width(modulus) * degree.get() }
         };
-        gadget.terms().len() * halves * gadget.qp().iter().map(|limb| bits(limb).bytes(degree.get())).sum::<usize>()
+        gadget.terms().len() * halves * gadget.qp().iter().map(bytes).sum::<usize>()
     }
 
     fn half_term_bytes(self, ring: &Ring, gadget: &Gadget) -> usize {
@@ -98,36 +100,54 @@ impl KeyStorage {
 /// One half of a key: a polynomial for each term.
 #[derive(Clone, Debug)]
 enum Half {
-    /// Limb by limb, [`TURN`] words of each term in turn: a key switch reads all terms of a limb in one stream.
-    Words(AlignedTorus<u64>),
+    /// Limb by limb, [`TURN`] residues of each term in turn, in whole bytes: a key switch reads all terms of a limb in one stream.
+    InTurns(AlignedTorus<u64>),
     /// For each term its limbs' bytes, one limb after the other.
     Packed(Vec<Vec<u8>>),
     /// Drawn from the key's seed.
     Seeded,
 }
 
-/// Puts `words` into a limb of which every term of `terms` has its turn.
-fn put(limb: &mut [u64], terms: usize, term: usize, words: &[u64]) {
-    for (turns, words) in limb.chunks_exact_mut(terms * TURN).zip(words.chunks_exact(TURN)) {
-        turns[term * TURN..(term + 1) * TURN].copy_from_slice(words);
+/// Puts `residues` into a limb of which every term of `terms` has its turn of `width` words.
+fn put(limb: &mut [u64], (terms, width): (usize, usize), term: usize, residues: &[u64]) {
+    for (turns, residues) in limb.chunks_exact_mut(terms * width).zip(residues.chunks_exact(TURN)) {
+        pack_turn(residues, &mut turns[term * width..(term + 1) * width]);
     }
 }
 
+/// Where limb `position` of `limbs` is in a half of `terms` terms in turns, and the words of a turn.
+fn place(ring: &Ring, limbs: &[LimbId], terms: usize, position: usize) -> (Range<usize>, usize) {
+    let width = |limb: &LimbId| turn_width(ring.modulus(*limb));
+    let words = |width: usize| terms * ring.degree().get() / TURN * width;
+    let start = words(limbs[..position].iter().map(width).sum());
+    let width = width(&limbs[position]);
+    (start..start + words(width), width)
+}
+
 impl Half {
+    /// In turns, `fill` writing each limb: it gets the limb's position, its words, and the words of a turn.
+    fn in_turns(ring: &Ring, limbs: &[LimbId], terms: usize, fill: impl Fn(usize, &mut [u64], usize) + Sync) -> Self {
+        let places: Vec<_> = (0..limbs.len()).map(|position| place(ring, limbs, terms, position)).collect();
+        let mut words = AlignedTorus::zeros(places.last().map_or(0, |(range, _)| range.end));
+        let mut rest = &mut words[..];
+        let mut parts = Vec::with_capacity(limbs.len());
+        for (position, (range, width)) in places.into_iter().enumerate() {
+            let (limb, after) = rest.split_at_mut(range.len());
+            parts.push((position, limb, width));
+            rest = after;
+        }
+        parts.into_par_iter().for_each(|(position, limb, width)| fill(position, limb, width));
+        Self::InTurns(words)
+    }
+
     /// Of a polynomial for each term.
-    fn of(polynomials: &[RnsPolynomial]) -> Self {
+    fn of(ring: &Ring, limbs: &[LimbId], polynomials: &[RnsPolynomial]) -> Self {
         let terms = polynomials.len();
-        let all = polynomials.first().map_or(0, |polynomial| polynomial.words().len());
-        let mut words = AlignedTorus::zeros(terms * all);
-        // Pieces of a few pages, for the threads.
-        const LINES: usize = 512;
-        words.par_chunks_mut((terms * LINES * TURN).max(1)).enumerate().for_each(|(piece, target)| {
-            let start = piece * LINES * TURN;
+        Self::in_turns(ring, limbs, terms, |position, limb, width| {
             for (term, polynomial) in polynomials.iter().enumerate() {
-                put(target, terms, term, &polynomial.words()[start..all.min(start + LINES * TURN)]);
+                put(limb, (terms, width), term, polynomial.limb(position));
             }
-        });
-        Self::Words(words)
+        })
     }
 }
 
@@ -172,7 +192,9 @@ impl SwitchingKey {
     ) -> Self {
         assert_eq!([bodies.len(), masks.len()], [gadget.terms().len(); 2], "a pair for each term");
         assert!(bodies.iter().chain(&masks).all(|polynomial| polynomial.limbs() == gadget.qp()), "limbs of the gadget");
-        Self { id, ring, gadget, seed: None, bodies: Half::of(&bodies), masks: Half::of(&masks) }
+        let half = |polynomials: &[RnsPolynomial]| Half::of(&ring, gadget.qp(), polynomials);
+        let (bodies, masks) = (half(&bodies), half(&masks));
+        Self { id, ring, gadget, seed: None, bodies, masks }
     }
 
     /// From its bodies and the seed of its masks ([`super::sample::fill_mask`], the row being the term).
@@ -188,7 +210,8 @@ impl SwitchingKey {
     ) -> Self {
         assert_eq!(bodies.len(), gadget.terms().len(), "a body for each term");
         assert!(bodies.iter().all(|polynomial| polynomial.limbs() == gadget.qp()), "limbs of the gadget");
-        Self { id, ring, gadget, seed: Some(seed), bodies: Half::of(&bodies), masks: Half::Seeded }
+        let bodies = Half::of(&ring, gadget.qp(), &bodies);
+        Self { id, ring, gadget, seed: Some(seed), bodies, masks: Half::Seeded }
     }
 
     /// From packed limbs of each term, one limb after the other, which hold canonical residues. `None` without masks and without a seed.
@@ -221,7 +244,7 @@ impl SwitchingKey {
             Part::Mask => &mut self.masks,
         };
         match (half, storage.packed) {
-            (Half::Words(words), false) => return Half::Words(std::mem::replace(words, AlignedTorus::zeros(0))),
+            (Half::InTurns(words), false) => return Half::InTurns(std::mem::replace(words, AlignedTorus::zeros(0))),
             (Half::Packed(bytes), true) => return Half::Packed(std::mem::take(bytes)),
             _ => {}
         }
@@ -242,16 +265,12 @@ impl SwitchingKey {
             return Half::Packed(terms.map(pack).collect());
         }
         let terms = this.gadget.terms().len();
-        let mut words = AlignedTorus::zeros(this.limbs().len() * terms * count);
-        words.par_chunks_exact_mut(terms * count).enumerate().for_each_init(
-            || vec![0; count],
-            |scratch, (position, limb)| {
-                for term in 0..terms {
-                    put(limb, terms, term, this.limb(part, term, position, scratch));
-                }
-            },
-        );
-        Half::Words(words)
+        Half::in_turns(&this.ring, this.limbs(), terms, |position, limb, width| {
+            let mut scratch = vec![0; count];
+            for term in 0..terms {
+                put(limb, (terms, width), term, this.limb(part, term, position, &mut scratch));
+            }
+        })
     }
 
     /// What it is for.
@@ -279,19 +298,19 @@ impl SwitchingKey {
         self.gadget.qp()
     }
 
-    /// One limb of all terms, [`TURN`] words of each in turn, `position` an index into [`Self::limbs`]. `None` if the half is not
-    /// stored as words.
+    /// One limb of all terms, [`TURN`] residues of each in turn, `position` an index into [`Self::limbs`]: the words, and those of a
+    /// turn. `None` if the half does not lie so.
     ///
     /// # Panics
     /// If there is no such limb.
-    pub fn limb_in_turns(&self, part: Part, position: usize) -> Option<&[u64]> {
+    pub fn limb_in_turns(&self, part: Part, position: usize) -> Option<(&[u64], usize)> {
         let half = match part {
             Part::Body => &self.bodies,
             Part::Mask => &self.masks,
         };
-        let Half::Words(words) = half else { return None };
-        let count = self.gadget.terms().len() * self.ring.degree().get();
-        Some(&words[position * count..(position + 1) * count])
+        let Half::InTurns(words) = half else { return None };
+        let (range, width) = place(&self.ring, self.limbs(), self.gadget.terms().len(), position);
+        Some((&words[range], width))
     }
 
     /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`], written to `scratch` of N words.
@@ -305,11 +324,14 @@ impl SwitchingKey {
         };
         let limb = self.limbs()[position];
         match (half, self.seed) {
-            (Half::Words(words), _) => {
-                let (terms, count) = (self.gadget.terms().len(), self.ring.degree().get());
-                let limb = &words[position * terms * count..(position + 1) * terms * count];
-                let turns = limb.chunks_exact(terms * TURN).map(|turns| &turns[term * TURN..(term + 1) * TURN]);
-                scratch.chunks_exact_mut(TURN).zip(turns).for_each(|(target, turn)| target.copy_from_slice(turn));
+            (Half::InTurns(words), _) => {
+                let terms = self.gadget.terms().len();
+                let (range, width) = place(&self.ring, self.limbs(), terms, position);
+                let turns = words[range].chunks_exact(terms * width);
+                for (target, turns) in scratch.chunks_exact_mut(TURN).zip(turns) {
+                    let turn = &turns[term * width..(term + 1) * width];
+                    target.iter_mut().enumerate().for_each(|(place, target)| *target = in_turn(turn, place));
+                }
             }
             (Half::Packed(terms), _) => {
                 let bytes = |&limb: &LimbId| PackedBits::of(self.ring.modulus(limb)).bytes(self.ring.degree().get());
@@ -325,7 +347,7 @@ impl SwitchingKey {
     /// Its bytes in memory.
     pub fn bytes(&self) -> usize {
         let half = |half: &Half| match half {
-            Half::Words(words) => size_of_val(&words[..]),
+            Half::InTurns(words) => size_of_val(&words[..]),
             Half::Packed(terms) => terms.iter().map(Vec::len).sum(),
             Half::Seeded => 0,
         };

@@ -6,7 +6,7 @@ use super::{Arena, Executor};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::memory::NextUse;
-use polyfabric_kernels::modular::{Limb, Rows};
+use polyfabric_kernels::modular::{Limb, Rows, TURN};
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
 use polyfabric_schemes::rns::{Domain, Part, Ring, RnsPolynomial};
 use rayon::prelude::*;
@@ -79,7 +79,7 @@ impl Digit<'_, '_> {
 
 /// The factors of an inner product: one half of a key.
 enum Factors<'b> {
-    InTurns { words: &'b [u64], count: usize, rows: &'b [u16] },
+    InTurns { words: &'b [u64], width: usize, count: usize, rows: &'b [u16] },
     Apart(Vec<&'b [u64]>),
 }
 
@@ -87,8 +87,8 @@ impl Factors<'_> {
     /// Piece `piece` of `pieces` of the factors of the words `words`, to be fetched.
     fn piece(&self, words: &Range<usize>, piece: usize, pieces: usize) -> &[u64] {
         match self {
-            Self::InTurns { words: all, count, .. } => {
-                let (start, length) = (words.start * count, words.len() * count);
+            Self::InTurns { words: all, width, count, .. } => {
+                let [start, length] = [words.start, words.len()].map(|words| words / TURN * count * width);
                 &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
             }
             // They have just been made.
@@ -113,8 +113,9 @@ impl Member<'_, '_> {
             Factors::Apart(rows) => rows.iter().map(|row| &row[words.clone()]).collect::<Vec<&[u64]>>(),
         });
         let rows = [0, 1].map(|half| match self.factors[half] {
-            Factors::InTurns { words: all, count, rows } => {
-                Rows::InTurns { words: &all[words.start * count..words.end * count], count, rows }
+            Factors::InTurns { words: all, width, count, rows } => {
+                let [start, end] = [words.start, words.end].map(|word| word / TURN * count * width);
+                Rows::InTurns { words: &all[start..end], width, count, rows }
             }
             Factors::Apart(_) => Rows::Apart(&apart[half]),
         });
@@ -139,7 +140,7 @@ fn regions(count: usize, words: usize) -> impl Iterator<Item = Regions> {
 /// What a thread works with beside the buffers.
 #[derive(Default)]
 struct Scratch {
-    /// Room for the words of keys that are not stored as words.
+    /// Room for the words of keys that are not read as they are stored.
     keys: Vec<Vec<u64>>,
 }
 
@@ -192,7 +193,7 @@ impl Executor {
                 }
                 Work::InnerProduct { key, .. } => {
                     let mut more = 0;
-                    if self.holds_words(*key) {
+                    if self.is_in_turns(*key) {
                         more = after.iter().take_while(|other| self.joins(other, step)).count();
                         // A result that nothing uses gives its buffer to the next one at once.
                         let results =
@@ -212,14 +213,14 @@ impl Executor {
         }
     }
 
-    /// Whether `placed` is an inner product of the same digits as `step`, with a key that is there as words.
+    /// Whether `placed` is an inner product of the same digits as `step`, with a key that is read as it is stored.
     fn joins(&self, placed: &Placed, step: &Step) -> bool {
         let other = &self.steps.steps[placed.step as usize];
-        matches!(other.work, Work::InnerProduct { key, .. } if other.operands == step.operands && self.holds_words(key))
+        matches!(other.work, Work::InnerProduct { key, .. } if other.operands == step.operands && self.is_in_turns(key))
     }
 
-    /// Whether nothing of a key has to be unpacked or expanded.
-    fn holds_words(&self, key: u32) -> bool {
+    /// Whether all of a key is read as it is stored.
+    fn is_in_turns(&self, key: u32) -> bool {
         let key = &self.keys[key as usize].0;
         [Part::Body, Part::Mask].into_iter().all(|part| key.limb_in_turns(part, 0).is_some())
     }
@@ -433,7 +434,7 @@ impl Executor {
         let position = positions[step.limb.index()].unwrap_or(0);
         let (for_bodies, for_masks) = room.split_at_mut(rows.len());
         let half = |room: &'b mut [Vec<u64>], part| match key.limb_in_turns(part, position) {
-            Some(words) => Factors::InTurns { words, count: key.gadget().terms().len(), rows },
+            Some((words, width)) => Factors::InTurns { words, width, count: key.gadget().terms().len(), rows },
             None => {
                 let expand = |(&row, room): (&u16, &'b mut Vec<u64>)| {
                     room.resize(self.program.degree.get(), 0);

@@ -34,7 +34,7 @@ fn ciphertexts(client: &ClientKey) -> Ciphertexts {
 }
 
 fn evaluation_keys(client: &ClientKey, ids: &[KeyId]) -> EvaluationKeys {
-    let keys = client.evaluation_keys(ids, KeyStorage::WORDS, None, &no_progress).expect("keys");
+    let keys = client.evaluation_keys(ids, KeyStorage::BYTES, None, &no_progress).expect("keys");
     EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys }
 }
 

@@ -1,0 +1,63 @@
+//! Residues of several rows side by side, in as few whole bytes as hold their modulus.
+
+use super::Modulus;
+
+/// Residues of a row that stand together.
+pub const TURN: usize = 8;
+
+/// Words that [`TURN`] residues of `modulus` take: as many as one residue takes bytes.
+pub fn turn_width(modulus: Modulus) -> usize {
+    modulus.bits().div_ceil(8) as usize
+}
+
+/// Packs [`TURN`] `residues` into the words of `turn`, which are as many as each residue has bytes.
+///
+/// # Panics
+/// Unless there are so many residues, and from one to eight words.
+pub fn pack_turn(residues: &[u64], turn: &mut [u64]) {
+    assert!(residues.len() == TURN && (1..=8).contains(&turn.len()), "eight residues of up to eight bytes");
+    let bits = 8 * turn.len();
+    turn.fill(0);
+    for (place, &residue) in residues.iter().enumerate() {
+        let (word, shift) = (place * bits / 64, place * bits % 64);
+        turn[word] |= residue << shift;
+        if shift + bits > 64 {
+            turn[word + 1] |= residue >> (64 - shift);
+        }
+    }
+}
+
+/// Residue `place` of a turn.
+#[inline]
+pub fn in_turn(turn: &[u64], place: usize) -> u64 {
+    let bits = 8 * turn.len();
+    let (word, shift) = (place * bits / 64, place * bits % 64);
+    let rest = if shift + bits > 64 { turn[word + 1] << (64 - shift) } else { 0 };
+    (turn[word] >> shift | rest) & (u64::MAX >> (64 - bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_come_back_in_every_width() {
+        for width in 1..=8 {
+            let most = u64::MAX >> (64 - 8 * width);
+            // All bits, none, and patterns that no shift of a byte hides.
+            let residues = [
+                most,
+                0,
+                0x0123_4567_89ab_cdef & most,
+                1,
+                most - 1,
+                (most ^ 0x5555) & most,
+                1 << (8 * width - 1),
+                0x7f,
+            ];
+            let mut turn = vec![u64::MAX; width];
+            pack_turn(&residues, &mut turn);
+            assert_eq!(std::array::from_fn(|place| in_turn(&turn, place)), residues, "{width} bytes");
+        }
+    }
+}
