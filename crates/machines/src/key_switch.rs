@@ -4,7 +4,7 @@
 use crate::engine::description::Description;
 use crate::f1::estimate::Estimate;
 use crate::machine::MachineError;
-use crate::residue::estimate;
+use crate::residue::{estimate, figures};
 use polyfabric_program::rns::kernel::KernelProgram;
 use thiserror::Error;
 
@@ -47,7 +47,7 @@ fn reasons(considered: &[Considered]) -> String {
 /// program with a variant, or says why it must not be taken: too little security, too much noise.
 ///
 /// # Errors
-/// [`MachineError::KeySwitch`] if none may be taken.
+/// [`MachineError::KeySwitch`] if none may be taken; another if the machine's parts do not fit together, which no other variant mends.
 pub fn choose<V: ToString, P>(
     machine: &Description,
     program: &str,
@@ -55,6 +55,7 @@ pub fn choose<V: ToString, P>(
     lower: impl Fn(&V) -> Result<P, String>,
     kernel: impl Fn(&P) -> &KernelProgram,
 ) -> Result<Chosen<P>, MachineError> {
+    figures(machine, program)?;
     let mut considered = Vec::new();
     let mut best: Option<(f64, usize, P)> = None;
     for (index, variant) in variants.iter().enumerate() {

@@ -75,7 +75,7 @@ pub fn map(
     parameters: &str,
     options: Options,
 ) -> Result<Mapped, MachineError> {
-    let figures = figures(machine, program, options.low_throughput)?;
+    let figures = variant(machine, program, options.low_throughput)?;
     let failed = |cause| refused(machine, program, cause);
     let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
     mapped(machine, program, parameters, figures, compiled)
@@ -86,7 +86,7 @@ pub fn map(
 /// # Errors
 /// [`MachineError`] when the program does not fit.
 pub fn estimate(machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
-    let figures = figures(machine, program, None)?;
+    let figures = figures(machine, &program.name)?;
     let failed = |cause| refused(machine, program, cause);
     let geometry = figures.geometry(program.degree).map_err(|cause| failed(cause.into()))?;
     let translation = translate(program, geometry.pieces()).map_err(|cause| failed(cause.into()))?;
@@ -104,7 +104,7 @@ pub fn load(
     low_throughput: Option<LowThroughput>,
     bytes: &[u8],
 ) -> Result<Mapped, MachineError> {
-    let figures = figures(machine, program, low_throughput)?;
+    let figures = variant(machine, program, low_throughput)?;
     let failed = |cause: SavedError| MachineError::Saved { program: program.name.to_string(), cause: Box::new(cause) };
     let compiled = load_saved(bytes, &figures, program).map_err(failed)?;
     mapped(machine, program, parameters, figures, compiled)
@@ -115,13 +115,19 @@ fn refused(machine: &Description, program: &KernelProgram, cause: CompileError) 
     MachineError::Compilation { program, machine, cause: Box::new(cause) }
 }
 
-fn figures(
+/// The figures of `machine`, if `program` runs on such machines.
+pub(crate) fn figures(machine: &Description, program: &str) -> Result<F1, MachineError> {
+    Family::Residue.require(machine, program)?;
+    Ok(F1::new(machine)?)
+}
+
+/// The same with units of low throughput, if they are wanted.
+fn variant(
     machine: &Description,
     program: &KernelProgram,
     low_throughput: Option<LowThroughput>,
 ) -> Result<F1, MachineError> {
-    Family::Residue.require(machine, &program.name)?;
-    let figures = F1::new(machine)?;
+    let figures = figures(machine, &program.name)?;
     let Some(variant) = low_throughput else { return Ok(figures) };
     let failed = |cause: GeometryError| refused(machine, program, cause.into());
     figures.with_low_throughput(variant, program.degree).map_err(failed)

@@ -1,9 +1,9 @@
 //! Does the compiler's key switch depend on L and on the reuse of hints, and is it never one whose noise the program does not bear?
 
-use polyfabric_machines::description;
 use polyfabric_machines::f1::estimate::RESOURCES;
 use polyfabric_machines::key_switch::{Chosen, choose};
 use polyfabric_machines::residue::{Options, ckks_lowering, estimate, map};
+use polyfabric_machines::{FILES, MachineError, description, parse};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
 use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, Target, lower};
@@ -75,6 +75,19 @@ fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
     assert_eq!(chosen(&program, "f1-14-L16", None), "listing1");
     let careful = chosen(&program, "f1-14-L16", Some(KeySwitchVariant::Digits(16)));
     assert_ne!(careful, "listing1");
+}
+
+#[test]
+fn a_machine_whose_parts_do_not_fit_is_told_as_such_and_not_as_key_switches() {
+    let text = FILES.iter().find(|(name, _)| *name == "f1").expect("the file").1;
+    let wrong = text.replace("lanes = { value = 128", "lanes = { value = 100");
+    let machine = parse("mine.toml", &wrong).expect("figures, each by itself right");
+    let program = sums(1, 2);
+    let lower = |variant: &KeySwitchVariant| Ok(lowered(&program, "f1-14-L16", *variant).0);
+    let refused =
+        choose(&machine, "sums", &KeySwitchVariant::all(2), lower, |made| &made.kernel).expect_err("100 lanes");
+    assert!(!matches!(refused, MachineError::KeySwitch(_)), "{refused}");
+    assert!(refused.to_string().contains("`units.cluster.lanes` is 100"), "{refused}");
 }
 
 #[test]
