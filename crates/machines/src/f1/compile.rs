@@ -6,6 +6,7 @@ use super::checker::{Checked, Violation, check};
 use super::csr::{self, Intractable, Sequence};
 use super::cycle::{self, CycleError, Scheduled};
 use super::fetch;
+use super::lockstep::planned;
 use super::machine::{F1, Geometry, GeometryError};
 use super::movement::{self, Movement};
 use super::order::{Group, Ordered, order, reordered};
@@ -121,21 +122,17 @@ pub(super) fn together(
     machine: &F1,
     geometry: &Geometry,
 ) -> Result<Option<Scheduled>, CycleError> {
-    let mut runs = ordered.runs.clone();
-    while !runs.is_empty() {
-        let mut home = ordered.home.clone();
-        for row in runs.iter().flat_map(|run| &run.rows) {
-            for (cluster, instructions) in (0..).zip(&row.instructions) {
-                instructions.iter().for_each(|&instruction| home[instruction as usize] = cluster);
-            }
-        }
-        match cycle::schedule(&ordered.translation.graph, &home, movement, &runs, machine, geometry) {
-            // Its instructions go the way of all others.
-            Err(CycleError::Run(number)) => drop(runs.remove(number)),
-            scheduled => return scheduled.map(Some),
+    let planned = planned(&ordered.runs, machine, geometry);
+    if planned.is_empty() {
+        return Ok(None);
+    }
+    let mut home = ordered.home.clone();
+    for row in planned.iter().flat_map(|planned| &planned.run.rows) {
+        for (cluster, instructions) in (0..).zip(&row.instructions) {
+            instructions.iter().for_each(|&instruction| home[instruction as usize] = cluster);
         }
     }
-    Ok(None)
+    cycle::schedule(&ordered.translation.graph, &home, movement, &planned, machine, geometry).map(Some)
 }
 
 /// Gives the instructions the numbers of their places in `sequence`, as phase 3 expects.

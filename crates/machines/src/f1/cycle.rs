@@ -13,13 +13,12 @@
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::cluster::{Cell, Cluster, NONE};
 use super::graph::Graph;
-use super::lockstep::{EFFORT, Plan, Run};
+use super::lockstep::{Planned, Run};
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::timeline::Timeline;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::rc::Rc;
 
 mod delivery;
 mod run;
@@ -63,11 +62,6 @@ pub enum CycleError {
         /// Cluster.
         cluster: usize,
     },
-    /// A run of equal operations cannot go through all clusters at once.
-    #[error(
-        "run {0} of equal operations finds its values spread over the scratchpad in a way that its schedule does not serve"
-    )]
-    Run(usize),
     /// Phase 2 asked for more than fits, or for what is not there: a fault of the compiler.
     #[error("phase 2 asks for value {value} in a way that does not hold: {what}. This is a fault of the compiler")]
     Movement {
@@ -122,36 +116,43 @@ struct Scheduler<'a> {
     actions: Vec<Timed>,
 }
 
-/// Gives every step its cycle, and every instruction its place in its cluster, `home`.
+/// Gives every step its cycle, and every instruction its place in its cluster, `home`. Of `runs`, those that the scratchpad does not serve go
+/// the way of all other instructions.
 ///
 /// # Errors
-/// [`CycleError`] if the register files are too small, or if a run has no schedule here.
+/// [`CycleError`] if the register files are too small.
 pub fn schedule(
     graph: &Graph,
     home: &[u16],
     movement: &Movement,
-    runs: &[Run],
+    runs: &[Planned],
     machine: &F1,
     geometry: &Geometry,
 ) -> Result<Scheduled, CycleError> {
     let mut scheduler = Scheduler::new(graph, home, machine, geometry);
-    let plans = scheduler.plan(runs, machine)?;
     let mut run_of = HashMap::new();
-    for (number, run) in runs.iter().enumerate() {
+    for (number, Planned { run, .. }) in runs.iter().enumerate() {
+        scheduler.prefer(run);
         run_of.extend(run.rows.iter().flat_map(|row| row.instructions.iter().flatten().map(|&i| (i, number))));
     }
+    let mut tried = vec![false; runs.len()];
     let mut next = 0;
     while let Some(&step) = movement.steps.get(next) {
         let run = match step {
-            Step::Execute(instruction) => run_of.get(&instruction),
+            Step::Execute(instruction) => run_of.get(&instruction).copied().filter(|&number| !tried[number]),
             _ => None,
         };
-        if let Some(&number) = run {
-            next = scheduler.run((number, &runs[number], &plans[number]), &movement.steps, next)?;
-        } else {
+        let behind = match run {
+            Some(number) => {
+                tried[number] = true;
+                scheduler.run(&runs[number], &movement.steps, next)?
+            }
+            None => None,
+        };
+        if behind.is_none() {
             scheduler.step(step)?;
-            next += 1;
         }
+        next = behind.unwrap_or(next + 1);
     }
     Ok(Scheduled { actions: scheduler.actions, end: scheduler.end })
 }
@@ -190,32 +191,13 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The schedules of the runs, and the banks in which they want their values: what a cluster reads alone in one bank, the vectors of a
-    /// hint over all of them.
-    fn plan(&mut self, runs: &[Run], machine: &F1) -> Result<Vec<Rc<Plan>>, CycleError> {
-        let banks = machine.banks;
-        let mut prefer = |values: &[u32], bank: &dyn Fn(usize) -> usize| {
-            for (index, &value) in values.iter().enumerate() {
-                self.preferred.entry(value).or_insert((bank(index) % banks) as u16);
-            }
-        };
-        for run in runs {
-            prefer(&run.hint, &|index| index);
-            for (cluster, values) in run.rows.iter().flat_map(|row| row.outside.iter().enumerate()) {
-                prefer(values, &|_| cluster);
-            }
+    /// Notes the banks in which a run wants its values: what a cluster reads alone in one bank, the vectors of the hint over all of them.
+    fn prefer(&mut self, run: &Run) {
+        let clusters = run.rows.iter().flat_map(|row| row.outside.iter().enumerate());
+        let alone = clusters.flat_map(|(cluster, values)| values.iter().map(move |&value| (value, cluster)));
+        for (value, bank) in run.hint.iter().copied().zip(0..).chain(alone) {
+            self.preferred.entry(value).or_insert((bank % self.banks.len()) as u16);
         }
-        let first = |number: usize| runs[..number].iter().position(|other| other.is_like(&runs[number]));
-        let kinds = (0..runs.len()).filter(|&number| first(number).is_none()).count();
-        let mut plans: Vec<Rc<Plan>> = Vec::with_capacity(runs.len());
-        for (number, run) in runs.iter().enumerate() {
-            let plan = match first(number) {
-                Some(other) => Some(plans[other].clone()),
-                None => run.plan(machine, self.geometry, EFFORT / kinds as u64).map(Rc::new),
-            };
-            plans.push(plan.ok_or(CycleError::Run(number))?);
-        }
-        Ok(plans)
     }
 
     fn step(&mut self, step: Step) -> Result<(), CycleError> {

@@ -1,6 +1,6 @@
 //! A run of equal operations in the schedule: all clusters are idle when it begins and when it ends.
 
-use super::super::lockstep::{From, Move, Operand, Plan, Row, Run};
+use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::{
     Action, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step, Timeline,
 };
@@ -13,7 +13,7 @@ const ATTEMPTS: usize = 32;
 /// The delay after which something fits that never will.
 const NEVER: u64 = u64::MAX;
 
-/// What a run changes, to begin it again.
+/// What there is before a run, to begin it again, or not at all.
 struct Before {
     clusters: Vec<Cluster>,
     banks: Vec<Vec<Timeline>>,
@@ -28,9 +28,12 @@ struct Before {
 }
 
 impl Before {
-    fn new(scheduler: &Scheduler, run: &Run, loads: &[u32]) -> Self {
-        let rows = run.rows.iter().flat_map(|row| row.instructions.iter().chain(&row.outside));
-        let values = rows.flatten().chain(&run.hint).chain(loads).copied().map(|value| {
+    /// Of all that a run with these `steps` beside it can change.
+    fn new(scheduler: &Scheduler, run: &Run, steps: &Beside) -> Self {
+        let rows = run.rows.iter().flat_map(|row| row.instructions.iter().chain(&row.outside)).flatten();
+        let cells = scheduler.clusters.iter().flat_map(|cluster| &cluster.cells).map(|cell| cell.value);
+        let others = cells.filter(|&value| value != NONE).chain(steps.stores.iter().copied());
+        let values = rows.chain(&run.hint).chain(&steps.loads).copied().chain(others).map(|value| {
             let index = value as usize;
             (value, scheduler.held[index], scheduler.copies[index], scheduler.remaining[index])
         });
@@ -47,7 +50,7 @@ impl Before {
         }
     }
 
-    fn restore(&self, scheduler: &mut Scheduler) {
+    fn restore(&self, scheduler: &mut Scheduler, run: &Run, steps: &Beside) {
         scheduler.clusters.clone_from(&self.clusters);
         scheduler.banks.clone_from(&self.banks);
         scheduler.stacks.clone_from(&self.stacks);
@@ -58,54 +61,42 @@ impl Before {
             scheduler.copies[value as usize] = copies;
             scheduler.remaining[value as usize] = remaining;
         }
+        for &instruction in run.rows.iter().flat_map(|row| &row.instructions).flatten() {
+            scheduler.issued[instruction as usize] = false;
+        }
+        for value in &steps.stores {
+            scheduler.stored.remove(value);
+        }
         (scheduler.end, scheduler.idle) = (self.end, self.idle);
         scheduler.actions.truncate(self.actions);
     }
 }
 
+/// The steps between a run's first instruction and its last that are not its own.
+#[derive(Default)]
+struct Beside {
+    /// What is stored before it.
+    stores: Vec<u32>,
+    /// What is loaded meanwhile.
+    loads: Vec<u32>,
+    /// What comes behind it.
+    later: Vec<Step>,
+}
+
 impl Scheduler<'_> {
-    /// The steps from the first instruction of run `number` to its last, which stand from `first` on; where those behind them begin. What
-    /// lies between is loaded meanwhile, or comes behind the run.
+    /// A run whose first instruction is that of `steps`\[`first`\], if values come and go as it wants them: where the steps behind it
+    /// begin. Otherwise nothing has happened.
     pub(super) fn run(
         &mut self,
-        (number, run, plan): (usize, &Run, &Plan),
+        Planned { run, plan }: &Planned,
         steps: &[Step],
         first: usize,
-    ) -> Result<usize, CycleError> {
-        let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
-        let mut left = own.len();
-        let mut behind: HashSet<u32> = HashSet::new();
-        let (mut loads, mut later) = (Vec::new(), Vec::new());
-        let mut next = first;
-        while left > 0 {
-            // Phase 2 executes every instruction.
-            let Some(&step) = steps.get(next) else { return Err(CycleError::Run(number)) };
-            next += 1;
-            match step {
-                Step::Execute(instruction) if own.contains(&instruction) => left -= 1,
-                Step::Execute(instruction) => {
-                    behind.insert(instruction);
-                    later.push(step);
-                }
-                Step::Store(value) if own.contains(&value) || behind.contains(&value) => later.push(step),
-                Step::Drop(_) | Step::Spill(_) => return Err(CycleError::Run(number)),
-                Step::Load(value) => loads.push(value),
-                Step::Store(_) => self.step(step)?,
-            }
-        }
-        self.empty_registers()?;
-        if !self.with_loads(run, plan, &loads)? {
-            return Err(CycleError::Run(number));
-        }
-        later.into_iter().try_for_each(|step| self.step(step))?;
-        Ok(next)
-    }
-
-    /// The run and what is loaded meanwhile: it begins as early as its values come in time. Whether it does.
-    fn with_loads(&mut self, run: &Run, plan: &Plan, loads: &[u32]) -> Result<bool, CycleError> {
-        let before = Before::new(self, run, loads);
+    ) -> Result<Option<usize>, CycleError> {
+        let Some((beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
+        let before = Before::new(self, run, &beside);
         // Without the run every value comes as early as it can.
-        loads.iter().try_for_each(|&value| self.load(value))?;
+        self.clear(&beside)?;
+        beside.loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
         let wanted = first_reads(run, plan, self.network);
         let mut start = self.idle.next_multiple_of(beat) + beat;
@@ -115,33 +106,84 @@ impl Scheduler<'_> {
         });
         start = (start + late.max().unwrap_or(0)).next_multiple_of(beat);
         for _ in 0..ATTEMPTS {
-            before.restore(self);
-            let mut places = Vec::with_capacity(loads.len());
-            for &value in loads {
-                let place = self.take_slot(value)?;
-                self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
-                places.push((value, place));
-            }
-            let mut delay = match self.follow(run, plan, start) {
-                Err(NEVER) => return Ok(false),
-                followed => followed.err().unwrap_or(0),
-            };
+            before.restore(self, run, &beside);
+            let delay = self.with_loads((run, plan), &beside, start, &wanted)?;
             if delay == 0 {
-                for (value, place) in places {
-                    let arrival = self.load_to(value, place)?;
-                    if let Some(held) = &mut self.held[value as usize] {
-                        *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
-                    }
-                    let first = wanted.get(&value).map_or(u64::MAX, |cycle| start + cycle);
-                    delay = delay.max((arrival + 1).saturating_sub(first));
-                }
+                beside.later.into_iter().try_for_each(|step| self.step(step))?;
+                return Ok(Some(next));
             }
-            if delay == 0 {
-                return Ok(true);
+            if delay == NEVER {
+                break;
             }
             start += delay.next_multiple_of(beat);
         }
-        Ok(false)
+        before.restore(self, run, &beside);
+        Ok(None)
+    }
+
+    /// What stands between the run's steps, and where those behind it begin; `None` if values leave the scratchpad meanwhile, or if
+    /// instructions of the run have come before.
+    fn beside(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Beside, usize)> {
+        let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
+        if own.iter().any(|&instruction| self.issued[instruction as usize]) {
+            return None;
+        }
+        let mut left = own.len();
+        let mut behind: HashSet<u32> = HashSet::new();
+        let mut beside = Beside::default();
+        let mut next = first;
+        while left > 0 {
+            let &step = steps.get(next)?;
+            next += 1;
+            match step {
+                Step::Execute(instruction) if own.contains(&instruction) => left -= 1,
+                Step::Execute(instruction) => {
+                    behind.insert(instruction);
+                    beside.later.push(step);
+                }
+                Step::Store(value) if own.contains(&value) || behind.contains(&value) => beside.later.push(step),
+                Step::Drop(_) | Step::Spill(_) => return None,
+                Step::Load(value) => beside.loads.push(value),
+                Step::Store(value) => beside.stores.push(value),
+            }
+        }
+        Some((beside, next))
+    }
+
+    /// Stores what comes before a run, and empties the registers.
+    fn clear(&mut self, beside: &Beside) -> Result<(), CycleError> {
+        beside.stores.iter().try_for_each(|&value| self.step(Step::Store(value)))?;
+        self.empty_registers()
+    }
+
+    /// The run from `start` on, and what is loaded meanwhile: by how many cycles it begins too early.
+    fn with_loads(
+        &mut self,
+        (run, plan): (&Run, &Plan),
+        beside: &Beside,
+        start: u64,
+        wanted: &HashMap<u32, u64>,
+    ) -> Result<u64, CycleError> {
+        self.clear(beside)?;
+        let mut places = Vec::with_capacity(beside.loads.len());
+        for &value in &beside.loads {
+            let place = self.take_slot(value)?;
+            self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
+            places.push((value, place));
+        }
+        if let Err(delay) = self.follow(run, plan, start) {
+            return Ok(delay);
+        }
+        let mut delay = 0;
+        for (value, place) in places {
+            let arrival = self.load_to(value, place)?;
+            if let Some(held) = &mut self.held[value as usize] {
+                *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
+            }
+            let first = wanted.get(&value).map_or(u64::MAX, |cycle| start + cycle);
+            delay = delay.max((arrival + 1).saturating_sub(first));
+        }
+        Ok(delay)
     }
 
     /// Everything that is still wanted goes to the scratchpad.

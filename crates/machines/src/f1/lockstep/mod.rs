@@ -19,6 +19,7 @@ use pattern::{Pattern, Values};
 use place::{Given, Ready, place};
 use search::Search;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 pub use pattern::Operand;
 pub use place::{From, Move, Placed, Spread, Stay};
@@ -26,9 +27,8 @@ pub use place::{From, Move, Placed, Spread, Stay};
 /// Instructions on which a choice is tried, about.
 const TRIED: usize = 1500;
 
-/// Places in which instructions are tried in a program, while schedules are sought: about as much work as placing half a million
-/// instructions by the list scheduler.
-pub const EFFORT: u64 = 8_000_000;
+/// Places in which instructions are tried in a program, while schedules are sought: a second or two.
+const EFFORT: u64 = 8_000_000;
 
 /// Equal operations, one for each cluster.
 #[derive(Clone, Debug)]
@@ -60,22 +60,55 @@ pub struct Plan {
     pub registers: Vec<u16>,
 }
 
+/// A run that has a schedule.
+pub struct Planned<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its schedule, which other runs may share.
+    pub plan: Rc<Plan>,
+}
+
+/// Those of `runs` that have a schedule, with it: one is sought for each kind of run.
+pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Planned<'a>> {
+    let first: Vec<usize> = (0..runs.len())
+        .map(|number| runs[..number].iter().position(|other| other.is_like(&runs[number])).unwrap_or(number))
+        .collect();
+    let kinds = (0..runs.len()).filter(|&number| first[number] == number).count();
+    let mut plans: Vec<Option<Rc<Plan>>> = Vec::with_capacity(runs.len());
+    for (number, run) in runs.iter().enumerate() {
+        let plan = match plans.get(first[number]) {
+            Some(known) => known.clone(),
+            None => run.plan(machine, geometry, EFFORT / kinds as u64).map(Rc::new),
+        };
+        plans.push(plan);
+    }
+    runs.iter().zip(plans).filter_map(|(run, plan)| Some(Planned { run, plan: plan? })).collect()
+}
+
 /// The runs among groups of lanes, each the instructions of operations that read each other's results.
 pub fn runs(graph: &Graph, groups: &[Vec<Vec<u32>>], clusters: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut open = false;
+    // The row and the place of everything that the open run makes.
+    let mut made: HashMap<u32, (usize, u32)> = HashMap::new();
     for lanes in groups {
         let Some((pattern, hint, row)) = row(graph, lanes, clusters) else {
             open = false;
             continue;
         };
-        let last = runs.last_mut().filter(|run| open && run.pattern == pattern && run.hint == hint);
-        let continued = last.is_some_and(|run| run.push(&row));
-        if !continued {
+        let alike = open && runs.last().is_some_and(|run| run.pattern == pattern && run.hint == hint);
+        let ready = alike.then(|| row.ready(&made)).flatten().unwrap_or_else(|| {
+            made.clear();
             let leaves = vec![false; pattern.len()];
-            let mut run = Run { pattern, leaves, ready: Vec::new(), hint, rows: Vec::new() };
-            run.push(&row);
-            runs.push(run);
+            runs.push(Run { pattern, leaves, ready: Vec::new(), hint, rows: Vec::new() });
+            vec![Ready::Now; row.outside[0].len()]
+        });
+        if let Some(run) = runs.last_mut() {
+            for instructions in &row.instructions {
+                made.extend(instructions.iter().zip(0_u32..).map(|(&made, place)| (made, (run.rows.len(), place))));
+            }
+            run.ready.push(ready);
+            run.rows.push(row);
         }
         open = true;
     }
@@ -107,25 +140,16 @@ fn row(graph: &Graph, lanes: &[Vec<u32>], clusters: usize) -> Option<(Pattern, V
     (!hint.is_empty()).then(|| (pattern, hint, Row { instructions: lanes.to_vec(), outside }))
 }
 
-impl Run {
-    /// Appends a row, if all its operations find their values ready at the same time.
-    fn push(&mut self, row: &Row) -> bool {
-        let mut made = HashMap::new();
-        for (number, row) in self.rows.iter().enumerate() {
-            for instructions in &row.instructions {
-                made.extend(instructions.iter().zip(0_u32..).map(|(&made, place)| (made, (number, place))));
-            }
-        }
+impl Row {
+    /// When its operations find their values, if all do at the same time; `made` is what earlier rows make, with row and place.
+    fn ready(&self, made: &HashMap<u32, (usize, u32)>) -> Option<Vec<Ready>> {
         let when = |value: &u32| made.get(value).map_or(Ready::Now, |&(row, place)| Ready::From(row, place));
-        let ready: Vec<Ready> = row.outside[0].iter().map(when).collect();
-        let same = row.outside.iter().all(|values| values.iter().map(when).eq(ready.iter().copied()));
-        if same {
-            self.ready.push(ready);
-            self.rows.push(row.clone());
-        }
-        same
+        let ready: Vec<Ready> = self.outside[0].iter().map(when).collect();
+        self.outside.iter().all(|values| values.iter().map(when).eq(ready.iter().copied())).then_some(ready)
     }
+}
 
+impl Run {
     /// Renumbers the instructions: `new` is the number of each.
     pub fn renumber(&mut self, new: &[u32]) {
         let moved = |value: &mut u32| {
@@ -145,13 +169,13 @@ impl Run {
     }
 
     /// Whether another run does the same with another hint, in as many rows.
-    pub fn is_like(&self, other: &Self) -> bool {
+    fn is_like(&self, other: &Self) -> bool {
         self.pattern == other.pattern && self.leaves == other.leaves && self.ready == other.ready
     }
 
     /// The shortest schedule that is found with some effort; none where clusters have too little for one, or cannot share what the
     /// crossbars give.
-    pub fn plan(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
+    fn plan(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
         if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
             return None;
         }
