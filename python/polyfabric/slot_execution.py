@@ -250,8 +250,7 @@ def run_plan(
     workers(threads)
     check_flood(planned, flood)
     flat = program.flatten(inputs)
-    planned.native.expect_inputs(flat, program.meant)
-    whole, magnitudes = program.native.evaluate(flat)
+    whole, magnitudes = planned.native.evaluate(flat, program.meant)
     seconds: dict[str, float] = {}
     last = time.perf_counter()
 

@@ -46,7 +46,7 @@ def encrypt(
         machine=machine,
         key_switch=key_switch,
     )
-    planned.native.expect_inputs(flat, program.meant)
+    whole, _ = planned.native.evaluate(flat, program.meant)
     if keys is None:
         keys = SlotKeys.generate(planned, progress)
         keys.save(folder)
@@ -54,7 +54,7 @@ def encrypt(
     ciphertexts = keys.client.encrypt(planned.native, flat)
     for name in program.inputs:
         ciphertexts.save(planned.native, False, name, folder / f"{name}.in.ct")
-    write_text(folder / "expected.json", json.dumps(program.native.evaluate(flat)[0]))
+    write_text(folder / "expected.json", json.dumps(whole))
     return {"step": "encrypt", "parameters": planned.parameters, "folder": str(folder)}
 
 

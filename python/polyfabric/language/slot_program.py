@@ -140,7 +140,7 @@ class SlotProgram:
 
     def evaluate(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
         """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
-        return self.shaped(self.native.evaluate(self.flatten(inputs))[0])
+        return self.shaped(self.native.evaluate(self.flatten(inputs)))
 
     def __call__(self, **inputs: Numbers) -> SlotOutputs:
         """`evaluate`, by keyword."""

@@ -31,7 +31,7 @@ fn report(program: &Program, gadget: GadgetLiteral) -> NoiseReport {
 fn check(program: &Program, x: &[Complex], slots: &[(u32, usize)]) -> Result<(), FitFailure> {
     let slots: BTreeMap<NodeId, usize> = slots.iter().map(|&(node, slots)| (NodeId(node), slots)).collect();
     let inputs = HashMap::from([("x".to_owned(), Values::Complex(x.into()))]);
-    expect_inputs(program, &chain(3), &report(program, GadgetLiteral::hybrid(4, 2, 2)), &inputs, &slots)
+    expect_inputs(program, &chain(3), &report(program, GadgetLiteral::hybrid(4, 2, 2)), &inputs, &slots, |_, _| {})
 }
 
 fn vector(at: usize, value: Complex) -> Vec<Complex> {

@@ -3,10 +3,10 @@
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
 use super::parameters;
-use super::program::{PySlotProgram, PyValues, read_all};
+use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
-use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
+use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as KernelOp, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
@@ -621,25 +621,38 @@ impl PySlotPlan {
         })
     }
 
-    /// Fails where the program would decrypt to something else than in the clear, which BGV's lowering has ruled out: nothing would be left
-    /// of an output, or these inputs lead out of a polynomial's interval (in the first `slots` of its operand) or out of the modulus.
-    fn expect_inputs(
+    /// The outputs in the clear and the largest absolute value of every node. Fails where the program would decrypt to something else,
+    /// which BGV's lowering has ruled out: nothing would be left of an output, or these inputs lead out of a polynomial's interval (in the
+    /// first `slots` of its operand) or out of the modulus.
+    fn evaluate(
         &self,
         py: Python<'_>,
         inputs: BTreeMap<String, PyValues>,
         slots: BTreeMap<u32, usize>,
-    ) -> PyResult<()> {
+    ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
         let program = &*self.0.program;
         let slots = slots.into_iter().map(|(node, slots)| (NodeId(node), slots)).collect();
         let inputs = read_all(inputs)?;
         detached(py, || {
-            let Lowering::Ckks(plan) = &self.0.lowering else { return Ok(()) };
-            plan.noise.require_something_left(program).map_err(Failure::of(Kind::Noise))?;
-            let chain = ckks::chain(&plan.parameters).map_err(parameter)?;
-            let kind =
-                |failure: &FitFailure| if let FitFailure::Wraps { .. } = failure { Kind::Noise } else { Kind::Input };
-            expect_inputs(program, &chain, &plan.noise, &inputs, &slots)
-                .map_err(|failure| Failure::new(kind(&failure), failure))
+            let mut clear = Clear::new(program);
+            match &self.0.lowering {
+                Lowering::Ckks(plan) => {
+                    plan.noise.require_something_left(program).map_err(Failure::of(Kind::Noise))?;
+                    let chain = ckks::chain(&plan.parameters).map_err(parameter)?;
+                    let kind = |failure: &FitFailure| match failure {
+                        FitFailure::Wraps { .. } => Kind::Noise,
+                        _ => Kind::Input,
+                    };
+                    let read = |id: NodeId, values: &Values| clear.read(id, values);
+                    expect_inputs(program, &chain, &plan.noise, &inputs, &slots, read)
+                        .map_err(|failure| Failure::new(kind(&failure), failure))?;
+                }
+                Lowering::Bgv(_) => {
+                    let read = |id: NodeId, values: Values| clear.read(id, &values);
+                    evaluate_each(program, &inputs, read).map_err(Failure::of(Kind::Input))?;
+                }
+            }
+            Ok((clear.outputs, clear.magnitudes))
         })
     }
 

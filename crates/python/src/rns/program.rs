@@ -232,25 +232,38 @@ impl PySlotProgram {
         self.0.to_string()
     }
 
-    /// The outputs in the clear, all slots of each, and the largest absolute value of every node.
-    fn evaluate(
-        &self,
-        py: Python<'_>,
-        inputs: BTreeMap<String, PyValues>,
-    ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
-        let program = &*self.0;
+    /// The outputs in the clear, all slots of each.
+    fn evaluate(&self, py: Python<'_>, inputs: BTreeMap<String, PyValues>) -> PyResult<BTreeMap<String, PyValues>> {
         let inputs = read_all(inputs)?;
         detached(py, || {
-            let names: HashMap<NodeId, &str> = program.outputs().collect();
-            let (mut found, mut magnitudes) = (BTreeMap::new(), vec![0.0; program.nodes().len()]);
-            let read = |id: NodeId, values: Values| {
-                magnitudes[id.index()] = values.magnitude();
-                if let Some(&name) = names.get(&id) {
-                    found.insert(name.to_owned(), PyValues::from(&values));
-                }
-            };
-            evaluate_each(program, &inputs, read).map_err(Failure::of(Kind::Input))?;
-            Ok((found, magnitudes))
+            let mut clear = Clear::new(&self.0);
+            evaluate_each(&self.0, &inputs, |id, values| clear.read(id, &values)).map_err(Failure::of(Kind::Input))?;
+            Ok(clear.outputs)
         })
+    }
+}
+
+/// What a program gives in the clear.
+pub struct Clear<'a> {
+    names: HashMap<NodeId, &'a str>,
+    /// All slots of each output.
+    pub outputs: BTreeMap<String, PyValues>,
+    /// The largest absolute value of every node.
+    pub magnitudes: Vec<f64>,
+}
+
+impl<'a> Clear<'a> {
+    /// Of `program`, nothing yet.
+    pub fn new(program: &'a Program) -> Self {
+        let magnitudes = vec![0.0; program.nodes().len()];
+        Self { names: program.outputs().collect(), outputs: BTreeMap::new(), magnitudes }
+    }
+
+    /// Notes the values of a node.
+    pub fn read(&mut self, id: NodeId, values: &Values) {
+        self.magnitudes[id.index()] = values.magnitude();
+        if let Some(&name) = self.names.get(&id) {
+            self.outputs.insert(name.to_owned(), PyValues::from(values));
+        }
     }
 }

@@ -80,7 +80,7 @@ impl Approximation<'_> {
 }
 
 /// Whether the program in the clear keeps every value of `inputs` in the interval of the polynomials that read it, and its coefficients
-/// within the modulus. `slots` are those that a polynomial is meant for, where that are not all.
+/// within the modulus. `slots` are those that a polynomial is meant for, where that are not all. `read` gets every node's values.
 ///
 /// # Errors
 /// [`FitFailure`] of the first node whose values do not.
@@ -90,6 +90,7 @@ pub fn expect_inputs(
     report: &NoiseReport,
     inputs: &HashMap<String, Values>,
     slots: &BTreeMap<NodeId, usize>,
+    mut read: impl FnMut(NodeId, &Values),
 ) -> Result<(), FitFailure> {
     let mut approximations: HashMap<NodeId, Vec<Approximation<'_>>> = HashMap::new();
     for node in &report.nodes {
@@ -106,6 +107,7 @@ pub fn expect_inputs(
     let transform = SpecialFft::new(program.slots());
     let mut failures = BTreeMap::new();
     evaluate_each(program, inputs, |id, values| {
+        read(id, &values);
         let Values::Complex(values) = values else { return };
         for approximation in approximations.get(&id).into_iter().flatten() {
             if let Err(failure) = approximation.check(&values) {
