@@ -48,6 +48,7 @@ from .machines import Machine
 from .machines import load as machine
 from .reports import Report
 from .slot_execution import SlotKeys
+from .slot_parameters import SlotParameters
 
 __all__ = [
     "Bool",
@@ -71,6 +72,7 @@ __all__ = [
     "RunResult",
     "SecurityWarning",
     "SlotKeys",
+    "SlotParameters",
     "SlotProgram",
     "SlotType",
     "SlotValue",

@@ -94,7 +94,7 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
             f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )
     return slot_execution.plan(
-        own, slot_parameters(name, parameters), machine=machine, key_switch="set"
+        own, slot_parameters(name, parameters), machine=machine, key_switch="set", security=0
     ).native.kernel()
 
 

@@ -21,11 +21,15 @@ from .machines import Machine, simulation
 from .names import pick
 from .reports import Report, made_folder
 from .reports.units import bytes_text
+from .slot_parameters import SlotParameters, chosen
 
 if TYPE_CHECKING:
     from .language.slots import Native, Numbers
     from .progress import ProgressHook
 
+
+STANDARD_SECURITY = 128.0
+"""Bits that a set of one's own must have, unless fewer are asked for: of the sets that come with the project a name is enough."""
 
 MOST_FLOOD = 2.0**48
 """The largest deviation that noise is drawn with, in units of a polynomial."""
@@ -62,11 +66,21 @@ class SlotKeys:
     @property
     def parameters(self) -> str:
         """Name of their parameter set."""
-        return self.client.parameters
+        return self.client.parameters.name
+
+    @property
+    def parameter_set(self) -> SlotParameters:
+        """Their parameter set, whether it comes with the project or not."""
+        return SlotParameters(self.client.parameters)
 
     @classmethod
     def generate(cls, planned: SlotPlan, progress: ProgressHook | None = None) -> SlotKeys:
         """Fresh keys for a plan, from the operating system's randomness."""
+        if not isinstance(planned, SlotPlan):
+            raise TypeError(
+                f"SlotKeys.generate takes the plan of a program, which says what keys it needs, not {planned!r}; give the "
+                "plan of a result, done.plan, or let program.run(..) make the keys"
+            )
         check_memory(planned)
         client = _native.SlotClient.generate(planned.native)
         return cls(client, client.server(planned.native, progress))
@@ -161,7 +175,7 @@ def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries
 
 def plan(
     program: SlotProgram,
-    parameters: str | None = None,
+    parameters: str | SlotParameters | None = None,
     *,
     measured: bool = False,
     security: float | None = None,
@@ -170,36 +184,49 @@ def plan(
 ) -> SlotPlan:
     """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
 
-    With `security`, a set of fewer bits is refused, or not chosen. With `measured`, the value of every operation is kept, so that its
+    With `security`, a set of fewer bits is refused, or not chosen; without it, a set of one's own that has fewer than 128, or unknown
+    security. With `measured`, the value of every operation is kept, so that its
     error can be measured. With `machine`, the program is lowered as that wants it, in its words. `key_switch` is the set's
     ("set"; so on this computer, or if a set is named), the one that the compiler chooses ("auto"; so on a machine), or a named one:
     "listing1", or "d8" for eight digits.
     """
-    for what, given in (("parameters", parameters), ("key_switch", key_switch)):
-        if given is not None and not isinstance(given, str):
-            raise InputError(f"{what}={given!r}; give a name")
-    bits = 0.0 if security is None else security
+    if key_switch is not None and not isinstance(key_switch, str):
+        raise InputError(f"key_switch={key_switch!r}; give a name")
+    asked = chosen(parameters)
+    own = isinstance(asked, SlotParameters)
+    bits = (STANDARD_SECURITY if own else 0.0) if security is None else security
     if not isinstance(bits, int | float) or not 0 <= bits < inf:
         raise InputError(f"security={security!r}; give a number of bits, such as 128")
-    wanted = switch_for(parameters, machine, key_switch)
+    wanted = switch_for(asked, machine, key_switch)
     on = machine.native if machine else None
-    native = _native.SlotPlan.make(program.native, parameters, bool(measured), on, wanted, bits)
+    given = asked.native if isinstance(asked, SlotParameters) else asked
+    native = _native.SlotPlan.make(program.native, given, bool(measured), on, wanted, bits)
     facts = json.loads(native.to_json())
-    chosen = facts["parameters"]
-    if chosen["security_bits"] < bits:
-        raise ParameterError(
-            f"{program.name}: parameter set {chosen['name']} has {chosen['security_bits']:.0f} bits of security "
-            f"({chosen['security_source']}; logQP {chosen['log2_q'] + chosen['log2_p']:.0f} at degree "
-            f"{chosen['ring_degree']}), but {bits:.0f} are asked for; name a set with a larger degree"
-            f"{'' if parameters is None else ', or none'}, or ask for fewer"
-        )
-    warning = chosen.get("warning")
+    found = facts["parameters"]
+    if found["security_bits"] < bits:
+        raise ParameterError(f"{program.name}: {too_weak(found, bits, asked is not None, own and security is None)}")
+    warning = found.get("warning")
     if warning is not None:
         warnings.warn(warning, SecurityWarning, stacklevel=2)
     return SlotPlan(program, native, facts, measured)
 
 
-def switch_for(parameters: str | None, machine: Machine | None, wanted: str | None) -> str:
+def too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: bool) -> str:
+    """Why a set of so few bits is refused, and what to do."""
+    has = f"{found['security_bits']:.0f} bits of security" if found["security_bits"] else "no security that is known of"
+    figures = f"logQP {found['log2_q'] + found['log2_p']:.0f} at degree {found['ring_degree']}"
+    known = f"parameter set {found['name']} has {has} ({found['security_source']}; {figures})"
+    if by_default:
+        least = int(found["security_bits"])
+        return (
+            f"{known}, but a set of your own needs {bits:.0f}; enlarge its ring_degree, take fewer bits of moduli, or accept it "
+            f"for experiments with security={least} (--security {least})"
+        )
+    other = ", or none" if named else ""
+    return f"{known}, but {bits:.0f} are asked for; name a set with a larger degree{other}, or ask for fewer"
+
+
+def switch_for(parameters: object, machine: Machine | None, wanted: str | None) -> str:
     """The key switch that is wanted; else the compiler's choice on a machine, or the set's if one is named."""
     return wanted or ("auto" if machine is not None and parameters is None else "set")
 
@@ -209,7 +236,7 @@ def run(
     inputs: Mapping[str, Numbers],
     *,
     on: str = "cpu",
-    parameters: str | None = None,
+    parameters: str | SlotParameters | None = None,
     keys: SlotKeys | None = None,
     threads: int | None = None,
     measure: bool = False,
@@ -224,9 +251,11 @@ def run(
     if keys is not None:
         if not isinstance(keys, SlotKeys):
             raise InputError(f"keys are {type(keys).__name__}; give those of a result, or pf.SlotKeys.load(folder)")
-        if parameters is not None and parameters != keys.parameters:
-            raise InputError(f"the keys are of parameter set {keys.parameters}, not {parameters}; name that set")
-        parameters = keys.parameters
+        asked, own = chosen(parameters), keys.parameter_set
+        if asked is not None and asked != (own if isinstance(asked, SlotParameters) else own.name):
+            raise InputError(f"the keys are of parameter set {own}, not {asked}; name that set")
+        # Whoever made the keys has accepted their set.
+        parameters, security = own, 0 if security is None else security
     planned = plan(program, parameters, measured=measure, security=security, machine=machine, key_switch=key_switch)
     return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, flood=flood, progress=progress)
 
@@ -419,9 +448,9 @@ def check_memory(planned: SlotPlan, available: int | None = None) -> None:
     )
 
 
-def cost(program: SlotProgram, parameters: str | None = None) -> Report:
+def cost(program: SlotProgram, parameters: str | SlotParameters | None = None) -> Report:
     """See `SlotProgram.cost`."""
-    return Report("slot cost", estimate(plan(program, parameters)))
+    return Report("slot cost", estimate(plan(program, parameters, security=0)))
 
 
 def estimate(planned: SlotPlan) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .reports import write_text
 from .slot_execution import SlotKeys, bound, check_flood, error, flooded, plain, plan
 from .slot_execution import decrypt as decrypt_results
 from .slot_execution import execute as execute_plan
+from .slot_parameters import SlotParameters
 
 if TYPE_CHECKING:
     from .language.slots import Native, Numbers
@@ -39,9 +40,11 @@ def encrypt(
     """Makes keys if the folder has none, encrypts the inputs, and notes the expected outputs beside the client key."""
     flat = program.flatten(inputs)
     keys = SlotKeys.load(folder, program.scheme) if (folder / "client.key").exists() else None
+    if keys is not None and security is None:
+        security = 0  # Whoever made the keys has accepted their set.
     planned = plan(
         program,
-        parameters or (keys and keys.parameters),
+        parameters or (keys and keys.parameter_set),
         security=security,
         machine=machine,
         key_switch=key_switch,
@@ -69,7 +72,7 @@ def execute(
 ) -> dict[str, Any]:
     """Reads the switching keys and the inputs, executes, writes the outputs. Never reads the client key."""
     server = _native.SlotServer.load(program.scheme, folder / "server.key")
-    planned = plan(program, server.parameters, machine=machine)
+    planned = plan(program, SlotParameters(server.parameters), security=0, machine=machine)
     server.expect_keys(planned.native)
     files = {name: folder / f"{name}.in.ct" for name in program.inputs}
     ciphertexts = _native.SlotCiphertexts.load(planned.native, False, files)
@@ -84,7 +87,7 @@ def decrypt(
 ) -> dict[str, Any]:
     """Reads the client key and the outputs, decrypts, and compares with what was expected; with `flood`, for others."""
     client = _native.SlotClient.load(program.scheme, folder / "client.key")
-    planned = plan(program, client.parameters, machine=machine)
+    planned = plan(program, SlotParameters(client.parameters), security=0, machine=machine)
     check_flood(planned, flood)
     files = {name: folder / f"{name}.out.ct" for name in program.outputs}
     found = decrypt_results(planned, client, _native.SlotCiphertexts.load(planned.native, True, files), flood)

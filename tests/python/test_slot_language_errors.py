@@ -134,7 +134,7 @@ def test_inputs_that_are_none(inputs, message):
         ({"threads": 10**9}, r"threads=1000000000; .*"),
         ({"threads": "a"}, r"threads='a'; .*"),
         ({"on": None}, r"there is no place to run None; .*"),
-        ({"parameters": 5}, r"parameters=5; give a name"),
+        ({"parameters": 5}, r"parameters=5; give a name, a file's, as 'mine\.toml', or pf\.SlotParameters"),
         ({"key_switch": 5}, r"key_switch=5; give a name"),
         ({"security": math.nan}, r"security=nan; give a number of bits, such as 128"),
         ({"keys": "folder"}, r"keys are str; give those of a result, or pf\.SlotKeys\.load\(folder\)"),

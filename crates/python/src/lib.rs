@@ -35,7 +35,7 @@ mod _native {
     use crate::reproduce::reproduce;
     #[pymodule_export]
     use crate::rns::{
-        PyMapped, PyResidueKernel, PySlotBuilder, PySlotCiphertexts, PySlotClient, PySlotPlan, PySlotProgram,
-        PySlotServer, composite_sign, slot_parameter_sets,
+        PyMapped, PyResidueKernel, PySlotBuilder, PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan,
+        PySlotProgram, PySlotServer, composite_sign, slot_parameter_sets,
     };
 }

@@ -10,4 +10,5 @@ pub mod progress;
 pub mod random;
 pub mod rns;
 pub mod serial;
+pub mod set_file;
 pub mod tfhe;

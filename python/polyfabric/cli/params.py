@@ -11,6 +11,7 @@ from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import working
 from ..reports.units import bytes_text, probability
+from ..slot_parameters import SlotParameters, is_file
 from .console import grid, out, print_json, warning_line
 
 
@@ -27,7 +28,8 @@ from .console import grid, out, print_json, warning_line
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
 def params(name: str | None, *, machine: str | None, scheme: str, as_json: bool, toys: bool) -> None:
-    """List the parameter sets with security, message space and failure probability; or one set in detail."""
+    """List the parameter sets with security, message space and failure probability; or show NAME, or a file.toml of yours with a set of
+    CKKS or BGV."""
     if machine is not None:
         with working(f"measuring {machine}'s arithmetic on every set"):
             found = [f for f in load(machine).findings() if name in (None, f["set"])]
@@ -35,6 +37,13 @@ def params(name: str | None, *, machine: str | None, scheme: str, as_json: bool,
             print_json(found)
         else:
             _findings(machine, found)
+        return
+    if name is not None and is_file(name):
+        own = SlotParameters.load(name).to_dict()
+        if as_json:
+            print_json(own)
+        else:
+            _slot_sets([own], detailed=True)
         return
     on_slots = slot_sets()
     if any(found["name"] == name for found in on_slots) or (name is None and scheme != "tfhe"):
@@ -117,7 +126,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
             f"{s['log2_p']:.0f}",
             str(s["digits"]),
             scale,
-            f"{s['security_bits']:.0f}",
+            f"{s['security_bits']:.0f}" if s["security_bits"] else "unknown",
             _estimated(s["estimated_bits"]),
             s["family"],
         )
@@ -131,6 +140,10 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
     chosen = sets[0]
     if chosen["note"]:
         out().print(f"\n{chosen['note']}")
+    out().print(
+        f"\na fresh ciphertext {bytes_text(chosen['ciphertext_bytes'])}; a switching key {bytes_text(chosen['key_bytes'])}, "
+        f"{bytes_text(chosen['transport_key_bytes'])} to send"
+    )
     out().print(f"security by {chosen['security_source']}")
     for figure, source in chosen["sources"].items():
         out().print(f"{figure}: {source}")

@@ -26,7 +26,12 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.option(
     "--on", default="cpu", show_default=True, metavar="PLACE", help="cpu, interpreter, or a machine: f1, morphling."
 )
-@click.option("--params", "parameters", metavar="SET", help="Parameter set; without it, one is chosen.")
+@click.option(
+    "--params",
+    "parameters",
+    metavar="SET",
+    help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
+)
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
 @click.option("--image", type=click.IntRange(0), metavar="INDEX", help="digits: this held-out image.")
 @click.option("--images", type=click.IntRange(1), metavar="COUNT", help="digits: the first COUNT held-out images.")
@@ -80,7 +85,10 @@ from .console import grid, out, print_json, security_warnings, warning_line
     help="CKKS, BGV: set (the parameter set's), auto (the compiler chooses), listing1, or d8 for eight digits; auto on f1 unless a set is named, else set.",
 )
 @click.option(
-    "--security", type=float, metavar="BITS", help="CKKS, BGV: refuse a parameter set of fewer bits of security."
+    "--security",
+    type=float,
+    metavar="BITS",
+    help="CKKS, BGV: refuse a parameter set of fewer bits of security; 128 without it for one of yours.",
 )
 @click.option(
     "--flood",

@@ -23,7 +23,12 @@ from .console import grid, out, print_json, security_warnings
 @click.option(
     "--machine", "machine_name", required=True, metavar="M", help="A machine's name, or a file.toml of yours."
 )
-@click.option("--params", "parameters", metavar="SET", help="Parameter set; without it, one is chosen.")
+@click.option(
+    "--params",
+    "parameters",
+    metavar="SET",
+    help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
+)
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program; 64 without it.")
 @click.option(
     "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
@@ -149,6 +154,7 @@ def simulate(
                 programs.slot_parameters(program, parameters),
                 machine=machine,
                 key_switch=slot_execution.switch_for(parameters, machine, key_switch),
+                security=0,
             )
         elif program in _native.built_in_names():
             planned = programs.timed(program, parameters, batch or 64, machine)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..progress import ProgressHook
     from ..reports import Report
     from ..slot_execution import SlotKeys, SlotRunResult
+    from ..slot_parameters import SlotParameters
     from .slots import Numbers
 
 SlotOutputs = dict[str, Any]
@@ -75,11 +76,11 @@ class SlotProgram:
         """The homomorphic program as text, which `SlotProgram.parse` reads back."""
         return self.native.text()
 
-    def kernel_text(self, parameters: str | None = None) -> str:
+    def kernel_text(self, parameters: str | SlotParameters | None = None) -> str:
         """The kernel program as text: what a runtime or a machine executes."""
         from ..slot_execution import plan
 
-        return plan(self, parameters).native.kernel().text()
+        return plan(self, parameters, security=0).native.kernel().text()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
@@ -153,7 +154,7 @@ class SlotProgram:
         inputs: Mapping[str, Numbers],
         *,
         on: str = "cpu",
-        parameters: str | None = None,
+        parameters: str | SlotParameters | None = None,
         keys: SlotKeys | None = None,
         threads: int | None = None,
         measure: bool = False,
@@ -164,8 +165,9 @@ class SlotProgram:
     ) -> SlotRunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
 
-        `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, the smallest ring of 128 bits of security is taken whose
-        modulus carries the program's levels; a named set below `security` bits is refused. `key_switch` is "set" for the parameter set's,
+        `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, a set's name or
+        file or `pf.SlotParameters`, the smallest ring of 128 bits of security is taken whose modulus carries the program's levels; a set below
+        `security` bits is refused, and one of your own below 128 unless `security` allows it. `key_switch` is "set" for the parameter set's,
         "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named.
         `flood`, with CKKS, is for outputs that others will see: noise of that deviation is added to every slot, and a warning says what it hides.
         """
@@ -186,16 +188,16 @@ class SlotProgram:
         )
 
     def simulate(
-        self, machine: str | Machine, *, parameters: str | None = None, key_switch: str | None = None
+        self, machine: str | Machine, *, parameters: str | SlotParameters | None = None, key_switch: str | None = None
     ) -> Report:
         """The time, stalls, traffic and energy of the program on a machine, from a checked schedule; `key_switch` as in `run`."""
         from ..machines import load
         from ..slot_execution import plan
 
         target = load(machine) if isinstance(machine, str) else machine
-        return target.simulate(plan(self, parameters, machine=target, key_switch=key_switch))
+        return target.simulate(plan(self, parameters, machine=target, key_switch=key_switch, security=0))
 
-    def cost(self, parameters: str | None = None) -> Report:
+    def cost(self, parameters: str | SlotParameters | None = None) -> Report:
         """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds."""
         from ..slot_execution import cost
 

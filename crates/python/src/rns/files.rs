@@ -1,7 +1,7 @@
 //! Ciphertexts of a program in files, one an input or an output.
 
 use super::plan::{Lowering, SlotPlan};
-use super::run::{Origin, PySlotCiphertexts, Set};
+use super::run::{Origin, PySlotCiphertexts};
 use crate::failure::{Failure, Kind};
 use polyfabric_program::rns::kernel::{LimbSet, ValueType};
 use polyfabric_program::rns::levels::Scale;
@@ -9,6 +9,7 @@ use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::rns::{Ciphertext, Domain};
 use polyfabric_schemes::serial::{load, save};
+use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ fn form_of(ciphertext: &Ciphertext, scale: Scale, slots: Option<usize>) -> Form 
 }
 
 /// Reads the file of one ciphertext.
-fn load_one(scheme_of: &Lowering, path: &Path) -> Result<(Set, KeyGeneration, Ciphertext, Form), Failure> {
+fn load_one(scheme_of: &Lowering, path: &Path) -> Result<(ParameterSet, KeyGeneration, Ciphertext, Form), Failure> {
     let several = |count: usize| {
         file(format!(
             "{}: {count} ciphertexts, where one is needed; bring the file that was written for this program",
@@ -123,14 +124,14 @@ fn load_one(scheme_of: &Lowering, path: &Path) -> Result<(Set, KeyGeneration, Ci
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let one = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(one.ciphertext(), Scale::Real(one.scale()), Some(one.slots()));
-            Ok((Set::Ckks(read.parameters), read.generation, one.into_ciphertext(), form))
+            Ok((ParameterSet::Ckks(read.parameters), read.generation, one.into_ciphertext(), form))
         }
         Lowering::Bgv(_) => {
             let mut read: bgv::serial::Ciphertexts = load(path).map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let (one, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(&one, Scale::Factor(factor), None);
-            Ok((Set::Bgv(read.parameters), read.generation, one, form))
+            Ok((ParameterSet::Bgv(read.parameters), read.generation, one, form))
         }
     }
 }

@@ -11,7 +11,7 @@ mod run;
 
 pub use approximation::composite_sign;
 pub use machine::{PyMapped, PyResidueKernel};
-pub use parameters::slot_parameter_sets;
+pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
 pub use run::{PySlotCiphertexts, PySlotClient, PySlotServer};

@@ -1,8 +1,77 @@
-//! Parameter sets of CKKS and BGV as data.
+//! Parameter sets of CKKS and BGV: named ones, and those of the user, as objects and as data.
 
+use crate::failure::{Failure, Kind, detached};
+use polyfabric_schemes::rns::{KeyId, KeyStorage};
+use polyfabric_schemes::set_file::{ParameterSet, load, parse};
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A checked set that is no named one: of a file, of fields, or of keys.
+#[pyclass(name = "SlotParameters", frozen, eq, from_py_object)]
+#[derive(Clone, PartialEq)]
+pub struct PySlotParameters(pub ParameterSet);
+
+#[pymethods]
+impl PySlotParameters {
+    /// The set of a TOML file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        detached(py, || Ok(Self(load(&path).map_err(Failure::of(Kind::Parameter))?)))
+    }
+
+    /// The set of `scheme` with the fields of `text`, a JSON object: what a file would have.
+    #[staticmethod]
+    fn of_fields(py: Python<'_>, scheme: &str, text: &str) -> PyResult<Self> {
+        detached(py, || {
+            let fields: Value = serde_json::from_str(text).map_err(Failure::of(Kind::Parameter))?;
+            // Through a file's text, so that what is wrong is told as of a file, with the line of the field.
+            let file = toml::to_string(&json!({ scheme: fields })).map_err(Failure::of(Kind::Parameter))?;
+            Ok(Self(parse("the parameter set", &file).map_err(Failure::of(Kind::Parameter))?))
+        })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// "ckks" or "bgv".
+    #[getter]
+    fn scheme(&self) -> String {
+        self.0.scheme().to_lowercase()
+    }
+
+    /// What is known of it, as of a named set, as JSON.
+    fn to_json(&self) -> String {
+        match &self.0 {
+            ParameterSet::Ckks(set) => match ckks::sets::entry(set.name()) {
+                Ok((entry, known)) if known == set => with_entry(of_ckks(set), entry.family, &entry.note),
+                _ => with_entry(of_ckks(set), OWN, ""),
+            },
+            ParameterSet::Bgv(set) => match bgv::sets::entry(set.name()) {
+                Ok(entry) if bgv::Parameters::check(&entry.parameters).is_ok_and(|known| known == *set) => {
+                    with_entry(of_bgv(set), entry.family, &entry.note)
+                }
+                _ => with_entry(of_bgv(set), OWN, ""),
+            },
+        }
+        .to_string()
+    }
+}
+
+/// The family of a set that does not come with the project.
+const OWN: &str = "own";
+
+/// A set that is asked for.
+#[derive(FromPyObject)]
+pub enum Asked {
+    /// One of the user.
+    Set(PySlotParameters),
+    /// A named one.
+    Name(String),
+}
 
 /// What to know of a CKKS set.
 pub fn of_ckks(set: &ckks::Parameters) -> Value {
@@ -19,6 +88,9 @@ pub fn of_ckks(set: &ckks::Parameters) -> Value {
         "scale_log2": set.literal().scale_log2,
         "slots": set.max_slots(),
         "bootstraps": set.literal().bootstrap.is_some(),
+        "ciphertext_bytes": set.ciphertext_bytes(set.max_level()),
+        "key_bytes": set.key_bytes(KeyId::Relinearisation, KeyStorage::BYTES),
+        "transport_key_bytes": set.key_bytes(KeyId::Relinearisation, KeyStorage::TRANSPORT),
         "security_bits": set.security().bits,
         "security_source": set.security().source,
         "estimated_bits": set.estimated_bits(),
@@ -43,6 +115,9 @@ pub fn of_bgv(set: &bgv::Parameters) -> Value {
         "plaintext_modulus": set.plaintext_modulus().value(),
         "slots": if set.plaintext_modulus().is_packed() { degree.get() } else { 1 },
         "bootstraps": set.literal().bootstrap.is_some(),
+        "ciphertext_bytes": 2 * set.q_limbs() * degree.get() * size_of::<u64>(),
+        "key_bytes": set.key_bytes(KeyStorage::BYTES),
+        "transport_key_bytes": set.key_bytes(KeyStorage::TRANSPORT),
         "security_bits": security.bits,
         "security_source": security.source,
         "estimated_bits": set.estimated_bits(),

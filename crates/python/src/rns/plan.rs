@@ -2,7 +2,7 @@
 
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
-use super::parameters;
+use super::parameters::{self, Asked, PySlotParameters};
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
@@ -17,6 +17,7 @@ use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
 use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
 use polyfabric_schemes::rns::security::largest_log2_modulus;
 use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId, SecretDistribution};
+use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -328,6 +329,16 @@ fn derived(
     serde_json::from_value(literal).ok()
 }
 
+fn other_scheme(program: &Program, set: &ParameterSet) -> Failure {
+    let (name, own) = (program.name(), if set.scheme() == "BGV" { "CKKS" } else { "BGV" });
+    let message = format!(
+        "{name}: parameter set {} is of {}, and the program of {own}; give one of {own}",
+        set.name(),
+        set.scheme()
+    );
+    Failure::new(Kind::Parameter, message)
+}
+
 /// How many bits a key switch may cost any operation of the precision that it has with the set's own.
 const SPARE_BITS: f64 = 1.0;
 
@@ -351,11 +362,11 @@ impl CkksPlan {
 // -- both ---------------------------------------------------------------------------------------------------------------
 
 impl SlotPlan {
-    /// Lowers `program` for the set called `name`, or for the smallest that carries it, of CKKS one of `security` bits; with every
+    /// Lowers `program` for the set that is asked for, or for the smallest that carries it, of CKKS one of `security` bits; with every
     /// encrypted node an output too if it is `measured`; for this computer, or for `machine` with a key switch.
     fn make(
         program: &Arc<Program>,
-        name: Option<&str>,
+        asked: Option<&Asked>,
         measured: bool,
         machine: Option<&PyMachine>,
         wanted: Wanted,
@@ -364,8 +375,10 @@ impl SlotPlan {
         let place = (program.name(), machine);
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
-                let parameters = match name {
-                    Some(name) => ckks_scheme::sets::parameters(name).map_err(parameter)?,
+                let parameters = match asked {
+                    Some(Asked::Name(name)) => ckks_scheme::sets::parameters(name).map_err(parameter)?,
+                    Some(Asked::Set(PySlotParameters(ParameterSet::Ckks(set)))) => set.clone(),
+                    Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(program, other)),
                     None if machine.is_some() => {
                         let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
                         return Err(Failure::new(Kind::Parameter, message));
@@ -385,8 +398,10 @@ impl SlotPlan {
                 (Lowering::Ckks(plan), chosen)
             }
             Scheme::Bgv { plaintext_modulus } => {
-                let parameters = match name {
-                    Some(name) => named_bgv(name, plaintext_modulus)?,
+                let parameters = match asked {
+                    Some(Asked::Name(name)) => named_bgv(name, plaintext_modulus)?,
+                    Some(Asked::Set(PySlotParameters(ParameterSet::Bgv(set)))) => set.clone(),
+                    Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(program, other)),
                     None => choose_bgv(program, plaintext_modulus, machine)?,
                 };
                 let body = if measured { &instrumented(program)? } else { &**program };
@@ -398,6 +413,14 @@ impl SlotPlan {
             }
         };
         Ok(Self { program: Arc::clone(program), lowering, key_switch })
+    }
+
+    /// Its parameter set.
+    pub fn set(&self) -> ParameterSet {
+        match &self.lowering {
+            Lowering::Ckks(plan) => ParameterSet::Ckks(plan.parameters.clone()),
+            Lowering::Bgv(plan) => ParameterSet::Bgv(plan.parameters.clone()),
+        }
     }
 
     pub fn kernel(&self) -> &KernelProgram {
@@ -585,7 +608,7 @@ pub struct PySlotPlan(pub Arc<SlotPlan>);
 
 #[pymethods]
 impl PySlotPlan {
-    /// For the set called `parameters`, or the smallest one of 128 bits that carries the program, of CKKS one of `security` bits. With
+    /// For `parameters`, a set or a set's name, or the smallest one of 128 bits that carries the program, of CKKS one of `security` bits. With
     /// `measured`, every encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
     /// that the machine's compiler chooses (`auto`), or a named one.
     #[staticmethod]
@@ -593,14 +616,14 @@ impl PySlotPlan {
     fn make(
         py: Python<'_>,
         program: &PySlotProgram,
-        parameters: Option<String>,
+        parameters: Option<Asked>,
         measured: bool,
         machine: Option<&PyMachine>,
         key_switch: &str,
         security: f64,
     ) -> PyResult<Self> {
-        let (program, name, wanted) = (&program.0, parameters.as_deref(), Wanted::from(key_switch));
-        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, name, measured, machine, wanted, security)?))))
+        let (program, asked, wanted) = (&program.0, parameters.as_ref(), Wanted::from(key_switch));
+        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, asked, measured, machine, wanted, security)?))))
     }
 
     /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all
@@ -658,11 +681,7 @@ impl PySlotPlan {
 
     /// The kernel program, for machines.
     fn kernel(&self) -> PyResidueKernel {
-        let parameters = match &self.0.lowering {
-            Lowering::Ckks(plan) => plan.parameters.name(),
-            Lowering::Bgv(plan) => plan.parameters.name(),
-        };
-        PyResidueKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: parameters.to_owned() }
+        PyResidueKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: self.0.set().name().to_owned() }
     }
 
     /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node, as JSON.

@@ -1,6 +1,7 @@
 //! Keys, ciphertexts, execution.
 
 use super::files;
+use super::parameters::PySlotParameters;
 use super::plan::{Lowering, MOST_PREPARED_BYTES, NODE_OUTPUT, PySlotPlan, SlotPlan};
 use super::program::{PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
@@ -16,6 +17,7 @@ use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::progress::KeyProgress;
 use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, RnsPolynomial};
 use polyfabric_schemes::serial::{FileError, load, save};
+use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -28,10 +30,10 @@ enum Client {
 }
 
 impl Client {
-    fn parameters(&self) -> Set {
+    fn parameters(&self) -> ParameterSet {
         match self {
-            Self::Ckks(client) => Set::Ckks(client.parameters().clone()),
-            Self::Bgv(client) => Set::Bgv(client.parameters().clone()),
+            Self::Ckks(client) => ParameterSet::Ckks(client.parameters().clone()),
+            Self::Bgv(client) => ParameterSet::Bgv(client.parameters().clone()),
         }
     }
 
@@ -43,33 +45,10 @@ impl Client {
     }
 }
 
-/// A parameter set of either scheme.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Set {
-    Ckks(ckks::Parameters),
-    Bgv(bgv::Parameters),
-}
-
-impl Set {
-    pub fn of(plan: &SlotPlan) -> Self {
-        match &plan.lowering {
-            Lowering::Ckks(plan) => Self::Ckks(plan.parameters.clone()),
-            Lowering::Bgv(plan) => Self::Bgv(plan.parameters.clone()),
-        }
-    }
-
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Ckks(parameters) => parameters.name(),
-            Self::Bgv(parameters) => parameters.name(),
-        }
-    }
-}
-
 /// Where keys or ciphertexts come from: their set, their key generation, and what to call them.
 #[derive(Clone)]
 pub struct Origin {
-    pub set: Set,
+    pub set: ParameterSet,
     pub generation: KeyGeneration,
     /// A file's path, or what they are.
     pub name: String,
@@ -92,7 +71,7 @@ impl Origin {
 
     /// Fails unless `plan` is lowered for this set.
     pub fn expect_plan(&self, plan: &SlotPlan) -> Result<(), Failure> {
-        let wanted = Set::of(plan);
+        let wanted = plan.set();
         if self.set == wanted {
             return Ok(());
         }
@@ -141,9 +120,13 @@ impl PySlotClient {
     fn generate(py: Python<'_>, plan: &PySlotPlan) -> PyResult<Self> {
         let plan = &*plan.0;
         detached(py, || {
-            let client = match Set::of(plan) {
-                Set::Ckks(parameters) => ckks::ClientKey::generate(&parameters).map(Client::Ckks).map_err(run_failure),
-                Set::Bgv(parameters) => bgv::ClientKey::generate(&parameters).map(Client::Bgv).map_err(run_failure),
+            let client = match plan.set() {
+                ParameterSet::Ckks(parameters) => {
+                    ckks::ClientKey::generate(&parameters).map(Client::Ckks).map_err(run_failure)
+                }
+                ParameterSet::Bgv(parameters) => {
+                    bgv::ClientKey::generate(&parameters).map(Client::Bgv).map_err(run_failure)
+                }
             };
             Ok(Self::new(client?, "the client key".to_owned()))
         })
@@ -169,10 +152,10 @@ impl PySlotClient {
         })
     }
 
-    /// Name of its parameter set.
+    /// Its parameter set.
     #[getter]
-    fn parameters(&self) -> &str {
-        self.origin.set.name()
+    fn parameters(&self) -> PySlotParameters {
+        PySlotParameters(self.origin.set.clone())
     }
 
     /// The switching keys that `plan` asks for.
@@ -315,8 +298,12 @@ impl PySlotServer {
         detached(py, || {
             let (keys, generation) = ((*self.keys).clone(), self.origin.generation);
             match self.origin.set.clone() {
-                Set::Ckks(parameters) => save(&ckks::serial::EvaluationKeys { parameters, generation, keys }, &path),
-                Set::Bgv(parameters) => save(&bgv::serial::EvaluationKeys { parameters, generation, keys }, &path),
+                ParameterSet::Ckks(parameters) => {
+                    save(&ckks::serial::EvaluationKeys { parameters, generation, keys }, &path)
+                }
+                ParameterSet::Bgv(parameters) => {
+                    save(&bgv::serial::EvaluationKeys { parameters, generation, keys }, &path)
+                }
             }
             .map_err(Failure::of(Kind::File))
         })
@@ -329,10 +316,10 @@ impl PySlotServer {
         detached(py, || {
             let (set, generation, keys) = if scheme == "bgv" {
                 let set: bgv::serial::EvaluationKeys = load(&path).map_err(file)?;
-                (Set::Bgv(set.parameters), set.generation, set.keys)
+                (ParameterSet::Bgv(set.parameters), set.generation, set.keys)
             } else {
                 let set: ckks::serial::EvaluationKeys = load(&path).map_err(file)?;
-                (Set::Ckks(set.parameters), set.generation, set.keys)
+                (ParameterSet::Ckks(set.parameters), set.generation, set.keys)
             };
             // They were packed for the way; now they are read for every operation.
             let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::BYTES };
@@ -353,10 +340,10 @@ impl PySlotServer {
         Ok(check_keys(&plan.program, plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
 
-    /// Name of their parameter set.
+    /// Their parameter set.
     #[getter]
-    fn parameters(&self) -> &str {
-        self.origin.set.name()
+    fn parameters(&self) -> PySlotParameters {
+        PySlotParameters(self.origin.set.clone())
     }
 
     /// Their bytes in memory.

@@ -142,6 +142,9 @@ pub enum ParameterError {
         /// Why.
         source: GadgetError,
     },
+    /// α = 0.
+    #[error("parameter set {0}: digits of 0 limbs; give digit_limbs of at least 1")]
+    DigitLimbs(String),
     /// A sparse secret heavier than the ring.
     #[error(
         "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; take a weight from 1 to {degree}"
@@ -198,6 +201,9 @@ impl Parameters {
         let plaintext = PlaintextModulus::new(degree, literal.plaintext_modulus)
             .map_err(|source| ParameterError::PlaintextModulus { name: name(), source })?;
         let moduli = moduli(literal, degree, plaintext.value())?;
+        if literal.digit_limbs == 0 {
+            return Err(ParameterError::DigitLimbs(name()));
+        }
         if let SecretDistribution::SparseTernary(weight) = literal.secret
             && !(1..=degree.get()).contains(&weight)
         {

@@ -1,13 +1,13 @@
 //! Chains of moduli as written, and the primes that they stand for.
 
 use polyfabric_kernels::modular::{Modulus, ModulusError};
-use polyfabric_kernels::primes::{PrimeClass, PrimeShortage};
+use polyfabric_kernels::primes::{PrimeClass, PrimeShortage, is_prime};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Some levels of a chain, each of one modulus or two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(untagged, try_from = "WrittenLink")]
 pub enum ChainLink {
     /// `count` levels of one prime: the largest of exactly `bits` bits.
     Bits {
@@ -28,6 +28,35 @@ pub enum ChainLink {
         /// The prime.
         prime: u64,
     },
+}
+
+/// A link with whatever fields a file gives it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenLink {
+    bits: Option<u32>,
+    pair_bits: Option<u32>,
+    prime: Option<u64>,
+    count: Option<usize>,
+}
+
+impl TryFrom<WrittenLink> for ChainLink {
+    type Error = &'static str;
+
+    fn try_from(link: WrittenLink) -> Result<Self, Self::Error> {
+        let count = link.count.unwrap_or(1);
+        match link {
+            WrittenLink { bits: Some(bits), pair_bits: None, prime: None, .. } => Ok(Self::Bits { bits, count }),
+            WrittenLink { bits: None, pair_bits: Some(pair_bits), prime: None, .. } => {
+                Ok(Self::Pairs { pair_bits, count })
+            }
+            WrittenLink { bits: None, pair_bits: None, prime: Some(prime), count: None } => Ok(Self::Prime { prime }),
+            _ => Err(
+                "some moduli are { bits = 40, count = 3 }, { pair_bits = 60, count = 2 } or { prime = 1099510054913 }: \
+                 give one of the three, and a count with the first two alone",
+            ),
+        }
+    }
 }
 
 impl ChainLink {
@@ -52,13 +81,24 @@ pub enum ChainError {
     /// A given number is no modulus.
     #[error(transparent)]
     Modulus(#[from] ModulusError),
-    /// A given number is not a prime of the class.
-    #[error("{number} is no prime = 1 mod {step}; take one that is, or give bits")]
+    /// A given number is no prime.
+    #[error("{0} is no prime; give primes, or bits in their place")]
+    NotPrime(u64),
+    /// A given prime is not of the class.
+    #[error(
+        "the prime {number} is not 1 modulo {step}, which the ring's transform takes; take one that is, or give bits"
+    )]
     NotOfClass {
-        /// The number.
+        /// The prime.
         number: u64,
         /// What it must be 1 modulo.
         step: u64,
+    },
+    /// The product of two primes out of range.
+    #[error("pairs of primes of {given} bits together; take {} to {}", PAIR_BITS.start(), PAIR_BITS.end())]
+    PairBits {
+        /// pair_bits.
+        given: u32,
     },
     /// A given prime stands twice.
     #[error("the prime {0} is given twice; give distinct primes")]
@@ -72,6 +112,9 @@ pub enum ChainError {
         max: usize,
     },
 }
+
+/// Bits of a pair's product: two primes of 16 to 60.
+const PAIR_BITS: std::ops::RangeInclusive<u32> = 32..=120;
 
 /// Moduli level by level.
 pub type Levels = Vec<Vec<Modulus>>;
@@ -93,6 +136,9 @@ pub fn choose(class: PrimeClass, q: &[ChainLink], p: &[ChainLink]) -> Result<(Le
     for (link, levels) in links.iter().zip(&mut levels) {
         if let ChainLink::Prime { prime } = *link {
             Modulus::new(prime)?;
+            if !is_prime(prime) {
+                return Err(ChainError::NotPrime(prime));
+            }
             if !class.contains(prime) {
                 return Err(ChainError::NotOfClass { number: prime, step: class.step() });
             }
@@ -105,6 +151,9 @@ pub fn choose(class: PrimeClass, q: &[ChainLink], p: &[ChainLink]) -> Result<(Le
     }
     for (link, levels) in links.iter().zip(&mut levels) {
         if let ChainLink::Pairs { pair_bits, count } = *link {
+            if !PAIR_BITS.contains(&pair_bits) {
+                return Err(ChainError::PairBits { given: pair_bits });
+            }
             let pairs = class.double_prime_scales(f64::from(pair_bits).exp2(), count, 6 * count + 16, &used)?;
             for pair in pairs {
                 used.extend([pair.high, pair.low]);
@@ -167,7 +216,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said() {
         let error = |q: &[ChainLink]| choose(class(), q, &[]).expect_err("no chain");
-        assert!(matches!(error(&[ChainLink::Prime { prime: 15 }]), ChainError::NotOfClass { number: 15, step: 8192 }));
+        assert_eq!(error(&[ChainLink::Prime { prime: 15 }]), ChainError::NotPrime(15));
+        assert_eq!(error(&[ChainLink::Prime { prime: 17 }]), ChainError::NotOfClass { number: 17, step: 8192 });
         let prime = class().of_bits(40, 1).expect("a prime")[0];
         assert_eq!(error(&[ChainLink::Prime { prime }; 2]), ChainError::Repeated(prime));
         assert!(matches!(error(&[ChainLink::Bits { bits: 14, count: 9 }]), ChainError::Shortage(_)));

@@ -1,0 +1,203 @@
+"""Does a parameter set of one's own, from a file or from Python, do all that a named one does, and is a weak one refused?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+SMALL = {
+    "name": "small",
+    "ring_degree": 1024,
+    "q": [{"bits": 50}, {"bits": 40, "count": 4}],
+    "p": [{"bits": 50, "count": 2}],
+    "gadget": {"hybrid": {"digit_limbs": 2}},
+    "scale_log2": 40,
+    "secret": "uniform-ternary",
+    "noise_std": 3.2,
+}
+"""Insecure."""
+
+
+@pf.program(x=pf.Real.vector(8))
+def squared(x):
+    return x * x + pf.rotate(x, 1)
+
+
+X = np.linspace(-1, 1, 8)
+
+
+@pytest.fixture
+def command(polyfabric, tmp_path):
+    """The command line in a folder with the examples."""
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    return polyfabric
+
+
+@pytest.mark.parametrize(
+    ("program", "file", "inputs"),
+    [
+        ("scores", "own-ckks.toml", ("x=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8",)),
+        ("inner_product", "own-bgv.toml", ("x=1,2,3,4,5,6,7,8", "y=100000,2,3,4,5,6,7,8")),
+    ],
+)
+def test_an_example_runs_end_to_end(command, program, file, inputs):
+    """Encrypted, computed, decrypted and compared with the clear program, whole and in three steps through files."""
+    wanted = (f"examples/slots.py:{program}", "--params", f"examples/{file}", "--json")
+    given = [word for value in inputs for word in ("--input", value)]
+    done = command("run", *wanted, *given)
+    assert done.status == 0, done.err
+    assert done.err == ""
+    found = json.loads(done.out)
+    assert found["correct"]
+    assert found["parameters"]["name"] == file.removesuffix(".toml")
+    assert found["parameters"]["security_bits"] >= 128
+    if program == "inner_product":
+        assert found["output"]["result"] == (100_000 + sum(k * k for k in range(2, 9))) % 786_433
+    steps = [("--step", "encrypt", *given), ("--step", "execute"), ("--step", "decrypt")]
+    for step in steps:
+        # The keys' files say which set they are of.
+        params = wanted[1:3] if step[1] == "encrypt" else ()
+        done = command("run", wanted[0], *params, "--keys", "keys", *step, "--json")
+        assert done.status == 0, done.err
+    assert json.loads(done.out)["correct"]
+    assert command("run", wanted[0], "--keys", "keys", *given).status == 0
+
+
+def test_a_file_is_shown_as_a_named_set_is(command, snapshot):
+    done = command("params", "examples/own-ckks.toml")
+    assert done.status == 0
+    snapshot(done.out + done.err)
+    shown = json.loads(command("params", "examples/own-ckks.toml", "--json").out)
+    named = json.loads(command("params", "ckks-depth-5", "--json").out)
+    assert shown.keys() == named.keys()
+    assert shown["family"] == "own"
+    assert shown["key_bytes"] > shown["transport_key_bytes"] > 0
+
+
+def test_python_takes_the_fields_of_a_file(tmp_path):
+    own = pf.SlotParameters.of("ckks", **SMALL)
+    assert (own.name, own.scheme, own.to_dict()["levels"]) == ("small", "ckks", 4)
+    with pytest.warns(pf.SecurityWarning, match="parameter set small has about"):
+        done = squared.run({"x": X}, parameters=own, security=0)
+    assert done.correct
+    assert done.parameters == "small"
+    # Whoever made the keys has accepted their set, and files of keys carry it.
+    done.keys.save(tmp_path)
+    keys = pf.SlotKeys.load(tmp_path)
+    assert keys.parameter_set == own
+    for parameters in (None, own):
+        with pytest.warns(pf.SecurityWarning):
+            assert squared.run({"x": X}, keys=keys, parameters=parameters).correct
+    with pytest.raises(pf.InputError, match="the keys are of parameter set small, not toy-10; name that set"):
+        squared.run({"x": X}, keys=keys, parameters="toy-10")
+    other = pf.SlotParameters.of("ckks", **{**SMALL, "noise_std": 3.3})
+    with pytest.raises(pf.InputError, match="the keys are of parameter set small, not small"):
+        squared.run({"x": X}, keys=keys, parameters=other)
+
+
+def test_a_file_and_its_fields_are_one_set():
+    import tomllib
+
+    for scheme in ("ckks", "bgv"):
+        path = EXAMPLES / f"own-{scheme}.toml"
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))[scheme]
+        assert pf.SlotParameters.of(scheme, **fields) == pf.SlotParameters.load(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, r"squared: parameter set small has 10 bits of security .* needs 128; .* security=10 \(--security 10\)"),
+        (
+            {"secret": {"sparse-ternary": 100}},
+            r"has no security that is known of \(unknown: no table covers .*security=0",
+        ),
+        ({"noise_std": 1.0}, r"has no security that is known of \(unknown: the tables are for noise of deviation 3.19"),
+        ({"ring_degree": 512}, r"has no security that is known of \(unknown: no table covers this ring degree"),
+    ],
+)
+def test_a_weak_set_of_ones_own_is_refused_unless_it_is_asked_for(changes, message):
+    own = pf.SlotParameters.of("ckks", **{**SMALL, **changes})
+    with pytest.raises(pf.ParameterError, match=message):
+        squared.run({"x": X}, parameters=own)
+    # What it would take may be known.
+    with pytest.warns(pf.SecurityWarning):
+        assert squared.cost(own).to_dict()["parameters"]["name"] == "small"
+    with pytest.warns(pf.SecurityWarning):
+        assert squared.run({"x": X}, parameters=own, security=0).correct
+
+
+def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
+    text = (EXAMPLES / "own-ckks.toml").read_text(encoding="utf-8")
+    (tmp_path / "weak.toml").write_text(text.replace("16384", "8192"))
+    done = command("run", "examples/slots.py:scores", "--params", "weak.toml", "--keys", "new")
+    assert done.status == 2
+    assert "but a set of your own needs 128; enlarge its ring_degree" in done.err
+    done = command(
+        "run", "examples/slots.py:scores", "--params", "weak.toml", "--security", "0", *("--input", "x=0,0,0,0,0,0,0,0")
+    )
+    assert done.status == 0
+    assert "warning: parameter set own-ckks has about" in done.err
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "message"),
+    [
+        (lambda: pf.SlotParameters.load("nowhere.toml"), pf.ParameterError, "nowhere.toml: cannot read"),
+        (lambda: pf.SlotParameters.load(5), pf.InputError, "5 is no path; give one, such as 'mine.toml'"),
+        (
+            lambda: pf.SlotParameters.of("tfhe", **SMALL),
+            pf.InputError,
+            "there is no scheme 'tfhe'; known are ckks, bgv",
+        ),
+        (lambda: pf.SlotParameters.of("bgv", **SMALL), pf.ParameterError, "unknown field `gadget`, expected one of"),
+        (
+            lambda: pf.SlotParameters.of("ckks", **{**SMALL, "ring_degree": "many"}),
+            pf.ParameterError,
+            r'the parameter set: TOML parse error at line \d+, column \d+(.|\n)*ring_degree = "many"(.|\n)*docs/slots.md',
+        ),
+        (
+            lambda: pf.SlotParameters.of("ckks", **{**SMALL, "q": None}),
+            pf.ParameterError,
+            "missing field `q`",
+        ),
+        (
+            lambda: pf.SlotParameters.of("ckks", **{**SMALL, "noise_std": float("nan")}),
+            pf.InputError,
+            "the fields of a parameter set are numbers",
+        ),
+        (lambda: pf.SlotParameters.of("ckks", **{**SMALL, "q": {1, 2}}), pf.InputError, "set is not data"),
+        (
+            lambda: squared.run({"x": X}, parameters=str(EXAMPLES / "own-bgv.toml")),
+            pf.ParameterError,
+            "squared: parameter set own-bgv is of BGV, and the program of CKKS; give one of CKKS",
+        ),
+    ],
+)
+def test_what_is_no_set_is_said(make, kind, message):
+    with pytest.raises(kind, match=message):
+        make()
+
+
+def test_a_plaintext_modulus_of_another_program_is_said():
+    @pf.program(x=pf.Mod(65537).vector(8))
+    def doubled(x):
+        return x + x
+
+    with pytest.raises(pf.ProgramError, match=r"65537.*786433|786433.*65537"):
+        doubled.run({"x": np.arange(8)}, parameters=pf.SlotParameters.load(EXAMPLES / "own-bgv.toml"))
+
+
+def test_a_key_switch_by_name_keeps_the_security():
+    """Its special primes count: six digits take one of them, one digit six, which leave too little."""
+    own = pf.SlotParameters.load(EXAMPLES / "own-ckks.toml")
+    assert squared.run({"x": X}, parameters=own, key_switch="d6").parameters == "own-ckks-d6"
+    with pytest.raises(pf.Error, match="of security"):
+        squared.run({"x": X}, parameters=own, key_switch="d1")
