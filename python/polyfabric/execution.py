@@ -18,7 +18,7 @@ from .errors import InputError, MachineError, NoiseError, ParameterError, Progra
 from .language.program import Clear, Outputs, Program
 from .names import pick
 from .progress import ProgressHook
-from .reports import Report, made_folder
+from .reports import Report, write_together
 
 if TYPE_CHECKING:
     from .machines import Machine
@@ -163,9 +163,7 @@ class Keys:
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (its compressed transport form) to `folder`."""
-        path = made_folder(folder)
-        self.client.save(path / "client.key")
-        self.server.save(path / "server.key")
+        write_together(folder, {"client.key": self.client.save, "server.key": self.server.save})
 
     @classmethod
     def load(cls, folder: str | Path, progress: ProgressHook | None = None) -> Keys:

@@ -19,7 +19,7 @@ from .execution import SecurityWarning, place, workers
 from .language.slot_program import SlotOutputs, SlotProgram, numbers
 from .machines import Machine, simulation
 from .names import pick
-from .reports import Report, made_folder
+from .reports import Report, write_together
 from .reports.units import bytes_text
 from .slot_parameters import SlotParameters, chosen
 
@@ -43,6 +43,8 @@ class SlotPlan:
     native: _native.SlotPlan = field(repr=False)
     facts: dict[str, Any] = field(repr=False)
     measured: bool = False
+    public: bool = False
+    """Whether inputs are encrypted with the client's public key, which leaves more noise."""
 
     @property
     def parameters(self) -> str:
@@ -87,9 +89,11 @@ class SlotKeys:
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
-        path = made_folder(folder)
-        self.client.save(path / "client.key")
-        self.server.save(path / "server.key")
+        write_together(folder, {"client.key": self.client.save, "server.key": self.server.save})
+
+    def save_public(self, folder: str | Path) -> None:
+        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt."""
+        write_together(folder, {"public.key": self.client.public().save})
 
     @classmethod
     def load(cls, folder: str | Path, scheme: str = "ckks") -> SlotKeys:
@@ -156,6 +160,7 @@ class SlotRunResult:
             "error": self.error,
             "bound": self.bound,
             "bound_for": self.bound_for,
+            "public_key": self.plan.public,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
             "operations": self.nodes,
@@ -181,14 +186,15 @@ def plan(
     security: float | None = None,
     machine: Machine | None = None,
     key_switch: str | None = None,
+    public: bool = False,
 ) -> SlotPlan:
     """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
 
     With `security`, a set of fewer bits is refused, or not chosen; without it, a set of one's own that has fewer than 128, or unknown
-    security. With `measured`, the value of every operation is kept, so that its
-    error can be measured. With `machine`, the program is lowered as that wants it, in its words. `key_switch` is the set's
-    ("set"; so on this computer, or if a set is named), the one that the compiler chooses ("auto"; so on a machine), or a named one:
-    "listing1", or "d8" for eight digits.
+    security. With `measured`, the value of every operation is kept, so that its error can be measured. With `machine`, the program is
+    lowered as that wants it, in its words. `key_switch` is the set's ("set"; so on this computer, or if a set is named), the one that
+    the compiler chooses ("auto"; so on a machine), or a named one: "listing1", or "d8" for eight digits. With `public`, errors are those of
+    inputs that are encrypted with the public key.
     """
     if key_switch is not None and not isinstance(key_switch, str):
         raise InputError(f"key_switch={key_switch!r}; give a name")
@@ -200,7 +206,7 @@ def plan(
     wanted = switch_for(asked, machine, key_switch)
     on = machine.native if machine else None
     given = asked.native if isinstance(asked, SlotParameters) else asked
-    native = _native.SlotPlan.make(program.native, given, bool(measured), on, wanted, bits)
+    native = _native.SlotPlan.make(program.native, given, bool(measured), on, wanted, bits, bool(public))
     facts = json.loads(native.to_json())
     found = facts["parameters"]
     if found["security_bits"] < bits:
@@ -208,7 +214,7 @@ def plan(
     warning = found.get("warning")
     if warning is not None:
         warnings.warn(warning, SecurityWarning, stacklevel=2)
-    return SlotPlan(program, native, facts, measured)
+    return SlotPlan(program, native, facts, measured, public)
 
 
 def too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: bool) -> str:
@@ -219,7 +225,7 @@ def too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: boo
     if by_default:
         least = int(found["security_bits"])
         return (
-            f"{known}, but a set of your own needs {bits:.0f}; enlarge its ring_degree, take fewer bits of moduli, or accept it "
+            f"{known}, but {bits:.0f} are needed; take a set with a larger ring_degree or fewer bits of moduli, or accept this one "
             f"for experiments with security={least} (--security {least})"
         )
     other = ", or none" if named else ""
@@ -243,6 +249,7 @@ def run(
     security: float | None = None,
     key_switch: str | None = None,
     flood: float | None = None,
+    public: bool = False,
     progress: ProgressHook | None = None,
 ) -> SlotRunResult:
     """See `SlotProgram.run`."""
@@ -256,7 +263,15 @@ def run(
             raise InputError(f"the keys are of parameter set {own}, not {asked}; name that set")
         # Whoever made the keys has accepted their set.
         parameters, security = own, 0 if security is None else security
-    planned = plan(program, parameters, measured=measure, security=security, machine=machine, key_switch=key_switch)
+    planned = plan(
+        program,
+        parameters,
+        measured=measure,
+        security=security,
+        machine=machine,
+        key_switch=key_switch,
+        public=public,
+    )
     return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, flood=flood, progress=progress)
 
 
@@ -293,7 +308,8 @@ def run_plan(
         lap("keys")
     # What the server would miss is told before anything is encrypted.
     keys.server.expect_keys(planned.native)
-    ciphertexts = keys.client.encrypt(planned.native, flat)
+    encrypter = keys.client.public() if planned.public else keys.client
+    ciphertexts = encrypter.encrypt(planned.native, flat)
     lap("encrypt")
     results, simulated = execute(planned, keys.server, ciphertexts, on, machine, threads, progress, lap)
     found = decrypt(planned, keys.client, results, flood)
@@ -448,9 +464,9 @@ def check_memory(planned: SlotPlan, available: int | None = None) -> None:
     )
 
 
-def cost(program: SlotProgram, parameters: str | SlotParameters | None = None) -> Report:
+def cost(program: SlotProgram, parameters: str | SlotParameters | None = None, *, public: bool = False) -> Report:
     """See `SlotProgram.cost`."""
-    return Report("slot cost", estimate(plan(program, parameters, security=0)))
+    return Report("slot cost", estimate(plan(program, parameters, security=0, public=public)))
 
 
 def estimate(planned: SlotPlan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A run in three steps through files: the client encrypts, the server executes, the client decrypts.
+"""A run in steps through files: the client makes keys and encrypts, the server executes, the client decrypts.
 
 The folder holds `client.key`, `server.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The server
 needs all but `client.key`.
@@ -20,10 +20,22 @@ from .machines import Machine
 from .progress import ProgressHook
 from .reports import write_text
 
-STEPS = ("encrypt", "execute", "decrypt")
+STEPS = ("keys", "encrypt", "execute", "decrypt")
 
 PlanFor = Callable[[str | None], Plan]
 """The plan for the parameter set of that name, or for one to be chosen."""
+
+
+def make_keys(plan_for: PlanFor, folder: Path, progress: ProgressHook) -> dict[str, Any]:
+    """Makes the client's key and the server's; refuses a folder that has keys."""
+    present = [name for name in ("client.key", "server.key") if (folder / name).exists()]
+    if present:
+        raise FileError(
+            f"{folder / present[0]}: there are keys already, which new ones would replace; name another folder"
+        )
+    planned = plan_for(None)
+    Keys.generate(planned.parameters, progress).save(folder)
+    return {"step": "keys", "parameters": planned.parameters.name, "folder": str(folder)}
 
 
 def encrypt(

@@ -93,6 +93,18 @@ def test_run_in_three_steps_through_files(polyfabric, tmp_path):
     assert json.loads(done.out)["correct"] is True
 
 
+def test_keys_are_a_step_of_their_own(polyfabric, tmp_path):
+    common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys")
+    assert polyfabric(*common, "--step", "keys").status == 0
+    made = {path.name: path.read_bytes() for path in (tmp_path / "keys").iterdir()}
+    assert made.keys() == {"client.key", "server.key"}
+    again = polyfabric(*common, "--step", "keys")
+    assert again.status == 2
+    assert "keys/client.key: there are keys already, which new ones would replace; name another folder" in again.err
+    assert polyfabric(*common, "--step", "encrypt").status == 0
+    assert all((tmp_path / "keys" / name).read_bytes() == data for name, data in made.items())
+
+
 def test_simulate(polyfabric, tmp_path):
     done = polyfabric(
         "simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--batch", "16",

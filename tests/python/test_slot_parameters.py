@@ -114,7 +114,10 @@ def test_a_file_and_its_fields_are_one_set():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, r"squared: parameter set small has 10 bits of security .* needs 128; .* security=10 \(--security 10\)"),
+        (
+            {},
+            r"squared: parameter set small has 10 bits of security .* but 128 are needed; .* security=10 \(--security 10\)",
+        ),
         (
             {"secret": {"sparse-ternary": 100}},
             r"has no security that is known of \(unknown: no table covers .*security=0",
@@ -139,7 +142,8 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
     (tmp_path / "weak.toml").write_text(text.replace("16384", "8192"))
     done = command("run", "examples/slots.py:scores", "--params", "weak.toml", "--keys", "new")
     assert done.status == 2
-    assert "but a set of your own needs 128; enlarge its ring_degree" in done.err
+    assert "but 128 are needed; take a set with a larger ring_degree or fewer bits of moduli" in done.err
+    assert not (tmp_path / "new").exists()
     done = command(
         "run", "examples/slots.py:scores", "--params", "weak.toml", "--security", "0", *("--input", "x=0,0,0,0,0,0,0,0")
     )

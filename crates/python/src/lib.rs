@@ -36,6 +36,6 @@ mod _native {
     #[pymodule_export]
     use crate::rns::{
         PyMapped, PyResidueKernel, PySlotBuilder, PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan,
-        PySlotProgram, PySlotServer, composite_sign, slot_parameter_sets,
+        PySlotProgram, PySlotPublicKey, PySlotServer, composite_sign, slot_parameter_sets,
     };
 }

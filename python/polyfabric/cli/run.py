@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..execution import MOST_THREADS, Keys, Plan, RunResult, estimate, matching, place, run_plan
 from ..machines import Machine
 from ..progress import ProgressHook, bars
-from ..reports import Report, made_folder
+from ..reports import Report, expect_folder
 from ..reports.units import bytes_text, probability, scaled
 from . import inputs, slot_run
 from .console import grid, out, print_json, security_warnings, warning_line
@@ -48,7 +48,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.option(
     "--step",
     type=click.Choice(stages.STEPS),
-    help="Only this part, through files in --keys DIR: what the client sends, what the server does, what the client reads.",
+    help="Only this part, through files in --keys DIR: the client's keys (of CKKS and BGV a public one too), what it sends, what the server does, what the client reads.",
 )
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Processors to use; all without it.")
 @click.option(
@@ -96,6 +96,11 @@ from .console import grid, out, print_json, security_warnings, warning_line
     metavar="DEVIATION",
     help="CKKS: for outputs that others will see, add noise of this deviation to every slot; 0 adds none and warns.",
 )
+@click.option(
+    "--public",
+    is_flag=True,
+    help="CKKS, BGV: encrypt the inputs with a public key, as others do; errors are bounded for that.",
+)
 @click.option("--cost", is_flag=True, help="Say what running takes, and do not run: parameters, keys, memory, errors.")
 @click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
@@ -121,6 +126,7 @@ def run(
     security: float | None,
     key_switch: str | None,
     flood: float | None,
+    public: bool,
     cost: bool,
     as_json: bool,
 ) -> int:
@@ -131,9 +137,9 @@ def run(
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     own = programs.on_slots(program)
-    if folder is not None and not cost and step in (None, "encrypt"):
+    if folder is not None and not cost and step in (None, "keys", "encrypt"):
         # Where keys will be written is told before they are made.
-        made_folder(folder)
+        expect_folder(folder)
     if own is not None or program in programs.ON_SLOTS:
         options = {
             "--batch": batch,
@@ -153,17 +159,31 @@ def run(
             if own is None:
                 raise InputError(f"--cost is for your own programs and those of papers, not {program}; leave it out")
             with security_warnings():
-                return _cost(own.cost(chosen), as_json=as_json)
+                return _cost(own.cost(chosen, public=public), as_json=as_json)
         # Keys are of one set, key switch included.
         given_keys = folder is not None and slot_run.has_keys(folder)
         switch = key_switch or ("set" if given_keys else slot_execution.switch_for(parameters, place(on), None))
         asked = slot_run.Asked(
-            own, given, rows, query, on, chosen, switch, threads, measure, folder_out, folder, step, security, flood
+            own,
+            given,
+            rows,
+            query,
+            on,
+            chosen,
+            switch,
+            threads,
+            measure,
+            folder_out,
+            folder,
+            step,
+            security,
+            flood,
+            public,
         )
         return slot_run.run(program, asked, as_json=as_json)
-    if any(value is not None for value in (rows, query, key_switch, security, flood)) or measure:
+    if any(value is not None for value in (rows, query, key_switch, security, flood)) or measure or public:
         raise InputError(
-            f"--rows, --query, --measure, --security, --flood and --key-switch are of programs of CKKS and BGV, not {program}"
+            f"--rows, --query, --measure, --security, --flood, --public and --key-switch are of programs of CKKS and BGV, not {program}"
         )
     machine = place(on, readings)
     if cost:
@@ -249,7 +269,9 @@ def _step(
     def plan_for(name: str | None) -> Plan:
         return programs.planned(program, parameters or name, batch, machine, target)
 
-    if step == "encrypt":
+    if step == "keys":
+        data = stages.make_keys(plan_for, folder, progress)
+    elif step == "encrypt":
         data = stages.encrypt(plan_for, folder, lambda p: inputs.inputs(p, given) or inputs.drawn(p), progress)
     elif step == "execute":
         data = stages.execute(plan_for, folder, on=on, machine=machine, threads=threads, progress=progress)

@@ -50,6 +50,8 @@ class Asked:
     """Bits that the parameter set must have."""
     flood: float | None
     """Deviation of the noise in outputs that others will see."""
+    public: bool
+    """Whether inputs are encrypted with a public key."""
 
 
 def refuse_options(program: str, options: Mapping[str, object]) -> None:
@@ -69,6 +71,7 @@ def run(program: str, asked: Asked, *, as_json: bool) -> int:
         ("--step", asked.step, None),
         ("--security", asked.security, None),
         ("--flood", asked.flood, None),
+        ("--public", asked.public or None, None),
     ):
         if value is not None and (program != owner if owner else asked.program is None or program in F1_PROGRAMS):
             raise InputError(
@@ -112,6 +115,7 @@ def _run(program: str, asked: Asked, progress: ProgressHook) -> Any:  # noqa: AN
             security=asked.security,
             key_switch=asked.key_switch,
             flood=asked.flood,
+            public=asked.public,
             **options,
         )
         if asked.keys is not None and keys is None:
@@ -143,8 +147,23 @@ def _step(program: SlotProgram, step: str, asked: Asked, progress: ProgressHook,
         raise InputError("--measure and --report are of a whole run; leave out --step")
     if asked.flood is not None and step != "decrypt":
         raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
+    if asked.public:
+        raise InputError(
+            "--public is of a whole run; leave it out: --step keys makes a public key, and --step encrypt uses the one in --keys DIR "
+            "where there is no client.key"
+        )
     machine = place(asked.on)
-    if step == "encrypt":
+    if step == "keys":
+        data = slot_stages.make_keys(
+            program,
+            asked.keys,
+            parameters=asked.parameters,
+            machine=machine,
+            security=asked.security,
+            key_switch=asked.key_switch,
+            progress=progress,
+        )
+    elif step == "encrypt":
         data = slot_stages.encrypt(
             program,
             asked.keys,
@@ -244,6 +263,7 @@ def _show_common(console: Console, result: SlotRunResult) -> None:
     console.print(
         f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "
         f"{set_['security_bits']:.0f} bits of security; inputs at level {facts['start_level']}"
+        + (", encrypted with a public key" if result.plan.public else "")
     )
     sizes = result.sizes
     console.print(

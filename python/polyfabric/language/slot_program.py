@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -89,8 +90,8 @@ class SlotProgram:
 
     # -- values -----------------------------------------------------------------------------------------------------
 
-    def flatten(self, inputs: Mapping[str, Numbers]) -> dict[str, Native]:
-        """Inputs as the lower links take them: all slots of each, checked against names, lengths and types."""
+    def flatten(self, inputs: Mapping[str, Numbers], *, partly: bool = False) -> dict[str, Native]:
+        """Inputs as the lower links take them: all slots of each, checked against names, lengths and types; `partly`, of those given."""
         if not isinstance(inputs, Mapping):
             raise InputError(
                 f"{self.name}: inputs are {type(inputs).__name__}; give a dictionary with {', '.join(self.inputs)}"
@@ -99,7 +100,8 @@ class SlotProgram:
         if unknown:
             known = ", ".join(self.inputs)
             raise InputError(f"{self.name}: there is no input {unknown[0]!r}; the inputs are {known}")
-        return {name: self._flat(name, kind, inputs) for name, kind in self.inputs.items()}
+        wanted = {name: kind for name, kind in self.inputs.items() if name in inputs or not partly}
+        return {name: self._flat(name, kind, inputs) for name, kind in wanted.items()}
 
     def _flat(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> Native:
         if name not in inputs:
@@ -161,6 +163,7 @@ class SlotProgram:
         security: float | None = None,
         key_switch: str | None = None,
         flood: float | None = None,
+        public: bool = False,
         progress: ProgressHook | None = None,
     ) -> SlotRunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
@@ -170,6 +173,7 @@ class SlotProgram:
         `security` bits is refused, and one of your own below 128 unless `security` allows it. `key_switch` is "set" for the parameter set's,
         "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named.
         `flood`, with CKKS, is for outputs that others will see: noise of that deviation is added to every slot, and a warning says what it hides.
+        With `public`, inputs are encrypted with the public key, as others encrypt them, and errors are bounded for that.
         """
         from ..slot_execution import run
 
@@ -184,6 +188,7 @@ class SlotProgram:
             security=security,
             key_switch=key_switch,
             flood=flood,
+            public=public,
             progress=progress,
         )
 
@@ -197,11 +202,69 @@ class SlotProgram:
         target = load(machine) if isinstance(machine, str) else machine
         return target.simulate(plan(self, parameters, machine=target, key_switch=key_switch, security=0))
 
-    def cost(self, parameters: str | SlotParameters | None = None) -> Report:
-        """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds."""
+    def cost(self, parameters: str | SlotParameters | None = None, *, public: bool = False) -> Report:
+        """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds.
+
+        With `public`, the error bounds of inputs that are encrypted with a public key.
+        """
         from ..slot_execution import cost
 
-        return cost(self, parameters)
+        return cost(self, parameters, public=public)
+
+    # -- execution in steps through files, by several parties -----------------------------------------------------------
+
+    def make_keys(
+        self,
+        folder: str | Path,
+        *,
+        parameters: str | SlotParameters | None = None,
+        security: float | None = None,
+        key_switch: str | None = None,
+        progress: ProgressHook | None = None,
+    ) -> SlotKeys:
+        """Makes keys in `folder`: `client.key` for the client alone, `server.key` for the server, `public.key` for whoever encrypts."""
+        from .. import slot_stages
+        from ..slot_execution import SlotKeys
+
+        options: dict[str, Any] = {"parameters": parameters, "security": security, "key_switch": key_switch}
+        slot_stages.make_keys(self, Path(folder), **options, progress=progress)
+        return SlotKeys.load(folder, self.scheme)
+
+    def encrypt(
+        self, inputs: Mapping[str, Numbers], folder: str | Path, *, security: float | None = None
+    ) -> dict[str, Any]:
+        """Encrypts inputs with the client key in `folder`, or with the public key in it: `NAME.in.ct` for each.
+
+        With a public key alone only some of the inputs may be given. Its parameter set must have `security` bits, or 128.
+        """
+        from .. import slot_stages
+
+        path = Path(folder)
+        if not any((path / name).exists() for name in ("client.key", "public.key")):
+            raise InputError(
+                f"{self.name}: {path} has neither client.key nor public.key; bring one, or make_keys(folder) first"
+            )
+        return slot_stages.encrypt(self, path, inputs, security=security)
+
+    def execute(
+        self,
+        folder: str | Path,
+        *,
+        on: str = "cpu",
+        threads: int | None = None,
+        progress: ProgressHook | None = None,
+    ) -> dict[str, Any]:
+        """Executes on the inputs in `folder`, with its `server.key`: `NAME.out.ct` for each output."""
+        from .. import slot_stages
+        from ..execution import place
+
+        return slot_stages.execute(self, Path(folder), on=on, machine=place(on), threads=threads, progress=progress)
+
+    def decrypt(self, folder: str | Path, *, flood: float | None = None) -> SlotOutputs:
+        """Decrypts the outputs in `folder` with its `client.key`; with `flood`, for others."""
+        from .. import slot_stages
+
+        return self.shaped(slot_stages.decrypted(self, Path(folder), None, flood)[1])
 
 
 def numbers(slots: Native) -> NDArray[Any]:

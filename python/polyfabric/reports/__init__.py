@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +102,41 @@ def made_folder(folder: str | Path) -> Path:
     except OSError as error:
         raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
     return target
+
+
+def expect_folder(folder: str | Path) -> None:
+    """Refuses a folder that cannot be made, as `made_folder` does, without making it."""
+    target = Path(folder)
+    try:
+        nearest = next(path for path in (target, *target.parents) if path.exists())
+        problem = None if nearest.is_dir() else errno.ENOTDIR
+        if problem is None and not os.access(nearest, os.W_OK | os.X_OK):
+            problem = errno.EACCES
+    except OSError as error:
+        problem = error.errno
+    if problem is not None:
+        raise FileError(f"{target}: cannot make this folder ({os.strerror(problem)}); name another one")
+
+
+def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
+    """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none."""
+    target = Path(folder)
+    absent = [path for path in (target, *target.parents) if not path.exists()]
+    written: list[Path] = []
+    try:
+        made_folder(target)
+        for name, write in files.items():
+            path = target / name
+            new = not path.exists()
+            write(path)
+            written += [path] if new else []
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            for path in absent:
+                path.rmdir()
+        raise
 
 
 def write_text(path: Path, text: str) -> None:

@@ -62,10 +62,23 @@ pub fn save_one(
     let mut parts: Vec<_> =
         own.filter(|((of, ..), _)| *of == name).map(|((_, part, _), own)| (part, own.clone())).collect();
     parts.sort_by_key(|(part, _)| *part);
-    let scale = scale(plan, outputs, name).filter(|_| !parts.is_empty()).ok_or_else(|| unknown(plan, name))?;
+    if parts.is_empty() {
+        return Err(unknown(plan, name));
+    }
     let ciphertext = Ciphertext::new(parts.into_iter().map(|(_, part)| part).collect());
-    let generation = ciphertexts.origin.generation;
-    match (&plan.lowering, scale) {
+    write(plan, ciphertexts.origin.generation, outputs, name, ciphertext, path)
+}
+
+/// Writes `ciphertext`, which is the input or the output `name`.
+pub fn write(
+    plan: &SlotPlan,
+    generation: KeyGeneration,
+    outputs: bool,
+    name: &str,
+    ciphertext: Ciphertext,
+    path: &Path,
+) -> Result<(), Failure> {
+    match (&plan.lowering, scale(plan, outputs, name).ok_or_else(|| unknown(plan, name))?) {
         (Lowering::Bgv(bgv), Scale::Factor(factor)) => {
             let (parameters, ciphertexts) = (bgv.parameters.clone(), vec![(ciphertext, factor)]);
             save(&bgv::serial::Ciphertexts { parameters, generation, ciphertexts }, path).map_err(file)

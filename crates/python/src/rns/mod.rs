@@ -14,4 +14,4 @@ pub use machine::{PyMapped, PyResidueKernel};
 pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
-pub use run::{PySlotCiphertexts, PySlotClient, PySlotServer};
+pub use run::{PySlotCiphertexts, PySlotClient, PySlotPublicKey, PySlotServer};

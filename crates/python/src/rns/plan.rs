@@ -33,6 +33,8 @@ pub const MOST_PREPARED_BYTES: usize = 4 << 30;
 /// A lowered CKKS program.
 pub struct CkksPlan {
     pub parameters: ckks_scheme::Parameters,
+    /// With which key inputs are encrypted, as the errors are followed.
+    encryption: Encryption,
     pub lowered: Lowered,
     pub noise: NoiseReport,
 }
@@ -88,12 +90,14 @@ fn instrumented(program: &Program) -> Result<Program, Failure> {
 fn lower_ckks(
     program: &Program,
     parameters: ckks_scheme::Parameters,
+    encryption: Encryption,
     observed: bool,
     machine: Option<&PyMachine>,
 ) -> Result<CkksPlan, Failure> {
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
-    let (lowered, noise) = lowered(program, &parameters, observed, machine, &ckks::SlotEncoder(&encoder), &[])?;
-    Ok(CkksPlan { parameters, lowered, noise })
+    let encoder = ckks::SlotEncoder(&encoder);
+    let (lowered, noise) = lowered(program, &parameters, encryption, observed, machine, &encoder, &[])?;
+    Ok(CkksPlan { parameters, encryption, lowered, noise })
 }
 
 /// For errors alone, which no encoded vector is needed for.
@@ -110,6 +114,7 @@ impl PlaintextEncoder for Nothing {
 fn lowered(
     program: &Program,
     parameters: &ckks_scheme::Parameters,
+    encryption: Encryption,
     observed: bool,
     machine: Option<&PyMachine>,
     encoder: &dyn PlaintextEncoder,
@@ -120,7 +125,7 @@ fn lowered(
         Some(machine) => machine.ckks_lowering(program.name(), parameters.gadget().literal().clone())?,
         None => ckks::choice(parameters),
     };
-    let model = ckks::model(parameters, Encryption::Secret);
+    let model = ckks::model(parameters, encryption);
     let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
     let bootstrapping = bootstrapping.as_ref();
     let target = Target { chain: &chain, choice: &choice, model, encoder, bootstrapping, observed };
@@ -363,10 +368,12 @@ impl CkksPlan {
 
 impl SlotPlan {
     /// Lowers `program` for the set that is asked for, or for the smallest that carries it, of CKKS one of `security` bits; with every
-    /// encrypted node an output too if it is `measured`; for this computer, or for `machine` with a key switch.
+    /// encrypted node an output too if it is `measured`; for this computer, or for `machine` with a key switch. Limbs are chosen for BGV's
+    /// inputs as if they were encrypted with the public key, with CKKS errors are followed for the key of `encryption`.
     fn make(
         program: &Arc<Program>,
         asked: Option<&Asked>,
+        encryption: Encryption,
         measured: bool,
         machine: Option<&PyMachine>,
         wanted: Wanted,
@@ -385,7 +392,7 @@ impl SlotPlan {
                     }
                     None => choose_ckks(program, security)?,
                 };
-                let lower = |set| lower_ckks(program, set, measured, machine);
+                let lower = |set| lower_ckks(program, set, encryption, measured, machine);
                 let (plan, chosen) = planned(
                     parameters,
                     place,
@@ -610,9 +617,11 @@ pub struct PySlotPlan(pub Arc<SlotPlan>);
 impl PySlotPlan {
     /// For `parameters`, a set or a set's name, or the smallest one of 128 bits that carries the program, of CKKS one of `security` bits. With
     /// `measured`, every encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
-    /// that the machine's compiler chooses (`auto`), or a named one.
+    /// that the machine's compiler chooses (`auto`), or a named one. With
+    /// `public`, errors are those of inputs that are encrypted with the public key.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0))]
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn make(
         py: Python<'_>,
         program: &PySlotProgram,
@@ -621,9 +630,12 @@ impl PySlotPlan {
         machine: Option<&PyMachine>,
         key_switch: &str,
         security: f64,
+        public: bool,
     ) -> PyResult<Self> {
         let (program, asked, wanted) = (&program.0, parameters.as_ref(), Wanted::from(key_switch));
-        detached(py, || Ok(Self(Arc::new(SlotPlan::make(program, asked, measured, machine, wanted, security)?))))
+        let encryption = if public { Encryption::Public } else { Encryption::Secret };
+        let make = || SlotPlan::make(program, asked, encryption, measured, machine, wanted, security);
+        detached(py, || Ok(Self(Arc::new(make()?))))
     }
 
     /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all
@@ -639,7 +651,8 @@ impl PySlotPlan {
         detached(py, || {
             let Lowering::Ckks(ckks) = &plan.lowering else { return Ok(BTreeMap::new()) };
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
-            let (_, noise) = lowered(&plan.program, &ckks.parameters, false, machine, &nothing, &magnitudes)?;
+            let (set, encryption) = (&ckks.parameters, ckks.encryption);
+            let (_, noise) = lowered(&plan.program, set, encryption, false, machine, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())
         })
     }

@@ -88,6 +88,91 @@ pub struct PySlotClient {
     origin: Origin,
 }
 
+enum Public {
+    Ckks(ckks::PublicEncryptionKey),
+    Bgv(bgv::BgvPublicKey),
+}
+
+/// A public key, with which anybody encrypts for the client.
+#[pyclass(name = "SlotPublicKey", frozen)]
+pub struct PySlotPublicKey {
+    key: Public,
+    origin: Origin,
+}
+
+impl PySlotPublicKey {
+    fn new(key: Public, name: String) -> Self {
+        let (set, generation) = match &key {
+            Public::Ckks(key) => (ParameterSet::Ckks(key.parameters().clone()), key.generation()),
+            Public::Bgv(key) => (ParameterSet::Bgv(key.parameters().clone()), key.generation()),
+        };
+        Self { key, origin: Origin { set, generation, name } }
+    }
+}
+
+#[pymethods]
+impl PySlotPublicKey {
+    /// Writes it; whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || {
+            match &self.key {
+                Public::Ckks(key) => save(key, &path),
+                Public::Bgv(key) => save(key, &path),
+            }
+            .map_err(Failure::of(Kind::File))
+        })
+    }
+
+    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
+    #[staticmethod]
+    fn load(py: Python<'_>, scheme: &str, path: PathBuf) -> PyResult<Self> {
+        detached(py, || {
+            let key = if scheme == "bgv" { load(&path).map(Public::Bgv) } else { load(&path).map(Public::Ckks) };
+            Ok(Self::new(key.map_err(Failure::of(Kind::File))?, path.display().to_string()))
+        })
+    }
+
+    /// Its parameter set.
+    #[getter]
+    fn parameters(&self) -> PySlotParameters {
+        PySlotParameters(self.origin.set.clone())
+    }
+
+    /// Encodes and encrypts the inputs of `plan`.
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        plan: &PySlotPlan,
+        inputs: BTreeMap<String, PyValues>,
+    ) -> PyResult<PySlotCiphertexts> {
+        let plan = &*plan.0;
+        let inputs = read_all(inputs)?;
+        detached(py, || {
+            self.origin.expect_plan(plan)?;
+            let origin = Origin { name: "the inputs".to_owned(), ..self.origin.clone() };
+            Ok(PySlotCiphertexts { polynomials: encrypt(self, plan, &inputs)?, origin })
+        })
+    }
+
+    /// Encodes and encrypts one input of `plan`, and writes it; whole or not at all.
+    fn encrypt_to(
+        &self,
+        py: Python<'_>,
+        plan: &PySlotPlan,
+        name: &str,
+        values: PyValues,
+        path: PathBuf,
+    ) -> PyResult<()> {
+        let plan = &*plan.0;
+        let values = values.read()?;
+        detached(py, || {
+            self.origin.expect_plan(plan)?;
+            let ciphertext = encrypt_one(self, plan, name, &values)?;
+            files::write(plan, self.origin.generation, false, name, ciphertext, &path)
+        })
+    }
+}
+
 /// The server's switching keys.
 #[pyclass(name = "SlotServer", frozen)]
 pub struct PySlotServer {
@@ -156,6 +241,17 @@ impl PySlotClient {
     #[getter]
     fn parameters(&self) -> PySlotParameters {
         PySlotParameters(self.origin.set.clone())
+    }
+
+    /// A public key, for whoever encrypts for this client.
+    fn public(&self, py: Python<'_>) -> PyResult<PySlotPublicKey> {
+        detached(py, || {
+            let key = match &self.client {
+                Client::Ckks(client) => client.public_key().map(Public::Ckks).map_err(run_failure)?,
+                Client::Bgv(client) => client.public_key().map(Public::Bgv).map_err(run_failure)?,
+            };
+            Ok(PySlotPublicKey::new(key, "the public key".to_owned()))
+        })
     }
 
     /// The switching keys that `plan` asks for.
@@ -432,35 +528,80 @@ fn missing(name: &str) -> Failure {
     Failure::new(Kind::Input, format!("input {name:?} is missing"))
 }
 
-/// One ciphertext an input, its parts in the order of the kernel program's inputs.
-fn encrypt(client: &Client, plan: &SlotPlan, inputs: &HashMap<String, Values>) -> Result<Vec<RnsPolynomial>, Failure> {
+/// Who encrypts: the client, or anybody with its public key.
+trait Encrypter {
+    fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure>;
+    fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure>;
+}
+
+fn foreign() -> Failure {
+    Failure::new(Kind::Input, "the keys are of another scheme than the program; make its own")
+}
+
+impl Encrypter for Client {
+    fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure> {
+        let Self::Ckks(key) = self else { return Err(foreign()) };
+        Ok(key.encrypt_at(values, level, scale).map_err(run_failure)?.into_ciphertext())
+    }
+
+    fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure> {
+        let Self::Bgv(key) = self else { return Err(foreign()) };
+        key.encrypt(values, limbs).map_err(run_failure)
+    }
+}
+
+impl Encrypter for PySlotPublicKey {
+    fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure> {
+        let Public::Ckks(key) = &self.key else { return Err(foreign()) };
+        Ok(key.encrypt_at(values, level, scale).map_err(run_failure)?.into_ciphertext())
+    }
+
+    fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure> {
+        let Public::Bgv(key) = &self.key else { return Err(foreign()) };
+        key.encrypt(values, limbs).map_err(run_failure)
+    }
+}
+
+/// `values` at all slots: one alone stands in each.
+fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
+    if let [value] = &values[..] {
+        values = vec![value.clone(); slots];
+    }
+    values
+}
+
+/// The input `name` as the program takes it.
+fn encrypt_one(key: &impl Encrypter, plan: &SlotPlan, name: &str, values: &Values) -> Result<Ciphertext, Failure> {
     let slots = plan.program.slots();
+    match (&plan.lowering, values) {
+        (Lowering::Ckks(lowering), Values::Complex(values)) => {
+            let port = lowering.lowered.inputs.iter().find(|port| port.name == name).ok_or_else(|| missing(name))?;
+            let values = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
+            key.ckks(&spread(values, slots), port.level, port.scale.real())
+        }
+        (Lowering::Bgv(lowering), Values::Integer(values)) => {
+            let t = lowering.parameters.plaintext_modulus().modulus();
+            let ports = &lowering.lowered.plan.inputs;
+            let port = ports.iter().find(|port| port.name == name).ok_or_else(|| missing(name))?;
+            let values = values.iter().map(|&value| t.reduce_signed(value)).collect();
+            key.bgv(&spread(values, slots), port.state.limbs)
+        }
+        _ => Err(missing(name)),
+    }
+}
+
+/// One ciphertext an input, its parts in the order of the kernel program's inputs.
+fn encrypt(
+    key: &impl Encrypter,
+    plan: &SlotPlan,
+    inputs: &HashMap<String, Values>,
+) -> Result<Vec<RnsPolynomial>, Failure> {
     let mut ciphertexts: HashMap<&str, Ciphertext> = HashMap::new();
-    match (client, &plan.lowering) {
-        (Client::Ckks(client), Lowering::Ckks(lowering)) => {
-            for port in &lowering.lowered.inputs {
-                let Some(Values::Complex(values)) = inputs.get(&port.name) else { return Err(missing(&port.name)) };
-                let mut values: Vec<_> = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
-                if values.len() == 1 {
-                    values.resize(slots, values[0]);
-                }
-                let made = client.encrypt_at(&values, port.level, port.scale.real()).map_err(run_failure)?;
-                ciphertexts.insert(&port.name, made.into_ciphertext());
-            }
+    for (name, ..) in plan.kernel().inputs() {
+        if !ciphertexts.contains_key(name) {
+            let values = inputs.get(name).ok_or_else(|| missing(name))?;
+            ciphertexts.insert(name, encrypt_one(key, plan, name, values)?);
         }
-        (Client::Bgv(client), Lowering::Bgv(lowering)) => {
-            let t = client.parameters().plaintext_modulus().modulus();
-            for port in &lowering.lowered.plan.inputs {
-                let Some(Values::Integer(values)) = inputs.get(&port.name) else { return Err(missing(&port.name)) };
-                let mut values: Vec<u64> = values.iter().map(|&value| t.reduce_signed(value)).collect();
-                if values.len() == 1 {
-                    values.resize(slots, values[0]);
-                }
-                let made = client.encrypt(&values, port.state.limbs).map_err(run_failure)?;
-                ciphertexts.insert(&port.name, made);
-            }
-        }
-        _ => return Err(Failure::new(Kind::Input, "the keys are of another scheme than the program; make its own")),
     }
     let parts = plan.kernel().inputs().map(|(name, part, _, _)| {
         let ciphertext = ciphertexts.get(name).ok_or_else(|| missing(name))?;
@@ -515,7 +656,7 @@ fn decrypt(
                 values.insert(port.name.clone(), Values::Integer(decrypted.iter().map(|&v| centred(v, t)).collect()));
             }
         }
-        _ => return Err(Failure::new(Kind::Input, "the keys are of another scheme than the program; make its own")),
+        _ => return Err(foreign()),
     }
     Ok(values)
 }

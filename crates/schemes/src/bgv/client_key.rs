@@ -170,7 +170,12 @@ impl ClientKey {
         let noise = self.noise(parameters.plaintext_modulus().value());
         let key =
             PublicKey::generate(parameters.ring(), parameters.gadget().q(), &self.secret, &noise, &Seeds::from_os()?);
-        Ok(BgvPublicKey { parameters: parameters.clone(), encoder: Arc::clone(&self.encoder), key })
+        Ok(BgvPublicKey {
+            parameters: parameters.clone(),
+            encoder: Arc::clone(&self.encoder),
+            generation: self.generation,
+            key,
+        })
     }
 
     /// The switching keys `wanted`, with the parameters' gadget and errors that are multiples of
@@ -291,15 +296,43 @@ fn limbs(parameters: &Parameters, count: usize) -> Result<Vec<LimbId>, ClientErr
     Ok(parameters.limbs(count))
 }
 
-/// A public encryption key of BGV.
+/// A public encryption key of BGV: encrypts, cannot decrypt.
 #[derive(Clone, Debug)]
 pub struct BgvPublicKey {
     parameters: Parameters,
     encoder: Arc<Encoder>,
+    generation: KeyGeneration,
     key: PublicKey,
 }
 
+impl PartialEq for BgvPublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.parameters == other.parameters && self.generation == other.generation && self.key == other.key
+    }
+}
+
 impl BgvPublicKey {
+    /// Of `key`, which is over all limbs of Q.
+    pub(super) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, ClientError> {
+        let encoder = Encoder::new(parameters.ring().degree(), parameters.literal().plaintext_modulus)?;
+        Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), generation, key })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The key generation.
+    pub fn generation(&self) -> KeyGeneration {
+        self.generation
+    }
+
+    /// The key.
+    pub fn key(&self) -> &PublicKey {
+        &self.key
+    }
+
     /// Encrypts a vector of slots over the first `limbs` limbs, with correction factor 1.
     ///
     /// # Errors

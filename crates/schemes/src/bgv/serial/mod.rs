@@ -1,4 +1,4 @@
-//! Versioned files: client keys, sets of switching keys, ciphertexts.
+//! Versioned files: client keys, public keys, sets of switching keys, ciphertexts.
 //!
 //! The layout is [`crate::serial`]'s; the parameter block is the literal and the primes that it gave (`literal`), the payloads are in
 //! `payload`, residues packed. Parameters come with their ring: what a reader allocates beyond a file's own length is the ring's tables, at
@@ -22,6 +22,8 @@ file_kinds! {
     EvaluationKeys = 2, "BGV evaluation keys";
     /// [`Ciphertexts`].
     Ciphertexts = 3, "BGV ciphertexts";
+    /// [`BgvPublicKey`](super::BgvPublicKey).
+    PublicKey = 4, "a BGV public key";
 }
 
 /// BGV's files.

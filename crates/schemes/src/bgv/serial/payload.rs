@@ -1,14 +1,15 @@
 //! What each kind of file holds, and how long it must be. All begin with the key generation.
 
 use super::{Bgv, Kind};
-use crate::bgv::client_key::ClientKey;
+use crate::bgv::client_key::{BgvPublicKey, ClientKey};
 use crate::bgv::parameters::Parameters;
 use crate::generation::KeyGeneration;
+use crate::random::MaskSeed;
 use crate::rns::serial::{
-    ciphertext_bytes, key_set_bytes, read_ciphertext, read_key_set, read_secret, write_ciphertext, write_key_set,
-    write_secret,
+    ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
+    write_ciphertext, write_key_set, write_polynomial, write_secret,
 };
-use crate::rns::{Ciphertext, KeySet};
+use crate::rns::{Ciphertext, Domain, KeySet, PublicKey};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 
 /// The switching keys that a server needs for a program, and their parameter set.
@@ -64,6 +65,43 @@ impl Storable for ClientKey {
 
 fn client_key_bytes(parameters: &Parameters) -> u64 {
     KeyGeneration::BYTES + parameters.ring().degree().get() as u64
+}
+
+/// The payload is the mask's seed and the body.
+impl Storable for BgvPublicKey {
+    type Family = Bgv;
+    const KIND: Kind = Kind::PublicKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        public_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation().write(sink)?;
+        sink.bytes(&self.key().seed().0)?;
+        write_polynomial(self.parameters().ring(), self.key().body(), sink)
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        expect_length("the public key", length, public_key_bytes(&parameters))?;
+        let generation = KeyGeneration::read(reader)?;
+        let mut seed = [0; 32];
+        reader.bytes("the mask's seed", &mut seed)?;
+        let (ring, limbs) = (parameters.ring(), parameters.gadget().q());
+        let body = read_polynomial("the public key", ring, limbs, Domain::Evaluation, reader)?;
+        let key = PublicKey::from_seed(ring, body, MaskSeed(seed));
+        let key = key.ok_or(FormatError::Content("the public key is not in values"))?;
+        Self::new(&parameters, generation, key).map_err(|error| FormatError::Parameters(Box::new(error)))
+    }
+}
+
+fn public_key_bytes(parameters: &Parameters) -> u64 {
+    let (degree, moduli) = (parameters.ring().degree().get(), parameters.ring().moduli());
+    KeyGeneration::BYTES + 32 + polynomial_bytes(degree, moduli, parameters.gadget().q())
 }
 
 /// The payload is that of `write_key_set`.

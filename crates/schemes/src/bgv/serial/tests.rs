@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use super::*;
-use crate::bgv::{ClientKey, sets};
+use crate::bgv::{BgvPublicKey, ClientKey, sets};
 use crate::progress::no_progress;
 use crate::rns::KeyId;
 use crate::serial::{read_from, write_to};
@@ -52,6 +52,9 @@ fn everything_comes_back() {
         let client = client(name);
         let back = read::<ClientKey>(&bytes(&client)).expect("a client key");
         assert!(back.secret() == client.secret() && back.parameters() == client.parameters(), "{name}");
+        let public = client.public_key().expect("a key");
+        let back = read::<BgvPublicKey>(&bytes(&public)).expect("a public key");
+        assert!(back == public && back.generation() == client.generation(), "{name}");
         let keys = keys(&client);
         let back = read::<EvaluationKeys>(&bytes(&keys)).expect("keys");
         assert!(back.keys.iter().eq(keys.keys.iter()), "{name}");
@@ -74,6 +77,15 @@ fn damage_is_found() {
         // A forger makes the checksum right: then it is an error or other content, not a panic.
         let _ = read::<Ciphertexts>(&with_checksum(damaged));
     }
+    let public = bytes(&client.public_key().expect("a key"));
+    for place in (0..500).chain((500..public.len()).step_by(1_009)) {
+        let mut damaged = public.clone();
+        damaged[place] ^= 0x41;
+        assert!(read::<BgvPublicKey>(&damaged).is_err() && read::<BgvPublicKey>(&public[..place]).is_err(), "{place}");
+        let _ = read::<BgvPublicKey>(&with_checksum(damaged));
+    }
+    let error = read::<ClientKey>(&public).expect_err("no secret").to_string();
+    assert!(error.contains("a BGV public key, not a BGV client key"), "{error}");
     let error = read::<ClientKey>(&whole).expect_err("another kind").to_string();
     assert!(error.contains("BGV ciphertexts, not a BGV client key"), "{error}");
     let error = read::<crate::ckks::serial::Ciphertexts>(&whole).expect_err("another family").to_string();
