@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import log2
 from typing import Any
 
@@ -31,26 +32,57 @@ def _moduli(set_: dict[str, Any]) -> str:
     return f"logQ {set_['log2_q']:.0f}, logP {set_['log2_p']:.0f}"
 
 
+# More rows than this nobody reads one by one.
+_MOST_ROWS = 60
+
+
 def operations(d: dict[str, Any]) -> list[Rows]:
-    """Level, scale and error of every operation."""
+    """Level, scale and error of every operation.
+
+    Where they are many, those of one kind, place and level share a row, with the worst of their figures.
+    """
     nodes = d["rows"]
     measured = any("measured" in node for node in nodes)
     exact = any("budget_bits" in node for node in nodes)
+    groups: dict[tuple[str, str, int, int], list[dict[str, Any]]] = {}
+    for node in nodes:
+        single = node["node"] if len(nodes) <= _MOST_ROWS else -1
+        groups.setdefault((node["op"], node["place"] or "-", node["level"], single), []).append(node)
     columns = ["operation", "place", "level"]
     columns += ["factor", "noise", "budget"] if exact else ["scale", "error bound"]
     columns += [("wrong slots" if exact else "measured")] if measured else []
     rows = []
-    for node in nodes:
-        row = [f"{node['op']} %{node['node']}", node["place"] or "-", str(node["level"])]
+    for (op, place, level, _), group in groups.items():
+        first = f"{op} %{group[0]['node']}"
+        row = [first if len(group) == 1 else f"{first}, {len(group):,} in all", place, str(level)]
         if exact:
-            row += [str(node["factor"]), f"2^{node['noise_log2']:.1f}", f"{node['budget_bits']:.1f} bits"]
+            factors = {node["factor"] for node in group}
+            row.append(str(factors.pop()) if len(factors) == 1 else "several")
+            row.append(f"2^{max(node['noise_log2'] for node in group):.1f}")
+            row.append(f"{min(node['budget_bits'] for node in group):.1f} bits")
         else:
-            row += [f"2^{node['scale_log2']:.2f}", _power(node["bound"])]
+            row += [_span([node["scale_log2"] for node in group]), _power(_worst(node["bound"] for node in group))]
         if measured:
-            value = node.get("measured")
-            row.append("-" if value is None else f"{value:.0f}" if exact else _power(value))
+            found = [node["measured"] for node in group if node.get("measured") is not None]
+            row.append("-" if not found else f"{max(found):.0f}" if exact else _power(max(found)))
         rows.append(tuple(row))
     return [Rows("operations", tuple(columns), rows, left=2)]
+
+
+def _span(log2s: list[float]) -> str:
+    """Scales, of which those of a level differ by their rounding."""
+    least, most = f"2^{min(log2s):.2f}", f"2^{max(log2s):.2f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def _worst(bounds: Iterable[float | None]) -> float | None:
+    """The largest bound; none, which is infinite, is larger than all."""
+    worst = 0.0
+    for bound in bounds:
+        if bound is None:
+            return None
+        worst = max(worst, bound)
+    return worst
 
 
 _CHOICE = {
