@@ -12,6 +12,7 @@
 #[cfg(target_arch = "x86_64")]
 use crate::fft::Isa;
 use crate::modular::Modulus;
+use std::ops::Range;
 
 /// Rounds of ChaCha.
 const ROUNDS: usize = 8;
@@ -104,15 +105,13 @@ impl State {
     }
 }
 
-/// The numbers of one group that are residues, in order: appended to `residues` from `filled` on. Gives the new end.
+/// The numbers of one group that are residues, in order, at the front of `residues`. Gives how many they are.
 #[inline(always)]
-fn accept(modulus: Modulus, group: &Group, residues: &mut [u64], mut filled: usize) -> usize {
+fn accept(modulus: Modulus, group: &Group, residues: &mut [u64; GROUP]) -> usize {
     let mask = u64::MAX >> (u64::BITS - modulus.bits());
+    let mut filled = 0;
     for &[low, high] in group.as_flattened().as_chunks::<2>().0 {
         let number = (u64::from(low) | u64::from(high) << 32) & mask;
-        if filled == residues.len() {
-            break;
-        }
         // Written in any case, kept if the end moves.
         residues[filled] = number;
         filled += usize::from(modulus.holds(number));
@@ -120,36 +119,76 @@ fn accept(modulus: Modulus, group: &Group, residues: &mut [u64], mut filled: usi
     filled
 }
 
-/// Fills `residues` with uniform residues of `modulus`: the first of stream `stream` of `seed`.
-pub fn fill_uniform(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u64]) {
+/// The uniform residues of one stream of a seed, piece after piece.
+pub struct UniformStream {
+    state: State,
+    modulus: Modulus,
+    /// Residues of a group of which a piece took only the first.
+    rest: [u64; GROUP],
+    /// Which of them are left.
+    left: Range<usize>,
+}
+
+impl UniformStream {
+    /// Stream `stream` of `seed`, from its beginning.
+    pub fn new(seed: &[u8; 32], stream: u64, modulus: Modulus) -> Self {
+        Self { state: State::new(seed, stream), modulus, rest: [0; GROUP], left: 0..0 }
+    }
+
+    /// Fills `residues` with the next ones.
+    pub fn fill(&mut self, residues: &mut [u64]) {
+        #[cfg(target_arch = "x86_64")]
+        if Isa::Avx512.is_present() {
+            // SAFETY: the set is present.
+            return unsafe { self.fill_avx512(residues) };
+        }
+        self.fill_portable(residues);
+    }
+
+    fn fill_portable(&mut self, residues: &mut [u64]) {
+        let mut filled = self.take_rest(residues);
+        while filled < residues.len() {
+            self.left = 0..accept(self.modulus, &self.state.next(), &mut self.rest);
+            filled += self.take_rest(&mut residues[filled..]);
+        }
+    }
+
+    /// Moves what is left of the last group to the front of `residues`. Gives how many it was.
+    fn take_rest(&mut self, residues: &mut [u64]) -> usize {
+        let count = residues.len().min(self.left.len());
+        let taken = self.left.start..self.left.start + count;
+        self.left.start = taken.end;
+        residues[..count].copy_from_slice(&self.rest[taken]);
+        count
+    }
+
     #[cfg(target_arch = "x86_64")]
-    if Isa::Avx512.is_present() {
-        // SAFETY: the set is present.
-        return unsafe { fill_avx512(seed, stream, modulus, residues) };
+    #[target_feature(enable = "avx512f")]
+    fn fill_avx512(&mut self, residues: &mut [u64]) {
+        let mut filled = self.take_rest(residues);
+        while residues.len() - filled >= GROUP {
+            filled += self.group_avx512(residues[filled..].first_chunk_mut().expect("a group's length"));
+        }
+        while filled < residues.len() {
+            let mut rest = [0; GROUP];
+            self.left = 0..self.group_avx512(&mut rest);
+            self.rest = rest;
+            filled += self.take_rest(&mut residues[filled..]);
+        }
     }
-    fill_portable(seed, stream, modulus, residues);
-}
 
-fn fill_portable(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u64]) {
-    let (mut state, mut filled) = (State::new(seed, stream), 0);
-    while filled < residues.len() {
-        filled = accept(modulus, &state.next(), residues, filled);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn fill_avx512(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u64]) {
-    use std::arch::x86_64::*;
-    let mut state = State::new(seed, stream);
-    let mut filled = 0;
-    let q = _mm512_set1_epi64(modulus.value() as i64);
-    let mask = _mm512_set1_epi64((u64::MAX >> (u64::BITS - modulus.bits())) as i64);
-    while filled < residues.len() {
-        state.count();
+    /// The residues of the next group, at the front of `residues`. Gives how many they are.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn group_avx512(&mut self, residues: &mut [u64; GROUP]) -> usize {
+        use std::arch::x86_64::*;
+        let q = _mm512_set1_epi64(self.modulus.value() as i64);
+        let mask = _mm512_set1_epi64((u64::MAX >> (u64::BITS - self.modulus.bits())) as i64);
+        self.state.count();
         // SAFETY: a row has the 64 bytes of a vector.
         let first: [__m512i; 16] =
-            std::array::from_fn(|row| unsafe { _mm512_loadu_si512(state.rows[row].as_ptr().cast()) });
+            std::array::from_fn(|row| unsafe { _mm512_loadu_si512(self.state.rows[row].as_ptr().cast()) });
         let mut v = first;
         macro_rules! step {
             ($target:literal, $mixed:literal, $addend:literal, $bits:literal) => {
@@ -158,27 +197,16 @@ fn fill_avx512(seed: &[u8; 32], stream: u64, modulus: Modulus, residues: &mut [u
             };
         }
         double_rounds!(step);
+        let mut filled = 0;
         for row in 0..16 {
-            v[row] = _mm512_add_epi32(v[row], first[row]);
-        }
-        if residues.len() - filled < GROUP {
-            let mut group = Group::default();
-            for (row, &v) in group.iter_mut().zip(&v) {
-                // SAFETY: as above.
-                unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), v) };
-            }
-            filled = accept(modulus, &group, residues, filled);
-            continue;
-        }
-        for numbers in v {
-            let numbers = _mm512_and_si512(numbers, mask);
+            let numbers = _mm512_and_si512(_mm512_add_epi32(v[row], first[row]), mask);
             let kept = _mm512_cmplt_epu64_mask(numbers, q);
             let packed = _mm512_maskz_compress_epi64(kept, numbers);
-            // SAFETY: at most eight words a step are counted, so `filled` before the j-th of the group's steps is at most 8j more
-            // than at the first, and the eight words written lie within the GROUP that were left then.
+            // SAFETY: each row before has counted eight words at most, so those written here end within the GROUP of sixteen rows.
             unsafe { _mm512_storeu_si512(residues.as_mut_ptr().add(filled).cast(), packed) };
             filled += kept.count_ones() as usize;
         }
+        filled
     }
 }
 
@@ -207,9 +235,9 @@ mod tests {
     fn follows_an_independent_chacha() {
         for modulus in moduli() {
             let mut fast = vec![0; 1_000];
-            fill_uniform(&seed(1), 7, modulus, &mut fast);
+            UniformStream::new(&seed(1), 7, modulus).fill(&mut fast);
             let mut portable = vec![0; 1_000];
-            fill_portable(&seed(1), 7, modulus, &mut portable);
+            UniformStream::new(&seed(1), 7, modulus).fill_portable(&mut portable);
             assert_eq!(fast, portable, "{modulus:?}");
             let mut generator = ChaCha8Rng::from_seed(seed(1));
             generator.set_stream(7);
@@ -233,12 +261,21 @@ mod tests {
         let modulus = Modulus::new(PrimeClass::F1.of_bits(40, 1).unwrap()[0]).unwrap();
         let draw = |number: u8, stream: u64, length: usize| {
             let mut residues = vec![0; length];
-            fill_uniform(&seed(number), stream, modulus, &mut residues);
+            UniformStream::new(&seed(number), stream, modulus).fill(&mut residues);
             residues
         };
         let long = draw(1, 0, 5_000);
         for length in [0, 1, 7, 8, 127, 128, 129, 255, 1_024, 4_999] {
             assert_eq!(draw(1, 0, length), long[..length]);
+            // In pieces of that length, in either form.
+            for portable in [false, true] {
+                let mut stream = UniformStream::new(&seed(1), 0, modulus);
+                let mut pieces = vec![0; 5_000];
+                for piece in pieces.chunks_mut(length.max(1)) {
+                    if portable { stream.fill_portable(piece) } else { stream.fill(piece) }
+                }
+                assert_eq!(pieces, long, "{length}");
+            }
         }
         for (number, stream) in [(1, 1), (1, 1 << 32), (2, 0)] {
             let other = draw(number, stream, 5_000);
@@ -251,7 +288,7 @@ mod tests {
     fn residues_are_uniform() {
         for modulus in moduli().into_iter().filter(|modulus| modulus.value() > 1 << 20) {
             let mut residues = vec![0; 1 << 18];
-            fill_uniform(&seed(3), modulus.value(), modulus, &mut residues);
+            UniformStream::new(&seed(3), modulus.value(), modulus).fill(&mut residues);
             let mut cells = [0f64; 64];
             for residue in residues {
                 cells[(u128::from(residue) * 64 / u128::from(modulus.value())) as usize] += 1.0;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::modular::{Modulus, TURN, in_turn, pack_turn, turn_width};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -311,6 +312,20 @@ impl SwitchingKey {
         let Half::InTurns(words) = half else { return None };
         let (range, width) = place(&self.ring, self.limbs(), self.gadget.terms().len(), position);
         Some((&words[range], width))
+    }
+
+    /// The masks of one limb of term `term`, `position` an index into [`Self::limbs`], piece after piece. `None` unless they are
+    /// drawn from their seed.
+    ///
+    /// # Panics
+    /// If there is no such limb.
+    pub fn mask_stream(&self, term: usize, position: usize) -> Option<UniformStream> {
+        match (&self.masks, self.seed) {
+            (Half::Seeded, Some(seed)) => {
+                Some(sample::mask_stream(&self.ring, &seed, term as u32, self.limbs()[position]))
+            }
+            _ => None,
+        }
     }
 
     /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`], written to `scratch` of N words.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::SQRT_2;
 
-use polyfabric_kernels::expander;
+use polyfabric_kernels::expander::UniformStream;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::limb::{Domain, LimbId};
@@ -150,7 +150,12 @@ pub fn signed_polynomial(ring: &Ring, limbs: &[LimbId], domain: Domain, coeffici
 
 /// The limb `limb` of mask number `row` of `seed`: uniform residues, each limb from a stream of its own.
 pub fn fill_mask(ring: &Ring, seed: &MaskSeed, row: u32, limb: LimbId, words: &mut [u64]) {
-    expander::fill_uniform(&seed.0, u64::from(row) << 16 | u64::from(limb.0), ring.modulus(limb), words);
+    mask_stream(ring, seed, row, limb).fill(words);
+}
+
+/// [`fill_mask`]'s words, piece after piece.
+pub fn mask_stream(ring: &Ring, seed: &MaskSeed, row: u32, limb: LimbId) -> UniformStream {
+    UniformStream::new(&seed.0, u64::from(row) << 16 | u64::from(limb.0), ring.modulus(limb))
 }
 
 /// Mask number `row` of `seed` over `limbs`: uniform, whichever domain it is read in.
