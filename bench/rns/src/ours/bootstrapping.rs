@@ -45,9 +45,9 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     lowering.output("y", &fresh);
     let kernel = lowering.finish()?;
     let storage = KeyStorage { seeded: compact, ..KeyStorage::BYTES };
-    let wanted: Vec<(KeyId, Vec<LimbId>)> =
-        kernel.keys().into_iter().map(|(id, used)| (id, used.limbs.iter().collect())).collect();
-    let keys = client.evaluation_keys_over(&wanted, storage, None, &no_progress)?;
+    let wanted: Vec<(KeyId, Vec<LimbId>, KeyStorage)> =
+        kernel.keys().into_iter().map(|(id, used)| (id, used.limbs.iter().collect(), storage)).collect();
+    let keys = client.evaluation_keys_over(&wanted, None, &no_progress)?;
     let answer = Answer {
         log_q: parameters.log2_q(parameters.max_level()),
         log_p: parameters.log2_p(),

@@ -13,6 +13,7 @@ use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, RnsLowering, Target, bgv, lower_within};
 use polyfabric_program::rns::noise::{Encryption, FitFailure, NodeReport, NoiseReport, expect_inputs};
 use polyfabric_program::rns::parameters as ckks;
+use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
 use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
 use polyfabric_schemes::rns::security::largest_log2_modulus;
@@ -444,15 +445,15 @@ impl SlotPlan {
         }
     }
 
-    /// The limbs of Q and P that the program reads of each key.
-    pub fn key_limbs(&self) -> Vec<(KeyId, Vec<LimbId>)> {
-        self.keys().iter().map(|(&id, used)| (id, used.limbs.iter().collect())).collect()
+    /// The keys that the program reads: which, which limbs of Q and P of each, and how it is kept.
+    pub fn wanted_keys(&self) -> Vec<(KeyId, Vec<LimbId>, KeyStorage)> {
+        let storage = self.key_storage();
+        self.keys().iter().map(|(&id, used)| (id, used.limbs.iter().collect(), storage[&id])).collect()
     }
 
-    /// How keys are kept: both halves of each, or where that takes more than [`MOST_PREPARED_BYTES`], with half of each as its seed.
-    pub fn key_storage(&self) -> KeyStorage {
-        let words: usize = self.keys().keys().map(|&id| self.key_bytes(id, KeyStorage::BYTES)).sum();
-        KeyStorage { seeded: words > MOST_PREPARED_BYTES, ..KeyStorage::BYTES }
+    /// How keys are kept: both halves of each, or where that takes more than [`MOST_PREPARED_BYTES`], of those that fit.
+    fn key_storage(&self) -> BTreeMap<KeyId, KeyStorage> {
+        key_storage(self.keys(), MOST_PREPARED_BYTES, |id, storage| self.key_bytes(id, storage))
     }
 
     fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {
@@ -531,7 +532,7 @@ impl SlotPlan {
 
     /// Whether public polynomials are transformed at every use: where keys are kept small, or they would be too many to keep.
     pub fn compact_plaintexts(&self) -> bool {
-        self.key_storage().seeded || self.prepared_bytes() > MOST_PREPARED_BYTES
+        self.key_storage().values().any(|storage| storage.seeded) || self.prepared_bytes() > MOST_PREPARED_BYTES
     }
 
     /// Bytes of the public polynomials' transforms.
@@ -580,7 +581,7 @@ impl SlotPlan {
         let counts = kernel.counts().map_err(Failure::of(Kind::Internal))?;
         let ops = &counts.limb_ops;
         let storage = self.key_storage();
-        let key_bytes = |id| self.key_bytes(id, storage);
+        let key_bytes = |id| self.key_bytes(id, storage[&id]);
         let keys: Vec<_> =
             self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": key_bytes(id) })).collect();
         let inputs: usize = kernel.inputs().map(|(_, _, _, value)| self.polynomial_bytes(value.limbs.len())).sum();

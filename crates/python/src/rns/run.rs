@@ -264,8 +264,7 @@ impl PySlotClient {
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
             let keys = match &self.client {
                 Client::Ckks(client) => {
-                    let (limbs, storage) = (plan.key_limbs(), plan.key_storage());
-                    client.evaluation_keys_over(&limbs, storage, None, &hook).map_err(run_failure)?
+                    client.evaluation_keys_over(&plan.wanted_keys(), None, &hook).map_err(run_failure)?
                 }
                 Client::Bgv(client) => {
                     client.switching_keys(plan.keys().keys().copied(), &hook).map_err(run_failure)?

@@ -7,8 +7,10 @@ mod bind;
 pub mod cpu;
 mod error;
 pub mod interpreter;
+mod storage;
 
 pub use error::RunError;
+pub use storage::key_storage;
 
 #[cfg(test)]
 mod tests;

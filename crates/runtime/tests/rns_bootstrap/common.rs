@@ -216,11 +216,11 @@ impl Client {
                 let gadget = gadgets
                     .entry(literal.clone())
                     .or_insert_with(|| Arc::new(Gadget::new(&self.ring, literal).unwrap()));
-                (id, Arc::clone(gadget))
+                KeyRequest { id, gadget: Arc::clone(gadget), storage }
             })
             .collect();
         let maker = KeyMaker { ring: &self.ring, secret: &self.secret, sparse: Some(&self.sparse), noise: &self.noise };
-        maker.key_set(&requests, storage, &polyfabric_schemes::progress::no_progress).unwrap()
+        maker.key_set(&requests, &polyfabric_schemes::progress::no_progress).unwrap()
     }
 
     pub fn encrypt(&self, slots: &[Complex], level: usize, seed: u64) -> Ciphertext {

@@ -14,8 +14,8 @@ use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::sample::signed_polynomial;
 use crate::rns::{
-    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyId, KeyMaker, KeyMakerError, KeySet, KeyStorage, LimbId,
-    NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
+    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet,
+    KeyStorage, LimbId, NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
 };
 
 /// The key that encrypts the secret for bootstrapping, as [`KeyId::Other`].
@@ -193,13 +193,13 @@ impl ClientKey {
         for id in wanted {
             match id {
                 KeyId::Other(BOOTSTRAP_SECRET) => bootstrap = true,
-                id => requests.push((id, Arc::clone(gadget))),
+                id => requests.push(KeyRequest { id, gadget: Arc::clone(gadget), storage: KeyStorage::BYTES }),
             }
         }
         let noise = self.noise(self.parameters.key_noise_factor());
         let ring = self.parameters.ring();
         let maker = KeyMaker { ring, secret: &self.secret, sparse: None, noise: &noise };
-        let mut keys = maker.key_set(&requests, KeyStorage::BYTES, progress)?;
+        let mut keys = maker.key_set(&requests, progress)?;
         if bootstrap {
             // One digit of all limbs and no special primes: an encryption of s itself.
             let whole = Arc::new(Gadget::new(ring, GadgetLiteral::one_digit(self.parameters.q_limbs(), 0))?);

@@ -233,42 +233,44 @@ impl ClientKey {
         limit: Option<usize>,
         progress: OnProgress<'_>,
     ) -> Result<KeySet, ClientError> {
-        let requests: Vec<_> = ids.iter().map(|&id| (id, Arc::clone(self.parameters.gadget_of(id)))).collect();
-        self.keys_of(&requests, storage, limit, progress)
+        let request = |&id| KeyRequest { id, gadget: Arc::clone(self.parameters.gadget_of(id)), storage };
+        self.keys_of(&ids.iter().map(request).collect::<Vec<_>>(), limit, progress)
     }
 
-    /// As [`Self::evaluation_keys`], each key over the limbs of Q that a program reads of it and no others.
+    /// As [`Self::evaluation_keys`], each key over the limbs of Q that a program reads of it and no others, and stored in its own way.
     ///
     /// # Errors
     /// As [`Self::evaluation_keys`].
     pub fn evaluation_keys_over(
         &self,
-        wanted: &[(KeyId, Vec<LimbId>)],
-        storage: KeyStorage,
+        wanted: &[(KeyId, Vec<LimbId>, KeyStorage)],
         limit: Option<usize>,
         progress: OnProgress<'_>,
     ) -> Result<KeySet, ClientError> {
-        let requests: Vec<_> =
-            wanted.iter().map(|(id, limbs)| (*id, self.parameters.gadget_over(*id, limbs))).collect();
-        self.keys_of(&requests, storage, limit, progress)
+        let request = |(id, limbs, storage): &(KeyId, Vec<LimbId>, KeyStorage)| KeyRequest {
+            id: *id,
+            gadget: self.parameters.gadget_over(*id, limbs),
+            storage: *storage,
+        };
+        self.keys_of(&wanted.iter().map(request).collect::<Vec<_>>(), limit, progress)
     }
 
     fn keys_of(
         &self,
         requests: &[KeyRequest],
-        storage: KeyStorage,
         limit: Option<usize>,
         progress: OnProgress<'_>,
     ) -> Result<KeySet, ClientError> {
-        let bytes = |storage: KeyStorage| -> usize {
-            requests.iter().map(|(_, gadget)| storage.key_bytes(&self.ring, gadget)).sum()
+        let all = |storage: fn(&KeyRequest) -> KeyStorage| -> usize {
+            requests.iter().map(|request| storage(request).key_bytes(&self.ring, &request.gadget)).sum()
         };
-        if let Some(limit) = limit.filter(|&limit| bytes(storage) > limit) {
+        let bytes = all(|request| request.storage);
+        if let Some(limit) = limit.filter(|&limit| bytes > limit) {
             let (name, count) = (self.parameters.name().to_owned(), requests.len());
-            let (bytes, smallest) = (bytes(storage), bytes(KeyStorage::TRANSPORT));
+            let smallest = all(|_| KeyStorage::TRANSPORT);
             return Err(ClientError::Memory { name, count, bytes, limit, smallest });
         }
-        Ok(self.key_maker().key_set(requests, storage, progress)?)
+        Ok(self.key_maker().key_set(requests, progress)?)
     }
 
     /// What makes switching keys with any gadget.

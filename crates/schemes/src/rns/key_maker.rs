@@ -57,8 +57,16 @@ pub enum KeyMakerError {
     Unknown(KeyId),
 }
 
-/// A key that is asked for: which, and how it cuts.
-pub type KeyRequest = (KeyId, Arc<Gadget>);
+/// A key that is asked for.
+#[derive(Clone, Debug)]
+pub struct KeyRequest {
+    /// Which.
+    pub id: KeyId,
+    /// How it cuts.
+    pub gadget: Arc<Gadget>,
+    /// How it is to lie in memory.
+    pub storage: KeyStorage,
+}
 
 /// Makes switching keys. Holds the secrets by reference.
 #[derive(Clone, Debug)]
@@ -94,20 +102,15 @@ impl KeyMaker<'_> {
         self.seeded(id, gadget, &Seeds::for_tests(seed))
     }
 
-    /// All keys that are asked for, each as `storage` says, made one after another, each on all cores.
+    /// All keys that are asked for, made one after another, each on all cores.
     ///
     /// # Errors
     /// [`KeyMakerError`] of the first that cannot be made.
-    pub fn key_set(
-        &self,
-        requests: &[KeyRequest],
-        storage: KeyStorage,
-        progress: OnProgress<'_>,
-    ) -> Result<KeySet, KeyMakerError> {
+    pub fn key_set(&self, requests: &[KeyRequest], progress: OnProgress<'_>) -> Result<KeySet, KeyMakerError> {
         let counter = Counter::new(progress, "switching keys", requests.len());
         let mut keys = KeySet::new(Arc::clone(self.ring));
-        for (id, gadget) in requests {
-            keys.insert(self.switching_key(*id, gadget)?.stored(storage));
+        for KeyRequest { id, gadget, storage } in requests {
+            keys.insert(self.switching_key(*id, gadget)?.stored(*storage));
             counter.row();
         }
         Ok(keys)

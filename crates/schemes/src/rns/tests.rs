@@ -167,8 +167,12 @@ fn key_sets_hold_what_was_asked_and_say_what_is_missing() {
     let noise = NoiseDistribution::new(3.2, 1);
     let maker = KeyMaker { ring: &ring, secret: &dense, sparse: None, noise: &noise };
     let gadget = &gadgets(&ring)[0];
-    let requests = [KeyId::Galois(5), KeyId::Relinearisation].map(|id| (id, Arc::clone(gadget)));
-    let keys = maker.key_set(&requests, KeyStorage::TRANSPORT, &no_progress).expect("keys");
+    let requests = [KeyId::Galois(5), KeyId::Relinearisation].map(|id| KeyRequest {
+        id,
+        gadget: Arc::clone(gadget),
+        storage: KeyStorage::TRANSPORT,
+    });
+    let keys = maker.key_set(&requests, &no_progress).expect("keys");
     assert_eq!(keys.ids().collect::<Vec<_>>(), [KeyId::Relinearisation, KeyId::Galois(5)]);
     assert_eq!(keys.bytes(), 2 * KeyStorage::TRANSPORT.key_bytes(&ring, gadget));
     let missing = keys.get(KeyId::Galois(25)).expect_err("a key that was not asked for");

@@ -155,6 +155,8 @@ pub struct KeyUse {
     pub rows: usize,
     /// The limbs that are read of each row.
     pub limbs: LimbSet,
+    /// Limbs of rows that are read, each as often as it is.
+    pub reads: usize,
 }
 
 /// A kernel program. Made by [`KernelBuilder`] and by the parser; both check it.
@@ -199,14 +201,15 @@ impl KernelProgram {
     pub fn keys(&self) -> BTreeMap<KeyId, KeyUse> {
         let mut keys = BTreeMap::<KeyId, KeyUse>::new();
         for op in &self.ops {
-            let (key, last) = match &op.kind {
-                OpKind::InnerProduct { key, rows } => (*key, rows.iter().max().copied()),
-                OpKind::Key { key, row, .. } => (*key, Some(*row)),
+            let (key, last, read) = match &op.kind {
+                OpKind::InnerProduct { key, rows } => (*key, rows.iter().max().copied(), rows.len()),
+                OpKind::Key { key, row, .. } => (*key, Some(*row), 1),
                 _ => continue,
             };
             let (limbs, rows) = (&self.value(op.results[0]).limbs, last.map_or(0, |last| usize::from(last) + 1));
-            let entry = keys.entry(key).or_insert_with(|| KeyUse { rows, limbs: limbs.clone() });
+            let entry = keys.entry(key).or_insert_with(|| KeyUse { rows, limbs: limbs.clone(), reads: 0 });
             entry.rows = entry.rows.max(rows);
+            entry.reads += read * limbs.len();
             if !limbs.is_subset(&entry.limbs) {
                 entry.limbs = entry.limbs.union(limbs);
             }
