@@ -6,7 +6,7 @@ import json
 
 import polyfabric as pf
 import pytest
-from polyfabric.reports import plots, rows, units
+from polyfabric.reports import plots, rows, slots, units
 
 
 @pf.program(x=pf.Int(0, 3).vector(4))
@@ -101,6 +101,31 @@ def test_the_timeline_opens_in_perfetto(simulation):
 def test_a_report_without_schedule_has_no_timeline(cost):
     with pytest.raises(pf.InputError, match="no timeline"):
         cost.timeline()
+
+
+def node(number: int, op: str, level: int, bound: float | None, measured: float) -> dict:
+    figures = {"scale_log2": 40.0 + number / 1000, "bound": bound, "measured": measured}
+    return {"node": number, "op": op, "place": f"own.py:{level}", "level": level, **figures}
+
+
+def test_few_operations_have_a_row_each():
+    (table,) = slots.operations({"rows": [node(0, "input", 2, 0.5, 0.25), node(1, "input", 2, 0.25, 0.125)]})
+    assert table.rows == [
+        ("input %0", "own.py:2", "2", "2^40.00", "2^-1.0", "2^-2.0"),
+        ("input %1", "own.py:2", "2", "2^40.00", "2^-2.0", "2^-3.0"),
+    ]
+
+
+def test_many_operations_share_rows_and_show_the_worst():
+    many = [node(i, "add" if i % 2 else "mul", 3 - i // 50, 2.0 ** (i % 7), 2.0 ** -(i % 5)) for i in range(100)]
+    many[99]["bound"] = None
+    (table,) = slots.operations({"rows": many})
+    assert table.rows == [
+        ("mul %0, 25 in all", "own.py:3", "3", "2^40.00 to 2^40.05", "2^6.0", "2^0.0"),
+        ("add %1, 25 in all", "own.py:3", "3", "2^40.00 to 2^40.05", "2^6.0", "2^0.0"),
+        ("mul %50, 25 in all", "own.py:2", "2", "2^40.05 to 2^40.10", "2^6.0", "2^0.0"),
+        ("add %51, 25 in all", "own.py:2", "2", "2^40.05 to 2^40.10", "none", "2^0.0"),
+    ]
 
 
 @pytest.mark.parametrize(
