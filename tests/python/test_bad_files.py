@@ -7,8 +7,10 @@ import re
 import shutil
 from pathlib import Path
 
+import polyfabric as pf
 import pytest
 from damage import cut, flip, longer, newer, other
+from polyfabric.reports import write_together
 
 MACHINE = Path(__file__).parents[2] / "machines" / "morphling.toml"
 RUN = ("run", "pbs+ks", "--params", "toy-256", "--keys", "keys", "--max-failure", "0")
@@ -110,6 +112,44 @@ def test_keys_in_a_folder_that_cannot_be_made(polyfabric, tmp_path, program, ste
     assert done.status == 2
     assert done.err == "error: taken/keys: cannot make this folder (Not a directory); name another one\n"
     assert (tmp_path / "taken").read_text() == "a file"
+
+
+REFUSED = {
+    "pbs": ("--params", "morphling-nothing"),
+    "mine.py:f": ("--params", "toy-10", "--security", "128"),
+    "mine.py:g": ("--params", "toy-10"),
+}
+"""Programs, and what each is refused for before a key is made."""
+
+
+@pytest.mark.parametrize("program", REFUSED)
+@pytest.mark.parametrize("step", [(), ("--step", "keys"), ("--step", "encrypt")], ids=["whole", "keys", "encrypt"])
+def test_a_run_that_is_refused_leaves_no_folder_of_keys(polyfabric, tmp_path, program, step):
+    deep = "@pf.program(x=pf.Real)\ndef g(x):\n    return x**64\n"
+    (tmp_path / "mine.py").write_text(
+        f"import polyfabric as pf\n\n\n@pf.program(x=pf.Real)\ndef f(x):\n    return x + 1\n\n\n{deep}"
+    )
+    done = polyfabric("run", program, "--keys", "new/keys", *REFUSED[program], *step)
+    assert done.status == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_keys_are_written_together_or_not_at_all(tmp_path):
+    def full(path):
+        raise pf.FileError(f"{path}: no space is left")
+
+    def write(path):
+        path.write_text("new")
+
+    with pytest.raises(pf.FileError, match="no space is left"):
+        write_together(tmp_path / "new" / "keys", {"client.key": write, "server.key": full})
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "other").write_text("stays")
+    with pytest.raises(pf.FileError, match="no space is left"):
+        write_together(tmp_path, {"client.key": write, "server.key": full})
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+    write_together(tmp_path / "new" / "keys", {"client.key": write, "server.key": write})
+    assert sorted(path.name for path in (tmp_path / "new" / "keys").iterdir()) == ["client.key", "server.key"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder, composite_sign
+from .numpy_calls import NumpyCalls
 from .place import place, placed, refuse, whole
 from .types import SlotType, is_packed
 
@@ -23,6 +24,20 @@ Native: TypeAlias = "list[int] | tuple[list[float], list[float]]"
 
 MOST_DEGREES = 4095
 """Of a polynomial that is interpolated: deeper ones need more levels than any set has."""
+
+INSTEAD = {
+    "square": "x * x",
+    "conjugate": "x.conjugate()",
+    "sum": "pf.sum_slots(x)",
+    "add.reduce": "pf.sum_slots(x)",
+    "mean": "pf.sum_slots(x) / len(x)",
+    "dot": "pf.dot(a, b)",
+    "vdot": "pf.dot(a, b)",
+    "inner": "pf.dot(a, b)",
+    "roll": "pf.rotate(x, -shift)",
+    "sign": "pf.sign(x), of CKKS's numbers in [-1, 1]",
+}
+"""What stands for functions of numpy, by name."""
 
 MOST_LEVELS = 1000
 """More than any set has, whose own number the error tells."""
@@ -120,10 +135,9 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
     return numbers.real.astype(float).tolist(), numbers.imag.astype(float).tolist()
 
 
-class SlotValue:
+class SlotValue(NumpyCalls):
     """An encrypted vector of slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
-    __array_ufunc__ = None  # numpy arrays on the left leave the operator to this class
     __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar")
     __hash__ = None  # type: ignore[assignment]
 
@@ -157,6 +171,16 @@ class SlotValue:
 
     def __repr__(self) -> str:
         return f"<encrypted {self.type}, node %{self.node}>"
+
+    def _instead(self, name: str, operands: int) -> str:
+        found = INSTEAD.get(name)
+        if found is not None:
+            return f"write {found}"
+        if self._tracer.modulus is not None:
+            return "BGV has sums, products and powers: write it with +, -, *, ** and pf.polynomial(x, coefficients)"
+        if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
+            return f"approximate it on an interval that holds the values, as pf.chebyshev(x, np.{name}, 15, (-4, 4))"
+        return "CKKS has sums, products and polynomials: write it with +, -, *, **, pf.chebyshev and pf.sign"
 
     # -- what encrypted numbers do not do ---------------------------------------------------------------------------
 

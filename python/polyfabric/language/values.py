@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
 from . import slots
+from .numpy_calls import NumpyCalls
 from .place import place, refuse
 from .slots import SlotValue
 from .types import Type
@@ -40,10 +41,9 @@ class Tracer:
         return self.node(lambda b: b.input(name, kind.element, kind.length), scalar=kind.scalar)
 
 
-class Value:
+class Value(NumpyCalls):
     """An encrypted vector, or a single encrypted number. Arithmetic as usual; `&`, `|`, `^`, `~` on Booleans."""
 
-    __array_ufunc__ = None  # numpy arrays on the left leave the operator to this class
     __slots__ = ("_tracer", "length", "node", "scalar")
     __hash__ = None  # type: ignore[assignment]
 
@@ -70,6 +70,17 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<encrypted {self.type}, node %{self.node}>"
+
+    def _instead(self, name: str, operands: int) -> str:
+        if name in ("maximum", "minimum", "dot", "convolve"):
+            return f"write pf.{name}(x, y)"
+        if name in ("sum", "add.reduce"):
+            return "write sum(x), for the sum of a vector's numbers"
+        if name == "concatenate":
+            return "write pf.concat(x, y)"
+        if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
+            return "tabulate it, as pf.lookup(x, lambda v: ...), with an integer for every value of x"
+        return "write it with operators, comparisons and pf.lookup(x, lambda v: ...)"
 
     def __bool__(self) -> bool:
         raise refuse(

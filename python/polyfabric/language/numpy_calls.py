@@ -1,0 +1,68 @@
+"""numpy's functions on encrypted values: those that are operators are taken as such, all others refused with the way around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .place import refuse
+
+OPERATORS: dict[np.ufunc, tuple[str, str]] = {
+    np.add: ("__add__", "__radd__"),
+    np.subtract: ("__sub__", "__rsub__"),
+    np.multiply: ("__mul__", "__rmul__"),
+    np.true_divide: ("__truediv__", "__rtruediv__"),
+    np.floor_divide: ("__floordiv__", "__rfloordiv__"),
+    np.remainder: ("__mod__", "__rmod__"),
+    np.divmod: ("__divmod__", "__rdivmod__"),
+    np.power: ("__pow__", "__rpow__"),
+    np.matmul: ("__matmul__", "__rmatmul__"),
+    np.bitwise_and: ("__and__", "__rand__"),
+    np.bitwise_or: ("__or__", "__ror__"),
+    np.bitwise_xor: ("__xor__", "__rxor__"),
+    np.left_shift: ("__lshift__", "__rlshift__"),
+    np.right_shift: ("__rshift__", "__rrshift__"),
+    np.less: ("__lt__", "__gt__"),
+    np.less_equal: ("__le__", "__ge__"),
+    np.greater: ("__gt__", "__lt__"),
+    np.greater_equal: ("__ge__", "__le__"),
+    np.equal: ("__eq__", "__eq__"),
+    np.not_equal: ("__ne__", "__ne__"),
+    np.negative: ("__neg__", ""),
+    np.positive: ("__pos__", ""),
+    np.absolute: ("__abs__", ""),
+    np.invert: ("__invert__", ""),
+}
+"""The method of an encrypted left operand, or only one, and that of a right one. numpy's arrays call these when they are on the left."""
+
+
+class NumpyCalls:
+    """What numpy asks of an operand that is no array."""
+
+    __slots__ = ()
+
+    def _instead(self, name: str, operands: int) -> str:
+        """What to write in the place of numpy's function `name` of so many operands."""
+        raise NotImplementedError
+
+    def _refused(self, name: str, operands: int) -> NoReturn:
+        raise refuse(f"numpy's {name} does not compute on encrypted values; {self._instead(name, operands)}")
+
+    def __array_ufunc__(self, function: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:  # noqa: ANN401 - numpy's protocol
+        name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
+        if "out" in options:
+            raise refuse(
+                f"numpy's {name} does not put an encrypted value into an array of numbers (+=, out=); give the result a name of "
+                "its own"
+            )
+        own, reflected = OPERATORS.get(function, ("", "")) if method == "__call__" and not options else ("", "")
+        first, *rest = operands
+        operator = getattr(first, own, None) if isinstance(first, NumpyCalls) else getattr(rest[0], reflected, None)
+        others = rest if isinstance(first, NumpyCalls) else [first]
+        result = NotImplemented if operator is None else operator(*others)
+        return self._refused(name, len(operands)) if result is NotImplemented else result
+
+    def __array_function__(self, function: Callable[..., Any], _types: Any, operands: Any, _options: Any) -> Any:  # noqa: ANN401
+        self._refused(function.__name__, len(operands))

@@ -1,0 +1,110 @@
+"""Do numpy's arrays and functions meet encrypted values as operators, or say with name, line and remedy that they cannot?"""
+
+from __future__ import annotations
+
+import operator
+import re
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+HERE = r"(tests/python/)?test_numpy_calls\.py:\d+: "
+KINDS = {"real": pf.Real.bounded(4).vector(4), "residue": pf.Mod(65537).vector(4), "integer": pf.Int(0, 3).vector(4)}
+
+
+def traced(kind, body):
+    return pf.program(x=KINDS[kind])(body)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("call", [np.add, np.subtract, np.multiply], ids=lambda call: call.__name__)
+def test_arithmetic_of_arrays_is_that_of_the_operators(kind, call):
+    """By numpy's function and by the operator, with the array on either side, and with one of numpy's numbers."""
+    numbers, values = np.array([1, 2, 0, 1]), np.array([0, 1, 2, 3])
+    written = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}[call.__name__]
+    bodies = [
+        lambda x: {"left": call(numbers, x), "right": call(x, numbers), "one": call(np.int64(2), x)},
+        lambda x: {"left": written(numbers, x), "right": written(x, numbers), "one": written(np.int64(2), x)},
+    ]
+    one, other = (traced(kind, body)(x=values) for body in bodies)
+    assert one == other
+    expected = {"left": call(numbers, values), "right": call(values, numbers), "one": call(2, values)}
+    assert all(np.array_equal(one[name], found) for name, found in expected.items())
+
+
+def test_other_operators_of_arrays():
+    matrix, values = np.arange(8).reshape(2, 4) % 3, np.array([0, 1, 2, 3])
+    for kind in ("real", "integer"):
+        found = traced(kind, lambda x: np.matmul(matrix, x))(x=values)
+        assert np.allclose(found["result"], matrix @ values)
+    assert np.allclose(traced("real", lambda x: np.power(x, 3))(x=values / 4)["result"], (values / 4) ** 3)
+    assert np.allclose(traced("real", lambda x: np.negative(x))(x=values / 4)["result"], -values / 4)
+    assert np.allclose(traced("real", lambda x: np.true_divide(x, 2))(x=values / 4)["result"], values / 8)
+    compared = traced("integer", lambda x: np.array([1, 1, 1, 1]) < x)(x=values)["result"]
+    assert [bool(value) for value in compared] == [False, False, True, True]
+
+
+CHEBYSHEV = r"approximate it on an interval that holds the values, as pf\.chebyshev\(x, np\.{}, 15, \(-4, 4\)\)"
+LOOKUP = r"tabulate it, as pf\.lookup\(x, lambda v: \.\.\.\), with an integer for every value of x"
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "name", "remedy"),
+    [
+        ("real", np.sin, "sin", CHEBYSHEV.format("sin")),
+        ("real", np.exp, "exp", CHEBYSHEV.format("exp")),
+        ("real", np.square, "square", r"write x \* x"),
+        ("real", np.sum, "sum", r"write pf\.sum_slots\(x\)"),
+        ("real", np.add.reduce, r"add\.reduce", r"write pf\.sum_slots\(x\)"),
+        ("real", np.mean, "mean", r"write pf\.sum_slots\(x\) / len\(x\)"),
+        ("real", lambda x: np.dot([1, 2, 3, 4], x), "dot", r"write pf\.dot\(a, b\)"),
+        ("real", lambda x: np.maximum(x, 0), "maximum", r"CKKS has sums, products and polynomials: .* pf\.sign"),
+        ("real", lambda x: np.where([True] * 4, x, 0), "where", r"CKKS has sums, .*"),
+        ("real", lambda x: np.add(x, 1, where=[True] * 4), "add", r"CKKS has sums, .*"),
+        ("residue", np.sin, "sin", r"BGV has sums, products and powers: .* pf\.polynomial\(x, coefficients\)"),
+        ("integer", np.sin, "sin", LOOKUP),
+        ("integer", np.sum, "sum", r"write sum\(x\), for the sum of a vector's numbers"),
+        ("integer", lambda x: np.maximum(x, 1), "maximum", r"write pf\.maximum\(x, y\)"),
+        ("integer", lambda x: np.true_divide(x, 2), "divide", r"write it with operators, comparisons and pf\.lookup.*"),
+        ("integer", lambda x: np.array([1, 1, 1, 1]) / x, "divide", r"write it with operators, .*"),
+    ],
+)
+def test_a_function_of_numpy_is_refused_by_its_name(kind, call, name, remedy):
+    with pytest.raises(pf.ProgramError) as caught:
+        traced(kind, lambda x: call(x))
+    expected = HERE + rf"numpy's {name} does not compute on encrypted values; {remedy}"
+    assert re.fullmatch(expected, str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_array_of_numbers_takes_no_encrypted_value(kind):
+    def added(x):
+        total = np.zeros(4, dtype=int)
+        total += x
+        return total
+
+    with pytest.raises(pf.ProgramError, match=r"numpy's add does not put an encrypted value into an array of numbers"):
+        traced(kind, added)
+
+
+def test_the_remedies_work():
+    values = np.array([0.1, -0.2, 0.3, 0.4])
+    found = traced(
+        "real", lambda x: {"mean": pf.sum_slots(x) / len(x), "turned": pf.rotate(x, -1), "dot": pf.dot(x, x)}
+    )(x=values)
+    assert found["mean"] == pytest.approx(values.mean())
+    assert found["turned"] == pytest.approx(np.roll(values, 1))
+    assert found["dot"] == pytest.approx(values @ values)
+    assert traced("real", lambda x: pf.chebyshev(x, np.sin, 15, (-4, 4)))(x=values)["result"] == pytest.approx(
+        np.sin(values), abs=1e-5
+    )
+    assert traced("integer", lambda x: sum(x))(x=[0, 1, 2, 3])["result"] == 6
+
+
+def test_keys_are_of_a_plan():
+    for wrong in (5, "keys", None):
+        with pytest.raises(TypeError, match=r"SlotKeys\.generate takes the plan of a program, .* done\.plan, or"):
+            pf.SlotKeys.generate(wrong)
+    done = traced("real", lambda x: x * x).run({"x": [0.5, 0, 0, 0]})
+    assert pf.SlotKeys.generate(done.plan).parameters == done.parameters
