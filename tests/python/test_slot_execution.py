@@ -289,7 +289,7 @@ def test_the_sign_of_encrypted_numbers():
     np.testing.assert_allclose(done.outputs["relu"], np.maximum(x, 0), atol=0.06)
 
 
-@pytest.mark.parametrize("length", [64, 1024])
+@pytest.mark.parametrize("length", [1, 2, 4, 8, 64, 1024])
 def test_bootstrapping_restores_levels(length):
     @pf.program(x=pf.Real.vector(length))
     def twice(x):
@@ -301,6 +301,17 @@ def test_bootstrapping_restores_levels(length):
     done = twice.run({"x": x}, parameters="toy-11-boot")
     assert done.correct
     np.testing.assert_allclose(done.outputs["result"], done.expected["result"], atol=1e-4)
+
+
+@pytest.mark.parametrize("length", [1, 2, 4, 8, 16])
+def test_few_slots_bootstrap_on_the_chosen_set(length):
+    def levels(count):
+        cost = pf.program(x=pf.Real.vector(count))(lambda x: x.bootstrap()).cost()
+        assert cost["parameters"]["security_bits"] >= 128
+        return [node["level"] for node in cost["nodes"] if node["op"] == "bootstrap"]
+
+    # Levels that the transforms do not take are left to the result.
+    assert min(levels(length)) >= min(levels(1024))
 
 
 def test_the_bound_of_a_bootstrapping_follows_its_message():

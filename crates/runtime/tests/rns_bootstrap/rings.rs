@@ -110,6 +110,26 @@ fn sparse_packing() {
 }
 
 #[test]
+fn fewer_slots_than_the_transforms_have_levels() {
+    let literal = chain(11, 2, 3, 8, 4);
+    for (slots, left) in [(1, 4), (2, 4), (4, 3), (8, 2)] {
+        let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, slots, [4, 3]);
+        let client = Client::new(&literal, 192, EPHEMERAL);
+        let plan = Bootstrapping::new(bootstrapping.clone(), &client.chain, &client.choice).unwrap();
+        // What the transforms do not take: of the highest levels, the modulus is not raised to; the lowest are the result's.
+        let butterflies = slots.ilog2().max(1) as usize;
+        assert_eq!((plan.top(), plan.output_level()), (13 + butterflies.min(4), left));
+        check(&format!("{slots} slots of a chain for more"), &literal, bootstrapping, 12.0);
+    }
+    let literal = chain(10, 5, 3, 11, 4);
+    for slots in [1, 4] {
+        let mut slim = bootstrapping(&literal, BootstrapOrder::Slim, slots, [4, 3]);
+        slim.reduction.arcsine_degree = 5;
+        check(&format!("slim, {slots} slots of a chain for more"), &literal, slim, 16.0);
+    }
+}
+
+#[test]
 fn one_slot_is_not_packed() {
     let literal = chain(11, 2, 1, 8, 1);
     let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, 1, [1, 1]);
@@ -177,6 +197,10 @@ fn what_cannot_be_is_told() {
     assert_eq!(
         error(&|literal| literal.slots = 1024),
         "bootstrapping of 1024 slots in a ring of 512; take a power of two up to as many"
+    );
+    assert_eq!(
+        error(&|literal| literal.slots_to_coefficients = 0),
+        "slots to coefficients in 0 levels; give it at least one"
     );
     assert_eq!(
         error(&|literal| literal.slots_to_coefficients = 3),

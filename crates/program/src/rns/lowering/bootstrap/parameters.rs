@@ -55,9 +55,11 @@ pub struct BootstrappingLiteral {
     pub slots: usize,
     /// Under which secret the modulus is raised.
     pub secret: BootstrappingSecret,
-    /// Levels of coefficients to slots.
+    /// Levels of the chain for coefficients to slots, its highest. A transform of n slots has log2 n butterflies and takes no more levels than
+    /// that (one for one slot): the modulus is then raised to so much less.
     pub coefficients_to_slots: usize,
-    /// Levels of slots to coefficients.
+    /// Levels of the chain for slots to coefficients. Those that are not taken are left to the result in full order; in slim order the operand
+    /// needs so many fewer.
     pub slots_to_coefficients: usize,
     /// The modular reduction.
     pub reduction: ReductionLiteral,
@@ -74,17 +76,11 @@ pub enum BootstrappingError {
         /// N/2.
         most: usize,
     },
-    /// A transform without a level, or with more than butterflies.
-    #[error("{phase} in {levels} levels for {slots} slots; take from 1 to {most}")]
+    /// A transform without a level.
+    #[error("{phase} in 0 levels; give it at least one")]
     TransformLevels {
         /// Which transform.
         phase: &'static str,
-        /// Levels asked for.
-        levels: usize,
-        /// n.
-        slots: usize,
-        /// Most that there can be.
-        most: usize,
     },
     /// The chain is too short.
     #[error(
@@ -141,6 +137,7 @@ pub struct Bootstrapping {
     packing: Packing,
     reduction: ModularReduction,
     reduction_levels: usize,
+    reduction_level: usize,
     top: usize,
     to_slots: Vec<PreparedTransform>,
     to_coefficients: Vec<PreparedTransform>,
@@ -166,8 +163,8 @@ impl Bootstrapping {
             ("coefficients to slots", literal.coefficients_to_slots),
             ("slots to coefficients", literal.slots_to_coefficients),
         ] {
-            if levels == 0 || levels > butterflies {
-                return Err(BootstrappingError::TransformLevels { phase, levels, slots, most: butterflies });
+            if levels == 0 {
+                return Err(BootstrappingError::TransformLevels { phase });
             }
         }
         let reduction = ModularReduction::new(literal.reduction)?;
@@ -204,17 +201,20 @@ impl Bootstrapping {
         let costs = |level: usize| {
             BabyStepCosts::new(choice.hoisting, chain.limbs(level).len(), digit, choice.gadget.special.len())
         };
+        // The modular reduction stays at the levels that were made for it, whatever the transforms take.
+        let reduction_level = chain.top() - literal.coefficients_to_slots;
+        let top = reduction_level + literal.coefficients_to_slots.min(butterflies);
         // A half, as z and its conjugate add to twice a part.
-        let top = chain.top();
-        let to_slots = coefficients_to_slots(slots, packing, literal.coefficients_to_slots, 0.5);
+        let to_slots = coefficients_to_slots(slots, packing, top - reduction_level, 0.5);
         let to_slots = prepare(to_slots, |index| costs(top - index))?;
+        let to_coefficients_levels = literal.slots_to_coefficients.min(butterflies);
         let start = match literal.order {
-            BootstrapOrder::Full => top - literal.coefficients_to_slots - reduction_levels,
-            BootstrapOrder::Slim => literal.slots_to_coefficients,
+            BootstrapOrder::Full => reduction_level - reduction_levels,
+            BootstrapOrder::Slim => to_coefficients_levels,
         };
         // Slim bootstrapping begins with slots that repeat, not with real and imaginary parts beside each other.
         let before = if literal.order == BootstrapOrder::Slim { Packing::Full } else { packing };
-        let to_coefficients = slots_to_coefficients(slots, before, literal.slots_to_coefficients, 1.0);
+        let to_coefficients = slots_to_coefficients(slots, before, to_coefficients_levels, 1.0);
         let to_coefficients = prepare(to_coefficients, |index| costs(start - index))?;
         let coefficients = 2 * slots;
         Ok(Self {
@@ -222,6 +222,7 @@ impl Bootstrapping {
             packing,
             reduction,
             reduction_levels,
+            reduction_level,
             top,
             to_slots,
             to_coefficients,
@@ -254,15 +255,15 @@ impl Bootstrapping {
     pub fn input_level(&self) -> usize {
         match self.literal.order {
             BootstrapOrder::Full => 0,
-            BootstrapOrder::Slim => self.literal.slots_to_coefficients,
+            BootstrapOrder::Slim => self.to_coefficients.len(),
         }
     }
 
     /// The level of the result.
     pub fn output_level(&self) -> usize {
-        let after = self.top - self.literal.coefficients_to_slots - self.reduction_levels;
+        let after = self.reduction_level - self.reduction_levels;
         match self.literal.order {
-            BootstrapOrder::Full => after - self.literal.slots_to_coefficients,
+            BootstrapOrder::Full => after - self.to_coefficients.len(),
             // Sparse packing ends with a product that brings both parts together.
             BootstrapOrder::Slim => after - usize::from(self.packing == Packing::Sparse),
         }
@@ -270,7 +271,7 @@ impl Bootstrapping {
 
     /// The level of the vectors that the modular reduction begins with.
     pub fn reduction_level(&self) -> usize {
-        self.top - self.literal.coefficients_to_slots
+        self.reduction_level
     }
 
     /// The scale of the vectors that the modular reduction begins with, if it is to end with `target`: each level's scale, from the last one
@@ -292,7 +293,7 @@ impl Bootstrapping {
         if self.literal.order == BootstrapOrder::Slim && self.packing == Packing::Full {
             return chain.scale(last).real() / self.message_factor(chain, message_scale);
         }
-        let levels = self.literal.slots_to_coefficients as f64;
+        let levels = self.to_coefficients.len() as f64;
         let result = chain.scale(self.output_level()).real() * (FALLING_BITS * levels).exp2();
         result / self.message_factor(chain, message_scale)
     }
@@ -302,7 +303,7 @@ impl Bootstrapping {
         std::f64::consts::TAU * message_scale / chain.log2_modulus(0).exp2()
     }
 
-    /// The chain's highest level.
+    /// The level that the modulus is raised to: the chain's highest, less what coefficients to slots do not take.
     pub fn top(&self) -> usize {
         self.top
     }

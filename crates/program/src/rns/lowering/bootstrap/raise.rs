@@ -1,4 +1,4 @@
-//! From q_0 to all of Q.
+//! From q_0 to the product of the primes that the transforms begin with.
 
 use super::{Bootstrapping, real};
 use crate::rns::approximation::embedding::Packing;
@@ -11,7 +11,7 @@ use polyfabric_schemes::rns::KeyId;
 const MOST_BITS: f64 = 58.0;
 
 impl Lowering<'_> {
-    /// a, at level 0, as a ciphertext at the top of phase m + q_0·I, up to an integer factor. What it encrypts is
+    /// a, at level 0, as a ciphertext at [`Bootstrapping::top`] of phase m + q_0·I, up to an integer factor. What it encrypts is
     /// (m + q_0·I)/(q_0·K), |·| ≤ 1.
     ///
     /// # Errors
@@ -38,7 +38,9 @@ impl Lowering<'_> {
                 // One polynomial for all digits: the gadget's idempotents add up to 1, and the polynomial is already small.
                 let all = self.raised_limbs(&top);
                 let mask = self.builder().mod_up(mask, limbs, all, Conversion::Centred)?;
-                let rows: Vec<u16> = (0..self.choice().gadget.digits.len() as u16).collect();
+                let digits = &self.choice().gadget.digits;
+                let present = digits.iter().filter(|digit| digit.iter().any(|&limb| top.contains(limb))).count();
+                let rows: Vec<u16> = (0..present as u16).collect();
                 let digits = vec![mask; rows.len()];
                 let (more, mask) = self.builder().inner_product_of_rows(KeyId::Decapsulate, &rows, &digits)?;
                 let special = self.special_limbs().clone();
