@@ -1,7 +1,8 @@
 //! Is the measured error of every operation the formula's, within 20 % of the variance?
 //!
 //! The operations are done here by their definition, with big integers: digits by the Chinese remainder theorem, division with rounding to
-//! the nearest. The lowering's versions are tested against this arithmetic elsewhere.
+//! the nearest. What is compared is the size of errors; that the lowering's versions give what their definition gives, coefficient by coefficient,
+//! is tested in `crates/runtime/tests/rns_exact`.
 
 use super::*;
 use crate::ckks::{ClientKey, Complex, MeasuredNoise, sets};
