@@ -294,7 +294,7 @@ def run_plan(
     workers(threads)
     check_flood(planned, flood)
     flat = program.flatten(inputs)
-    whole, magnitudes = planned.native.evaluate(flat, program.meant)
+    whole, magnitudes = planned.native.evaluate(flat, program.mapped)
     seconds: dict[str, float] = {}
     last = time.perf_counter()
 
@@ -322,10 +322,10 @@ def run_plan(
         for node in nodes:
             node["bound"] = here[node["node"]]
     if planned.measured:
-        errors = keys.client.errors(planned.native, flat, results)
+        measured = keys.client.errors(planned.native, flat, results)
         for node in nodes:
-            if node["node"] in errors:
-                node["measured"] = errors[node["node"]]
+            if node["node"] in measured:
+                node["measured"] = measured[node["node"]]
     return SlotRunResult(
         program=program.name,
         scheme=program.scheme,
@@ -333,7 +333,7 @@ def run_plan(
         parameters=planned.parameters,
         outputs=program.shaped(found),
         expected=program.shaped(whole),
-        error={name: error(found[name], whole[name]) for name in program.outputs},
+        error=errors(program, found, whole),
         bound={
             name: flooded(program, limit, flood)
             for name, limit in zip(program.outputs, output_bounds(nodes), strict=True)
@@ -416,9 +416,15 @@ def flooded(program: SlotProgram, limit: float, flood: float | None) -> float:
     return limit + (flood or 0.0) * sqrt((40 + log2(program.slots)) * log(2))
 
 
-def error(found: Native, expected: Native) -> float:
-    """The largest error of a slot; with BGV, the number of wrong ones."""
-    a, b = numbers(found), numbers(expected)
+def errors(program: SlotProgram, found: Mapping[str, Native], expected: Mapping[str, Native]) -> dict[str, float]:
+    """By output: the largest error of its own slots, not of those behind its end; with BGV, the number of wrong ones."""
+    kinds = program.outputs.items()
+    return {name: error(found[name], expected[name], None if kind.scalar else kind.length) for name, kind in kinds}
+
+
+def error(found: Native, expected: Native, slots: int | None) -> float:
+    """The largest error of so many slots, or of all; with BGV, the number of wrong ones."""
+    a, b = numbers(found)[:slots], numbers(expected)[:slots]
     return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
 
 

@@ -16,7 +16,7 @@ from . import _native
 from .errors import FileError
 from .language.slot_program import SlotProgram
 from .reports import write_text, write_together
-from .slot_execution import SlotKeys, SlotPlan, bound, check_flood, error, flooded, plain, plan
+from .slot_execution import SlotKeys, SlotPlan, bound, check_flood, errors, flooded, plain, plan
 from .slot_execution import decrypt as decrypt_results
 from .slot_execution import execute as execute_plan
 from .slot_parameters import SlotParameters
@@ -79,7 +79,7 @@ def encrypt(
         machine=machine,
         key_switch=key_switch,
     )
-    whole, _ = planned.native.evaluate(flat, program.meant)
+    whole, _ = planned.native.evaluate(flat, program.mapped)
     made = keys is None
     keys = keys or SlotKeys.generate(planned, progress)
     keys.server.expect_keys(planned.native)
@@ -107,7 +107,7 @@ def _encrypt_for(
     asked = SlotParameters(public.parameters) if parameters is None else parameters
     planned = plan(program, asked, security=security, machine=machine, public=True)
     if len(flat) == len(program.inputs):
-        planned.native.evaluate(flat, program.meant)
+        planned.native.evaluate(flat, program.mapped)
     for name, values in flat.items():
         public.encrypt_to(planned.native, name, values, folder / f"{name}.in.ct")
     return {"step": "encrypt", "parameters": planned.parameters, "folder": str(folder), "inputs": list(flat)}
@@ -148,13 +148,13 @@ def decrypt(
     if planned.public and not noted.exists():
         return {"step": "decrypt", "output": output, "bound": bounds}
     whole = _read(noted, found)
-    errors = {name: error(found[name], whole[name]) for name in program.outputs}
+    wrong = errors(program, found, whole)
     return {
         "step": "decrypt",
-        "correct": all(errors[name] <= bounds[name] for name in errors),
+        "correct": all(wrong[name] <= bounds[name] for name in wrong),
         "output": output,
         "expected": plain(program.shaped(whole)),
-        "error": errors,
+        "error": wrong,
         "bound": bounds,
     }
 

@@ -36,11 +36,11 @@ class SlotProgram:
         inputs: Mapping[str, SlotType],
         outputs: Mapping[str, SlotType],
         doc: str | None = None,
-        meant: Mapping[int, int] | None = None,
+        mapped: Mapping[int, tuple[int, float, float, int]] | None = None,
     ) -> None:
         self.native = program
-        self.meant = dict(meant or {})
-        """Of polynomials on an interval, by node: how many slots hold what was asked for; all of them without it."""
+        self.mapped = dict(mapped or {})
+        """Of polynomials whose operand was brought to [-1, 1] before, by node: what it was, its interval, and in how many slots."""
         self.inputs = dict(inputs)
         """Type of each input."""
         self.outputs = dict(outputs)
@@ -300,4 +300,4 @@ def finish(
     for output, value in named.items():
         made.builder.output(output, value.node)
     outputs = {name: value.type for name, value in named.items()}
-    return SlotProgram(made.builder.finish(), inputs, outputs, doc, made.meant)
+    return SlotProgram(made.builder.finish(), inputs, outputs, doc, made.mapped)

@@ -50,8 +50,8 @@ class SlotTracer:
         self.slots = slots
         self.modulus = modulus
         self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus))
-        self.meant: dict[int, int] = {}
-        """Of polynomials on an interval: how many slots, from the first, hold what was asked for."""
+        self.mapped: dict[int, tuple[int, float, float, int]] = {}
+        """Of polynomials whose operand was brought to [-1, 1] here: what it was, its interval, and in how many slots."""
 
     @property
     def packed(self) -> bool:
@@ -511,25 +511,48 @@ class SlotValue(NumpyCalls):
 
     # -- polynomials ------------------------------------------------------------------------------------------------
 
-    def _polynomial(
-        self, coefficients: NDArray[Any], interval: tuple[float, float] | None, at_zero: Number
-    ) -> SlotValue:
+    def _polynomial(self, coefficients: NDArray[Any], interval: tuple[float, float] | None = None) -> SlotValue:
+        """A polynomial of each slot: with these coefficients of powers, or of the Chebyshev polynomials of an interval.
+
+        Outside the interval it may be of any size: what noise lies there it amplifies beyond every bound, and values could wrap around,
+        which harms all slots. What lies behind the end is brought into the interval too.
+        """
+        operand, ends, behind = self, interval, 0.0
+        if interval is not None and not self.scalar:
+            lo, hi = interval
+            if self._clean and not lo <= 0 <= hi:
+                behind = (lo + hi) / 2
+                operand = self._plus_behind(behind, clean=False)
+            elif not self._clean and interval == (-1.0, 1.0):
+                operand = self._cleared()
+            elif not self._clean:
+                # The map to [-1, 1] takes a level in any case; by vectors it clears the end too.
+                scale, shift = (np.full(self.length, number / (hi - lo)) for number in (2.0, hi + lo))
+                operand, ends = self * scale - shift, (-1.0, 1.0)
         values = self._tracer.native(coefficients)
         kind = "complex" if np.iscomplexobj(coefficients) else self.kind
-        result = self._new(
-            lambda builder: builder.polynomial(self.node, values, interval),
-            clean=self._clean and at_zero == 0,
-            kind=kind,
+        result = operand._new(lambda builder: builder.polynomial(operand.node, values, ends), clean=False, kind=kind)
+        if interval is not None and ends != interval:
+            self._tracer.mapped[result.node] = (self.node, *interval, self.length)
+        if self.scalar or not (operand._clean or behind):
+            return result
+        # What lies behind the end is public.
+        series = np.polynomial.chebyshev
+        at_end = (
+            coefficients[0] if ends is None else series.chebval(series.Chebyshev([0, 1], ends)(behind), coefficients)
         )
-        if interval is not None and not self.scalar:
-            self._tracer.meant[result.node] = self.length
-        if self._clean and not result._clean and not self.scalar:
-            # The end held zeros, so what it holds now is public.
-            end = np.zeros(self._tracer.slots, dtype=np.asarray(at_zero).dtype)
-            end[self.length :] = at_zero
-            constant = self._tracer.constant(end)
-            result = result._new(lambda builder: builder.sub(result.node, constant), clean=True)
-        return result
+        return result._plus_behind(-at_end, clean=True)
+
+    def _plus_behind(self, number: Number, *, clean: bool) -> SlotValue:
+        """This vector and a public number added behind its end, which is `clean` then."""
+        if not number or self.length == self._tracer.slots:
+            return SlotValue(
+                self._tracer, self.node, kind=self.kind, length=self.length, scalar=self.scalar, clean=clean
+            )
+        end = np.zeros(self._tracer.slots, dtype=np.asarray(number).dtype)
+        end[self.length :] = number
+        constant = self._tracer.constant(end)
+        return self._new(lambda builder: builder.add(self.node, constant), clean=clean)
 
     # -- overrides of what is placed by itself ----------------------------------------------------------------------
 
@@ -584,7 +607,7 @@ def polynomial(value: SlotValue, coefficients: Sequence[Number] | NDArray[Any]) 
     numbers = value._tracer.public(coefficients)
     if numbers.ndim != 1 or len(numbers) < 2:
         raise refuse("polynomial: give at least two coefficients, the constant first")
-    return value._polynomial(numbers, None, numbers[0])
+    return value._polynomial(numbers)
 
 
 def chebyshev(
@@ -619,8 +642,7 @@ def chebyshev(
             raise refuse("chebyshev: give a function, or at least two real coefficients, that of T_0 first")
     if not np.all(np.isfinite(coefficients)):
         raise refuse(f"chebyshev: the function is not finite on {lo:g} to {hi:g}; choose an interval where it is")
-    at_zero = float(series.chebval(-(hi + lo) / (hi - lo), coefficients))
-    return value._polynomial(coefficients, (lo, hi), at_zero)
+    return value._polynomial(coefficients, (lo, hi))
 
 
 def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, NodeId, Polynomial, Program, ProgramError, Scheme, Values,
 };
 use polyfabric_program::rns::lowering::{RnsLowering, Target, lower};
-use polyfabric_program::rns::noise::{FitFailure, NoiseFailure, NoiseModel, NoiseReport, expect_inputs};
+use polyfabric_program::rns::noise::{FitFailure, Interval, NoiseFailure, NoiseModel, NoiseReport, expect_inputs};
 use polyfabric_schemes::rns::GadgetLiteral;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,10 +28,10 @@ fn report(program: &Program, gadget: GadgetLiteral) -> NoiseReport {
     NoiseReport::new(program, &lower(program, &target).expect("a kernel program"), &chain, &model)
 }
 
-fn check(program: &Program, x: &[Complex], slots: &[(u32, usize)]) -> Result<(), FitFailure> {
-    let slots: BTreeMap<NodeId, usize> = slots.iter().map(|&(node, slots)| (NodeId(node), slots)).collect();
+fn check(program: &Program, x: &[Complex], mapped: &[(u32, Interval)]) -> Result<(), FitFailure> {
+    let mapped: BTreeMap<NodeId, Interval> = mapped.iter().map(|&(node, interval)| (NodeId(node), interval)).collect();
     let inputs = HashMap::from([("x".to_owned(), Values::Complex(x.into()))]);
-    expect_inputs(program, &chain(3), &report(program, GadgetLiteral::hybrid(4, 2, 2)), &inputs, &slots, |_, _| {})
+    expect_inputs(program, &chain(3), &report(program, GadgetLiteral::hybrid(4, 2, 2)), &inputs, &mapped, |_, _| {})
 }
 
 fn vector(at: usize, value: Complex) -> Vec<Complex> {
@@ -55,9 +55,11 @@ fn an_approximations_interval_is_kept() {
     );
     assert!(told(3, Complex::from(-1.001)).contains("slot 3 of its operand holds -1.001"));
     assert!(told(3, Complex::new(0.5, 0.25)).contains("holds 0.5 +0.25i"));
-    // Behind a vector's end nobody looks.
-    assert_eq!(check(&program, &vector(300, Complex::from(2.5)), &[(1, 300)]), Ok(()));
-    assert!(check(&program, &vector(300, Complex::from(2.5)), &[(1, 301)]).is_err());
+    // Of an operand that was mapped before, its own slots count and its own interval is told.
+    let of = |slots| [(1, Interval { operand: NodeId(0), lo: -2.0, hi: 2.25, slots })];
+    assert_eq!(check(&program, &vector(300, Complex::from(2.5)), &of(300)), Ok(()));
+    let error = check(&program, &vector(300, Complex::from(2.5)), &of(301)).unwrap_err().to_string();
+    assert!(error.contains("from -2 to 2.25, but with these inputs slot 300 of its operand holds 2.5"), "{error}");
 }
 
 #[test]

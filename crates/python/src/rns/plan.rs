@@ -11,7 +11,7 @@ use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as Kern
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, RnsLowering, Target, bgv, lower_within};
-use polyfabric_program::rns::noise::{Encryption, FitFailure, NodeReport, NoiseReport, expect_inputs};
+use polyfabric_program::rns::noise::{Encryption, FitFailure, Interval, NodeReport, NoiseReport, expect_inputs};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
@@ -659,16 +659,17 @@ impl PySlotPlan {
     }
 
     /// The outputs in the clear and the largest absolute value of every node. Fails where the program would decrypt to something else,
-    /// which BGV's lowering has ruled out: nothing would be left of an output, or these inputs lead out of a polynomial's interval (in the
-    /// first `slots` of its operand) or out of the modulus.
+    /// which BGV's lowering has ruled out: nothing would be left of an output, or these inputs lead out of a polynomial's interval or out of
+    /// the modulus. `mapped` has of polynomials whose operand was mapped to [-1, 1] before: what it was, its interval, in how many slots.
     fn evaluate(
         &self,
         py: Python<'_>,
         inputs: BTreeMap<String, PyValues>,
-        slots: BTreeMap<u32, usize>,
+        mapped: BTreeMap<u32, (u32, f64, f64, usize)>,
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
         let program = &*self.0.program;
-        let slots = slots.into_iter().map(|(node, slots)| (NodeId(node), slots)).collect();
+        let interval = |(operand, lo, hi, slots)| Interval { operand: NodeId(operand), lo, hi, slots };
+        let mapped = mapped.into_iter().map(|(node, of)| (NodeId(node), interval(of))).collect();
         let inputs = read_all(inputs)?;
         detached(py, || {
             let mut clear = Clear::new(program);
@@ -681,7 +682,7 @@ impl PySlotPlan {
                         _ => Kind::Input,
                     };
                     let read = |id: NodeId, values: &Values| clear.read(id, values);
-                    expect_inputs(program, &chain, &plan.noise, &inputs, &slots, read)
+                    expect_inputs(program, &chain, &plan.noise, &inputs, &mapped, read)
                         .map_err(|failure| Failure::new(kind(&failure), failure))?;
                 }
                 Lowering::Bgv(_) => {

@@ -58,29 +58,34 @@ pub enum FitFailure {
     Clear(#[from] ClearError),
 }
 
-/// A polynomial on an interval, and how many slots of its operand it is meant for.
-struct Approximation<'a> {
-    report: &'a NodeReport,
-    lo: f64,
-    hi: f64,
-    slots: usize,
+/// What a polynomial reads: numbers in an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The vector that holds them: the polynomial's operand, or what was mapped to it from the interval.
+    pub operand: NodeId,
+    /// The interval's lower end.
+    pub lo: f64,
+    /// Its upper end.
+    pub hi: f64,
+    /// How many slots of the vector, from the first, are to be in it.
+    pub slots: usize,
 }
 
-impl Approximation<'_> {
-    /// The first slot that is outside of the interval.
-    fn check(&self, values: &[Complex]) -> Result<(), FitFailure> {
+impl Interval {
+    /// The first slot that is outside, of what the polynomial `report` reads.
+    fn check(&self, report: &NodeReport, values: &[Complex]) -> Result<(), FitFailure> {
         let (lo, hi, slack) = (self.lo, self.hi, (self.hi - self.lo) * SLACK);
         let inside = |value: &Complex| (lo - slack..=hi + slack).contains(&value.re) && value.im.abs() <= slack;
         let Some((slot, value)) = values.iter().take(self.slots).enumerate().find(|(_, value)| !inside(value)) else {
             return Ok(());
         };
         let value = if value.im == 0.0 { value.re.to_string() } else { format!("{} {:+}i", value.re, value.im) };
-        Err(FitFailure::Interval { place: self.report.place.clone(), node: self.report.node, lo, hi, slot, value })
+        Err(FitFailure::Interval { place: report.place.clone(), node: report.node, lo, hi, slot, value })
     }
 }
 
 /// Whether the program in the clear keeps every value of `inputs` in the interval of the polynomials that read it, and its coefficients
-/// within the modulus. `slots` are those that a polynomial is meant for, where that are not all. `read` gets every node's values.
+/// within the modulus. `mapped` has the interval of polynomials whose operand was mapped from it beforehand. `read` gets every node's values.
 ///
 /// # Errors
 /// [`FitFailure`] of the first node whose values do not.
@@ -89,18 +94,18 @@ pub fn expect_inputs(
     chain: &Chain,
     report: &NoiseReport,
     inputs: &HashMap<String, Values>,
-    slots: &BTreeMap<NodeId, usize>,
+    mapped: &BTreeMap<NodeId, Interval>,
     mut read: impl FnMut(NodeId, &Values),
 ) -> Result<(), FitFailure> {
-    let mut approximations: HashMap<NodeId, Vec<Approximation<'_>>> = HashMap::new();
+    let mut approximations: HashMap<NodeId, Vec<(&NodeReport, Interval)>> = HashMap::new();
     for node in &report.nodes {
         let written = program.node(node.node);
         if let Op::Polynomial { polynomial } = &written.op
             && let Basis::Chebyshev { lo, hi } = polynomial.basis
         {
-            let slots = slots.get(&node.node).copied().unwrap_or(program.slots());
-            let approximation = Approximation { report: node, lo, hi, slots };
-            approximations.entry(written.operands[0]).or_default().push(approximation);
+            let own = Interval { operand: written.operands[0], lo, hi, slots: program.slots() };
+            let interval = mapped.get(&node.node).copied().unwrap_or(own);
+            approximations.entry(interval.operand).or_default().push((node, interval));
         }
     }
     let reports: HashMap<NodeId, &NodeReport> = report.nodes.iter().map(|node| (node.node, node)).collect();
@@ -109,9 +114,9 @@ pub fn expect_inputs(
     evaluate_each(program, inputs, |id, values| {
         read(id, &values);
         let Values::Complex(values) = values else { return };
-        for approximation in approximations.get(&id).into_iter().flatten() {
-            if let Err(failure) = approximation.check(&values) {
-                failures.insert(approximation.report.node, failure);
+        for (report, interval) in approximations.get(&id).into_iter().flatten() {
+            if let Err(failure) = interval.check(report, &values) {
+                failures.insert(report.node, failure);
             }
         }
         if let Some(node) = reports.get(&id)
