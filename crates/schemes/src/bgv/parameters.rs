@@ -13,7 +13,7 @@ use super::encoding::{EncodingError, PlaintextModulus, PlaintextModulusLiteral};
 use super::noise::NoiseModel;
 use crate::ckks::parameters::PrimeKind;
 use crate::estimates;
-use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
+use crate::rns::security::{self, Estimate};
 use crate::rns::{
     Gadget, GadgetError, GadgetLiteral, KeyStorage, KeySwitchVariant, LimbId, Ring, RingError, RoundedGaussian,
     SecretDistribution,
@@ -342,15 +342,7 @@ impl Parameters {
 
     /// What to tell a person who uses the set, if it is below 128 bits. Such a set is used only when it is named.
     pub fn security_warning(&self) -> Option<String> {
-        let security = self.security();
-        (security.bits < STANDARD_SECURITY_BITS).then(|| {
-            format!(
-                "parameter set {} has about {:.0} bits of security ({}), not {STANDARD_SECURITY_BITS}: use it for experiments only",
-                self.name(),
-                security.bits,
-                security.source
-            )
-        })
+        self.security().warning(self.name())
     }
 
     /// Bytes of one switching key in memory.
@@ -431,6 +423,7 @@ mod tests {
 
     use super::*;
     use crate::bgv::sets;
+    use crate::rns::security::STANDARD_SECURITY_BITS;
 
     fn literal(name: &str) -> ParametersLiteral {
         sets::entry(name).unwrap().parameters.clone()

@@ -537,15 +537,7 @@ impl Parameters {
 
     /// What to tell a person who uses the set, if it is below 128 bits.
     pub fn security_warning(&self) -> Option<String> {
-        let security = self.security();
-        (security.bits < STANDARD_SECURITY_BITS).then(|| {
-            format!(
-                "parameter set {} has about {:.0} bits of security ({}), not {STANDARD_SECURITY_BITS}: use it for experiments only",
-                self.name(),
-                security.bits,
-                security.source
-            )
-        })
+        self.security().warning(self.name())
     }
 
     /// These parameters, if they have 128 bits: for whoever takes a set that nobody named.

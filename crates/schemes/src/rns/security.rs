@@ -34,6 +34,19 @@ pub struct Estimate {
     pub extrapolated: bool,
 }
 
+impl Estimate {
+    /// What to tell a person who uses the set `name` of this security, if that is below 128 bits or unknown.
+    pub fn warning(&self, name: &str) -> Option<String> {
+        let (bits, source) = (self.bits, &self.source);
+        let has = if bits == 0.0 {
+            format!("no security that is known of ({source})")
+        } else {
+            format!("about {bits:.0} bits of security ({source}), not {STANDARD_SECURITY_BITS}")
+        };
+        (bits < STANDARD_SECURITY_BITS).then(|| format!("parameter set {name} has {has}: use it for experiments only"))
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Uniform {
@@ -222,6 +235,13 @@ mod tests {
     fn what_is_not_covered_is_said() {
         assert!(estimate(degree(9), 20.0, SecretDistribution::UniformTernary, 3.2).source.starts_with("unknown"));
         assert!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).source.starts_with("unknown"));
+        let unknown = estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).warning("mine");
+        assert!(
+            unknown.expect("a warning").starts_with("parameter set mine has no security that is known of (unknown: ")
+        );
+        let weak = estimate(degree(13), 400.0, SecretDistribution::UniformTernary, 3.2).warning("mine");
+        assert!(weak.expect("a warning").starts_with("parameter set mine has about "));
+        assert_eq!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 3.2).warning("mine"), None);
         assert!(estimate(degree(14), 800.0, SecretDistribution::UniformTernary, 3.2).extrapolated);
         assert!(estimate(degree(13), 200.0, SecretDistribution::SparseTernary(192), 3.2).source.starts_with("unknown"));
         // Without a row, but estimated: F1's bootstrapping with a secret of weight 64. Smaller moduli have no fewer bits.
