@@ -1,9 +1,10 @@
 //! How long do the operations of CKKS and BGV take on this core, and how far are they from its peak?
 //!
-//! `cargo run --release -p polyfabric-runtime --example rns_operations [set] [threads] [runs]`
+//! `cargo run --release -p polyfabric-runtime --example rns_operations [set] [threads] [runs] [seeded]`
 //!
 //! Sets: `a` (N = 2^14, 8 limbs of 40 bits, dnum 4), `b` (N = 2^16, 25 limbs, dnum 5, P of 6 limbs), `b5` (P of 5, as large as a digit),
-//! `bgv12`, `bgv13`, `bgv14`; all without an argument. Keys and ciphertexts are random words: no operation looks at what they
+//! `bgv12`, `bgv13`, `bgv14`; all without an argument. "8 multiplications" and "8 equal rotations" are of different ciphertexts with one key,
+//! "4 times 4 hoisted" turns four ciphertexts by the same four amounts. Keys and ciphertexts are random words: no operation looks at what they
 //! encrypt. `ms` is the least time of many runs, `mean cpu ms` the mean of what the thread was given of the processor. The floor is the transforms' butterflies at three word products each, and the products of
 //! base conversions and inner products at two, at the measured peak of IFMA on one core.
 
@@ -16,8 +17,9 @@ use polyfabric_program::rns::kernel::{
 };
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
+use polyfabric_schemes::random::MaskSeed;
 use polyfabric_schemes::rns::{
-    Domain, Gadget, GadgetLiteral, KeyId, KeySet, LimbId, Ring, RnsPolynomial, SwitchingKey,
+    Domain, Gadget, GadgetLiteral, KeyId, KeySet, KeyStorage, LimbId, Ring, RnsPolynomial, SwitchingKey,
 };
 use std::error::Error;
 use std::sync::Arc;
@@ -102,26 +104,29 @@ impl Bench {
         self.gadget.digits().iter().map(digit).collect()
     }
 
-    /// Multiply, relinearise and drop the last limb, in one division.
-    fn multiply(&self) -> Built {
+    /// `count` products: multiply, relinearise and drop the last limb, in one division.
+    fn multiply(&self, count: u16) -> Built {
         let mut builder = self.builder("multiply")?;
-        let ([b0, a0], [b1, a1]) = (self.input(&mut builder, "x")?, self.input(&mut builder, "y")?);
-        let d0 = builder.multiply(b0, b1)?;
-        let cross = builder.multiply(b0, a1)?;
-        let d1 = builder.multiply_add(a0, b1, cross)?;
-        let d2 = builder.multiply(a0, a1)?;
-        let digits = self.digits(&mut builder, d2)?;
-        let (b, a) = builder.inner_product(KeyId::Relinearisation, &digits)?;
         // P·d joins before the division.
         let drop = self.special.union(&LimbSet::new(self.q.last()));
-        for (part, (d, k)) in [(d0, b), (d1, a)].into_iter().enumerate() {
-            let p = self.scaled_by_p(&mut builder, d)?;
-            let upper = builder.select_limbs(k, self.q.clone())?;
-            let sum = builder.add(upper, p)?;
-            let special = builder.select_limbs(k, self.special.clone())?;
-            let joined = builder.concat(&[sum, special])?;
-            let result = builder.mod_down(joined, drop.clone(), Conversion::Balanced, self.t)?;
-            builder.output("z", part as u16, result);
+        for number in 0..count {
+            let mut input = |name| self.input(&mut builder, &format!("{name}{number}"));
+            let ([b0, a0], [b1, a1]) = (input("x")?, input("y")?);
+            let d0 = builder.multiply(b0, b1)?;
+            let cross = builder.multiply(b0, a1)?;
+            let d1 = builder.multiply_add(a0, b1, cross)?;
+            let d2 = builder.multiply(a0, a1)?;
+            let digits = self.digits(&mut builder, d2)?;
+            let (b, a) = builder.inner_product(KeyId::Relinearisation, &digits)?;
+            for (part, (d, k)) in [(d0, b), (d1, a)].into_iter().enumerate() {
+                let p = self.scaled_by_p(&mut builder, d)?;
+                let upper = builder.select_limbs(k, self.q.clone())?;
+                let sum = builder.add(upper, p)?;
+                let special = builder.select_limbs(k, self.special.clone())?;
+                let joined = builder.concat(&[sum, special])?;
+                let result = builder.mod_down(joined, drop.clone(), Conversion::Balanced, self.t)?;
+                builder.output(format!("z{number}"), part as u16, result);
+            }
         }
         builder.finish()
     }
@@ -136,37 +141,39 @@ impl Bench {
         builder.scale(d, &factors)
     }
 
-    fn rotate(&self, elements: &[GaloisElement]) -> Built {
+    /// Each of `count` ciphertexts, turned by each of `elements`.
+    fn rotate(&self, count: u16, elements: &[GaloisElement]) -> Built {
         let mut builder = self.builder("rotate")?;
-        let [b, a] = self.input(&mut builder, "x")?;
-        let digits = self.digits(&mut builder, a)?;
-        for (number, &element) in elements.iter().enumerate() {
-            let (k0, k1) = builder.inner_product(KeyId::Galois(element.value()), &digits)?;
-            let k0 = builder.mod_down(k0, self.special.clone(), Conversion::Balanced, self.t)?;
-            let k1 = builder.mod_down(k1, self.special.clone(), Conversion::Balanced, self.t)?;
-            let sum = builder.add(b, k0)?;
-            for (part, value) in [sum, k1].into_iter().enumerate() {
-                let turned = builder.automorphism(value, element)?;
-                builder.output(format!("y{number}"), part as u16, turned);
+        for turned in 0..count {
+            let [b, a] = self.input(&mut builder, &format!("x{turned}"))?;
+            let digits = self.digits(&mut builder, a)?;
+            for (number, &element) in elements.iter().enumerate() {
+                let (k0, k1) = builder.inner_product(KeyId::Galois(element.value()), &digits)?;
+                let k0 = builder.mod_down(k0, self.special.clone(), Conversion::Balanced, self.t)?;
+                let k1 = builder.mod_down(k1, self.special.clone(), Conversion::Balanced, self.t)?;
+                let sum = builder.add(b, k0)?;
+                for (part, value) in [sum, k1].into_iter().enumerate() {
+                    let value = builder.automorphism(value, element)?;
+                    builder.output(format!("y{turned}-{number}"), part as u16, value);
+                }
             }
         }
         builder.finish()
     }
 
-    fn keys(&self, ids: impl Iterator<Item = KeyId>) -> KeySet {
+    fn keys(&self, ids: impl Iterator<Item = KeyId>, seeded: bool) -> KeySet {
         let mut keys = KeySet::new(Arc::clone(&self.ring));
         let mut seed = 1;
         for id in ids {
-            let mut half = || -> Vec<RnsPolynomial> {
-                let mut one = || {
-                    let mut zero = RnsPolynomial::zero(self.ring.degree(), self.gadget.qp(), Domain::Evaluation);
-                    fill(&self.ring, &mut zero, &mut seed);
-                    zero
-                };
-                self.gadget.terms().iter().map(|_| one()).collect()
+            let mut body = |_| {
+                let mut body = RnsPolynomial::zero(self.ring.degree(), self.gadget.qp(), Domain::Evaluation);
+                fill(&self.ring, &mut body, &mut seed);
+                body
             };
-            let (bodies, masks) = (half(), half());
-            keys.insert(SwitchingKey::new(Arc::clone(&self.ring), id, Arc::clone(&self.gadget), bodies, masks));
+            let bodies = self.gadget.terms().iter().map(&mut body).collect();
+            let (ring, gadget) = (Arc::clone(&self.ring), Arc::clone(&self.gadget));
+            let key = SwitchingKey::from_seed(ring, id, gadget, bodies, MaskSeed([7; 32]));
+            keys.insert(key.stored(KeyStorage { seeded, ..KeyStorage::BYTES }));
         }
         keys
     }
@@ -191,6 +198,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wanted = arguments.next().unwrap_or_default();
     let threads = arguments.next().map_or(Ok(1), |number| number.parse())?;
     let runs: usize = arguments.next().map_or(Ok(0), |number| number.parse())?;
+    let seeded = arguments.next().as_deref() == Some("seeded");
     let rounds = 20_000;
     let per_millisecond = peak::word_products(rounds).then(|| {
         let time = |_| {
@@ -201,19 +209,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         (rounds * peak::PRODUCTS_PER_ROUND) as f64 / (0..50).map(time).fold(f64::INFINITY, f64::min)
     });
     println!(
-        "{:>6} {:>22} {:>9} {:>12} {:>9} {:>12} {:>12}",
-        "set", "operation", "ms", "mean cpu ms", "of floor", "buffers MiB", "keys MiB"
+        "{:>6} {:>22} {:>9} {:>12} {:>9} {:>12} {:>12} {:>15}",
+        "set", "operation", "ms", "mean cpu ms", "of floor", "buffers MiB", "keys MiB", "key limbs read"
     );
     for set in SETS.iter().filter(|set| wanted.is_empty() || set.name == wanted) {
         let bench = Bench::new(set)?;
         let degree = bench.ring.degree();
         let elements: Vec<GaloisElement> = (1..=8).map(|steps| GaloisElement::rotation(degree, steps)).collect();
         let galois = elements.iter().map(|element| KeyId::Galois(element.value()));
-        let keys = bench.keys(galois.chain([KeyId::Relinearisation]));
+        let keys = bench.keys(galois.chain([KeyId::Relinearisation]), seeded);
         let operations = [
-            ("multiply", bench.multiply()?),
-            ("rotate", bench.rotate(&elements[..1])?),
-            ("8 hoisted rotations", bench.rotate(&elements)?),
+            ("multiply", bench.multiply(1)?),
+            ("8 multiplications", bench.multiply(8)?),
+            ("rotate", bench.rotate(1, &elements[..1])?),
+            ("8 equal rotations", bench.rotate(8, &elements[..1])?),
+            ("8 hoisted rotations", bench.rotate(1, &elements)?),
+            ("4 times 4 hoisted", bench.rotate(4, &elements[..4])?),
         ];
         for (name, program) in operations {
             let executor =
@@ -245,10 +256,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
             println!(
-                "{:>6} {name:>22} {least:>9.3} {cpu:>12} {share:>9} {:>12.1} {:>12.1}",
+                "{:>6} {name:>22} {least:>9.3} {cpu:>12} {share:>9} {:>12.1} {:>12.1} {:>15}",
                 set.name,
                 mebibytes(executor.buffer_bytes()),
-                mebibytes(program.counts()?.key_bytes as usize)
+                mebibytes(program.counts()?.key_bytes as usize),
+                executor.key_limbs_read()
             );
         }
     }

@@ -11,7 +11,7 @@ use polyfabric_program::rns::kernel::{
     Conversion, DigitWindow, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
 };
 use polyfabric_schemes::rns::{
-    Domain, Gadget, GadgetLiteral, KeyId, KeySet, LimbId, Part, Ring, RnsPolynomial, SwitchingKey,
+    Domain, Gadget, GadgetLiteral, KeyId, KeySet, KeyStorage, LimbId, Part, Ring, RnsPolynomial, SwitchingKey,
 };
 use proptest::prelude::*;
 use rand::rngs::StdRng;
@@ -267,13 +267,46 @@ fn inputs(program: &KernelProgram, ring: &Ring, generator: &mut StdRng) -> Vec<R
     types.map(|value| random(ring, value.limbs.as_slice(), value.domain, generator)).collect()
 }
 
+/// Rotations of several polynomials by few amounts: inner products that share digits, keys, both or neither, at all depths.
+fn rotations(ring: &Ring, gadget: &Gadget, ops: usize, generator: &mut StdRng) -> KernelProgram {
+    let mut builder = KernelBuilder::new("rotations", ring.degree(), ring.moduli()).unwrap();
+    let all = LimbSet::new(ring.limb_ids());
+    let input = |part| builder.input("x", part, ValueType::evaluation(all.clone())).unwrap();
+    let mut values: Vec<ValueId> = (0..4).map(input).collect();
+    let mut cut: Vec<Vec<ValueId>> = Vec::new();
+    for _ in 0..ops {
+        if cut.is_empty() || generator.random_bool(0.6) {
+            let value = values[generator.random_range(0..values.len())];
+            let digit = |limbs: &Vec<LimbId>| {
+                let limbs = LimbSet::new(limbs.iter().copied());
+                builder.mod_up(value, limbs, all.clone(), Conversion::Balanced).unwrap()
+            };
+            cut.push(gadget.digits().iter().map(digit).collect());
+        }
+        let digits = &cut[generator.random_range(0..cut.len())];
+        let (b, a) = builder.inner_product(IDS[generator.random_range(0..2)], digits).unwrap();
+        let turned = builder.automorphism(a, GaloisElement::rotation(ring.degree(), 1)).unwrap();
+        values.push(builder.add(b, turned).unwrap());
+    }
+    for (part, &value) in values.iter().enumerate().skip(4) {
+        builder.output("y", part as u16, value);
+    }
+    builder.finish().unwrap()
+}
+
 fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<(), TestCaseError> {
     let generator = &mut StdRng::seed_from_u64(seed);
     let ring = ring(log2_degree, q, p, generator);
     let literal = GadgetLiteral::hybrid(q + p, 2, 0);
     let rows = literal.digits.len();
     let keys = keys(&ring, literal, &IDS, generator);
-    let program = program(&ring, rows, ops, generator);
+    let program = if generator.random_bool(0.3) {
+        rotations(&ring, keys.get(IDS[0]).unwrap().gadget(), ops.div_ceil(3), generator)
+    } else {
+        program(&ring, rows, ops, generator)
+    };
+    let storage = KeyStorage { packed: generator.random_bool(0.2), ..KeyStorage::BYTES };
+    let keys = if generator.random() { keys.stored(storage) } else { keys };
     let inputs = inputs(&program, &ring, generator);
     let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
     let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
@@ -281,7 +314,8 @@ fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<
     let window = [2, 20, 1000][generator.random_range(0..3)];
     let combine_bytes = if generator.random() { 0 } else { usize::MAX };
     let spilling = if generator.random() { 0 } else { usize::MAX };
-    let tuning = Tuning { window, combine_bytes, spilling };
+    let digit_sets = generator.random_range(1..=4);
+    let tuning = Tuning { window, combine_bytes, spilling, digit_sets };
     let executor = Executor::with_tuning(&program, &keys, options, tuning).unwrap();
     // Twice: the second run meets what the first left in its buffers.
     for run in 0..2 {
@@ -307,6 +341,52 @@ proptest! {
 fn random_programs_of_a_larger_ring() {
     for seed in 0..8 {
         agree(seed, 12, 3, 2, 30).unwrap();
+    }
+}
+
+/// Of eight polynomials rotated by one amount, four go together: a limb of the key is read twice, not eight times; not at all if one
+/// rotation needs the other's result. And that is bounded by the sets of digits that are asked for.
+#[test]
+fn keys_are_read_once_for_several() {
+    let generator = &mut StdRng::seed_from_u64(3);
+    let ring = ring(12, 4, 1, generator);
+    let keys = keys(&ring, GadgetLiteral::hybrid(5, 2, 0), &IDS, generator);
+    let gadget = Arc::clone(keys.get(IDS[0]).unwrap().gadget());
+    let all = LimbSet::new(ring.limb_ids());
+    let turn = |builder: &mut KernelBuilder, value| {
+        let digit = |limbs: &Vec<LimbId>| {
+            let limbs = LimbSet::new(limbs.iter().copied());
+            builder.mod_up(value, limbs, all.clone(), Conversion::Balanced).unwrap()
+        };
+        let digits: Vec<ValueId> = gadget.digits().iter().map(digit).collect();
+        builder.inner_product(IDS[0], &digits).unwrap().0
+    };
+    let program = |chained: bool| {
+        let mut builder = KernelBuilder::new("equal", ring.degree(), ring.moduli()).unwrap();
+        let mut value = builder.input("x", 0, ValueType::evaluation(all.clone())).unwrap();
+        for part in 0..8 {
+            let new = turn(&mut builder, value);
+            builder.output("y", part, new);
+            value =
+                if chained { new } else { builder.input("x", part + 1, ValueType::evaluation(all.clone())).unwrap() };
+        }
+        builder.output("z", 0, value);
+        builder.finish().unwrap()
+    };
+    let tuning = Tuning { window: 10_000, combine_bytes: usize::MAX, spilling: 0, digit_sets: 4 };
+    for (program, digit_sets, times) in
+        [(program(false), 4, 2), (program(false), 1, 8), (program(false), 8, 1), (program(true), 4, 8)]
+    {
+        let inputs = inputs(&program, &ring, generator);
+        let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
+        for threads in [1, 2] {
+            let options = ExecutorOptions { threads, compact_plaintexts: false };
+            let tuning = Tuning { digit_sets, ..tuning };
+            let executor = Executor::with_tuning(&program, &keys, options, tuning).unwrap();
+            assert_eq!(executor.key_limbs_read(), times * all.len());
+            assert!(executor.run(&inputs, &NoProgress).unwrap() == expected, "{digit_sets} sets, {threads} threads");
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Runs a schedule.
 
+use super::inner_product::Scratch;
 use super::schedule::{Ahead, Level, Placed, Slot, Task};
 use super::step::{Place, PlaintextLimb, Step, Work};
 use super::{Arena, Executor};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
-use polyfabric_kernels::memory::NextUse;
-use polyfabric_kernels::modular::{Limb, Rows, TURN};
+use polyfabric_kernels::modular::Limb;
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
-use polyfabric_schemes::rns::{Domain, Part, Ring, RnsPolynomial};
+use polyfabric_schemes::rns::{Domain, Ring, RnsPolynomial};
 use rayon::prelude::*;
 use std::ops::{Deref, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -28,13 +28,13 @@ pub(super) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb
 
 /// The buffers of a run. Tasks of one level lock what they touch: the schedule gives no two of them one buffer to write, so no lock
 /// waits, and one costs nothing beside an operation on N words.
-struct Buffers<'a> {
+pub(super) struct Buffers<'a> {
     slots: Vec<RwLock<&'a mut [u64]>>,
     inputs: &'a [&'a RnsPolynomial],
 }
 
 /// N words to read.
-enum Words<'b, 'a> {
+pub(super) enum Words<'b, 'a> {
     Slot(RwLockReadGuard<'b, &'a mut [u64]>),
     Slice(&'b [u64]),
     Owned(AlignedTorus<u64>),
@@ -56,101 +56,22 @@ impl<'a> Buffers<'a> {
         self.slots[slot as usize].read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, slot: Slot) -> RwLockWriteGuard<'_, &'a mut [u64]> {
+    pub(super) fn write(&self, slot: Slot) -> RwLockWriteGuard<'_, &'a mut [u64]> {
         self.slots[slot as usize].write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A digit of an inner product.
-enum Digit<'b, 'a> {
-    /// Its transform is yet to be finished.
-    Open(RwLockWriteGuard<'b, &'a mut [u64]>),
-    Done(Words<'b, 'a>),
-}
-
-impl Digit<'_, '_> {
-    fn words(&self) -> &[u64] {
-        match self {
-            Self::Open(guard) => guard,
-            Self::Done(words) => words,
-        }
-    }
-}
-
-/// The factors of an inner product: one half of a key.
-enum Factors<'b> {
-    InTurns { words: &'b [u64], width: usize, count: usize, rows: &'b [u16] },
-    Apart(Vec<&'b [u64]>),
-}
-
-impl Factors<'_> {
-    /// Piece `piece` of `pieces` of the factors of the words `words`, to be fetched.
-    fn piece(&self, words: &Range<usize>, piece: usize, pieces: usize) -> &[u64] {
-        match self {
-            Self::InTurns { words: all, width, count, .. } => {
-                let [start, length] = [words.start, words.len()].map(|words| words / TURN * count * width);
-                &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
-            }
-            // They have just been made.
-            Self::Apart(_) => &[],
-        }
-    }
-}
-
-/// One of several inner products of the same digits.
-struct Member<'b, 'a> {
-    factors: [Factors<'b>; 2],
-    sums: [RwLockWriteGuard<'b, &'a mut [u64]>; 2],
-    next_use: NextUse,
-}
-
-impl Member<'_, '_> {
-    /// The products of the words `words`.
-    fn multiply(&mut self, limb: Limb, digits: &[Digit<'_, '_>], words: Range<usize>) {
-        let digits: Vec<&[u64]> = digits.iter().map(|digit| &digit.words()[words.clone()]).collect();
-        let apart = self.factors.each_ref().map(|factors| match factors {
-            Factors::InTurns { .. } => Vec::new(),
-            Factors::Apart(rows) => rows.iter().map(|row| &row[words.clone()]).collect::<Vec<&[u64]>>(),
-        });
-        let rows = [0, 1].map(|half| match self.factors[half] {
-            Factors::InTurns { words: all, width, count, rows } => {
-                let [start, end] = [words.start, words.end].map(|word| word / TURN * count * width);
-                Rows::InTurns { words: &all[start..end], width, count, rows }
-            }
-            Factors::Apart(_) => Rows::Apart(&apart[half]),
-        });
-        let [body, mask] = &mut self.sums;
-        limb.inner_products([&mut body[words.clone()], &mut mask[words]], &digits, rows, self.next_use);
-    }
-}
-
 /// A region of a limb, and the one after it (empty after the last).
-struct Regions {
-    this: Range<usize>,
-    next: Range<usize>,
+pub(super) struct Regions {
+    pub this: Range<usize>,
+    pub next: Range<usize>,
 }
 
-fn regions(count: usize, words: usize) -> impl Iterator<Item = Regions> {
+pub(super) fn regions(count: usize, words: usize) -> impl Iterator<Item = Regions> {
     (0..count).step_by(words).map(move |start| {
         let end = start + words;
         Regions { this: start..end, next: end..(end + words).min(count) }
     })
-}
-
-/// What a thread works with beside the buffers.
-#[derive(Default)]
-struct Scratch {
-    /// Room for the words of keys that are not read as they are stored.
-    keys: Vec<Vec<u64>>,
-}
-
-impl Scratch {
-    /// `count` pieces, each as long as it has been needed so far, to be given back.
-    fn take(&mut self, count: usize) -> Vec<Vec<u64>> {
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.resize_with(keys.len().max(count), Vec::new);
-        keys
-    }
 }
 
 impl Executor {
@@ -191,20 +112,9 @@ impl Executor {
                 Work::Convert { converter, conversion } => {
                     self.convert(*converter as usize, *conversion, step, placed, buffers);
                 }
-                Work::InnerProduct { key, .. } => {
-                    let mut more = 0;
-                    if self.is_in_turns(*key) {
-                        more = after.iter().take_while(|other| self.joins(other, step)).count();
-                        // A result that nothing uses gives its buffer to the next one at once.
-                        let results =
-                            |others: usize| after[..others].iter().chain([placed]).flat_map(|other| &other.results);
-                        let distinct = |others: &usize| {
-                            let mut seen = std::collections::HashSet::new();
-                            results(*others).all(|slot| seen.insert(slot))
-                        };
-                        more = (0..=more).rev().find(distinct).unwrap_or(0);
-                    }
-                    rest = &after[more..];
+                Work::InnerProduct { .. } => {
+                    let joined = after.iter().take_while(|other| other.joined).count();
+                    rest = &after[joined..];
                     let group = &task[task.len() - after.len() - 1..task.len() - rest.len()];
                     self.inner_products(group, buffers, scratch);
                 }
@@ -213,20 +123,8 @@ impl Executor {
         }
     }
 
-    /// Whether `placed` is an inner product of the same digits as `step`, with a key that is read as it is stored.
-    fn joins(&self, placed: &Placed, step: &Step) -> bool {
-        let other = &self.steps.steps[placed.step as usize];
-        matches!(other.work, Work::InnerProduct { key, .. } if other.operands == step.operands && self.is_in_turns(key))
-    }
-
-    /// Whether all of a key is read as it is stored.
-    fn is_in_turns(&self, key: u32) -> bool {
-        let key = &self.keys[key as usize].0;
-        [Part::Body, Part::Mask].into_iter().all(|part| key.limb_in_turns(part, 0).is_some())
-    }
-
     /// The words of operand `operand`, whose buffer is not that of the result.
-    fn words<'b, 'a>(
+    pub(super) fn words<'b, 'a>(
         &'b self,
         step: &Step,
         placed: &Placed,
@@ -383,70 +281,6 @@ impl Executor {
                 // a and b are different registers, so one of them has a buffer of its own.
                 (None, None) => {}
             }
-        }
-    }
-
-    /// Inner products of the same digits with both halves of several keys, region by region: transforms of digits are finished on the
-    /// way, and the words of keys that come next are fetched meanwhile, which takes as long.
-    fn inner_products(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
-        let (first, step) = (&group[0], &self.steps.steps[group[0].step as usize]);
-        let (ntt, limb) = (self.ring.ntt(step.limb), self.ring.limb(step.limb));
-        let digit = |operand: usize| match first.operands[operand] {
-            Some(slot) if first.finish[operand] => Digit::Open(buffers.write(slot)),
-            _ => Digit::Done(self.words(step, first, buffers, operand)),
-        };
-        let mut digits: Vec<Digit<'_, '_>> = (0..step.operands.len()).map(digit).collect();
-        let mut room = scratch.take(group.len() * 2 * digits.len());
-        let rooms = room.chunks_exact_mut(2 * digits.len());
-        let mut members: Vec<Member<'_, '_>> =
-            group.iter().zip(rooms).map(|(placed, room)| self.member(placed, buffers, room)).collect();
-        for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
-            for index in 0..members.len() {
-                // Which words of which keys come after these.
-                let (after, words) =
-                    if index + 1 < members.len() { (index + 1, this.clone()) } else { (0, next.clone()) };
-                if index == 0 {
-                    let pieces = digits.len();
-                    for (piece, digit) in digits.iter_mut().enumerate() {
-                        let [bodies, masks] =
-                            members[after].factors.each_ref().map(|half| half.piece(&words, piece, pieces));
-                        if let Digit::Open(digit) = digit {
-                            let (begin, end) = digit.split_at_mut(next.start);
-                            let of_digit = &end[..next.len()];
-                            ntt.forward_end(&mut begin[this.clone()], this.start, &[bodies, masks, of_digit]);
-                        }
-                    }
-                    members[0].multiply(limb, &digits, this.clone());
-                    continue;
-                }
-                members[index].multiply(limb, &digits, this.clone());
-            }
-        }
-        drop(members);
-        scratch.keys = room;
-    }
-
-    fn member<'b, 'a>(&'b self, placed: &Placed, buffers: &'b Buffers<'a>, room: &'b mut [Vec<u64>]) -> Member<'b, 'a> {
-        let step = &self.steps.steps[placed.step as usize];
-        let Work::InnerProduct { key, rows } = &step.work else { unreachable!("a group of inner products") };
-        let (key, positions) = &self.keys[*key as usize];
-        // The keys have been checked: the limb is there.
-        let position = positions[step.limb.index()].unwrap_or(0);
-        let (for_bodies, for_masks) = room.split_at_mut(rows.len());
-        let half = |room: &'b mut [Vec<u64>], part| match key.limb_in_turns(part, position) {
-            Some((words, width)) => Factors::InTurns { words, width, count: key.gadget().terms().len(), rows },
-            None => {
-                let expand = |(&row, room): (&u16, &'b mut Vec<u64>)| {
-                    room.resize(self.program.degree.get(), 0);
-                    key.limb(part, usize::from(row), position, room)
-                };
-                Factors::Apart(rows.iter().zip(room).map(expand).collect())
-            }
-        };
-        Member {
-            factors: [half(for_bodies, Part::Body), half(for_masks, Part::Mask)],
-            sums: [buffers.write(placed.results[0]), buffers.write(placed.results[1])],
-            next_use: placed.next_use,
         }
     }
 

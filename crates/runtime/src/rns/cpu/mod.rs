@@ -4,6 +4,7 @@
 //! buffers (`schedule`), then run as often as wanted (`execute`).
 
 mod execute;
+mod inner_product;
 mod schedule;
 mod step;
 
@@ -31,6 +32,10 @@ const COMBINE_BYTES: usize = 512 << 10;
 /// Bytes of buffers that no cache of one core's share holds: those that are used late come from memory then, and are written there.
 const SPILLING_BYTES: usize = 32 << 20;
 
+/// Sets of digits that are multiplied with a key, or several, at the same time. More save little of the key's way from memory, and their
+/// digits go further from the core meanwhile.
+const DIGIT_SETS: usize = 4;
+
 /// How the runtime cuts its work; no choice of a user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
@@ -40,6 +45,8 @@ pub(super) struct Tuning {
     pub combine_bytes: usize,
     /// Buffers from which on those that are used late are written past the cache.
     pub spilling: usize,
+    /// Sets of digits that go together.
+    pub digit_sets: usize,
 }
 
 /// Choices of the runtime, none of which changes a result.
@@ -95,7 +102,8 @@ impl Executor {
         let limb_bytes = program.degree.get() * size_of::<u64>();
         let window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
         let spilling = SPILLING_BYTES / limb_bytes;
-        Self::with_tuning(program, keys, options, Tuning { window, combine_bytes: COMBINE_BYTES, spilling })
+        let tuning = Tuning { window, combine_bytes: COMBINE_BYTES, spilling, digit_sets: DIGIT_SETS };
+        Self::with_tuning(program, keys, options, tuning)
     }
 
     pub(super) fn with_tuning(
@@ -116,7 +124,7 @@ impl Executor {
             }
         };
         let steps = Steps::new(program, tuning.combine_bytes);
-        let schedule = Schedule::new(&steps, tuning.window, tuning.spilling, pool.is_some());
+        let schedule = Schedule::new(&steps, tuning, pool.is_some());
         let place = |key: &Arc<SwitchingKey>| {
             let position = |limb| key.limbs().iter().position(|&other| other == limb);
             (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())
@@ -143,6 +151,11 @@ impl Executor {
     /// The bytes of the prepared public polynomials.
     pub fn plaintext_bytes(&self) -> usize {
         self.plaintexts.len() * self.program.degree.get() * size_of::<u64>()
+    }
+
+    /// Limbs of keys, all rows of both halves, that a run reads from memory or expands: one for all the inner products that go together.
+    pub fn key_limbs_read(&self) -> usize {
+        self.schedule.key_limbs_read(&self.steps)
     }
 
     /// Zeros of the outputs' types, to be given to [`Self::run_into`].

@@ -7,10 +7,11 @@
 //!
 //! Buffers are shared by liveness, and a result takes the buffer of an operand that dies where the operation allows.
 
+use super::Tuning;
 use super::step::{Place, Register, Step, Steps, Work};
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_schemes::rns::LimbId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A buffer of N words. The first ones are the outputs' limbs.
 pub(super) type Slot = u32;
@@ -32,6 +33,8 @@ pub(super) struct Placed {
     pub next_use: NextUse,
     /// The words that a later step of the level reads first, to be fetched meanwhile.
     pub ahead: Option<Ahead>,
+    /// Of a [`Work::InnerProduct`]: whether it is done together with the step before.
+    pub joined: bool,
 }
 
 /// N words that no step of this level has written.
@@ -43,6 +46,9 @@ pub(super) enum Ahead {
 
 /// Steps to run one after the other.
 pub(super) type Task = Vec<Placed>;
+
+/// Most inner products that go together: their sums, region by region, and the keys' words are to stay in the second-level cache.
+const MOST_MEMBERS: usize = 32;
 
 /// Tasks that may run in parallel.
 #[derive(Debug, Default)]
@@ -165,36 +171,93 @@ fn sink(steps: &Steps, levels: &mut [usize]) {
     }
 }
 
-/// The steps of a task, inner products with the same digits one after the other: the digits are read once for all of them.
-fn grouped(steps: &Steps, indices: Vec<usize>) -> Vec<usize> {
-    let is_product = |index: usize| matches!(steps.steps[index].work, Work::InnerProduct { .. });
-    let mut grouped = Vec::with_capacity(indices.len());
-    let mut rest = indices;
-    while !rest.is_empty() {
-        let first = rest.remove(0);
-        grouped.push(first);
-        if !is_product(first) {
+/// The steps of a task in their order, inner products of the same digits or with the same key together: they read both once.
+///
+/// What the products need comes before all of them. A group has at most `most` sets of digits.
+fn grouped(steps: &Steps, mut rest: Vec<usize>, most: usize) -> Vec<Vec<usize>> {
+    let mut groups = Vec::with_capacity(rest.len());
+    while let Some(&first) = rest.first() {
+        if product_key(steps, first).is_none() {
+            groups.push(vec![rest.remove(0)]);
             continue;
         }
-        let digits = &steps.steps[first].operands;
-        let mut reads = false;
-        rest.retain(|&index| {
-            let same = is_product(index) && steps.steps[index].operands == *digits;
-            // What reads a digit in between stays before the products that follow it, the last of which gives the buffer back.
-            reads |= !same && steps.steps[index].operands.iter().any(|operand| digits.contains(operand));
-            if same && !reads {
-                grouped.push(index);
-            }
-            !same || reads
-        });
+        let members = group(steps, &rest, most);
+        // What they read of this task, and what that reads.
+        let mut needed: HashSet<Place> = HashSet::new();
+        let before: HashSet<usize> = rest
+            .iter()
+            .rev()
+            .copied()
+            .filter(|index| {
+                let step = &steps.steps[*index];
+                let member = members.contains(index);
+                let read = !member && step.results.iter().any(|&register| needed.contains(&Place::Register(register)));
+                if member || read {
+                    needed.extend(step.operands.iter().copied());
+                }
+                read
+            })
+            .collect();
+        groups.extend(rest.iter().filter(|index| before.contains(index)).map(|&index| vec![index]));
+        rest.retain(|index| !before.contains(index) && !members.contains(index));
+        groups.push(members);
     }
-    grouped
+    groups
 }
 
-fn lives(steps: &Steps, levels: &[usize]) -> Vec<Life> {
+/// The key of an inner product.
+fn product_key(steps: &Steps, index: usize) -> Option<u32> {
+    match steps.steps[index].work {
+        Work::InnerProduct { key, .. } => Some(key),
+        _ => None,
+    }
+}
+
+/// The inner products of `rest`, steps of a task, that go together with the first of them: none reads, by way of others, what
+/// another one makes. Those with one key are in a row.
+fn group(steps: &Steps, rest: &[usize], most: usize) -> Vec<usize> {
+    let mut members: Vec<usize> = Vec::new();
+    let (mut keys, mut sets): (Vec<u32>, Vec<&[Place]>) = (Vec::new(), Vec::new());
+    // What depends on a member.
+    let mut after: HashSet<Place> = HashSet::new();
+    for &index in rest {
+        let step = &steps.steps[index];
+        let independent = !step.operands.iter().any(|operand| after.contains(operand));
+        if let (Some(key), true) = (product_key(steps, index), independent && members.len() < MOST_MEMBERS) {
+            let digits = &step.operands[..];
+            let known = sets.contains(&digits);
+            // A set shares no register with another one: transforms are finished set by set.
+            let apart = || {
+                let shared =
+                    |place: &&Place| matches!(place, Place::Register(_)) && sets.iter().any(|set| set.contains(place));
+                sets.len() < most && !digits.iter().any(|place| shared(&place))
+            };
+            if members.is_empty() || known || keys.contains(&key) && apart() {
+                members.push(index);
+                if !known {
+                    sets.push(digits);
+                }
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+                after.extend(step.results.iter().map(|&register| Place::Register(register)));
+                continue;
+            }
+        }
+        if !independent {
+            after.extend(step.results.iter().map(|&register| Place::Register(register)));
+        }
+    }
+    let place = |key| keys.iter().position(|&other| Some(other) == key);
+    members.sort_by_key(|&index| place(product_key(steps, index)));
+    members
+}
+
+fn lives(steps: &Steps, levels: &[usize], order: &[usize]) -> Vec<Life> {
     let none = Life { last_level: 0, last_step: usize::MAX, one_task: true, last_task: LimbId(0) };
     let mut lives = vec![none; steps.registers as usize];
-    for (index, (step, &level)) in steps.steps.iter().zip(levels).enumerate() {
+    for &index in order {
+        let (step, level) = (&steps.steps[index], levels[index]);
         for &register in &step.results {
             lives[register as usize] = Life { last_level: level, last_task: step.limb, ..none };
         }
@@ -219,20 +282,19 @@ fn lives(steps: &Steps, levels: &[usize]) -> Vec<Life> {
 ///
 /// The user must be in the same task, so that nothing else comes between, and one that works region by region; it
 /// names the operand once.
-fn open_transforms(steps: &Steps, levels: &[usize]) -> Vec<bool> {
-    let mut first: Vec<(usize, usize)> = vec![(usize::MAX, usize::MAX); steps.registers as usize];
-    for (index, step) in steps.steps.iter().enumerate() {
-        for operand in &step.operands {
+fn open_transforms(steps: &Steps, levels: &[usize], order: &[usize]) -> Vec<bool> {
+    let mut first: Vec<Option<usize>> = vec![None; steps.registers as usize];
+    for &index in order {
+        for operand in &steps.steps[index].operands {
             if let Place::Register(register) = *operand {
-                let first = &mut first[register as usize];
-                *first = (*first).min((levels[index], index));
+                first[register as usize].get_or_insert(index);
             }
         }
     }
     let is_open = |(index, step): (usize, &Step)| {
         let register = step.results[0];
-        let (level, user) = first[register as usize];
-        if !matches!(step.work, Work::Forward) || level != levels[index] {
+        let Some(user) = first[register as usize] else { return false };
+        if !matches!(step.work, Work::Forward) || levels[user] != levels[index] {
             return false;
         }
         let user = &steps.steps[user];
@@ -265,7 +327,7 @@ fn used_late(steps: &Steps, levels: &[usize]) -> Vec<bool> {
 /// Tells steps that do not wait for memory what later ones of the level read first: one buffer each, and not across steps that
 /// would push it out of the cache again.
 fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
-    let mut written = std::collections::HashSet::new();
+    let mut written = HashSet::new();
     let mut carriers: Vec<&mut Placed> = Vec::new();
     for placed in level {
         let step = &steps.steps[placed.step as usize];
@@ -303,6 +365,8 @@ struct Buffers {
     free: Vec<Slot>,
     /// Free for the task at hand.
     local: Vec<Slot>,
+    /// Free for the task at hand after the group at hand.
+    freed: Vec<Slot>,
     /// Free after this level.
     later: Vec<Slot>,
     next: Slot,
@@ -318,13 +382,10 @@ impl Buffers {
 }
 
 impl Schedule {
-    /// Of `steps`, with windows of `window` limbs; `parallel` if the tasks of a level may run at the same time. From `spilling` buffers
-    /// on, results for later levels are written past the cache.
-    pub(super) fn new(steps: &Steps, window: usize, spilling: usize, parallel: bool) -> Self {
-        let mut levels_of = levels(steps, window);
+    /// Of `steps`; `parallel` if the tasks of a level may run at the same time.
+    pub(super) fn new(steps: &Steps, tuning: Tuning, parallel: bool) -> Self {
+        let mut levels_of = levels(steps, tuning.window);
         sink(steps, &mut levels_of);
-        let lives = lives(steps, &levels_of);
-        let open = open_transforms(steps, &levels_of);
         let late = used_late(steps, &levels_of);
         let outputs: Vec<Register> = steps.outputs.iter().flatten().copied().collect();
         let mut slots: Vec<Option<Slot>> = vec![None; steps.registers as usize];
@@ -342,27 +403,41 @@ impl Schedule {
             let task = (step.limb, if is_conversion(step) { index } else { 0 });
             order[level].entry(task).or_default().push(index);
         }
+        let order: Vec<Vec<Vec<Vec<usize>>>> = order
+            .into_iter()
+            .map(|tasks| tasks.into_values().map(|indices| grouped(steps, indices, tuning.digit_sets)).collect())
+            .collect();
+        let flat: Vec<usize> = order.iter().flatten().flatten().flatten().copied().collect();
+        let lives = lives(steps, &levels_of, &flat);
+        let open = open_transforms(steps, &levels_of, &flat);
         let mut buffers = Buffers { next: outputs.len() as Slot, ..Buffers::default() };
         let mut levels = Vec::new();
         for tasks in order {
             let mut level = Level::default();
-            for indices in tasks.into_values() {
-                let task = grouped(steps, indices).into_iter().map(|index| {
-                    let step = &steps.steps[index];
-                    let mut placed = place(steps, &lives, &is_output, &mut slots, &mut buffers, index);
-                    let finished = |operand: &Place| match *operand {
-                        Place::Register(register) => std::mem::take(&mut unfinished[register as usize]),
-                        _ => false,
-                    };
-                    placed.finish = step.operands.iter().map(finished).collect();
-                    placed.open = open[index];
-                    if late[index] {
-                        placed.next_use = NextUse::Late;
+            for groups in tasks {
+                let mut task = Task::new();
+                for group in groups {
+                    for (number, index) in group.into_iter().enumerate() {
+                        let step = &steps.steps[index];
+                        let mut placed = place(steps, &lives, &is_output, &mut slots, &mut buffers, index);
+                        let finished = |operand: &Place| match *operand {
+                            Place::Register(register) => std::mem::take(&mut unfinished[register as usize]),
+                            _ => false,
+                        };
+                        placed.finish = step.operands.iter().map(finished).collect();
+                        placed.open = open[index];
+                        placed.joined = number > 0;
+                        if late[index] {
+                            placed.next_use = NextUse::Late;
+                        }
+                        unfinished[step.results[0] as usize] = open[index];
+                        task.push(placed);
                     }
-                    unfinished[step.results[0] as usize] = open[index];
-                    placed
-                });
-                level.tasks.push(task.collect());
+                    // Steps of a group run at the same time.
+                    let freed = std::mem::take(&mut buffers.freed);
+                    buffers.local.extend(freed);
+                }
+                level.tasks.push(task);
                 let local = std::mem::take(&mut buffers.local);
                 if parallel { buffers.later.extend(local) } else { buffers.free.extend(local) }
             }
@@ -379,7 +454,7 @@ impl Schedule {
                 fetch_ahead(steps, level.tasks.iter_mut().flatten());
             }
         }
-        if (buffers.next as usize) < spilling {
+        if (buffers.next as usize) < tuning.spilling {
             levels
                 .iter_mut()
                 .flat_map(|level| &mut level.tasks)
@@ -387,6 +462,18 @@ impl Schedule {
                 .for_each(|placed| placed.next_use = NextUse::Soon);
         }
         Self { levels, slots: buffers.next as usize - outputs.len() }
+    }
+
+    /// How many limbs of keys are read, inner products that go together reading one key once.
+    pub(super) fn key_limbs_read(&self, steps: &Steps) -> usize {
+        let key = |placed: &Placed| product_key(steps, placed.step as usize);
+        let tasks = self.levels.iter().flat_map(|level| &level.tasks);
+        // In a group the products with one key are in a row.
+        let runs = tasks.map(|task| {
+            let starts = |index: usize| !task[index].joined || key(&task[index]) != key(&task[index - 1]);
+            (0..task.len()).filter(|&index| key(&task[index]).is_some() && starts(index)).count()
+        });
+        runs.sum()
     }
 }
 
@@ -443,7 +530,7 @@ fn place(
         if let Some(slot) = slots[register as usize] {
             // A conversion may run beside others of its level.
             if lives[register as usize].one_task && !conversion {
-                buffers.local.push(slot);
+                buffers.freed.push(slot);
             } else {
                 buffers.later.push(slot);
             }
@@ -452,7 +539,7 @@ fn place(
     for &register in &step.results {
         let unused = lives[register as usize].last_step == usize::MAX;
         if let (true, false, Some(slot)) = (unused, is_output[register as usize], slots[register as usize]) {
-            if conversion { buffers.later.push(slot) } else { buffers.local.push(slot) }
+            if conversion { buffers.later.push(slot) } else { buffers.freed.push(slot) }
         }
     }
     Placed {
@@ -463,5 +550,6 @@ fn place(
         finish: Vec::new(),
         next_use: NextUse::Soon,
         ahead: None,
+        joined: false,
     }
 }

@@ -1,0 +1,208 @@
+//! Inner products of digits with both halves of keys, several at a time.
+//!
+//! They go region by region. In a region, transforms of digits are finished, and every set of digits is multiplied with all of its keys
+//! while its words are in the first-level cache; a key's words come from memory once, for all the sets that it is multiplied with.
+
+use super::Executor;
+use super::execute::{Buffers, Regions, Words, regions};
+use super::schedule::Placed;
+use super::step::{Place, Work};
+use polyfabric_kernels::memory::NextUse;
+use polyfabric_kernels::modular::{Limb, Rows, TURN};
+use polyfabric_schemes::rns::Part;
+use std::ops::Range;
+use std::sync::RwLockWriteGuard;
+
+/// A digit of an inner product.
+enum Digit<'b, 'a> {
+    /// Its transform is yet to be finished.
+    Open(RwLockWriteGuard<'b, &'a mut [u64]>),
+    Done(Words<'b, 'a>),
+}
+
+impl Digit<'_, '_> {
+    fn words(&self) -> &[u64] {
+        match self {
+            Self::Open(guard) => guard,
+            Self::Done(words) => words,
+        }
+    }
+}
+
+/// The factors of an inner product: one half of a key.
+enum Factors<'b> {
+    InTurns { words: &'b [u64], width: usize, count: usize, rows: &'b [u16] },
+    Apart(Vec<&'b [u64]>),
+}
+
+impl Factors<'_> {
+    /// Piece `piece` of `pieces` of the factors of the words `words`, to be fetched.
+    fn piece(&self, words: &Range<usize>, piece: usize, pieces: usize) -> &[u64] {
+        match self {
+            Self::InTurns { words: all, width, count, .. } => {
+                let [start, length] = [words.start, words.len()].map(|words| words / TURN * count * width);
+                &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
+            }
+            // They have just been made.
+            Self::Apart(_) => &[],
+        }
+    }
+}
+
+/// Digits that one or several keys are multiplied with.
+struct Digits<'b, 'a> {
+    places: &'b [Place],
+    digits: Vec<Digit<'b, 'a>>,
+}
+
+/// A key's rows.
+struct Key<'b> {
+    key: u32,
+    rows: &'b [u16],
+    halves: [Factors<'b>; 2],
+}
+
+/// One of several inner products.
+struct Member<'b, 'a> {
+    /// Which of the sets of digits.
+    digits: usize,
+    key: usize,
+    sums: [RwLockWriteGuard<'b, &'a mut [u64]>; 2],
+    next_use: NextUse,
+}
+
+impl Member<'_, '_> {
+    /// The products of the words `words`.
+    fn multiply(&mut self, limb: Limb, digits: &[Digit<'_, '_>], key: &Key<'_>, words: Range<usize>) {
+        let digits: Vec<&[u64]> = digits.iter().map(|digit| &digit.words()[words.clone()]).collect();
+        let apart = key.halves.each_ref().map(|factors| match factors {
+            Factors::InTurns { .. } => Vec::new(),
+            Factors::Apart(rows) => rows.iter().map(|row| &row[words.clone()]).collect::<Vec<&[u64]>>(),
+        });
+        let rows = [0, 1].map(|half| match key.halves[half] {
+            Factors::InTurns { words: all, width, count, rows } => {
+                let [start, end] = [words.start, words.end].map(|word| word / TURN * count * width);
+                Rows::InTurns { words: &all[start..end], width, count, rows }
+            }
+            Factors::Apart(_) => Rows::Apart(&apart[half]),
+        });
+        let [body, mask] = &mut self.sums;
+        limb.inner_products([&mut body[words.clone()], &mut mask[words]], &digits, rows, self.next_use);
+    }
+}
+
+/// What a thread works with beside the buffers.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Room for the words of keys that are not read as they are stored.
+    keys: Vec<Vec<u64>>,
+}
+
+impl Scratch {
+    /// `count` pieces, each as long as it has been needed so far, to be given back.
+    fn take(&mut self, count: usize) -> Vec<Vec<u64>> {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.resize_with(keys.len().max(count), Vec::new);
+        keys
+    }
+}
+
+impl Executor {
+    /// The inner products of `group`, which the schedule has put together, those with one key in a row.
+    pub(super) fn inner_products(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
+        if group.iter().all(|placed| self.is_in_turns(self.factors(placed).0)) {
+            self.together(group, buffers, scratch);
+            return;
+        }
+        // Keys that have to be expanded take room: one at a time.
+        for those in group.chunk_by(|a, b| self.factors(a).0 == self.factors(b).0) {
+            self.together(those, buffers, scratch);
+        }
+    }
+
+    /// The key of an inner product, and its rows.
+    fn factors(&self, placed: &Placed) -> (u32, &[u16]) {
+        let Work::InnerProduct { key, rows } = &self.steps.steps[placed.step as usize].work else {
+            unreachable!("a group of inner products")
+        };
+        (*key, rows)
+    }
+
+    /// Whether all of a key is read as it is stored.
+    fn is_in_turns(&self, key: u32) -> bool {
+        let key = &self.keys[key as usize].0;
+        [Part::Body, Part::Mask].into_iter().all(|part| key.limb_in_turns(part, 0).is_some())
+    }
+
+    /// Inner products region by region: the words of keys that come next are fetched while transforms are finished, which takes as long.
+    fn together(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
+        let step = |placed: &Placed| &self.steps.steps[placed.step as usize];
+        let first = step(&group[0]).limb;
+        let (ntt, limb) = (self.ring.ntt(first), self.ring.limb(first));
+        let mut room = scratch.take(group.iter().map(|placed| 2 * self.factors(placed).1.len()).sum());
+        let mut rooms = &mut room[..];
+        let mut sets: Vec<Digits<'_, '_>> = Vec::new();
+        let mut keys: Vec<Key<'_>> = Vec::new();
+        let mut members: Vec<Member<'_, '_>> = Vec::with_capacity(group.len());
+        for placed in group {
+            let places = &step(placed).operands[..];
+            let digits = sets.iter().position(|set| set.places == places).unwrap_or_else(|| {
+                let digit = |operand: usize| match placed.operands[operand] {
+                    Some(slot) if placed.finish[operand] => Digit::Open(buffers.write(slot)),
+                    _ => Digit::Done(self.words(step(placed), placed, buffers, operand)),
+                };
+                sets.push(Digits { places, digits: (0..places.len()).map(digit).collect() });
+                sets.len() - 1
+            });
+            let (id, rows) = self.factors(placed);
+            let key = keys.iter().position(|key| (key.key, key.rows) == (id, rows)).unwrap_or_else(|| {
+                let (own, rest) = std::mem::take(&mut rooms).split_at_mut(2 * rows.len());
+                rooms = rest;
+                keys.push(self.key(id, rows, first.index(), own));
+                keys.len() - 1
+            });
+            let sums = [0, 1].map(|half| buffers.write(placed.results[half]));
+            members.push(Member { digits, key, sums, next_use: placed.next_use });
+        }
+        // A set of digits carries the next region of one key, or its part of it.
+        let shares = sets.len().div_ceil(keys.len());
+        for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
+            for (number, set) in sets.iter_mut().enumerate() {
+                let (share, pieces) = (number / keys.len(), set.digits.len());
+                for (piece, digit) in set.digits.iter_mut().enumerate() {
+                    let Digit::Open(digit) = digit else { continue };
+                    let halves = &keys[number % keys.len()].halves;
+                    let [bodies, masks] =
+                        halves.each_ref().map(|half| half.piece(&next, share * pieces + piece, shares * pieces));
+                    let (begin, end) = digit.split_at_mut(next.start);
+                    let of_digit = &end[..next.len()];
+                    ntt.forward_end(&mut begin[this.clone()], this.start, &[bodies, masks, of_digit]);
+                }
+                for member in members.iter_mut().filter(|member| member.digits == number) {
+                    member.multiply(limb, &set.digits, &keys[member.key], this.clone());
+                }
+            }
+        }
+        drop((members, keys));
+        scratch.keys = room;
+    }
+
+    /// Rows of a key, at limb `limb` of the ring.
+    fn key<'b>(&'b self, id: u32, rows: &'b [u16], limb: usize, room: &'b mut [Vec<u64>]) -> Key<'b> {
+        let (key, positions) = &self.keys[id as usize];
+        // The keys have been checked: the limb is there.
+        let position = positions[limb].unwrap_or(0);
+        let (for_bodies, for_masks) = room.split_at_mut(rows.len());
+        let half = |room: &'b mut [Vec<u64>], part| match key.limb_in_turns(part, position) {
+            Some((words, width)) => Factors::InTurns { words, width, count: key.gadget().terms().len(), rows },
+            None => {
+                let expand = |(&row, room): (&u16, &'b mut Vec<u64>)| {
+                    room.resize(self.program.degree.get(), 0);
+                    key.limb(part, usize::from(row), position, room)
+                };
+                Factors::Apart(rows.iter().zip(room).map(expand).collect())
+            }
+        };
+        Key { key: id, rows, halves: [half(for_bodies, Part::Body), half(for_masks, Part::Mask)] }
+    }
+}
