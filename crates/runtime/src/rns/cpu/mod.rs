@@ -19,8 +19,9 @@ use schedule::Schedule;
 use std::sync::{Arc, Mutex, PoisonError};
 use step::Steps;
 
-/// Bytes of new limbs after which the schedule begins a new window: what the steps that run early may take.
-const WINDOW_BYTES: usize = 1 << 30;
+/// Bytes of new limbs after which the schedule begins a new window: what the steps that run early may take, and what finds others that use
+/// its keys.
+const WINDOW_BYTES: usize = 4 << 30;
 
 /// Fewest limbs of a window.
 const WINDOW_LIMBS: usize = 64;
