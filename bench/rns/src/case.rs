@@ -21,16 +21,11 @@ pub struct Case {
 
 const CKKS: &[&str] = &["multiply", "rotate", "rotate hoisted", "multiply plain"];
 const BGV: &[&str] = &["multiply", "rotate"];
+const BOOTSTRAPPING: &[&str] = &["bootstrap", "bootstrap half", "bootstrap compact"];
 
 impl Case {
-    /// The case with our set, or operating point, for one of its operations.
-    pub fn for_op(&self, op: &str) -> Self {
-        let set = if op == "bootstrap compact" { "compact" } else { self.set };
-        Self { set, ..self.clone() }
-    }
-
-    /// The request that prepares this case.
-    pub fn prepare(&self) -> Request {
+    /// The request that prepares this case; of bootstrapping for operation `op` alone.
+    pub fn prepare(&self, op: &str) -> Request {
         Request::Prepare {
             scheme: self.scheme,
             log_n: self.log_n,
@@ -38,6 +33,7 @@ impl Case {
             log_scale: self.log_scale,
             set: self.set.to_owned(),
             rotations: self.rotations.clone(),
+            point: op.to_owned(),
         }
     }
 
@@ -76,6 +72,12 @@ fn bgv(name: &'static str, set: &'static str, log_n: u32, chain: Chain) -> Case 
     Case { name, scheme: Scheme::Bgv, log_n, chain, set, log_scale: 0, rotations, ops: BGV, tolerance: 0.0 }
 }
 
+/// With `bits` of precision in the worst slot.
+fn bootstrapping(name: &'static str, set: &'static str, log_n: u32, bits: i32) -> Case {
+    let (scheme, chain, tolerance) = (Scheme::Bootstrapping, Chain::default(), f64::exp2(f64::from(-bits)));
+    Case { name, scheme, log_n, chain, set, log_scale: 40, rotations: vec![], ops: BOOTSTRAPPING, tolerance }
+}
+
 fn ntt(name: &'static str, log_n: u32) -> Case {
     let chain = Chain::new([49], []);
     let scheme = Scheme::Ntt;
@@ -97,23 +99,18 @@ pub fn full() -> Vec<Case> {
         bgv("bgv-14", "bgv-2p14-438", 14, Chain::new([55, 55, 55, 55, 54, 54], [55, 55])),
         ckks("ckks-14", "ckks-bench-a-ifma", 14, Chain::new([40; 8], [55, 55]), 40),
         ckks("ckks-16", "ckks-bench-b-ifma", 16, Chain::new(limbs, [61; 5]), 49),
-        Case {
-            name: "N16QP1546H192H32",
-            scheme: Scheme::Bootstrapping,
-            log_n: 16,
-            chain: Chain::default(),
-            set: "",
-            log_scale: 40,
-            rotations: vec![],
-            ops: &["bootstrap", "bootstrap compact"],
-            // 24 bits in the worst slot.
-            tolerance: 1.0 / f64::from(1 << 24),
-        },
+        // As secure as the peer's set, with its levels left.
+        bootstrapping("N16QP1546H192H32", "ckks-boot-1519", 16, 24),
     ]
 }
 
 /// Small twins of the same, for results without times.
 pub fn small() -> Vec<Case> {
     let chain = Chain::default;
-    vec![ntt("ntt-10", 10), bgv("bgv-10", "bgv-toy-1024", 10, chain()), ckks("ckks-10", "toy-10", 10, chain(), 40)]
+    vec![
+        ntt("ntt-10", 10),
+        bgv("bgv-10", "bgv-toy-1024", 10, chain()),
+        ckks("ckks-10", "toy-10", 10, chain(), 40),
+        bootstrapping("bootstrap-11", "toy-11-boot", 11, 15),
+    ]
 }

@@ -88,9 +88,14 @@ pub fn measure(arguments: &Arguments, cases: &[Case], ours: &Launch, peers: &[La
 }
 
 /// Starts a side and prepares the case, or says why it does not take part.
-fn prepared(launch: &Launch, case: &Case, left_out: &mut Vec<String>) -> Result<Option<(Side, Answer)>, BenchError> {
+fn prepared(
+    launch: &Launch,
+    case: &Case,
+    op: &str,
+    left_out: &mut Vec<String>,
+) -> Result<Option<(Side, Answer)>, BenchError> {
     let mut side = launch.start()?;
-    match side.ask(&case.prepare()) {
+    match side.ask(&case.prepare(op)) {
         Ok(answer) => Ok(Some((side, answer))),
         Err(SideError::Refused { side, reason }) => {
             let line = format!("{side} in {:?} cases: {reason}", case.scheme);
@@ -113,10 +118,10 @@ fn in_turns(
     left_out: &mut Vec<String>,
 ) -> Result<Vec<Row>, BenchError> {
     eprintln!("{place}: keys");
-    let Some(first) = prepared(ours, case, left_out)? else { return Ok(vec![]) };
+    let Some(first) = prepared(ours, case, "", left_out)? else { return Ok(vec![]) };
     let mut sides = vec![first];
     for peer in peers {
-        sides.extend(prepared(peer, case, left_out)?);
+        sides.extend(prepared(peer, case, "", left_out)?);
     }
     let rounds = if quick { 2 } else { 6 };
     let mut rows = Vec::new();
@@ -154,7 +159,7 @@ fn one_after_another(
     peers: &[Launch],
     left_out: &mut Vec<String>,
 ) -> Result<Vec<Row>, BenchError> {
-    let mut alone = |launch: &Launch, case: &Case, op: &str| -> Result<Option<(Answer, Figures)>, BenchError> {
+    let mut alone = |launch: &Launch, op: &str| -> Result<Option<(Answer, Figures)>, BenchError> {
         let available = available_gib();
         if available < BOOTSTRAPPING_GIB {
             left_out.push(format!(
@@ -164,21 +169,21 @@ fn one_after_another(
             return Ok(None);
         }
         eprintln!("{place}: keys of {} (minutes)", launch.name);
-        let Some((mut side, answer)) = prepared(launch, case, left_out)? else { return Ok(None) };
+        let Some((mut side, answer)) = prepared(launch, case, op, left_out)? else { return Ok(None) };
         eprintln!("{place}: {op} on {}", launch.name);
         let last = measured(&mut side, case, op, 2)?;
         Ok(Some((answer, Figures { ms: last.ms.clone(), last })))
     };
     let mut ours_of = Vec::new();
     for op in case.ops {
-        if let Some(figures) = alone(ours, &case.for_op(op), op)? {
+        if let Some(figures) = alone(ours, op)? {
             ours_of.push((op, figures));
         }
     }
     let mut rows = Vec::new();
     // A peer has one operating point. One without a bootstrapping of this set says so when it is prepared.
     for peer in peers.iter().filter(|_| !ours_of.is_empty()) {
-        let Some(theirs) = alone(peer, case, "bootstrap")? else { continue };
+        let Some(theirs) = alone(peer, "bootstrap")? else { continue };
         for (op, figures) in &ours_of {
             let names = (case.row_op(op), peer.name.clone());
             rows.push(row(names, case, [&figures.0, &theirs.0], [&figures.1, &theirs.1]));

@@ -54,6 +54,8 @@ pub enum Request {
         /// Our set of these parameters: the same ring and bits of Q and P, in moduli that suit this processor.
         set: String,
         rotations: Vec<i64>,
+        /// Of bootstrapping, the operation that follows: each is an operating point of ours, with keys of its own.
+        point: String,
     },
     /// Times one operation and checks its decrypted result.
     Measure { op: String, repetitions: usize },

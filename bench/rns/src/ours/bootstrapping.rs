@@ -1,4 +1,4 @@
-//! Bootstrapping of all slots, at one of two operating points.
+//! Bootstrapping of all slots, at one of three operating points.
 
 use super::{OursError, Prepared};
 use crate::protocol::Answer;
@@ -8,14 +8,32 @@ use polyfabric_program::rns::noise::Encryption;
 use polyfabric_program::rns::parameters;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
+use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, sets};
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeySet, KeyStorage, LimbId, RnsPolynomial};
 use rand::Rng;
 use std::time::Instant;
 
-/// As secure as the peer's set, with its levels left.
-const SET: &str = "ckks-boot-1519";
+/// What is drawn or made at each use, and so takes no memory.
+struct Point {
+    /// Bytes of all keys, as a multiple of their bodies: the masks that are read most are kept within it.
+    keys: f64,
+    /// Whether public vectors are transformed at each use.
+    compact_plaintexts: bool,
+}
+
+impl Point {
+    fn of(op: &str) -> Option<Self> {
+        let (keys, compact_plaintexts) = match op {
+            "bootstrap" => (2.0, false),
+            "bootstrap half" => (17.0 / 16.0, false),
+            "bootstrap compact" => (1.0, true),
+            _ => return None,
+        };
+        Some(Self { keys, compact_plaintexts })
+    }
+}
 
 struct Bootstrap {
     client: ClientKey,
@@ -27,16 +45,15 @@ struct Bootstrap {
     levels_left: usize,
 }
 
-/// Keys of the operating point: "compact" draws half of every key from its seed at each use and transforms public
-/// vectors at each use.
-pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
-    let compact = point == "compact";
-    let parameters = sets::parameters(SET)?;
+/// Keys of `set` for the operating point that `op` is.
+pub fn prepare(set: &str, op: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
+    let point = Point::of(op).ok_or_else(|| OursError::UnknownOp { op: op.to_owned(), scheme: "bootstrapping" })?;
+    let parameters = sets::parameters(set)?;
     let client = ClientKey::generate(&parameters)?;
     let chain = parameters::chain(&parameters)?;
     let choice = parameters::choice(&parameters);
     let plan = parameters::bootstrapping(&parameters, &chain, &choice, parameters.max_slots())?
-        .ok_or_else(|| OursError::NoBootstrapping { set: SET.to_owned() })?;
+        .ok_or_else(|| OursError::NoBootstrapping { set: set.to_owned() })?;
     let encoder = parameters::SlotEncoder(client.encoder());
     let mut lowering =
         Lowering::new("bootstrap", &chain, choice, parameters::model(&parameters, Encryption::Secret), &encoder)?;
@@ -44,9 +61,14 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let fresh = lowering.bootstrap(&exhausted, &plan)?;
     lowering.output("y", &fresh);
     let kernel = lowering.finish()?;
-    let storage = KeyStorage { seeded: compact, ..KeyStorage::BYTES };
-    let wanted: Vec<(KeyId, Vec<LimbId>, KeyStorage)> =
-        kernel.keys().into_iter().map(|(id, used)| (id, used.limbs.iter().collect(), storage)).collect();
+    let used = kernel.keys();
+    let limbs = |id: KeyId| used[&id].limbs.iter().collect::<Vec<LimbId>>();
+    let bytes = |id: KeyId, storage: KeyStorage| {
+        storage.key_bytes_of(parameters.ring_degree(), parameters.moduli(), &parameters.gadget_over(id, &limbs(id)))
+    };
+    let bodies: usize = used.keys().map(|&id| bytes(id, KeyStorage { seeded: true, ..KeyStorage::BYTES })).sum();
+    let storage = key_storage(&used, (point.keys * bodies as f64) as usize, bytes);
+    let wanted: Vec<_> = storage.into_iter().map(|(id, storage)| (id, limbs(id), storage)).collect();
     let keys = client.evaluation_keys_over(&wanted, None, &no_progress)?;
     let answer = Answer {
         log_q: parameters.log2_q(parameters.max_level()),
@@ -54,7 +76,7 @@ pub fn prepare(point: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
         digits: parameters.gadget().digits().len(),
         ..Answer::default()
     };
-    let options = ExecutorOptions { compact_plaintexts: compact, ..ExecutorOptions::default() };
+    let options = ExecutorOptions { compact_plaintexts: point.compact_plaintexts, ..ExecutorOptions::default() };
     let (input_scale, output_scale) = (exhausted.scale.real(), fresh.scale.real());
     let levels_left = fresh.level;
     Ok((Box::new(Bootstrap { client, kernel, keys, options, input_scale, output_scale, levels_left }), answer))

@@ -77,14 +77,14 @@ fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request) -> Result<
         Request::Hello => {
             Ok(Answer { version: Some(format!("Polyfabric {}", env!("CARGO_PKG_VERSION"))), ..Answer::default() })
         }
-        Request::Prepare { scheme, log_n, chain, set, rotations, .. } => {
+        Request::Prepare { scheme, log_n, chain, set, rotations, point, .. } => {
             let start = Instant::now();
             *prepared = None;
             let (made, answer): (Box<dyn Prepared>, Answer) = match scheme {
                 Scheme::Ntt => transform::prepare(log_n, &chain)?,
                 Scheme::Ckks => slots::ckks(&set, &rotations)?,
                 Scheme::Bgv => slots::bgv(&set, &rotations)?,
-                Scheme::Bootstrapping => bootstrapping::prepare(&set)?,
+                Scheme::Bootstrapping => bootstrapping::prepare(&set, &point)?,
             };
             *prepared = Some(made);
             Ok(Answer { seconds: start.elapsed().as_secs_f64(), ..answer })
