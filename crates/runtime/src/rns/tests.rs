@@ -10,6 +10,7 @@ use polyfabric_kernels::primes::PrimeClass;
 use polyfabric_program::rns::kernel::{
     Conversion, DigitWindow, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
 };
+use polyfabric_schemes::random::MaskSeed;
 use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeySet, KeyStorage, LimbId, Part, Ring, RnsPolynomial, SwitchingKey,
 };
@@ -52,7 +53,7 @@ fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &mut StdRng)
     polynomial
 }
 
-/// Random words in the place of keys: that they are no keys does not matter to arithmetic.
+/// Random words in the place of keys: that they are no keys does not matter to arithmetic. Each in a form of its own.
 fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut StdRng) -> KeySet {
     let gadget = Arc::new(Gadget::new(ring, literal).unwrap());
     let mut keys = KeySet::new(Arc::clone(ring));
@@ -61,7 +62,14 @@ fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut
             gadget.terms().iter().map(|_| random(ring, gadget.qp(), Domain::Evaluation, generator)).collect::<Vec<_>>()
         };
         let (bodies, masks) = (half(), half());
-        keys.insert(SwitchingKey::new(Arc::clone(ring), id, Arc::clone(&gadget), bodies, masks));
+        let (ring, gadget) = (Arc::clone(ring), Arc::clone(&gadget));
+        let key = if generator.random() {
+            SwitchingKey::new(ring, id, gadget, bodies, masks)
+        } else {
+            SwitchingKey::from_seed(ring, id, gadget, bodies, MaskSeed(generator.random()))
+        };
+        let storage = KeyStorage { packed: generator.random_bool(0.2), seeded: generator.random() };
+        keys.insert(key.stored(storage));
     }
     keys
 }
@@ -305,8 +313,6 @@ fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<
     } else {
         program(&ring, rows, ops, generator)
     };
-    let storage = KeyStorage { packed: generator.random_bool(0.2), ..KeyStorage::BYTES };
-    let keys = if generator.random() { keys.stored(storage) } else { keys };
     let inputs = inputs(&program, &ring, generator);
     let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
     let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();

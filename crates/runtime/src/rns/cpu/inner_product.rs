@@ -7,6 +7,7 @@ use super::Executor;
 use super::execute::{Buffers, Regions, Words, regions};
 use super::schedule::Placed;
 use super::step::{Place, Work};
+use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::{Limb, Rows, TURN};
 use polyfabric_schemes::rns::Part;
@@ -31,8 +32,18 @@ impl Digit<'_, '_> {
 
 /// The factors of an inner product: one half of a key.
 enum Factors<'b> {
-    InTurns { words: &'b [u64], width: usize, count: usize, rows: &'b [u16] },
+    InTurns {
+        words: &'b [u64],
+        width: usize,
+        count: usize,
+        rows: &'b [u16],
+    },
     Apart(Vec<&'b [u64]>),
+    /// Masks that are drawn region by region, into words of a region for each row.
+    Drawn {
+        streams: Vec<UniformStream>,
+        region: &'b mut [Vec<u64>],
+    },
 }
 
 impl Factors<'_> {
@@ -43,8 +54,8 @@ impl Factors<'_> {
                 let [start, length] = [words.start, words.len()].map(|words| words / TURN * count * width);
                 &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
             }
-            // They have just been made.
-            Self::Apart(_) => &[],
+            // They have just been made, or are yet to be.
+            Self::Apart(_) | Self::Drawn { .. } => &[],
         }
     }
 }
@@ -60,6 +71,23 @@ struct Key<'b> {
     key: u32,
     rows: &'b [u16],
     halves: [Factors<'b>; 2],
+    /// The region whose masks have been drawn.
+    drawn: Option<usize>,
+}
+
+impl Key<'_> {
+    /// Draws the masks of the region `words`, once. Regions come in order.
+    fn draw(&mut self, words: &Range<usize>) {
+        if self.drawn == Some(words.start) {
+            return;
+        }
+        self.drawn = Some(words.start);
+        for half in &mut self.halves {
+            if let Factors::Drawn { streams, region } = half {
+                streams.iter_mut().zip(&mut **region).for_each(|(stream, row)| stream.fill(&mut row[..words.len()]));
+            }
+        }
+    }
 }
 
 /// One of several inner products.
@@ -78,13 +106,14 @@ impl Member<'_, '_> {
         let apart = key.halves.each_ref().map(|factors| match factors {
             Factors::InTurns { .. } => Vec::new(),
             Factors::Apart(rows) => rows.iter().map(|row| &row[words.clone()]).collect::<Vec<&[u64]>>(),
+            Factors::Drawn { region, .. } => region.iter().map(|row| &row[..words.len()]).collect(),
         });
         let rows = [0, 1].map(|half| match key.halves[half] {
             Factors::InTurns { words: all, width, count, rows } => {
                 let [start, end] = [words.start, words.end].map(|word| word / TURN * count * width);
                 Rows::InTurns { words: &all[start..end], width, count, rows }
             }
-            Factors::Apart(_) => Rows::Apart(&apart[half]),
+            Factors::Apart(_) | Factors::Drawn { .. } => Rows::Apart(&apart[half]),
         });
         let [body, mask] = &mut self.sums;
         limb.inner_products([&mut body[words.clone()], &mut mask[words]], &digits, rows, self.next_use);
@@ -110,7 +139,7 @@ impl Scratch {
 impl Executor {
     /// The inner products of `group`, which the schedule has put together, those with one key in a row.
     pub(super) fn inner_products(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
-        if group.iter().all(|placed| self.is_in_turns(self.factors(placed).0)) {
+        if group.iter().all(|placed| self.is_read_in_pieces(self.factors(placed).0)) {
             self.together(group, buffers, scratch);
             return;
         }
@@ -128,10 +157,11 @@ impl Executor {
         (*key, rows)
     }
 
-    /// Whether all of a key is read as it is stored.
-    fn is_in_turns(&self, key: u32) -> bool {
+    /// Whether a key is read as it is stored, or drawn, region by region.
+    fn is_read_in_pieces(&self, key: u32) -> bool {
         let key = &self.keys[key as usize].0;
-        [Part::Body, Part::Mask].into_iter().all(|part| key.limb_in_turns(part, 0).is_some())
+        let stored = |part| key.limb_in_turns(part, 0).is_some();
+        stored(Part::Body) && (stored(Part::Mask) || key.mask_stream(0, 0).is_some())
     }
 
     /// Inner products region by region: the words of keys that come next are fetched while transforms are finished, which takes as long.
@@ -158,7 +188,7 @@ impl Executor {
             let key = keys.iter().position(|key| (key.key, key.rows) == (id, rows)).unwrap_or_else(|| {
                 let (own, rest) = std::mem::take(&mut rooms).split_at_mut(2 * rows.len());
                 rooms = rest;
-                keys.push(self.key(id, rows, first.index(), own));
+                keys.push(self.key(id, rows, first.index(), ntt.region(), own));
                 keys.len() - 1
             });
             let sums = [0, 1].map(|half| buffers.write(placed.results[half]));
@@ -179,6 +209,7 @@ impl Executor {
                     ntt.forward_end(&mut begin[this.clone()], this.start, &[bodies, masks, of_digit]);
                 }
                 for member in members.iter_mut().filter(|member| member.digits == number) {
+                    keys[member.key].draw(&this);
                     member.multiply(limb, &set.digits, &keys[member.key], this.clone());
                 }
             }
@@ -187,14 +218,19 @@ impl Executor {
         scratch.keys = room;
     }
 
-    /// Rows of a key, at limb `limb` of the ring.
-    fn key<'b>(&'b self, id: u32, rows: &'b [u16], limb: usize, room: &'b mut [Vec<u64>]) -> Key<'b> {
+    /// Rows of a key, at limb `limb` of the ring, which has regions of `region` words.
+    fn key<'b>(&'b self, id: u32, rows: &'b [u16], limb: usize, region: usize, room: &'b mut [Vec<u64>]) -> Key<'b> {
         let (key, positions) = &self.keys[id as usize];
         // The keys have been checked: the limb is there.
         let position = positions[limb].unwrap_or(0);
         let (for_bodies, for_masks) = room.split_at_mut(rows.len());
         let half = |room: &'b mut [Vec<u64>], part| match key.limb_in_turns(part, position) {
             Some((words, width)) => Factors::InTurns { words, width, count: key.gadget().terms().len(), rows },
+            None if part == Part::Mask && key.mask_stream(0, position).is_some() => {
+                room.iter_mut().for_each(|row| row.resize(region, 0));
+                let stream = |&row: &u16| key.mask_stream(usize::from(row), position);
+                Factors::Drawn { streams: rows.iter().filter_map(stream).collect(), region: room }
+            }
             None => {
                 let expand = |(&row, room): (&u16, &'b mut Vec<u64>)| {
                     room.resize(self.program.degree.get(), 0);
@@ -203,6 +239,6 @@ impl Executor {
                 Factors::Apart(rows.iter().zip(room).map(expand).collect())
             }
         };
-        Key { key: id, rows, halves: [half(for_bodies, Part::Body), half(for_masks, Part::Mask)] }
+        Key { key: id, rows, halves: [half(for_bodies, Part::Body), half(for_masks, Part::Mask)], drawn: None }
     }
 }
