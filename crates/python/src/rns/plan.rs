@@ -97,8 +97,28 @@ fn lower_ckks(
 ) -> Result<CkksPlan, Failure> {
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
-    let (lowered, noise) = lowered(program, &parameters, encryption, observed, machine, &encoder, &[])?;
+    let lower = |output_level| {
+        let request = Request { encryption, observed, machine, output_level };
+        lowered(program, &parameters, &request, &encoder, &[])
+    };
+    let (mut lowered, mut noise) = lower(0)?;
+    let chain = ckks::chain(&parameters).map_err(parameter)?;
+    // What its author keeps at a level stays there, whatever the room.
+    if let Some(level) = noise.levels_short(&chain)
+        && let Ok(higher) = lower(level)
+        && higher.1.first_wrapping().is_none()
+    {
+        (lowered, noise) = higher;
+    }
     Ok(CkksPlan { parameters, encryption, lowered, noise })
+}
+
+/// What a CKKS program is lowered for, beside its set.
+struct Request<'a> {
+    encryption: Encryption,
+    observed: bool,
+    machine: Option<&'a PyMachine>,
+    output_level: usize,
 }
 
 /// For errors alone, which no encoded vector is needed for.
@@ -115,17 +135,17 @@ impl PlaintextEncoder for Nothing {
 fn lowered(
     program: &Program,
     parameters: &ckks_scheme::Parameters,
-    encryption: Encryption,
-    observed: bool,
-    machine: Option<&PyMachine>,
+    request: &Request<'_>,
     encoder: &dyn PlaintextEncoder,
     magnitudes: &[f64],
 ) -> Result<(Lowered, NoiseReport), Failure> {
+    let &Request { encryption, observed, machine, output_level } = request;
     let chain = ckks::chain(parameters).map_err(parameter)?;
     let choice = match machine {
         Some(machine) => machine.ckks_lowering(program.name(), parameters.gadget().literal().clone())?,
         None => ckks::choice(parameters),
     };
+    let choice = RnsLowering { output_level, ..choice };
     let model = ckks::model(parameters, encryption);
     let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
     let bootstrapping = bootstrapping.as_ref();
@@ -152,8 +172,9 @@ fn bootstraps(program: &Program) -> bool {
     program.iter().any(|(_, node)| matches!(node.op, Op::Bootstrap))
 }
 
-/// The first default set of `security` bits, or set for bootstrapping, that has the program's slots and levels; or why the largest has not.
-fn choose_ckks(program: &Program, security: f64) -> Result<ckks_scheme::Parameters, Failure> {
+/// The first default set of `security` bits, or set for bootstrapping, that has the program's slots and levels, and a modulus of at least
+/// `log2_modulus` bits; or why the largest has not.
+fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Result<ckks_scheme::Parameters, Failure> {
     use ckks_scheme::sets::{Family, all};
     let candidates = all().filter(|(entry, parameters)| match bootstraps(program) {
         true => entry.family == Family::Bootstrap && parameters.literal().bootstrap.is_some(),
@@ -171,6 +192,7 @@ fn choose_ckks(program: &Program, security: f64) -> Result<ckks_scheme::Paramete
         let target =
             Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed: false };
         match Levels::new(program, &chain, &target.rules()) {
+            Ok(_) if chain.log2_modulus(chain.top()) < log2_modulus => {}
             Ok(_) => return Ok(parameters.clone()),
             Err(error) => reason = Some(error),
         }
@@ -359,6 +381,15 @@ impl CkksPlan {
         &self.lowered.kernel
     }
 
+    /// If a message may wrap around, by the bounds of the inputs: bits of a modulus with which none would.
+    fn modulus_short(&self) -> Result<Option<f64>, Failure> {
+        let nodes = &self.noise.nodes;
+        let short = nodes.iter().map(|node| -node.headroom).fold(0.0, f64::max);
+        let chain = ckks::chain(&self.parameters).map_err(parameter)?;
+        let start = nodes.iter().map(|node| node.level).max().unwrap_or(0);
+        Ok((short > 0.0).then(|| chain.log2_modulus(start) + short))
+    }
+
     /// Whether no error is much larger than with the set's own key switch.
     fn bears(&self, own: &NoiseReport) -> Result<(), String> {
         self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string())
@@ -391,18 +422,20 @@ impl SlotPlan {
                         let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
                         return Err(Failure::new(Kind::Parameter, message));
                     }
-                    None => choose_ckks(program, security)?,
+                    None => choose_ckks(program, security, 0.0)?,
                 };
                 let lower = |set| lower_ckks(program, set, encryption, measured, machine);
-                let (plan, chosen) = planned(
-                    parameters,
-                    place,
-                    wanted,
-                    lower,
-                    |plan| plan.noise.clone(),
-                    CkksPlan::bears,
-                    CkksPlan::kernel,
-                )?;
+                let noise = |plan: &CkksPlan| plan.noise.clone();
+                let of = |set| planned(set, place, wanted.clone(), lower, noise, CkksPlan::bears, CkksPlan::kernel);
+                let (mut plan, mut chosen) = of(parameters)?;
+                if asked.is_none()
+                    && let Some(log2_modulus) = plan.modulus_short()?
+                    && let Ok(set) = choose_ckks(program, security, log2_modulus)
+                    && let Ok(larger) = of(set)
+                    && larger.0.noise.first_wrapping().is_none()
+                {
+                    (plan, chosen) = larger;
+                }
                 (Lowering::Ckks(plan), chosen)
             }
             Scheme::Bgv { plaintext_modulus } => {
@@ -652,8 +685,9 @@ impl PySlotPlan {
         detached(py, || {
             let Lowering::Ckks(ckks) = &plan.lowering else { return Ok(BTreeMap::new()) };
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
-            let (set, encryption) = (&ckks.parameters, ckks.encryption);
-            let (_, noise) = lowered(&plan.program, set, encryption, false, machine, &nothing, &magnitudes)?;
+            let (encryption, output_level) = (ckks.encryption, ckks.lowered.choice.output_level);
+            let request = Request { encryption, observed: false, machine, output_level };
+            let (_, noise) = lowered(&plan.program, &ckks.parameters, &request, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())
         })
     }

@@ -73,6 +73,8 @@ pub struct RnsLowering {
     pub fused_rescale: bool,
     /// Levels of operations.
     pub levels: LevelPolicy,
+    /// The level of CKKS outputs that nothing else determines: above 0 where values need the room of a larger modulus.
+    pub output_level: usize,
 }
 
 impl RnsLowering {
@@ -88,6 +90,7 @@ impl RnsLowering {
             relinearisation: Relinearisation::Lazy,
             fused_rescale: true,
             levels: LevelPolicy::Lowest,
+            output_level: 0,
         }
     }
 }

@@ -85,14 +85,14 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// What the plan of levels goes by: inputs are at the top, or where a bootstrapping ends, at most; outputs are at level 0.
+    /// What the plan of levels goes by: inputs are at the top, or where a bootstrapping ends, at most.
     pub fn rules(&self) -> PlanRules {
         PlanRules {
             levels: self.choice.levels,
             rescaling: self.choice.rescaling,
             top: self.bootstrapping.map_or(self.chain.top(), Bootstrapping::output_level),
             bootstrapping: self.bootstrapping.map(|plan| (plan.input_level(), plan.output_level())),
-            output: 0,
+            output: self.choice.output_level,
         }
     }
 }

@@ -33,7 +33,7 @@ pub enum FitFailure {
     },
     /// Coefficients do not fit the modulus, and decrypt to others.
     #[error(
-        "{place}{op} {node}: with these inputs values up to {magnitude:.3e} have coefficients up to 2^{coefficient:.1} at scale 2^{scale:.1}, but half of the modulus at level {level} is 2^{half:.1}: they would wrap around; scale the inputs down, or take parameters with a larger modulus there"
+        "{place}{op} {node}: with these inputs values up to {magnitude:.3e} have coefficients up to 2^{coefficient:.1} at scale 2^{scale:.1}, but half of the modulus at level {level} is 2^{half:.1}: they would wrap around; scale the inputs down, or keep it at a higher level with .at_level(l), of parameters that have as many"
     )]
     Wraps {
         /// "file:line: ", or nothing.

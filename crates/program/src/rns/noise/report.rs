@@ -235,6 +235,17 @@ impl NoiseReport {
     pub fn first_wrapping(&self) -> Option<&NodeReport> {
         self.nodes.iter().find(|node| node.headroom < 0.0)
     }
+
+    /// How many levels higher, at least, no message may wrap around, by the bounds of the inputs; none if none may where it is, or if the
+    /// chain, on which the program was lowered, has not as many.
+    pub fn levels_short(&self, chain: &Chain) -> Option<usize> {
+        self.first_wrapping()?;
+        let room = |node: &NodeReport, more: usize| {
+            let level = node.level + more;
+            level <= chain.top() && chain.log2_modulus(level) - chain.log2_modulus(node.level) + node.headroom >= 0.0
+        };
+        (1..=chain.top()).find(|&more| self.nodes.iter().all(|node| node.headroom >= 0.0 || room(node, more)))
+    }
 }
 
 impl fmt::Display for NoiseReport {

@@ -1,0 +1,60 @@
+"""Do programs run as high above the lowest level as their values need, to fit the modulus?"""
+
+from __future__ import annotations
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
+
+
+@pf.program(x=pf.Real.vector(4096))
+def total(x):
+    return pf.sum_slots(x)
+
+
+@pytest.mark.parametrize("parameters", [None, "ckks-depth-2"])
+def test_a_sum_takes_the_level_that_it_needs(parameters):
+    done = total.run({"x": np.ones(4096)}, parameters=parameters)
+    assert done.correct
+    assert abs(done.outputs["result"] - 4096) < 1e-3
+    assert done.plan.facts["start_level"] == 1
+    assert all(node["headroom_bits"] >= 0 for node in done.nodes)
+
+
+def test_what_fits_stays_at_the_lowest_level():
+    @pf.program(x=pf.Real.vector(16))
+    def small(x):
+        return pf.sum_slots(x)
+
+    assert small.cost()["start_level"] == 0
+
+
+def test_a_squared_distance_in_words_of_a_machine():
+    @pf.program(x=pf.Real.vector(4), y=pf.Real.vector(4))
+    def distance(x, y):
+        d = x - y
+        d = d * d
+        d = d + pf.rotate(d, 1)
+        return d + pf.rotate(d, 2)
+
+    nodes = distance.cost(parameters="f1-14-L16-pairs")["nodes"]
+    assert all(node["headroom_bits"] >= 0 for node in nodes)
+
+
+def test_what_is_put_at_a_level_stays_there_and_is_told_what_helps():
+    @pf.program(x=pf.Real.vector(4096))
+    def low(x):
+        return pf.sum_slots(x.at_level(0))
+
+    with pytest.raises(pf.NoiseError, match=r"would wrap around; .* higher level with \.at_level"):
+        low.run({"x": np.ones(4096)})
+
+
+def test_the_steps_agree_on_the_level(tmp_path):
+    values = {"x": np.ones(4096)}
+    total.make_keys(tmp_path)
+    total.encrypt(values, tmp_path)
+    total.execute(tmp_path)
+    assert abs(total.decrypt(tmp_path)["result"] - 4096) < 1e-3
