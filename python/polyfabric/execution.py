@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, machines
 from .errors import InputError, MachineError, NoiseError, ParameterError, ProgramError
+from .language.place import warn_user
 from .language.program import Clear, Outputs, Program
 from .names import pick
 from .progress import ProgressHook
@@ -62,7 +62,7 @@ def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
     """The set called `name`; under 128 bits of security with a warning."""
     parameters = _native.Parameters.named(name)
     if warn and parameters.security_warning is not None:
-        warnings.warn(parameters.security_warning, SecurityWarning, stacklevel=2)
+        warn_user(parameters.security_warning, SecurityWarning)
     return parameters
 
 

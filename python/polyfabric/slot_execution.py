@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, log, log2, sqrt
@@ -16,6 +15,7 @@ import numpy as np
 from . import _native
 from .errors import InputError, ParameterError, RunError
 from .execution import SecurityWarning, place, workers
+from .language.place import warn_user
 from .language.slot_program import SlotOutputs, SlotProgram, numbers
 from .machines import Machine, simulation
 from .names import pick
@@ -213,7 +213,7 @@ def plan(
         raise ParameterError(f"{program.name}: {too_weak(found, bits, asked is not None, own and security is None)}")
     warning = found.get("warning")
     if warning is not None:
-        warnings.warn(warning, SecurityWarning, stacklevel=2)
+        warn_user(warning, SecurityWarning)
     return SlotPlan(program, native, facts, measured, public)
 
 
@@ -396,7 +396,7 @@ def decrypt(
         return client.decrypt(planned.native, results)
     found, notices = client.decrypt_to_share(planned.native, results, flood)
     for notice in dict.fromkeys(notices):
-        warnings.warn(notice + hidden(planned, flood), SecurityWarning, stacklevel=2)
+        warn_user(notice + hidden(planned, flood), SecurityWarning)
     return found
 
 

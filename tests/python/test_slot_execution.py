@@ -413,6 +413,28 @@ def test_keys_come_back_from_their_files(scheme, tmp_path):
         pf.SlotKeys.load(tmp_path, other)
 
 
+def test_noise_for_others_is_in_the_outputs_alone():
+    @pf.program(x=pf.Real.vector(16))
+    def cubed(x):
+        return x * x * x
+
+    with pytest.warns(pf.SecurityWarning, match="carries flooding noise"):
+        done = cubed.run({"x": np.linspace(-1, 1, 16)}, flood=1e-3, measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    assert done.error["result"] > 1e-5
+
+
+def test_a_warning_is_of_the_users_line():
+    @pf.program(x=pf.Real.vector(16))
+    def turned(x):
+        return pf.rotate(x, 1)
+
+    with pytest.warns(pf.SecurityWarning) as found:
+        turned.run({"x": np.zeros(16)}, parameters="toy-10")
+    assert found[0].filename == __file__
+
+
 def test_what_others_will_see_has_noise_and_a_warning():
     @pf.program(x=pf.Real.vector(16))
     def turned(x):
@@ -447,3 +469,16 @@ def test_noise_that_is_none_is_refused(kind, flood, message):
     program = pf.program(x=kind)(lambda x: x + 1)
     with pytest.raises(pf.Error, match=message):
         program.run({"x": 1}, flood=flood)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        (pf.Real, "bgv-2p13-218", "bgv-2p13-218 is of BGV, and the program of CKKS; give one of CKKS"),
+        (pf.Mod(65537), "ckks-depth-1", "ckks-depth-1 is of CKKS, and the program of BGV; give one of BGV"),
+    ],
+)
+def test_a_named_set_of_the_other_scheme(kind, name, message):
+    same = pf.program(x=kind.vector(8))(lambda x: -x)
+    with pytest.raises(pf.ParameterError, match=message):
+        same.cost(parameters=name)

@@ -57,6 +57,18 @@ REAL = [
         lambda x: abs(x),
         r"an absolute value is no polynomial; for numbers in \[-1, 1\], x \* pf\.sign\(x\) is close to it",
     ),
+    (
+        lambda x: pf.concat([x, x]),
+        r"concat: an operand is a list; give the values one by one, pf\.concat\(a, b, \.\.\)",
+    ),
+    (lambda x: pf.concat(x, x), r"concat: CKKS and BGV have none; .*"),
+    (lambda x: pf.mux(x, x, x), r"mux: CKKS and BGV have none; .*c \* a \+ \(1 - c\) \* b"),
+    (lambda x: pf.concat(x.node), r"concat: an operand is int, but an encrypted value is needed"),
+    (
+        lambda x: pf.chebyshev(x, lambda u: 1 if u > 0 else 0, 7),
+        r"chebyshev: the function fails on an array .*; write a branch as np\.where\(\.\.\), or use np\.vectorize",
+    ),
+    (lambda x: pf.program(is_told), r"@pf\.program needs the types of the parameters; write @pf\.program\(x=.*"),
     (lambda x: 2**x, r"2 to an encrypted power is no polynomial; approximate it, as pf\.chebyshev.*"),
     (lambda x: 1 / x, r"public numbers do not divide by encrypted ones; .* reciprocal, such as pf\.chebyshev.*"),
     (lambda x: x["a":], r"slots are taken as ranges, x\[i:j\]; .*"),

@@ -144,3 +144,18 @@ def test_the_sign_and_relu_are_close_outside_of_the_gap():
     np.testing.assert_allclose(found["coarse"][far], np.sign(x[far]), atol=0.083)
     # Inside it, anything from -1 to 1.
     assert np.abs(np.asarray(signs(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-13
+
+
+def test_inputs_of_other_forms():
+    @pf.program(x=pf.Mod(2))
+    def flipped(x):
+        return x + 1
+
+    assert flipped(x=True)["result"] % 2 == 0
+
+    @pf.program(x=pf.Real.vector(8))
+    def same(x):
+        return -x
+
+    with pytest.raises(pf.InputError, match=r"an array of 2 x 4, but real x 8 is needed; give it \.reshape\(-1\)"):
+        same(x=np.zeros((2, 4)))

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from operator import index
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from ..errors import Error, ProgramError
 
 _LANGUAGE = Path(__file__).resolve().parent
 _PACKAGE = _LANGUAGE.parent
+# numpy's functions call methods of an operand that is none of its arrays.
+_PASSED = (str(_LANGUAGE), str(Path(np.__file__).resolve().parent))
 
 
 def place() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package's language."""
+    """File and line of the innermost frame outside this package's language, and numpy."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(str(_LANGUAGE)):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSED):
         frame = frame.f_back
     return source(frame.f_code.co_filename, frame.f_lineno)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warns at the innermost line outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(str(_PACKAGE)):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def source(file: str, line: int) -> tuple[str, int]:

@@ -182,6 +182,10 @@ def program(
         inputs["scheme"], scheme = scheme, None
     if isinstance(slots, Type | SlotType):
         inputs["slots"], slots = slots, None
+    if callable(name):
+        raise refuse(
+            "@pf.program needs the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or another type"
+        )
     if scheme is not None and scheme not in SCHEMES:
         raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
 

@@ -107,9 +107,17 @@ class SlotProgram:
         if name not in inputs:
             raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
         try:
-            values = array(inputs[name], self.native.plaintext_modulus).reshape(-1)
+            values = array(inputs[name], self.native.plaintext_modulus)
         except ValueError as problem:
             raise InputError(f"{self.name}: input {name!r}: {problem}") from None
+        if values.ndim > 1:
+            shape = " x ".join(str(n) for n in values.shape)
+            raise InputError(
+                f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it .reshape(-1)"
+            )
+        values = values.reshape(-1)
+        if kind.kind == "residue" and values.dtype.kind == "b":
+            values = values.astype(np.int64)
         taken = {"residue": np.integer, "real": np.floating, "complex": np.number}[kind.kind]
         if kind.kind != "residue" and values.dtype.kind in "biu":
             values = values.astype(float)

@@ -653,6 +653,10 @@ def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.
         raise refuse(
             f"chebyshev: the function does not take an array ({error}); use numpy's functions, or np.vectorize"
         ) from error
+    except ValueError as error:
+        raise refuse(
+            f"chebyshev: the function fails on an array of numbers ({error}); write a branch as np.where(..), or use np.vectorize"
+        ) from error
     if values.shape != nodes.shape or values.dtype.kind not in "biuf":
         raise refuse(
             f"chebyshev: the function gives {values.size} of {values.dtype} for {nodes.size} numbers; it must give a real "

@@ -346,8 +346,22 @@ def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotVal
     return value.__rmatmul__(weights)
 
 
+def _elements(what: str, values: Sequence[object], instead: str) -> None:
+    """Refuses operands that are no encrypted values of TFHE."""
+    for value in values:
+        if isinstance(value, SlotValue):
+            raise refuse(f"{what}: CKKS and BGV have none; {instead}")
+        if isinstance(value, list | tuple):
+            raise refuse(
+                f"{what}: an operand is a {type(value).__name__}; give the values one by one, pf.{what}(a, b, ..)"
+            )
+        if not isinstance(value, Value):
+            raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
+
+
 def mux(condition: Value, then: Value, otherwise: Value) -> Value:
     """`then` where `condition` holds, else `otherwise`; all Boolean, by two look-ups an element."""
+    _elements("mux", (condition, then, otherwise), "with c of 0s and 1s, write c * a + (1 - c) * b")
     length = max(condition.length, then.length, otherwise.length)
     c, t, o = (v._stretched(length) for v in (condition, then, otherwise))
     return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
@@ -372,6 +386,7 @@ def concat(*values: Value) -> Value:
     """The elements of all operands, one after the other."""
     if not values:
         raise refuse("concat: no operand; give at least one value")
+    _elements("concat", values, "rotate each to its place, in a program of enough slots=, and add them")
     return values[0]._new(lambda builder: builder.concat([v.node for v in values]), scalar=False)
 
 

@@ -357,6 +357,14 @@ fn derived(
     serde_json::from_value(literal).ok()
 }
 
+/// The set called `name`.
+fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, Failure> {
+    ckks_scheme::sets::parameters(name).map_err(|unknown| match bgv_scheme::sets::named(name) {
+        Ok(set) => other_scheme(program, &ParameterSet::Bgv(set)),
+        Err(_) => parameter(unknown),
+    })
+}
+
 fn other_scheme(program: &Program, set: &ParameterSet) -> Failure {
     let (name, own) = (program.name(), if set.scheme() == "BGV" { "CKKS" } else { "BGV" });
     let message = format!(
@@ -415,7 +423,7 @@ impl SlotPlan {
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
                 let parameters = match asked {
-                    Some(Asked::Name(name)) => ckks_scheme::sets::parameters(name).map_err(parameter)?,
+                    Some(Asked::Name(name)) => named_ckks(program, name)?,
                     Some(Asked::Set(PySlotParameters(ParameterSet::Ckks(set)))) => set.clone(),
                     Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(program, other)),
                     None if machine.is_some() => {
@@ -440,7 +448,11 @@ impl SlotPlan {
             }
             Scheme::Bgv { plaintext_modulus } => {
                 let parameters = match asked {
-                    Some(Asked::Name(name)) => named_bgv(name, plaintext_modulus)?,
+                    Some(Asked::Name(name)) => {
+                        let of_ckks = || ckks_scheme::sets::parameters(name).map(ParameterSet::Ckks);
+                        named_bgv(name, plaintext_modulus)
+                            .map_err(|unknown| of_ckks().map_or(unknown, |set| other_scheme(program, &set)))?
+                    }
                     Some(Asked::Set(PySlotParameters(ParameterSet::Bgv(set)))) => set.clone(),
                     Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(program, other)),
                     None => choose_bgv(program, plaintext_modulus, machine)?,
