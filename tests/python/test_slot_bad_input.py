@@ -52,7 +52,7 @@ def many(x):
     return (sum((pf.rotate(x, r) for r in range(1, 8192)), start=x) / 8192) ** 64
 
 
-@pf.program(x=pf.Real.bounded(1000).vector(8))
+@pf.program(x=pf.Real.bounded(1e12).vector(8))
 def large(x):
     return x * x * x * x
 
@@ -123,8 +123,8 @@ def refused(done, snapshot):
         ("squared", "--params", "toy-10", "--security", "128"),
         ("squared", "--params", "toy-10", "--key-switch", "d4000"),
         ("turned", "--params", "toy-10", "--key-switch", "listing1"),
-        ("large", "--params", "toy-10", "--input", "x=10,100,1000,0,0,0,0,0"),
-        ("large", *ENCRYPT, "--keys", "new", "--input", "x=10,100,1000,0,0,0,0,0"),
+        ("large", "--params", "toy-10", "--input", "x=10,100,1e12,0,0,0,0,0"),
+        ("large", *ENCRYPT, "--keys", "new", "--input", "x=10,100,1e12,0,0,0,0,0"),
         ("signs", "--params", "toy-10", "--input", "x=0,0,0,2.5,0,0,0,0"),
         ("turned", "--keys", "one"),
         ("residues_turned", "--keys", "bgv"),
