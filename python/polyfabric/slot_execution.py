@@ -443,11 +443,6 @@ def largest(slots: Native) -> float:
     return float(np.abs(numbers(slots)).max(initial=0.0))
 
 
-def memory_bytes(facts: Mapping[str, Any]) -> int:
-    """What the server holds: keys, public vectors, inputs and outputs, and twice their size for what is computed."""
-    return int(facts["key_bytes"] + facts["plaintext_bytes"] + 3 * (facts["input_bytes"] + facts["output_bytes"]))
-
-
 def available_bytes() -> int | None:
     """Memory that this computer has left, where it tells."""
     try:
@@ -459,7 +454,7 @@ def available_bytes() -> int | None:
 
 def check_memory(planned: SlotPlan, available: int | None = None) -> None:
     """Refuses a plan that does not fit the memory, before any key is made."""
-    needed, left = memory_bytes(planned.facts), available_bytes() if available is None else available
+    needed, left = planned.facts["memory_bytes"], available_bytes() if available is None else available
     if left is None or needed <= left:
         return
     keys = len(planned.facts["keys"])
@@ -483,8 +478,7 @@ def estimate(planned: SlotPlan) -> dict[str, Any]:
         "scheme": planned.program.scheme,
         "slots": planned.program.slots,
         **{name: facts[name] for name in ("parameters", "start_level", "keys", "key_bytes")},
-        "memory_bytes": memory_bytes(facts),
-        **{name: facts[name] for name in ("input_bytes", "output_bytes", "plaintext_bytes")},
+        **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
         **{name: facts[name] for name in ("operations", "limb_operations", "nodes")},
     }
 

@@ -4,6 +4,7 @@ mod approximation;
 mod files;
 mod key_switch;
 mod machine;
+mod memory;
 mod parameters;
 mod plan;
 mod program;

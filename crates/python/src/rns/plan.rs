@@ -2,12 +2,13 @@
 
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
+use super::memory::{Memory, prepared_bytes};
 use super::parameters::{self, Asked, PySlotParameters};
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
-use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, Op as KernelOp, OpKind, PublicPolynomial};
+use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, RnsLowering, Target, bgv, lower_within};
@@ -577,29 +578,17 @@ impl SlotPlan {
 
     /// Whether public polynomials are transformed at every use: where keys are kept small, or they would be too many to keep.
     pub fn compact_plaintexts(&self) -> bool {
-        self.key_storage().values().any(|storage| storage.seeded) || self.prepared_bytes() > MOST_PREPARED_BYTES
+        self.has_seeded_keys() || prepared_bytes(self.kernel()) > MOST_PREPARED_BYTES
     }
 
-    /// Bytes of the public polynomials' transforms.
-    fn prepared_bytes(&self) -> usize {
-        let kernel = self.kernel();
-        let limbs = |op: &KernelOp| match op.kind {
-            OpKind::Plaintext { .. } => kernel.value(op.results[0]).limbs.len(),
-            _ => 0,
-        };
-        kernel.ops.iter().map(limbs).sum::<usize>() * self.polynomial_bytes(1)
+    /// Bytes of all keys.
+    pub fn bytes_of_keys(&self) -> usize {
+        self.key_storage().iter().map(|(&id, &storage)| self.key_bytes(id, storage)).sum()
     }
 
-    /// Bytes of the public polynomials as a run keeps them: of their coefficients, or their transforms.
-    fn plaintext_bytes(&self) -> usize {
-        let bytes = |polynomial: &PublicPolynomial| match polynomial {
-            PublicPolynomial::Narrow(coefficients) => size_of_val(&**coefficients),
-            PublicPolynomial::Wide(coefficients) => size_of_val(&**coefficients),
-        };
-        match self.compact_plaintexts() {
-            true => self.kernel().plaintexts.iter().map(|polynomial| bytes(polynomial)).sum(),
-            false => self.prepared_bytes(),
-        }
+    /// Whether some key has masks that are drawn at each use.
+    pub fn has_seeded_keys(&self) -> bool {
+        self.key_storage().values().any(|storage| storage.seeded)
     }
 
     /// How often each key is used, by the limbs of Q that the ciphertext has then.
@@ -629,17 +618,16 @@ impl SlotPlan {
         let key_bytes = |id| self.key_bytes(id, storage[&id]);
         let keys: Vec<_> =
             self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": key_bytes(id) })).collect();
-        let inputs: usize = kernel.inputs().map(|(_, _, _, value)| self.polynomial_bytes(value.limbs.len())).sum();
-        let outputs: usize =
-            kernel.outputs.iter().map(|output| self.polynomial_bytes(kernel.value(output.value).limbs.len())).sum();
+        let memory = Memory::of(self)?;
         Ok(json!({
             "parameters": self.parameters(),
             "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
             "keys": keys,
-            "key_bytes": self.keys().keys().map(|&id| key_bytes(id)).sum::<usize>(),
-            "input_bytes": inputs,
-            "output_bytes": outputs,
-            "plaintext_bytes": self.plaintext_bytes(),
+            "key_bytes": memory.keys,
+            "input_bytes": memory.inputs,
+            "output_bytes": memory.outputs,
+            "plaintext_bytes": memory.plaintexts,
+            "memory_bytes": memory.peak,
             "operations": counts.ops,
             "limb_operations": {
                 "ntts": ops.ntts(),

@@ -1,6 +1,6 @@
 //! Does the CPU runtime give the interpreter's words, whatever the program, the ring, the keys and the choices?
 
-use super::cpu::{Executor, ExecutorOptions, Tuning};
+use super::cpu::{Executor, ExecutorOptions, Tuning, buffer_bytes};
 use super::{RunError, interpreter};
 use crate::NoProgress;
 use polyfabric_kernels::RingDegree;
@@ -423,6 +423,7 @@ fn what_does_not_fit_is_told() {
     builder.output("x", 0, x);
     let program = builder.finish().unwrap();
     let executor = Executor::new(&program, &keys).unwrap();
+    assert_eq!(executor.buffer_bytes(), buffer_bytes(&program, 1).unwrap());
     let error = executor.run(&[], &NoProgress).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -215,6 +215,26 @@ impl SwitchingKey {
         Self { id, ring, gadget, seed: Some(seed), bodies, masks: Half::Seeded }
     }
 
+    /// [`Self::from_seed`], `body` writing each limb of each term's body: it gets the term, the limb's position in [`Gadget::qp`], and words
+    /// that it is to overwrite. No more than a limb a thread is there in words.
+    pub(crate) fn from_limbs(
+        ring: Arc<Ring>,
+        id: KeyId,
+        gadget: Arc<Gadget>,
+        body: impl Fn(usize, usize, &mut [u64]) + Sync,
+        seed: MaskSeed,
+    ) -> Self {
+        let terms = gadget.terms().len();
+        let bodies = Half::in_turns(&ring, gadget.qp(), terms, |position, limb, width| {
+            let mut words = vec![0; ring.degree().get()];
+            for term in 0..terms {
+                body(term, position, &mut words);
+                put(limb, (terms, width), term, &words);
+            }
+        });
+        Self { id, ring, gadget, seed: Some(seed), bodies, masks: Half::Seeded }
+    }
+
     /// From packed limbs of each term, one limb after the other, which hold canonical residues. `None` without masks and without a seed.
     pub(crate) fn from_packed(
         ring: Arc<Ring>,

@@ -9,7 +9,6 @@ use thiserror::Error;
 use super::gadget::Gadget;
 use super::key::{KeyId, KeySet, KeyStorage, SwitchingKey};
 use super::limb::Domain;
-use super::polynomial::RnsPolynomial;
 use super::ring::Ring;
 use super::sample::{RoundedGaussian, fill_mask, write_signed};
 use super::secret::{SecretKey, SecretPolynomial};
@@ -162,31 +161,27 @@ fn encrypt_gadget(
     noise: &NoiseDistribution,
     seeds: &Seeds,
 ) -> SwitchingKey {
-    let (count, limbs) = (ring.degree().get(), gadget.qp());
-    let term = |(number, term): (usize, &super::gadget::GadgetTerm)| {
-        let mut stream = seeds.secret.stream(Purpose::KeySwitchKey, number as u64);
-        let error = noise.gaussian.polynomial(&mut stream, count);
-        let digit = &gadget.digits()[term.digit];
-        let mut body = RnsPolynomial::zero(ring.degree(), limbs, Domain::Evaluation);
-        body.for_each_limb(|limb, position, words| {
-            let (kernel, modulus) = (ring.limb(limb), ring.modulus(limb));
-            write_signed(ring, limb, Domain::Evaluation, &error, noise.factor, words);
-            if digit.contains(&limb) {
-                // P·2^shift at the digit's limbs, 0 at the others.
-                let special = gadget.special().iter().map(|&p| modulus.reduce(ring.modulus(p).value()));
-                let shift = modulus.power(modulus.reduce(2), u64::from(term.shift));
-                let factor = special.fold(shift, |product, p| modulus.multiply(product, p));
-                kernel.scale_add_assign(words, from.get().limb(position), factor);
-            }
-            let mut mask = vec![0; count];
-            fill_mask(ring, &seeds.mask, number as u32, limb, &mut mask);
-            kernel.multiply_assign(&mut mask, to.get().limb(position));
-            kernel.sub_assign(words, &mask);
-            // The mask is public, its product with the secret is not.
-            zeroize::Zeroize::zeroize(&mut mask);
-        });
-        body
+    let count = ring.degree().get();
+    let error =
+        |number| noise.gaussian.polynomial(&mut seeds.secret.stream(Purpose::KeySwitchKey, number as u64), count);
+    let errors: Vec<_> = (0..gadget.terms().len()).into_par_iter().map(error).collect();
+    let body = |number: usize, position: usize, words: &mut [u64]| {
+        let (term, limb) = (&gadget.terms()[number], gadget.qp()[position]);
+        let (kernel, modulus) = (ring.limb(limb), ring.modulus(limb));
+        write_signed(ring, limb, Domain::Evaluation, &errors[number], noise.factor, words);
+        if gadget.digits()[term.digit].contains(&limb) {
+            // P·2^shift at the digit's limbs, 0 at the others.
+            let special = gadget.special().iter().map(|&p| modulus.reduce(ring.modulus(p).value()));
+            let shift = modulus.power(modulus.reduce(2), u64::from(term.shift));
+            let factor = special.fold(shift, |product, p| modulus.multiply(product, p));
+            kernel.scale_add_assign(words, from.get().limb(position), factor);
+        }
+        let mut mask = vec![0; count];
+        fill_mask(ring, &seeds.mask, number as u32, limb, &mut mask);
+        kernel.multiply_assign(&mut mask, to.get().limb(position));
+        kernel.sub_assign(words, &mask);
+        // The mask is public, its product with the secret is not.
+        zeroize::Zeroize::zeroize(&mut mask);
     };
-    let bodies = gadget.terms().par_iter().enumerate().map(term).collect();
-    SwitchingKey::from_seed(Arc::clone(ring), id, Arc::clone(gadget), bodies, seeds.mask)
+    SwitchingKey::from_limbs(Arc::clone(ring), id, Arc::clone(gadget), body, seeds.mask)
 }

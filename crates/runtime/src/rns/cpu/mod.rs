@@ -50,6 +50,27 @@ pub(super) struct Tuning {
     pub digit_sets: usize,
 }
 
+impl Tuning {
+    fn of(program: &KernelProgram) -> Self {
+        let limb_bytes = program.degree.get() * size_of::<u64>();
+        let window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
+        let spilling = SPILLING_BYTES / limb_bytes;
+        Self { window, combine_bytes: COMBINE_BYTES, spilling, digit_sets: DIGIT_SETS }
+    }
+}
+
+/// [`Executor::buffer_bytes`] of `program` on `threads` threads (0 for several), known before there are keys.
+///
+/// # Errors
+/// [`RunError`] if the program is not consistent.
+pub fn buffer_bytes(program: &KernelProgram, threads: usize) -> Result<usize, RunError> {
+    program.check()?;
+    let tuning = Tuning::of(program);
+    let steps = Steps::new(program, tuning.combine_bytes);
+    let schedule = Schedule::new(&steps, tuning, threads != 1);
+    Ok(schedule.slots * program.degree.get() * size_of::<u64>())
+}
+
 /// Choices of the runtime, none of which changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutorOptions {
@@ -100,11 +121,7 @@ impl Executor {
     /// # Errors
     /// As [`Self::new`], and [`RunError::Threads`] if the system refuses the threads.
     pub fn with_options(program: &KernelProgram, keys: &KeySet, options: ExecutorOptions) -> Result<Self, RunError> {
-        let limb_bytes = program.degree.get() * size_of::<u64>();
-        let window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
-        let spilling = SPILLING_BYTES / limb_bytes;
-        let tuning = Tuning { window, combine_bytes: COMBINE_BYTES, spilling, digit_sets: DIGIT_SETS };
-        Self::with_tuning(program, keys, options, tuning)
+        Self::with_tuning(program, keys, options, Tuning::of(program))
     }
 
     pub(super) fn with_tuning(

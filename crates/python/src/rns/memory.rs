@@ -1,0 +1,78 @@
+//! What a run takes of memory, told from its plan before a key is made.
+
+use super::plan::SlotPlan;
+use crate::failure::{Failure, Kind};
+use polyfabric_program::rns::kernel::{KernelProgram, OpKind, PublicPolynomial};
+use polyfabric_runtime::rns::cpu;
+
+/// Python with numpy and this library: 31 MiB after the import, measured, and what a plan's text takes.
+const PYTHON: usize = 40 << 20;
+
+/// One part in this many of the rest: what allocation and large pages leave unused. Measured: 1 to 2 %.
+const SLACK: usize = 33;
+
+/// Words of a prime's transform tables: N for the stages within registers, as many companions, a quarter of N for the others.
+const TABLE_WORDS: [usize; 2] = [9, 4];
+
+/// Polynomials over all limbs that the making of a key works with, in words: both secrets and what they come from.
+const KEY_POLYNOMIALS: usize = 4;
+
+/// Limbs that a thread works with beside the polynomials, while it makes or reads keys.
+const THREAD_LIMBS: usize = 4;
+
+/// Bytes by what they are for.
+pub struct Memory {
+    pub keys: usize,
+    pub inputs: usize,
+    pub outputs: usize,
+    /// Public polynomials as a run reads them: their coefficients, or their transforms.
+    pub plaintexts: usize,
+    /// All of it at its peak.
+    pub peak: usize,
+}
+
+fn limb_bytes(kernel: &KernelProgram) -> usize {
+    kernel.degree.get() * size_of::<u64>()
+}
+
+impl Memory {
+    pub fn of(plan: &SlotPlan) -> Result<Self, Failure> {
+        let kernel = plan.kernel();
+        let limb = limb_bytes(kernel);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let keys = plan.bytes_of_keys();
+        let inputs = kernel.inputs().map(|(_, _, _, value)| value.limbs.len() * limb).sum();
+        let outputs = kernel.outputs.iter().map(|output| kernel.value(output.value).limbs.len() * limb).sum();
+        let coefficients: usize = kernel.plaintexts.iter().map(|polynomial| coefficient_bytes(polynomial)).sum();
+        let plaintexts = if plan.compact_plaintexts() { coefficients } else { prepared_bytes(kernel) };
+        // Both are there while a run has the transforms.
+        let kept = if plan.compact_plaintexts() { 0 } else { plaintexts };
+        let buffers = cpu::buffer_bytes(kernel, threads).map_err(Failure::of(Kind::Internal))?;
+        let tables = kernel.moduli.len() * limb * TABLE_WORDS[0] / TABLE_WORDS[1];
+        let rows = kernel.ops.iter().filter_map(|op| match &op.kind {
+            OpKind::InnerProduct { rows, .. } => Some(rows.len()),
+            _ => None,
+        });
+        let rows = if plan.has_seeded_keys() { rows.max().unwrap_or(0) } else { 0 };
+        let making = (KEY_POLYNOMIALS * kernel.moduli.len() + THREAD_LIMBS * threads) * limb;
+        // The client decrypts copies of the outputs.
+        let running = buffers + kept + inputs + 2 * outputs + (rows + THREAD_LIMBS) * threads * limb;
+        // The allocator keeps what the making of keys gave back.
+        let taken = PYTHON + tables + coefficients + keys + making + running;
+        let peak = taken + taken / SLACK;
+        Ok(Self { keys, inputs, outputs, plaintexts, peak })
+    }
+}
+
+fn coefficient_bytes(polynomial: &PublicPolynomial) -> usize {
+    match polynomial {
+        PublicPolynomial::Narrow(coefficients) => size_of_val(&**coefficients),
+        PublicPolynomial::Wide(coefficients) => size_of_val(&**coefficients),
+    }
+}
+
+/// Bytes of the public polynomials' transforms.
+pub fn prepared_bytes(kernel: &KernelProgram) -> usize {
+    let limbs = kernel.ops.iter().filter(|op| matches!(op.kind, OpKind::Plaintext { .. }));
+    limbs.map(|op| kernel.value(op.results[0]).limbs.len()).sum::<usize>() * limb_bytes(kernel)
+}

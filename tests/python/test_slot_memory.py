@@ -1,0 +1,38 @@
+"""Is the memory that is told before keys are made what a run takes?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = """
+import re
+from pathlib import Path
+
+import numpy as np
+
+import polyfabric as pf
+
+
+@pf.program("turns", x=pf.Real.vector(4096), y=pf.Real.vector(4096))
+def turns(x, y):
+    product = x * y
+    return {"z": product + sum(product.rotate(steps) for steps in range(1, 25))}
+
+
+values = np.linspace(-1, 1, 4096)
+turns.run({"x": values, "y": values}, parameters="ckks-depth-8", threads=1)
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+print(turns.cost("ckks-depth-8").to_dict()["memory_bytes"], int(peak[1]) << 10)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not tell a process's peak")
+def test_the_memory_told_is_what_a_run_takes() -> None:
+    """Not less, and at most a third more: of this size Python's own part, which differs by machine, is a tenth."""
+    found = subprocess.run([sys.executable, "-c", RUN], check=True, capture_output=True, text=True)
+    told, peak = map(int, found.stdout.split())
+    assert peak <= told <= peak * 4 / 3, f"{told >> 20} MiB told, {peak >> 20} MiB taken"
