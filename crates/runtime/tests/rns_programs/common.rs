@@ -14,7 +14,7 @@ use polyfabric_schemes::random::{Purpose, Seeds};
 use polyfabric_schemes::rns::encryption::phase;
 use polyfabric_schemes::rns::key_maker::{KeyMaker, NoiseDistribution};
 use polyfabric_schemes::rns::secret::{SecretDistribution, SecretKey};
-use polyfabric_schemes::rns::{Ciphertext, Domain, Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial};
+use polyfabric_schemes::rns::{Ciphertext, Domain, Gadget, GadgetLiteral, KeyId, KeySet, Ring, RnsPolynomial};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, HashMap};
@@ -250,17 +250,29 @@ pub fn run(
     inputs: &HashMap<String, Values>,
     seed: u64,
 ) -> Outcome {
+    run_with_bad_key(world, program, choice, inputs, seed, None)
+}
+
+/// The same with one key, if one is named, whose noise is 2^56 times what it should be.
+pub fn run_with_bad_key(
+    world: &World,
+    program: &Program,
+    choice: &RnsLowering,
+    inputs: &HashMap<String, Values>,
+    seed: u64,
+    bad: Option<KeyId>,
+) -> Outcome {
     let lowered = world.lower(program, choice);
     let secret = {
         let seeds = Seeds::for_tests(seed);
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         SecretKey::generate(world.ring.degree(), SecretDistribution::UniformTernary, &mut stream)
     };
-    let noise = NoiseDistribution::new(3.2, 1);
-    let maker = KeyMaker { ring: &world.ring, secret: &secret, sparse: None, noise: &noise };
     let gadget = Arc::new(Gadget::new(&world.ring, choice.gadget.clone()).expect("a gadget"));
     let mut keys = KeySet::new(Arc::clone(&world.ring));
     for (index, &id) in lowered.keys.keys().enumerate() {
+        let noise = NoiseDistribution::new(3.2, if bad == Some(id) { 1 << 56 } else { 1 });
+        let maker = KeyMaker { ring: &world.ring, secret: &secret, sparse: None, noise: &noise };
         keys.insert(maker.for_tests(id, &gadget, seed + 100 + index as u64).expect("a key"));
     }
     let ciphertexts: Vec<Ciphertext> = (1u64..)

@@ -1,0 +1,59 @@
+//! Is the first operation that leaves its bound named, with its place, and no later one that only inherits its error?
+
+use crate::common::{World, random_inputs, run_with_bad_key};
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_program::Location;
+use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, Scheme};
+use polyfabric_program::rns::noise::NoiseFailure;
+use polyfabric_schemes::rns::KeyId;
+
+/// A square and three rotations, each on its line; and which node needs which key.
+fn program(world: &World) -> (Program, Vec<(KeyId, &'static str, NodeId, u32)>) {
+    let mut builder = Builder::new("lines", Scheme::Ckks, 512).expect("a program");
+    let line = |builder: &mut Builder, line: u32| {
+        builder.at(Some(Location { file: "model.py".into(), line }));
+    };
+    line(&mut builder, 10);
+    let x = builder.input("x").expect("an input");
+    line(&mut builder, 11);
+    let square = builder.square(x).expect("a square");
+    line(&mut builder, 12);
+    let first = builder.rotate(square, 1).expect("a rotation");
+    line(&mut builder, 13);
+    let second = builder.rotate(square, 2).expect("a rotation");
+    line(&mut builder, 14);
+    let third = builder.rotate(second, 3).expect("a rotation");
+    line(&mut builder, 15);
+    let sum = builder.add(first, third).expect("a sum");
+    builder.output("sum", sum).expect("an output");
+    let key = |steps| KeyId::Galois(GaloisElement::rotation(world.chain.degree(), steps).value());
+    // A product is measured with its three parts, so the relinearisation's error is the next operation's that needs two.
+    let needs = vec![
+        (KeyId::Relinearisation, "rotate", first, 12),
+        (key(1), "rotate", first, 12),
+        (key(2), "rotate", second, 13),
+        (key(3), "rotate", third, 14),
+    ];
+    (builder.finish().expect("a program"), needs)
+}
+
+#[test]
+fn the_operation_with_a_bad_key_is_named() {
+    let world = World::hybrid(2);
+    let (program, needs) = program(&world);
+    let inputs = random_inputs(&program, 5);
+    let report = |bad| run_with_bad_key(&world, &program, &world.choice(), &inputs, 5, bad).report;
+    assert_eq!(report(None).check(), Ok(()));
+    for (bad, op, node, line) in needs {
+        let report = report(Some(bad));
+        let failure = report.check().expect_err("an error far above its bound");
+        let NoiseFailure::Measured { place, op: found, node: at, measured, bound } = &failure else {
+            panic!("{failure}")
+        };
+        assert_eq!((&**place, *found, *at), (&*format!("model.py:{line}: "), op, node), "{bad}: {failure}\n{report}");
+        assert!(measured > bound);
+        // Its error reaches the sum, which is not what is named.
+        let last = report.nodes.last().expect("a sum");
+        assert!(last.measured > Some(last.bound), "{bad}: {report}");
+    }
+}
