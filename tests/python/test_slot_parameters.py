@@ -205,3 +205,47 @@ def test_a_key_switch_by_name_keeps_the_security():
     assert squared.run({"x": X}, parameters=own, key_switch="d6").parameters == "own-ckks-d6"
     with pytest.raises(pf.Error, match="of security"):
         squared.run({"x": X}, parameters=own, key_switch="d1")
+
+
+def slim():
+    """Slim bootstrapping in a small ring: no named set has it. Insecure."""
+    reduction = [{"bits": 49}, {"pair_bits": 76}] * 5 + [{"bits": 49}]
+    return {
+        "name": "slim",
+        "ring_degree": 1024,
+        "q": [{"bits": 48}, {"bits": 40, "count": 5}, *reduction, {"pair_bits": 70}, {"bits": 49}],
+        "p": [{"bits": 49, "count": 4}],
+        "gadget": {"hybrid": {"digit_limbs": 4}},
+        "scale_log2": 40,
+        "secret": {"sparse-ternary": 192},
+        "ephemeral_weight": 32,
+        "bootstrap": {
+            "order": "slim",
+            "coefficients_to_slots": 2,
+            "slots_to_coefficients": 2,
+            "range": 17,
+            "degree": 30,
+            "doublings": 3,
+            "arcsine_degree": 5,
+        },
+        "noise_std": 3.2,
+    }
+
+
+@pytest.mark.parametrize("slots", [1, 2, 16, 512])
+@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+def test_slim_bootstrapping(slots):
+    @pf.program(x=pf.Real.vector(slots))
+    def twice(x):
+        once = (x * x - 0.5).bootstrap()
+        return (once * x).bootstrap() + 0.25
+
+    own = pf.SlotParameters.of("ckks", **slim())
+    x = np.linspace(-1, 1, slots)
+    done = twice.run({"x": x}, parameters=own, security=0, measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    np.testing.assert_allclose(done.outputs["result"], (x * x - 0.5) * x + 0.25, atol=2**-12)
+    # Slots to coefficients come first: the operand still has their levels, and the result none that they took.
+    levels = [node["level"] for node in done.nodes if node["op"] == "bootstrap"]
+    assert min(levels) >= 4

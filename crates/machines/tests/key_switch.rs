@@ -6,7 +6,7 @@ use polyfabric_machines::residue::{Options, ckks_lowering, estimate, map};
 use polyfabric_machines::{FILES, MachineError, description, parse};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
-use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, Target, lower};
+use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, SPARE_BITS, Target, lower};
 use polyfabric_program::rns::noise::{Encryption, NoiseReport};
 use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::{Encoder, sets};
@@ -47,7 +47,7 @@ fn chosen(program: &Program, set: &str, own: Option<KeySwitchVariant>) -> String
     let lower = |variant: &KeySwitchVariant| {
         let (lowered, noise) = lowered(program, set, *variant);
         if let Some(own) = &own {
-            noise.require_like(own, 1.0).map_err(|failure| failure.to_string())?;
+            noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string())?;
         }
         Ok(lowered)
     };

@@ -5,7 +5,7 @@ use crate::machine::{PyMachine, refused};
 use polyfabric_machines::f1::estimate::RESOURCES;
 use polyfabric_machines::key_switch::{Considered, choose};
 use polyfabric_program::rns::kernel::KernelProgram;
-use polyfabric_program::rns::lowering::word_products;
+use polyfabric_program::rns::lowering::{Weighed, fewest_products};
 use polyfabric_schemes::rns::KeySwitchVariant;
 use polyfabric_schemes::rns::security::{Estimate as Security, STANDARD_SECURITY_BITS};
 use polyfabric_schemes::{bgv, ckks};
@@ -142,8 +142,10 @@ pub fn planned<S: Set, P, N>(
                 bears(&made, &noise).map(|()| made)
             };
             let Some(machine) = machine else {
-                let (made, name, considered) = fewest_products(program, &variants, weighed, kernel)?;
-                return Ok((made, told(name, considered)));
+                let chosen = fewest_products(program, &variants, weighed, kernel);
+                let chosen = chosen.map_err(Failure::of(Kind::Program))?;
+                let rows = chosen.considered.iter().map(work).collect();
+                return Ok((chosen.program, told(variants[chosen.index].clone(), rows)));
             };
             let clock_hz = machine.description().clock_hz().map_err(Failure::of(Kind::Machine))?;
             let chosen = choose(machine.description(), program, &variants, weighed, kernel).map_err(refused)?;
@@ -153,41 +155,14 @@ pub fn planned<S: Set, P, N>(
     }
 }
 
-/// For this computer: the variant with the fewest products of words, the first of equal ones; its name, and a row for each.
-fn fewest_products<P>(
-    program: &str,
-    variants: &[String],
-    weighed: impl Fn(&String) -> Result<P, String>,
-    kernel: impl Fn(&P) -> &KernelProgram,
-) -> Result<(P, String, Vec<Value>), Failure> {
-    let (mut rows, mut reasons) = (Vec::new(), Vec::new());
-    let mut best: Option<(u64, P, &String)> = None;
-    for name in variants {
-        let counted = weighed(name).and_then(|made| {
-            let counts = kernel(&made).counts().map_err(|error| error.to_string())?;
-            Ok((made, counts))
-        });
-        match counted {
-            Err(reason) => {
-                rows.push(json!({ "name": name, "refused": reason }));
-                reasons.push(format!("{name}: {reason}"));
-            }
-            Ok((made, counts)) => {
-                let degree = kernel(&made).degree.get();
-                let products = word_products(&counts, degree);
-                let read = counts.limb_ops.key_limbs * (degree * size_of::<u64>()) as u64;
-                rows.push(json!({ "name": name, "word_products": products, "hint_bytes": read }));
-                if best.as_ref().is_none_or(|&(least, ..)| products < least) {
-                    best = Some((products, made, name));
-                }
-            }
+/// What this computer would do with a variant.
+fn work(weighed: &Weighed) -> Value {
+    match &weighed.outcome {
+        Err(reason) => json!({ "name": weighed.name, "refused": reason }),
+        Ok(work) => {
+            json!({ "name": weighed.name, "word_products": work.word_products, "hint_bytes": work.hint_bytes })
         }
     }
-    let none = || {
-        let reasons = reasons.join("; ");
-        Failure::new(Kind::Program, format!("{program} runs with no key switch: {reasons}; take another parameter set"))
-    };
-    best.map(|(_, made, name)| (made, name.clone(), rows)).ok_or_else(none)
 }
 
 /// What a machine would take with a variant.

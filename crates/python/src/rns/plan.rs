@@ -11,7 +11,9 @@ use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, 
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
-use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, RnsLowering, Target, bgv, lower_within};
+use polyfabric_program::rns::lowering::{
+    Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
+};
 use polyfabric_program::rns::noise::{Encryption, FitFailure, Interval, NodeReport, NoiseReport, expect_inputs};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_runtime::rns::key_storage;
@@ -375,9 +377,6 @@ fn other_scheme(program: &Program, set: &ParameterSet) -> Failure {
     );
     Failure::new(Kind::Parameter, message)
 }
-
-/// How many bits a key switch may cost any operation of the precision that it has with the set's own.
-const SPARE_BITS: f64 = 1.0;
 
 impl BgvPlan {
     fn kernel(&self) -> &KernelProgram {

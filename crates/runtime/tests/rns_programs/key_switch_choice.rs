@@ -2,8 +2,8 @@
 
 use crate::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
-use polyfabric_program::rns::lowering::{ChoiceError, Target, choose_gadget};
-use polyfabric_program::rns::noise::NoiseFailure;
+use polyfabric_program::rns::lowering::{RnsLowering, SPARE_BITS, fewest_products};
+use polyfabric_program::rns::noise::{NodeReport, NoiseReport};
 use polyfabric_schemes::rns::GadgetLiteral;
 
 fn rotations() -> Program {
@@ -16,16 +16,27 @@ fn rotations() -> Program {
     builder.finish().expect("a program")
 }
 
-fn target(world: &World, choose: impl FnOnce(&Target<'_>)) {
-    let choice = world.choice();
-    choose(&Target {
-        chain: &world.chain,
-        choice: &choice,
-        model: world.model(),
-        encoder: &world.embedding,
-        bootstrapping: None,
-        observed: false,
-    });
+/// What is chosen of `candidates` as the product chooses: the cheapest of those as precise as `own`. Its place, or the reasons.
+fn chosen(
+    world: &World,
+    program: &Program,
+    own: &GadgetLiteral,
+    candidates: &[GadgetLiteral],
+) -> Result<usize, String> {
+    let lowered = |gadget: &GadgetLiteral| {
+        let lowered = world.lower(program, &RnsLowering { gadget: gadget.clone(), ..world.choice() });
+        let noise = NoiseReport::new(program, &lowered, &world.chain, &world.model());
+        (lowered, noise)
+    };
+    let own = lowered(own).1;
+    let names: Vec<usize> = (0..candidates.len()).collect();
+    let weigh = |&index: &usize| {
+        let (lowered, noise) = lowered(&candidates[index]);
+        noise.require_like(&own, SPARE_BITS).map_err(|failure| failure.to_string())?;
+        Ok(lowered)
+    };
+    let chosen = fewest_products(program.name(), &names, weigh, |lowered| &lowered.kernel);
+    chosen.map(|chosen| chosen.index).map_err(|error| error.to_string())
 }
 
 /// Limbs of 32 bits, one for a scale of 30 bits; two special primes of which hybrid digits can use one or both.
@@ -36,23 +47,19 @@ fn narrow() -> World {
 #[test]
 fn whole_limbs_without_special_primes_swamp_a_scale_of_one_limb() {
     let (world, program) = (narrow(), rotations());
-    target(&world, |target| {
-        let q = 4;
-        let per_limb = GadgetLiteral::per_limb(q);
-        // Alone it is refused, and the first node that it spoils named.
-        let error = choose_gadget(&program, target, std::slice::from_ref(&per_limb), 6.0).expect_err("swamped");
-        let ChoiceError::Noise { failure: NoiseFailure::Precision { op, bound, .. }, .. } = &error else {
-            panic!("{error}")
-        };
-        assert_eq!(*op, "rotate", "{error}");
-        assert!(*bound > 0.0, "an error above the message: {error}");
-        // Digits of 6 bits, or a special prime, are precise enough; the latter is cheaper.
-        let candidates = [per_limb, GadgetLiteral::sub_limb(q, 6, 0), GadgetLiteral::hybrid(q, 1, 1)];
-        let chosen = choose_gadget(&program, target, &candidates, 6.0).expect("a gadget");
-        assert_eq!(chosen.choice.gadget, candidates[2]);
-        let chosen = choose_gadget(&program, target, &candidates[..2], 6.0).expect("a gadget");
-        assert_eq!(chosen.choice.gadget, candidates[1]);
-    });
+    let q = 4;
+    let (own, per_limb) = (GadgetLiteral::hybrid(q, 1, 1), GadgetLiteral::per_limb(q));
+    // Alone it is refused, and the first node that it spoils named.
+    let error = chosen(&world, &program, &own, std::slice::from_ref(&per_limb)).expect_err("swamped");
+    assert!(error.starts_with("rotations runs with no key switch: 0: rotate %"), "{error}");
+    // Digits of a limb with a special prime are precise enough; so are digits of 6 bits, beside digits of 8 as the set's own, at more work.
+    let candidates = [per_limb, GadgetLiteral::sub_limb(q, 6, 0), own.clone()];
+    assert_eq!(chosen(&world, &program, &own, &candidates), Ok(2));
+    let sub_limb = GadgetLiteral::sub_limb(q, 8, 0);
+    assert_eq!(chosen(&world, &program, &sub_limb, &candidates), Ok(2));
+    assert_eq!(chosen(&world, &program, &sub_limb, &candidates[..2]), Ok(1));
+    // It is the cheapest, and taken where nothing forbids it.
+    assert_eq!(chosen(&world, &program, &candidates[0], &candidates), Ok(0));
 }
 
 #[test]
@@ -69,9 +76,10 @@ fn the_swamped_result_is_as_wrong_as_the_report_says() {
 fn double_prime_scales_bear_whole_limbs() {
     let world = World::new(10, (32, 2), (28, 2, 2), (32, 0), 56.0, |q, _| GadgetLiteral::per_limb(q));
     let program = rotations();
-    target(&world, |target| {
-        let chosen = choose_gadget(&program, target, &[GadgetLiteral::per_limb(6)], 6.0).expect("a gadget");
-        assert_eq!(chosen.lowered.kernel.counts().expect("counts"), chosen.counts);
-    });
+    // Some 2^-40 with a special prime, 2^-9 without.
+    let node = |node: &NodeReport| node.op != "rotate" || node.bound < 2f64.powi(-9);
+    let lowered = world.lower(&program, &world.choice());
+    let noise = NoiseReport::new(&program, &lowered, &world.chain, &world.model());
+    assert!(noise.nodes.iter().all(node), "{noise}");
     run(&world, &program, &world.choice(), &random_inputs(&program, 4), 4).check(8.0);
 }

@@ -1,83 +1,96 @@
-//! The key-switch variant, chosen by cost among those whose error the program bears.
+//! The key switch that is cheapest on this computer, of those that a program may have.
 
-use super::{Lowered, LoweringError, RnsLowering, Target, lower};
-use crate::rns::homomorphic::Program;
-use crate::rns::kernel::Counts;
-use crate::rns::noise::{NoiseFailure, NoiseReport};
-use polyfabric_schemes::rns::GadgetLiteral;
+use crate::rns::kernel::{Counts, KernelProgram};
 use thiserror::Error;
 
-/// Why no candidate can be chosen.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum ChoiceError {
-    /// There is none.
-    #[error("no key-switch gadget to choose from; give at least one")]
-    NoCandidate,
-    /// The program cannot be lowered with a candidate.
-    #[error(transparent)]
-    Lowering(#[from] LoweringError),
-    /// None leaves the precision that was asked for; the failure of the most precise one.
-    #[error("of {candidates} key-switch gadgets none is precise enough: {failure}")]
-    Noise {
-        /// How many were tried.
-        candidates: usize,
-        /// Why the most precise one fails.
-        failure: NoiseFailure,
-    },
+/// How many bits a key switch may cost any operation of the precision that it has with the parameter set's own
+/// ([`NoiseReport::require_like`](crate::rns::noise::NoiseReport::require_like)).
+pub const SPARE_BITS: f64 = 1.0;
+
+/// What a program takes with a key switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Products of words, by limbs: log2(N)/2 of a transform, one of everything else that multiplies.
+    pub word_products: u64,
+    /// Bytes of keys that are read, a key as often as it is.
+    pub hint_bytes: u64,
+}
+
+/// A key switch that was weighed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weighed {
+    /// Its name.
+    pub name: String,
+    /// What the program takes with it, or why it is refused.
+    pub outcome: Result<Work, String>,
 }
 
 /// What was chosen.
 #[derive(Clone, Debug)]
-pub struct Chosen {
-    /// The choice, with its gadget.
-    pub choice: RnsLowering,
-    /// The program lowered with it.
-    pub lowered: Lowered,
-    /// Its cost.
-    pub counts: Counts,
+pub struct Cheapest<P> {
+    /// The program with the key switch.
+    pub program: P,
+    /// Its place among those that were weighed.
+    pub index: usize,
+    /// All that were weighed, in order.
+    pub considered: Vec<Weighed>,
 }
 
-/// The candidate with which `program` takes the fewest transforms and products, among those with which every node keeps `bits` bits after
-/// the binary point. A variant whose noise swamps the scale (whole-limb digits without special primes against a one-limb
-/// scale) is never chosen, however cheap.
+/// No key switch can be taken.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{program} runs with no key switch: {}; take another parameter set", reasons(.considered))]
+pub struct NoKeySwitch {
+    /// Program.
+    pub program: String,
+    /// Every key switch, with its reason.
+    pub considered: Vec<Weighed>,
+}
+
+fn reasons(considered: &[Weighed]) -> String {
+    let reason = |of: &Weighed| Some(format!("{}: {}", of.name, of.outcome.as_ref().err()?));
+    considered.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// Of the `variants` the one with which `program` takes the fewest products of words: the first of equal ones. `lower` makes the program with
+/// a variant, or says why it must not be taken: too little security, or noise that swamps the scale (whole-limb digits without special
+/// primes against a one-limb scale), however cheap it is.
 ///
 /// # Errors
-/// [`ChoiceError`].
-pub fn choose_gadget(
-    program: &Program,
-    target: &Target<'_>,
-    candidates: &[GadgetLiteral],
-    bits: f64,
-) -> Result<Chosen, ChoiceError> {
-    let mut best: Option<(u64, Chosen)> = None;
-    let mut failed: Option<(f64, NoiseFailure)> = None;
-    for gadget in candidates {
-        let choice = RnsLowering { gadget: gadget.clone(), ..target.choice.clone() };
-        let target = Target { choice: &choice, ..*target };
-        let lowered = lower(program, &target)?;
-        let report = NoiseReport::new(program, &lowered, target.chain, &target.model);
-        if let Err(failure) = report.require(bits) {
-            let worst = report.nodes.iter().map(|node| node.bound).fold(0.0, f64::max);
-            if failed.as_ref().is_none_or(|(least, _)| worst < *least) {
-                failed = Some((worst, failure));
+/// [`NoKeySwitch`] if none may be taken.
+pub fn fewest_products<V: ToString, P>(
+    program: &str,
+    variants: &[V],
+    lower: impl Fn(&V) -> Result<P, String>,
+    kernel: impl Fn(&P) -> &KernelProgram,
+) -> Result<Cheapest<P>, NoKeySwitch> {
+    let mut considered = Vec::new();
+    let mut best: Option<(u64, usize, P)> = None;
+    for (index, variant) in variants.iter().enumerate() {
+        let weighed = lower(variant).and_then(|made| {
+            let kernel = kernel(&made);
+            let counts = kernel.counts().map_err(|error| error.to_string())?;
+            let work = work(&counts, kernel.degree.get());
+            Ok((made, work))
+        });
+        let outcome = weighed.map(|(made, work)| {
+            if best.as_ref().is_none_or(|&(least, ..)| work.word_products < least) {
+                best = Some((work.word_products, index, made));
             }
-            continue;
-        }
-        let counts = lowered.kernel.counts().map_err(LoweringError::from)?;
-        let cost = word_products(&counts, target.chain.degree().get());
-        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-            best = Some((cost, Chosen { choice, lowered, counts }));
-        }
+            work
+        });
+        considered.push(Weighed { name: variant.to_string(), outcome });
     }
-    match (best, failed) {
-        (Some((_, chosen)), _) => Ok(chosen),
-        (None, Some((_, failure))) => Err(ChoiceError::Noise { candidates: candidates.len(), failure }),
-        (None, None) => Err(ChoiceError::NoCandidate),
+    match best {
+        Some((_, index, program)) => Ok(Cheapest { program, index, considered }),
+        None => Err(NoKeySwitch { program: program.to_owned(), considered }),
     }
 }
 
-/// Products of words of a kernel program in a ring of `degree`, by limbs: log2(N)/2 of a transform, one of everything else that multiplies.
-pub fn word_products(counts: &Counts, degree: usize) -> u64 {
+/// Of a kernel program in a ring of `degree`.
+fn work(counts: &Counts, degree: usize) -> Work {
     let ops = &counts.limb_ops;
-    ops.ntts() * u64::from(degree.ilog2()) / 2 + ops.multiplies + ops.multiply_adds
+    Work {
+        word_products: ops.ntts() * u64::from(degree.ilog2()) / 2 + ops.multiplies + ops.multiply_adds,
+        hint_bytes: ops.key_limbs * (degree * size_of::<u64>()) as u64,
+    }
 }

@@ -24,7 +24,7 @@ mod shifts;
 mod value;
 
 pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder};
-pub use choose::{ChoiceError, Chosen, choose_gadget, word_products};
+pub use choose::{Cheapest, NoKeySwitch, SPARE_BITS, Weighed, Work, fewest_products};
 pub use error::LoweringError;
 pub use key_switch::Digits;
 pub use linear_transform::{BabyStepCosts, PreparedTransform, Steps};

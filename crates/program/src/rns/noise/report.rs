@@ -148,14 +148,6 @@ impl NoiseReport {
         self.nodes.iter().find(|node| node.node == id)
     }
 
-    /// Whether every bound leaves `bits` bits after the binary point.
-    ///
-    /// # Errors
-    /// [`NoiseFailure::Precision`] of the first node whose bound does not.
-    pub fn require(&self, bits: f64) -> Result<(), NoiseFailure> {
-        self.require_below(|_| -bits)
-    }
-
     /// Whether every bound is at most 2^`bits` times as large as `other`'s of the same node: the same program with another key switch.
     ///
     /// # Errors
