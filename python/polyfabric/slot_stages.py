@@ -1,7 +1,7 @@
 """A run of a CKKS or BGV program in steps through files, as `stages` has it for TFHE.
 
 The folder holds `client.key`, `server.key`, `public.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The
-server needs `server.key` and the inputs; who encrypts for the client, `public.key`. Every file names the key generation that it is of; files
+server needs `server.key` and the inputs; who encrypts for the client, `public.key`. `expected.json`, the clear results, is the client's like its key. Every file names the key generation that it is of; files
 of two are refused.
 """
 
@@ -88,7 +88,7 @@ def encrypt(
         keys.save(folder)
     for name in program.inputs:
         ciphertexts.save(planned.native, False, name, folder / f"{name}.in.ct")
-    write_text(folder / "expected.json", json.dumps(whole))
+    write_text(folder / "expected.json", json.dumps(whole), private=True)
     return {"step": "encrypt", "parameters": planned.parameters, "folder": str(folder)}
 
 

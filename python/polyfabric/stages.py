@@ -1,7 +1,7 @@
 """A run in steps through files: the client makes keys and encrypts, the server executes, the client decrypts.
 
 The folder holds `client.key`, `server.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The server
-needs all but `client.key`.
+needs `server.key` and the inputs. `expected.json`, the clear results, is the client's like its key.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def encrypt(
         keys.save(folder)
     for name in program.inputs:
         ciphertexts.save(planned.parameters, name, folder / f"{name}.in.ct")
-    write_text(folder / "expected.json", json.dumps(expected))
+    write_text(folder / "expected.json", json.dumps(expected), private=True)
     return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
 
 

@@ -82,14 +82,19 @@ def test_run_a_file_of_ones_own(polyfabric, tmp_path):
 
 
 def test_run_in_three_steps_through_files(polyfabric, tmp_path):
-    common = ("run", "pbs+ks", "--batch", "2", "--keys", "keys")
-    for step in ("encrypt", "execute", "decrypt"):
-        if step == "execute":
-            (tmp_path / "keys" / "client.key").rename(tmp_path / "client.key")
-        done = polyfabric(*common, "--step", step, "--json")
+    client, server = tmp_path / "client", tmp_path / "server"
+    server.mkdir()
+    for folder, step in (("client", "encrypt"), ("server", "execute"), ("client", "decrypt")):
+        done = polyfabric("run", "pbs+ks", "--batch", "2", "--keys", folder, "--step", step, "--json")
         assert done.status == 0, done.err
+        if step == "encrypt":
+            for name in ("client.key", "expected.json"):
+                assert (client / name).stat().st_mode & 0o777 == 0o600, name
+            for path in (client / "server.key", *client.glob("*.in.ct")):
+                path.rename(server / path.name)
         if step == "execute":
-            (tmp_path / "client.key").rename(tmp_path / "keys" / "client.key")
+            for path in server.glob("*.out.ct"):
+                path.rename(client / path.name)
     assert json.loads(done.out)["correct"] is True
 
 

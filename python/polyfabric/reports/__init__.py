@@ -139,14 +139,17 @@ def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None
         raise
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Writes a file whole or not at all; a private one for its owner alone."""
     temporary = path.with_name(f".{path.name}.part")
     try:
+        temporary.unlink(missing_ok=True)
+        temporary.touch(mode=0o600 if private else 0o666)
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise FileError(
             f"{path}: cannot write ({error.strerror}); check that the folder exists and that you may write there"
         ) from error

@@ -49,14 +49,9 @@ impl Memory {
         let kept = if plan.compact_plaintexts() { 0 } else { plaintexts };
         let buffers = cpu::buffer_bytes(kernel, threads).map_err(Failure::of(Kind::Internal))?;
         let tables = kernel.moduli.len() * limb * TABLE_WORDS[0] / TABLE_WORDS[1];
-        let rows = kernel.ops.iter().filter_map(|op| match &op.kind {
-            OpKind::InnerProduct { rows, .. } => Some(rows.len()),
-            _ => None,
-        });
-        let rows = if plan.has_seeded_keys() { rows.max().unwrap_or(0) } else { 0 };
         let making = (KEY_POLYNOMIALS * kernel.moduli.len() + THREAD_LIMBS * threads) * limb;
         // The client decrypts copies of the outputs.
-        let running = buffers + kept + inputs + 2 * outputs + (rows + THREAD_LIMBS) * threads * limb;
+        let running = buffers + kept + inputs + 2 * outputs + THREAD_LIMBS * threads * limb;
         // The allocator keeps what the making of keys gave back.
         let taken = PYTHON + tables + coefficients + keys + making + running;
         let peak = taken + taken / SLACK;
