@@ -161,7 +161,7 @@ def test_programs_start_at_the_papers_limbs(name, limbs):
 def test_scaled_factors_use_no_level():
     @pf.program(x=pf.Real.vector(8))
     def scaled(x):
-        return x.times(np.linspace(-1, 1, 8), bits=10) + x.times(0.5, bits=10)
+        return x.times(np.linspace(-1, 1, 8), bits=7) + x.times(0.5, bits=7)
 
     x = np.linspace(0, 1, 8)
     done = scaled.run({"x": x}, parameters="toy-10")
