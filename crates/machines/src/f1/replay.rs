@@ -1,7 +1,8 @@
 //! The compiled schedule carried out on real residues, action by action in the order of time.
 //!
-//! Products are the multiplier's own (section 5.3). Vectors keep the order that the project's transforms give; the order
-//! in which a unit streams them is what [`super::units`] shows.
+//! Products are the multiplier's own (section 5.3), transforms the four-step unit's (section 5.2) where a polynomial is one vector that
+//! the unit takes. Between instructions vectors keep the order that the project's transforms give; the order in which a unit
+//! streams them is what [`super::units`] shows.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::checker::{Moment, Violation, in_time_order};
@@ -10,7 +11,8 @@ use super::machine::{F1, Geometry};
 use super::pieces::Pieces;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
-use polyfabric_kernels::ntt::{Ntt, NttError};
+use polyfabric_kernels::ntt::four_step::FourStep;
+use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
 use polyfabric_schemes::rns::MissingKey;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -66,6 +68,30 @@ struct LimbUnits {
     modulus: Modulus,
     multiplier: PrimeForm,
     transform: Ntt<u64>,
+    /// None where a polynomial is several vectors, or too short for the lanes.
+    four_step: Option<FourStep>,
+}
+
+impl LimbUnits {
+    fn forward(&self, pieces: Pieces, piece: usize, words: Vec<u64>) -> Vec<u64> {
+        match &self.four_step {
+            Some(unit) => {
+                unit.order().convert(EvaluationOrder::BitReversed, self.transform.degree(), &unit.forward(&words))
+            }
+            None => pieces.forward(&self.transform, piece, words),
+        }
+    }
+
+    fn inverse(&self, pieces: Pieces, piece: usize, values: &[u64]) -> Vec<u64> {
+        match &self.four_step {
+            Some(unit) => {
+                let degree = self.transform.degree();
+                let values = EvaluationOrder::BitReversed.convert(unit.order(), degree, values);
+                unit.order().convert(EvaluationOrder::Natural, degree, &unit.inverse(&values))
+            }
+            None => pieces.inverse(&self.transform, piece, values.to_vec()),
+        }
+    }
 }
 
 struct Replay<'a> {
@@ -93,7 +119,8 @@ pub fn replay(
     let pieces = geometry.pieces();
     let limb = |&modulus: &Modulus| {
         let (multiplier, transform) = (PrimeForm::new(modulus)?, pieces.transform(modulus)?);
-        Ok::<_, ReplayError>(LimbUnits { modulus, multiplier, transform })
+        let four_step = (pieces.count() == 1).then(|| FourStep::new(geometry.degree, modulus, machine.lanes).ok());
+        Ok::<_, ReplayError>(LimbUnits { modulus, multiplier, transform, four_step: four_step.flatten() })
     };
     let mut replay = Replay {
         graph,
@@ -198,11 +225,9 @@ impl Replay<'_> {
             Function::ForwardNtt { limb, piece } => {
                 let units = units(limb);
                 let words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
-                self.pieces.forward(&units.transform, usize::from(piece), words).into()
+                units.forward(self.pieces, usize::from(piece), words).into()
             }
-            Function::InverseNtt { limb, piece } => {
-                self.pieces.inverse(&units(limb).transform, usize::from(piece), a.to_vec()).into()
-            }
+            Function::InverseNtt { limb, piece } => units(limb).inverse(self.pieces, usize::from(piece), a).into(),
             Function::Automorphism { limb, element, piece, values } => {
                 let element = GaloisElement::new(self.geometry.degree, element as usize)?;
                 match values {

@@ -46,6 +46,22 @@ fn a_matrix_by_its_diagonals_is_the_matrix() {
 }
 
 #[test]
+fn polynomials_that_nothing_can_plan_are_refused() {
+    for (scheme, values, degree, most) in [
+        (Scheme::Ckks, Values::real(&[1.0; 4097]), 4096, 4095),
+        (Scheme::Bgv { plaintext_modulus: 65537 }, Values::integer(&[1; 65538]), 65537, 65536),
+    ] {
+        let mut b = Builder::new("high", scheme, 8).expect("a program");
+        let x = b.input("x").expect("an input");
+        let high = Polynomial { basis: Basis::Monomial, coefficients: values };
+        let error = b.polynomial(x, Arc::new(high)).expect_err("a degree too high");
+        let told =
+            format!("polynomial: degree {degree}; it is at most {most}, so compose polynomials of lower degrees");
+        assert!(error.to_string().ends_with(&told), "{error}");
+    }
+}
+
+#[test]
 fn both_bases_of_polynomials_agree() {
     // T_0 + 2·T_2 on [0, 4], as a polynomial in x: u = (x − 2)/2, 1 + 2·(2u² − 1) = x² − 4x + 3.
     let mut b = Builder::new("bases", Scheme::Ckks, 2).expect("a program");

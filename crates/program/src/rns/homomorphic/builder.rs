@@ -16,6 +16,12 @@ const MAX_NODES: usize = u32::MAX as usize;
 /// Most bits after the point of a factor that uses no level.
 const MAX_FACTOR_BITS: u32 = 60;
 
+/// Highest degree of a polynomial of real or complex slots: planning follows the error at as many points.
+const MAX_DEGREE: usize = 4095;
+
+/// Highest degree of a polynomial of integers: any function modulo 2^16 + 1.
+const MAX_INTEGER_DEGREE: usize = 1 << 16;
+
 /// Builds a [`Program`]. Every method appends one node and returns it, or refuses with the cause.
 #[derive(Debug)]
 pub struct Builder {
@@ -222,6 +228,13 @@ impl Builder {
         if polynomial.coefficients.len() < 2 {
             let problem = "it is constant; use a public vector instead";
             return Err(self.refuse(Cause::Polynomial { problem }));
+        }
+        let most = match self.scheme {
+            Scheme::Ckks => MAX_DEGREE,
+            Scheme::Bgv { .. } => MAX_INTEGER_DEGREE,
+        };
+        if polynomial.degree() > most {
+            return Err(self.refuse(Cause::Degree { degree: polynomial.degree(), most }));
         }
         if let Basis::Chebyshev { lo, hi } = polynomial.basis {
             if self.scheme != Scheme::Ckks {

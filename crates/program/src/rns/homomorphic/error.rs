@@ -111,6 +111,14 @@ pub enum ProgramErrorCause {
         /// What is wrong, and what to do.
         problem: &'static str,
     },
+    /// A polynomial of a higher degree than can be planned.
+    #[error("polynomial: degree {degree}; it is at most {most}, so compose polynomials of lower degrees")]
+    Degree {
+        /// As given.
+        degree: usize,
+        /// The highest.
+        most: usize,
+    },
     /// An input's bound is no bound.
     #[error("input: slots up to {magnitude} in absolute value; give a positive, finite bound")]
     Magnitude {

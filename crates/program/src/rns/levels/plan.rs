@@ -10,7 +10,7 @@
 use super::{Chain, LevelError};
 use crate::location::place;
 use crate::rns::homomorphic::{Basis, NodeId, Op, Polynomial, Program, Scheme, Values, op_name};
-use crate::rns::lowering::{LevelPolicy, Rescaling, monomial_to_chebyshev, polynomial_depth};
+use crate::rns::lowering::{LevelPolicy, Rescaling, polynomial_depth};
 
 /// The largest integer factor that is multiplied without using a level.
 const MAX_FREE_FACTOR: f64 = 1024.0;
@@ -83,12 +83,10 @@ fn factor(program: &Program, constant: NodeId) -> Option<&Values> {
 
 /// Levels of a polynomial: of its depth, and one for the map of a Chebyshev interval to \[−1, 1\].
 pub fn polynomial_levels(polynomial: &Polynomial) -> usize {
-    let Values::Complex(coefficients) = &polynomial.coefficients else {
-        return (polynomial.degree() + 1).next_power_of_two().ilog2() as usize;
-    };
+    let depth = polynomial_depth(polynomial.degree());
     match polynomial.basis {
-        Basis::Monomial => polynomial_depth(&monomial_to_chebyshev(coefficients)),
-        Basis::Chebyshev { lo, hi } => polynomial_depth(coefficients) + usize::from(lo != -1.0 || hi != 1.0),
+        Basis::Monomial => depth,
+        Basis::Chebyshev { lo, hi } => depth + usize::from(lo != -1.0 || hi != 1.0),
     }
 }
 

@@ -331,8 +331,8 @@ impl Bootstrapping {
 
 /// Levels of the first polynomial, the doublings, and the arcsine's polynomial.
 fn reduction_levels(reduction: &ModularReduction) -> usize {
-    let arcsine = reduction.arcsine().map_or(0, |arcsine| polynomial_depth(&complex(arcsine.coefficients())));
-    polynomial_depth(&base_coefficients(reduction)) + reduction.literal().doublings + arcsine
+    let arcsine = reduction.arcsine().map_or(0, |arcsine| polynomial_depth(arcsine.coefficients().len() - 1));
+    polynomial_depth(base_coefficients(reduction).len() - 1) + reduction.literal().doublings + arcsine
 }
 
 fn complex(values: &[f64]) -> Vec<Complex> {

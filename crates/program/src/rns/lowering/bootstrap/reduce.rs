@@ -26,7 +26,7 @@ impl Lowering<'_> {
         let reduction = plan.reduction();
         let literal = *reduction.literal();
         let coefficients = base_coefficients(reduction);
-        let depth = crate::rns::lowering::polynomial_depth(&coefficients);
+        let depth = crate::rns::lowering::polynomial_depth(coefficients.len() - 1);
         let last = plan.reduction_level() - plan.reduction_levels();
         let arcsine = reduction.arcsine().map(|series| {
             let (_, end) = series.interval();

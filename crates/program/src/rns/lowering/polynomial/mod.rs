@@ -15,9 +15,10 @@ use crate::rns::noise::F64_ROUNDING;
 use plan::{Node, Plan};
 use std::collections::BTreeMap;
 
-/// Levels that a polynomial with these Chebyshev coefficients takes, on its interval.
-pub fn polynomial_depth(coefficients: &[Complex]) -> usize {
-    Plan::new(coefficients).depth
+/// Levels that a polynomial of `degree`, as written, takes on its interval.
+pub fn polynomial_depth(degree: usize) -> usize {
+    // A constant multiplication takes a level, each doubling of the degree another.
+    plan::depth_of(degree + 1).max(1)
 }
 
 /// The Chebyshev coefficients on [−1, 1] of a polynomial with coefficients of 1, x, x², …: x·T_k = (T_(k+1) + T_|k−1|)/2.
@@ -75,7 +76,7 @@ impl Lowering<'_> {
             let zero = self.multiply_integer(&variable, 0)?;
             return self.add_plain(&zero, &Values::Complex(coefficients.into()), false);
         }
-        let depth = polynomial_depth(&coefficients);
+        let depth = polynomial_depth(coefficients.len() - 1);
         let level = variable
             .level
             .checked_sub(depth)

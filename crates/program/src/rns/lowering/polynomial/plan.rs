@@ -33,9 +33,7 @@ impl Plan {
     /// The plan of minimal depth with the fewest products, over all numbers of baby steps.
     pub fn new(coefficients: &[Complex]) -> Self {
         // As written, zeros at the end included, so that levels can be counted without the values.
-        let degree = coefficients.len().saturating_sub(1);
-        // A constant multiplication takes a level, each doubling of the degree another.
-        let depth = depth_of(degree + 1).max(1);
+        let depth = super::polynomial_depth(coefficients.len().saturating_sub(1));
         let terms: BTreeMap<usize, Complex> =
             coefficients.iter().copied().enumerate().filter(|&(_, c)| c != Complex::default()).collect();
         let plans = (1..=depth).map(|log| Self::with_babies(terms.clone(), 1 << log, depth));
