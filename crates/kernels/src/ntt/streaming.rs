@@ -14,6 +14,8 @@
 //! Each butterfly makes its factor from two tables of about √N entries, one multiplication more (OF-Twiddle).
 //! L limbs are interleaved by giving limb l's cycle c the unit's cycle c·L + l, which makes the delays L times as long.
 //! For N below the unit's largest the first stages are skipped.
+//!
+//! No machine replays it yet: it is for one with such units.
 
 use super::order::reverse_bits;
 use super::{EvaluationOrder, NttError};
