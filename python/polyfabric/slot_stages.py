@@ -1,8 +1,8 @@
 """A run of a CKKS or BGV program in steps through files, as `stages` has it for TFHE.
 
 The folder holds `client.key`, `server.key`, `public.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The
-server needs `server.key` and the inputs; who encrypts for the client, `public.key`. `expected.json`, the clear results, is the client's like its key. Every file names the key generation that it is of; files
-of two are refused.
+server needs `server.key` and the inputs; who encrypts for the client, `public.key`. `expected.json`, the clear results, is the
+client's like its key. Every file names the key generation that it is of; files of two are refused.
 """
 
 from __future__ import annotations

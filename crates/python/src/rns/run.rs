@@ -145,13 +145,7 @@ impl PySlotPublicKey {
         plan: &PySlotPlan,
         inputs: BTreeMap<String, PyValues>,
     ) -> PyResult<PySlotCiphertexts> {
-        let plan = &*plan.0;
-        let inputs = read_all(inputs)?;
-        detached(py, || {
-            self.origin.expect_plan(plan)?;
-            let origin = Origin { name: "the inputs".to_owned(), ..self.origin.clone() };
-            Ok(PySlotCiphertexts { polynomials: encrypt(self, plan, &inputs)?, origin })
-        })
+        encrypt(py, &self.key, &self.origin, plan, inputs)
     }
 
     /// Encodes and encrypts one input of `plan`, and writes it; whole or not at all.
@@ -167,7 +161,7 @@ impl PySlotPublicKey {
         let values = values.read()?;
         detached(py, || {
             self.origin.expect_plan(plan)?;
-            let ciphertext = encrypt_one(self, plan, name, &values)?;
+            let ciphertext = encrypt_one(&self.key, plan, name, &values)?;
             files::write(plan, self.origin.generation, false, name, ciphertext, &path)
         })
     }
@@ -282,13 +276,7 @@ impl PySlotClient {
         plan: &PySlotPlan,
         inputs: BTreeMap<String, PyValues>,
     ) -> PyResult<PySlotCiphertexts> {
-        let plan = &*plan.0;
-        let inputs = read_all(inputs)?;
-        detached(py, || {
-            self.origin.expect_plan(plan)?;
-            let origin = Origin { name: "the inputs".to_owned(), ..self.origin.clone() };
-            Ok(PySlotCiphertexts { polynomials: encrypt(&self.client, plan, &inputs)?, origin })
-        })
+        encrypt(py, &self.client, &self.origin, plan, inputs)
     }
 
     /// Decrypts and decodes the outputs of `plan`, all slots of each.
@@ -549,14 +537,14 @@ impl Encrypter for Client {
     }
 }
 
-impl Encrypter for PySlotPublicKey {
+impl Encrypter for Public {
     fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure> {
-        let Public::Ckks(key) = &self.key else { return Err(foreign()) };
+        let Self::Ckks(key) = self else { return Err(foreign()) };
         Ok(key.encrypt_at(values, level, scale).map_err(run_failure)?.into_ciphertext())
     }
 
     fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure> {
-        let Public::Bgv(key) = &self.key else { return Err(foreign()) };
+        let Self::Bgv(key) = self else { return Err(foreign()) };
         key.encrypt(values, limbs).map_err(run_failure)
     }
 }
@@ -589,8 +577,25 @@ fn encrypt_one(key: &impl Encrypter, plan: &SlotPlan, name: &str, values: &Value
     }
 }
 
-/// One ciphertext an input, its parts in the order of the kernel program's inputs.
+/// The inputs of `plan`, encrypted with a key of `origin`.
 fn encrypt(
+    py: Python<'_>,
+    key: &(impl Encrypter + Sync),
+    origin: &Origin,
+    plan: &PySlotPlan,
+    inputs: BTreeMap<String, PyValues>,
+) -> PyResult<PySlotCiphertexts> {
+    let plan = &*plan.0;
+    let inputs = read_all(inputs)?;
+    detached(py, || {
+        origin.expect_plan(plan)?;
+        let origin = Origin { name: "the inputs".to_owned(), ..origin.clone() };
+        Ok(PySlotCiphertexts { polynomials: encrypt_all(key, plan, &inputs)?, origin })
+    })
+}
+
+/// One ciphertext an input, its parts in the order of the kernel program's inputs.
+fn encrypt_all(
     key: &impl Encrypter,
     plan: &SlotPlan,
     inputs: &HashMap<String, Values>,
