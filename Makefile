@@ -57,8 +57,11 @@ reproduce: install
 
 test: lint test-rust test-python
 
+# The kernels once more in each lesser instruction set that they have: what does not take one by hand takes what the environment names.
 test-rust: | check-tools
 	cargo test --workspace --locked
+	POLYFABRIC_ISA=portable cargo test --package polyfabric-kernels --locked
+	if grep -qs avx2 /proc/cpuinfo; then POLYFABRIC_ISA=avx2 cargo test --package polyfabric-kernels --locked; fi
 
 # Two at a time, since many of the programs that they run take several threads themselves.
 test-python: install

@@ -8,7 +8,7 @@
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
-use polyfabric_kernels::fft::Isa;
+use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::{Limb, Modulus, Rows, peak};
 use polyfabric_kernels::ntt::{Ntt, NttWord};

@@ -3,6 +3,8 @@
 //! Of coefficients it is a permutation with signs: X^j becomes X^(gj), and X^N = −1. Of values it is a permutation alone:
 //! the value at ψ^(2k+1) becomes the one that stood at ψ^(g(2k+1)).
 
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Isa;
 use crate::memory::NextUse;
 use crate::modular::Modulus;
 use crate::ntt::EvaluationOrder;
@@ -172,7 +174,7 @@ impl ValuePermutation {
     pub fn apply(&self, values: &[u64], result: &mut [u64], next_use: NextUse) {
         assert_eq!([values.len(), result.len()], [self.element.degree.get(); 2], "a polynomial has N values");
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") {
+        if Isa::best() == Isa::Avx512 {
             // SAFETY: the set is present.
             return unsafe { self.apply_avx512(values, result, next_use) };
         }

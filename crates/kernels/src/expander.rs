@@ -10,7 +10,7 @@
 //! seed, stream and q alone.
 
 #[cfg(target_arch = "x86_64")]
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::modular::Modulus;
 use std::ops::Range;
 
@@ -138,7 +138,7 @@ impl UniformStream {
     /// Fills `residues` with the next ones.
     pub fn fill(&mut self, residues: &mut [u64]) {
         #[cfg(target_arch = "x86_64")]
-        if Isa::Avx512.is_present() {
+        if Isa::best() == Isa::Avx512 {
             // SAFETY: the set is present.
             return unsafe { self.fill_avx512(residues) };
         }

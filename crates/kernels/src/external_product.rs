@@ -12,9 +12,8 @@
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
 pub use crate::fft::BUNDLE;
-use crate::fft::{
-    BundleRoom, FoldedFft, Isa, ProductRoom, error_bound, key_error_bound, key_group, key_len, key_number,
-};
+use crate::fft::{BundleRoom, FoldedFft, ProductRoom, error_bound, key_error_bound, key_group, key_len, key_number};
+use crate::isa::Isa;
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 use std::marker::PhantomData;

@@ -10,6 +10,7 @@ pub mod expander;
 pub mod external_product;
 pub mod fft;
 pub mod fixed;
+pub mod isa;
 pub mod key_switch;
 pub mod memory;
 pub mod modular;
@@ -25,5 +26,6 @@ pub mod sample_extract;
 pub mod torus;
 
 pub use decompose::Gadget;
+pub use isa::{Isa, IsaError};
 pub use ring::{RingDegree, RingDegreeError};
 pub use torus::Torus;

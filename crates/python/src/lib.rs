@@ -2,6 +2,7 @@
 
 mod built_in;
 mod failure;
+mod isa;
 mod kernel;
 mod keys;
 mod machine;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::built_in::{built_in, built_in_names};
+    #[pymodule_export]
+    use crate::isa::instruction_set;
     #[pymodule_export]
     use crate::kernel::PyKernelProgram;
     #[pymodule_export]

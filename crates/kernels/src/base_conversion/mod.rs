@@ -18,7 +18,7 @@ mod exact;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::memory::NextUse;
 use crate::modular::{Limb, Modulus};
 use exact::ExactQuotient;
@@ -117,9 +117,9 @@ impl BaseConverter {
         Self::build(from, to, t, Limb::new)
     }
 
-    /// The same in plain Rust.
-    pub fn portable(from: RnsBasis, to: RnsBasis) -> Self {
-        Self::build(from, to, 1, Limb::portable)
+    /// [`Self::new`] with `isa` for the moduli that it serves, and plain Rust for the others.
+    pub fn with_isa(from: RnsBasis, to: RnsBasis, isa: Isa) -> Self {
+        Self::build(from, to, 1, |modulus| Limb::at_most(modulus, isa))
     }
 
     fn build(from: RnsBasis, to: RnsBasis, t: u64, limb: impl Fn(Modulus) -> Limb) -> Self {

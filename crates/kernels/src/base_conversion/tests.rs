@@ -42,12 +42,9 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
     let input: Vec<Vec<u64>> =
         from.moduli().iter().map(|&modulus| numbers.iter().map(|x| residue(x, modulus)).collect()).collect();
     let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
-    let converters = [
-        (BaseConverter::new(from.clone(), to.clone()), NextUse::Soon),
-        (BaseConverter::new(from.clone(), to.clone()), NextUse::Late),
-        (BaseConverter::portable(from.clone(), to.clone()), NextUse::Soon),
-    ];
-    for (converter, next_use) in converters {
+    let uses = Isa::present().flat_map(|isa| [(isa, NextUse::Soon), (isa, NextUse::Late)]);
+    for (isa, next_use) in uses {
+        let converter = BaseConverter::with_isa(from.clone(), to.clone(), isa);
         let mut output = vec![AlignedTorus::<u64>::zeros(count); to.moduli().len()];
         let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
         converter.convert(&input, &mut limbs, next_use);

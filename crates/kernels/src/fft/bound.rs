@@ -91,7 +91,7 @@ fn energy(degree: RingDegree, base: f64, rows: usize, torus_bits: u32) -> f64 {
 /// that energy, 0.18 u² in the difference and twice that in the sum: 0.54 u² on average, taken as 0.6 u² a level.
 /// Two forward transforms, the products and the inverse give (3 · 0.6 m + 1) u² of the product's
 /// energy R N (β²/12)(q²/12). Tests hold the measured deviation between a quarter of this and this. Without fused multiply-adds
-/// ([`super::Isa::Portable`]) products are rounded too, 0.9 u² a level in all: a deviation of at most a quarter more.
+/// ([`crate::Isa::Portable`]) products are rounded too, 0.9 u² a level in all: a deviation of at most a quarter more.
 pub fn error_deviation(degree: RingDegree, base: f64, rows: usize, torus_bits: u32) -> f64 {
     let levels = f64::from(degree.log2() - 1);
     UNIT_ROUNDOFF * ((1.8 * levels + 1.0) * energy(degree, base, rows, torus_bits)).sqrt()

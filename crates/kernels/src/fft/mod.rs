@@ -50,6 +50,7 @@ pub(crate) use plan::twiddle as node_twiddle;
 
 use crate::aligned::{AlignedTorus, AlignedVector};
 use crate::decompose::Gadget;
+use crate::isa::Isa;
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 #[cfg(target_arch = "x86_64")]
@@ -61,45 +62,6 @@ use plan::{BLOCK, Plan};
 use product::{Iteration, MAX_PATTERNS, PADDING, Room, Shape};
 use std::sync::OnceLock;
 use words::Preparation;
-
-/// An instruction set that the vector kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Isa {
-    /// Plain Rust, on any processor.
-    Portable,
-    /// AVX2 and FMA.
-    Avx2,
-    /// AVX-512 F, DQ, BW and VL.
-    Avx512,
-}
-
-impl Isa {
-    /// Every set, the fastest first.
-    pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
-
-    /// Whether this processor has the set.
-    pub fn is_present(self) -> bool {
-        match self {
-            Self::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => {
-                is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512vl")
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
-        }
-    }
-
-    /// The fastest set of this processor.
-    pub fn best() -> Self {
-        Self::ALL.into_iter().find(|isa| isa.is_present()).unwrap_or(Self::Portable)
-    }
-}
 
 /// Memory of [`FoldedFft::product`].
 #[derive(Clone, Debug)]

@@ -9,7 +9,8 @@
 //! every path gives the same bits.
 
 use super::spec::{AccumulatorSpec, Rounding, TransformSpec};
-use crate::fft::{Isa, node_twiddle};
+use crate::fft::node_twiddle;
+use crate::isa::Isa;
 
 /// Right shift with rounding: ⌊(x + add + (lowest kept bit of x, if `odd`)) / 2^shift⌋.
 #[derive(Clone, Copy)]

@@ -10,9 +10,10 @@
 mod packed;
 
 use crate::decompose::{Gadget, decompose_scalar};
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::torus::Torus;
 use packed::Packed;
+pub(crate) use packed::is_present as multiplies_bytes;
 
 /// Switches one ciphertext, `input` (k·N + 1 elements), row by row. Returns n + 1 elements.
 pub fn key_switch_reference<T: Torus>(input: &[T], key: &[T], gadget: Gadget, lwe_dimension: usize) -> Vec<T> {

@@ -7,7 +7,7 @@
 use super::Shape;
 use crate::aligned::AlignedTorus;
 use crate::decompose::DigitField;
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::torus::Torus;
 
 /// Columns of a block: the 32-bit lanes of a register.
@@ -38,8 +38,7 @@ impl Packed {
         let largest = (shape.input_dimension * shape.levels() * 255) as u64;
         let fits = shape.gadget.log2_base <= 8
             && (T::BITS == 32 || largest << (shape.gadget.log2_base - 1) < 1 << 31)
-            && isa == Isa::Avx512
-            && is_present();
+            && is_present(isa);
         if !fits {
             return None;
         }
@@ -126,8 +125,9 @@ fn digit_words<T: Torus>(shape: Shape, inputs: &[T]) -> Vec<u32> {
     words
 }
 
+/// Whether bytes are multiplied where `isa` is in use.
 #[cfg(not(target_arch = "x86_64"))]
-fn is_present() -> bool {
+pub(crate) fn is_present(_isa: Isa) -> bool {
     false
 }
 
@@ -136,9 +136,10 @@ fn multiply_add<const PLANES: usize>(_key: &[u32], _digits: &[u32], _rows: usize
     unreachable!("no key is packed without the instructions")
 }
 
+/// Whether bytes are multiplied where `isa` is in use.
 #[cfg(target_arch = "x86_64")]
-fn is_present() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
+pub(crate) fn is_present(isa: Isa) -> bool {
+    isa == Isa::Avx512 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
 }
 
 /// For each ciphertext of `sums` ([ciphertext][plane][column]) adds the products of its digits, `rows` words apart in `digits`, with

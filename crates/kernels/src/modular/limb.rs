@@ -5,7 +5,7 @@ use super::ifma;
 #[cfg(target_arch = "x86_64")]
 use super::limb_ifma as vector;
 use super::{Modulus, ShoupFactor, TURN, in_turn};
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::memory::NextUse;
 
 /// Coefficient-wise operations modulo one q. Operands and results are canonical, in [0, q), unless
@@ -105,15 +105,15 @@ fn check(lengths: &[usize]) {
 }
 
 impl Limb {
-    /// Modulo `modulus`, as fast as this processor can.
+    /// Modulo `modulus`, with the fastest instruction set in use that serves it.
     pub fn new(modulus: Modulus) -> Self {
-        let isa = if Self::serves(modulus, Isa::Avx512) { Isa::Avx512 } else { Isa::Portable };
-        Self { modulus, isa }
+        Self::at_most(modulus, Isa::best())
     }
 
-    /// Modulo `modulus` in plain Rust.
-    pub fn portable(modulus: Modulus) -> Self {
-        Self { modulus, isa: Isa::Portable }
+    /// Modulo `modulus`, with the fastest instruction set up to `isa` that serves it.
+    pub(crate) fn at_most(modulus: Modulus, isa: Isa) -> Self {
+        let serving = Isa::present().find(|&set| set <= isa && Self::serves(modulus, set));
+        Self { modulus, isa: serving.unwrap_or(Isa::Portable) }
     }
 
     /// Modulo `modulus` with `isa`, or `None` if [`Self::serves`] denies it.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::aligned::AlignedTorus;
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::memory::NextUse;
 use crate::primes::PrimeClass;
 use rand::{Rng, SeedableRng};

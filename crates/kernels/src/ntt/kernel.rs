@@ -11,7 +11,7 @@ use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
 use super::words64::{PORTABLE_64, Portable64};
 #[cfg(target_arch = "x86_64")]
 use super::words64_avx512::{IFMA, Ifma, ROOMY_BITS, WIDE, Wide};
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::modular::Modulus;
 #[cfg(target_arch = "x86_64")]
 use crate::modular::ifma;

@@ -45,7 +45,7 @@ mod words64_avx512;
 pub use kernel::NttWord;
 pub use order::EvaluationOrder;
 
-use crate::fft::Isa;
+use crate::isa::Isa;
 use crate::modular::Modulus;
 use crate::ring::RingDegree;
 use kernel::{FORWARD_BEGIN, FORWARD_END, INVERSE, Kernel, More};
@@ -104,12 +104,12 @@ pub struct Ntt<W: NttWord> {
 }
 
 impl<W: NttWord> Ntt<W> {
-    /// The transform with the best instruction set of this processor.
+    /// The transform with the fastest instruction set in use that has one.
     ///
     /// # Errors
     /// [`NttError`] if q is no prime ≡ 1 mod 2N, or does not fit the word.
     pub fn new(degree: RingDegree, modulus: Modulus) -> Result<Self, NttError> {
-        let isa = Isa::ALL.into_iter().find(|&isa| W::kernel(isa, degree, modulus).is_some());
+        let isa = Isa::usable().find(|&isa| W::kernel(isa, degree, modulus).is_some());
         Self::with_isa(degree, modulus, isa.unwrap_or(Isa::Portable))
     }
 

@@ -1,5 +1,6 @@
 //! Why a kernel program cannot run.
 
+use polyfabric_kernels::IsaError;
 use polyfabric_program::rns::kernel::{KernelError, LimbSet};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, MissingKey};
 use thiserror::Error;
@@ -111,4 +112,7 @@ pub enum RunError {
         /// Why.
         cause: String,
     },
+    /// The instruction set asked for is not there.
+    #[error(transparent)]
+    Isa(#[from] IsaError),
 }

@@ -6,7 +6,7 @@
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
-use polyfabric_kernels::fft::Isa;
+use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::modular::{Modulus, reference};
 use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram, LimbSet, Op, OpKind, ValueType};

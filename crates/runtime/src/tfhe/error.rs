@@ -1,5 +1,6 @@
 //! Why a kernel program cannot run.
 
+use polyfabric_kernels::IsaError;
 use polyfabric_kernels::fixed::FixedSpecError;
 use polyfabric_program::tfhe::kernel::KernelError;
 use polyfabric_schemes::tfhe::LweKind;
@@ -90,12 +91,9 @@ pub enum RunError {
         /// The system's words.
         cause: String,
     },
-    /// The processor lacks an instruction set.
-    #[error("this processor does not have {isa}; choose another instruction set, or let the runtime choose")]
-    Isa {
-        /// The set asked for.
-        isa: String,
-    },
+    /// The instruction set asked for is not there.
+    #[error(transparent)]
+    Isa(#[from] IsaError),
     /// A key switch without key.
     #[error(
         "the program switches keys, but the server key of {set} holds no key-switch key; generate it for a set with a key-switch gadget"

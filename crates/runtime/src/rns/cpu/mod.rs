@@ -12,6 +12,7 @@ use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::isa::Isa;
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
 use rayon::prelude::*;
@@ -130,6 +131,7 @@ impl Executor {
         options: ExecutorOptions,
         tuning: Tuning,
     ) -> Result<Self, RunError> {
+        Isa::selected()?;
         program.check()?;
         let ring = Arc::clone(keys.ring());
         check_ring(program, &ring)?;

@@ -5,7 +5,7 @@ use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
 use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
-use polyfabric_kernels::fft::Isa;
+use polyfabric_kernels::isa::{Isa, IsaError};
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::rotation::rotate;
@@ -40,9 +40,10 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// For programs under `key`; 0 `threads` are one for each core. The first rotation transforms the bootstrapping key.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads.
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads, [`RunError::Isa`] if
+    /// the environment asks for an instruction set that is not there.
     pub fn new(key: &'k ServerKey<T>, threads: usize) -> Result<Self, RunError> {
-        Self::with_isa(key, threads, Isa::best())
+        Self::with_isa(key, threads, Isa::selected()?)
     }
 
     /// [`Self::new`] with an instruction set of choice.
@@ -60,7 +61,7 @@ impl<'k, T: Torus> Executor<'k, T> {
             .map_err(|error| RunError::Threads { threads, cause: error.to_string() })?;
         let k = parameters.glwe_dimension().get();
         let product = ExternalProduct::new(parameters.ring_degree(), parameters.bootstrap_gadget(), k, Some(isa))
-            .ok_or_else(|| RunError::Isa { isa: format!("{isa:?}") })?;
+            .ok_or(IsaError::Absent { isa })?;
         let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
         let key_switch = key_switch_key.map(|(key, gadget)| KeySwitch::new(key, gadget, from.get(), to.get(), isa));

@@ -4,7 +4,7 @@ use super::Executor;
 use crate::NoProgress;
 use crate::tfhe::{RunError, interpreter};
 use polyfabric_kernels::Torus;
-use polyfabric_kernels::fft::Isa;
+use polyfabric_kernels::isa::Isa;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};

@@ -5,8 +5,9 @@
 //! vary. Errors of coefficients of one polynomial count as independent.
 
 use polyfabric_kernels::decompose::decompose_polynomial;
-use polyfabric_kernels::fft::{FoldedFft, Isa};
+use polyfabric_kernels::fft::FoldedFft;
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding};
+use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch as switch_modulus;
 use polyfabric_kernels::negacyclic::ExactMultiplier;
