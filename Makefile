@@ -2,6 +2,7 @@
 #
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
 #   make test         everything that must hold: lint, all Rust tests, all Python tests
+#   make test-full    every command that README and docs show, and every table at full size: an hour and more, 20 GiB
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
@@ -27,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench bench-check \
+.PHONY: help demo test test-full lint lint-rust lint-python test-rust test-python bench bench-check \
 	bench-rns bench-rns-check reproduce install check-tools clean
 
 help:
@@ -56,6 +57,10 @@ reproduce: install
 	$(VENV)/bin/polyfabric reproduce morphling
 
 test: lint test-rust test-python
+
+# Apart from continuous integration: results/ is made anew, and the tables of README and docs from it.
+test-full: install
+	$(VENV)/bin/python scripts/document.py full
 
 # The kernels once more in each lesser instruction set that they have: what does not take one by hand takes what the environment names.
 test-rust: | check-tools

@@ -1,0 +1,48 @@
+"""The documentation's figures and commands: results are recorded, tables drawn from them, commands run.
+
+    python scripts/document.py record NAME [--from FILE] -- COMMAND ..    run a command and keep its data in results/NAME.json
+    python scripts/document.py tables [--check]                           draw every table of README and docs from results/
+    python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
+    python scripts/document.py full                                       all of it: `make test-full`
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from documentation import commands, results, tables
+
+
+def main() -> int:
+    """The command line; the status is not 0 when a text and its figures differ, or a command fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    does = parser.add_subparsers(dest="does", required=True)
+    record = does.add_parser("record", help="run a command and keep its data in results/NAME.json")
+    record.add_argument("name")
+    record.add_argument("--from", dest="file", type=Path, help="the file that the command writes; its output without it")
+    record.add_argument("command", nargs=argparse.REMAINDER, help="after --")
+    draw = does.add_parser("tables", help="draw every table of README and docs from results/")
+    draw.add_argument("--check", action="store_true", help="change nothing; fail where a text differs from its result")
+    run = does.add_parser("commands", help="run every command that README and docs show")
+    run.add_argument("--list", action="store_true", help="print them with their places, and run none")
+    run.add_argument("texts", nargs="*", help="only those that contain one of these")
+    full = does.add_parser("full", help="every table at full size, and every command")
+    full.add_argument("--keep", action="store_true", help="do not make again what results/ has of this commit")
+    given = parser.parse_args()
+    if given.does == "record":
+        words = given.command[1:] if given.command[:1] == ["--"] else given.command
+        results.record(given.name, words, given.file)
+        return 0
+    if given.does == "tables":
+        return tables.main(check=given.check)
+    if given.does == "commands":
+        return commands.main(given.texts, only_list=given.list)
+    made = results.make_all(keep=given.keep)
+    drawn = tables.main(check=False)
+    return max(made, drawn, commands.main([], only_list=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

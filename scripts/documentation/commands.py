@@ -1,0 +1,291 @@
+"""The commands that README and docs show: found in their code blocks, and run as they are written.
+
+A command is a line of a code block that begins with one of `PROGRAMS`, or with `$`; what stands below a `$` line is its
+output, which is compared. The commands of a page run in their order in one folder, which has links to `examples/` and
+`machines/`, and the files that the page shows: code blocks below `<!-- file: NAME -->`. `make`, `cargo` and `scripts/` run in the
+repository. What a command needs beside this package, or why it is not run, stands in `commands.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import results, tables
+
+ROOT = results.ROOT
+PROGRAMS = ("polyfabric", "make", "cargo", "cp", "mkdir", "pip", "taskset", "python", "scripts/", ".venv/bin/")
+_IN_THE_REPOSITORY = ("make", "cargo", "scripts/", ".venv/bin/", "taskset")
+_FENCE = re.compile(r"^```(\w*)\s*$")
+_FILE = re.compile(r"^<!-- file: (\S+) -->$")
+_NOT_CODE = ("- ", "* ", "|")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line that a page shows."""
+
+    page: str
+    line: int
+    text: str
+    """As it is run: without its comment."""
+    shown: tuple[str, ...] = ()
+    """The output that the page shows below it."""
+
+    @property
+    def place(self) -> str:
+        """PAGE:LINE."""
+        return f"{self.page}:{self.line}"
+
+
+@dataclass
+class Page:
+    """Commands of a page in their order, and the files that it shows."""
+
+    commands: list[Command] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `commands.toml` says of a command."""
+
+    needs: tuple[str, ...] = ()
+    skip: str = ""
+    run: str = ""
+    status: int = 0
+    minutes: float = 10
+
+
+def _without_comment(line: str) -> str:
+    """A command without the comment behind it: a # that follows a blank and stands in no quotes."""
+    quote = ""
+    for at, letter in enumerate(line):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "#" and line[at - 1 : at] == " ":
+            return line[:at].rstrip()
+    return line.rstrip()
+
+
+def blocks(text: str) -> list[tuple[int, str, str, list[str]]]:
+    """Code blocks: line of the first line, language, name of the file that it shows, lines."""
+    found: list[tuple[int, str, str, list[str]]] = []
+    lines = text.splitlines()
+    at, name, blank = 0, "", True
+    while at < len(lines):
+        line = lines[at]
+        fence = _FENCE.match(line)
+        if fence is not None:
+            end = next((i for i in range(at + 1, len(lines)) if lines[i].rstrip() == "```"), len(lines))
+            found.append((at + 2, fence[1], name, lines[at + 1 : end]))
+            at, name, blank = end + 1, "", False
+            continue
+        if blank and line.startswith("    ") and not line.strip().startswith(_NOT_CODE):
+            end = at
+            while end < len(lines) and (lines[end].startswith("    ") or not lines[end].strip()):
+                end += 1
+            found.append((at + 1, "", name, [row[4:] for row in lines[at:end]]))
+            at, name, blank = end, "", True
+            continue
+        marked = _FILE.match(line)
+        name = marked[1] if marked else (name if not line.strip() else "")
+        blank = not line.strip() or marked is not None
+        at += 1
+    return found
+
+
+def page_of(path: Path) -> Page:
+    """The commands and files of a page."""
+    found = Page()
+    place = path.relative_to(ROOT).as_posix()
+    for first, language, name, lines in blocks(path.read_text(encoding="utf-8")):
+        if name:
+            found.files[name] = found.files.get(name, "") + "\n".join(lines) + "\n\n\n"
+        if language not in ("", "sh", "console"):
+            continue
+        session = any(line.startswith("$ ") for line in lines)
+        for at, line in enumerate(lines):
+            prompted = line.startswith("$ ")
+            if session and not prompted:
+                continue
+            text = _without_comment(line.removeprefix("$ "))
+            if not text.startswith(tuple(p if p.endswith("/") else p + " " for p in PROGRAMS)):
+                continue
+            shown: tuple[str, ...] = ()
+            if prompted:
+                below = lines[at + 1 :]
+                end = next((i for i, row in enumerate(below) if row.startswith("$ ")), len(below))
+                shown = tuple(below[:end])
+            found.commands.append(Command(place, first + at, text, shown))
+    return found
+
+
+def pages() -> dict[str, Page]:
+    """Every page with a command."""
+    found = {path.relative_to(ROOT).as_posix(): page_of(path) for path in tables.texts() if path.name != "CHANGELOG.md"}
+    return {name: page for name, page in found.items() if page.commands}
+
+
+def rules() -> dict[str, Rule]:
+    """`commands.toml`, by the command's text."""
+    with Path(__file__).with_name("commands.toml").open("rb") as file:
+        written = tomllib.load(file)["command"]
+    return {
+        entry["text"]: Rule(**{key: tuple(v) if key == "needs" else v for key, v in entry.items() if key != "text"})
+        for entry in written
+    }
+
+
+def lacking(needs: tuple[str, ...]) -> list[str]:
+    """Which of these this computer has not."""
+
+    def there(need: str) -> bool:
+        if need == "openfhe":
+            return (ROOT / "bench" / "target" / "peers" / "openfhe").exists() or shutil.which("python3.10") is not None
+        if need == "dask":
+            return subprocess.run([_python(), "-c", "import distributed"], capture_output=True, check=False).returncode == 0
+        if need.endswith("GiB"):
+            return _free_gibibytes() >= float(need.removesuffix("GiB"))
+        return shutil.which(need) is not None
+
+    return [need for need in needs if not there(need)]
+
+
+def _python() -> str:
+    own = ROOT / ".venv" / "bin" / "python"
+    return str(own) if own.exists() else sys.executable
+
+
+def _free_gibibytes() -> float:
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="utf-8")
+    except OSError:
+        return float("inf")
+    found = re.search(r"MemAvailable:\s+(\d+)", text)
+    return int(found[1]) / 2**20 if found else float("inf")
+
+
+def differences(shown: tuple[str, ...], printed: str) -> list[str]:
+    """Lines that a page shows and the command did not print; figures of time and noise are not compared.
+
+    A line that ends with `..` may go on. Blanks are not compared.
+    """
+    bare = [" ".join(line.split()) for line in printed.splitlines()]
+    masked = {_masked(line) for line in bare}
+    missing = []
+    for line in shown:
+        text = " ".join(line.split())
+        if not text or text in bare:
+            continue
+        begin = text.removesuffix("..").rstrip(" ,")
+        if text.endswith("..") and any(row.startswith(begin) for row in bare):
+            continue
+        if text.startswith(_VARYING) and _masked(text) in masked:
+            continue
+        missing.append(text)
+    return missing
+
+
+_VARYING = ("this run", "result", "probabilities", "held-out rows", "clear results")
+"""How lines begin whose figures differ from run to run: times of this computer, and noise."""
+
+
+def _masked(line: str) -> str:
+    """A line whose figures and units of time do not matter."""
+    return re.sub(r"\d[\d.,]*(e[-+]\d+)?( [mµn]?s\b)?", "0", line)
+
+
+def run(command: Command, rule: Rule, folder: Path) -> str:
+    """Runs a command; nothing, or what is wrong."""
+    here = ROOT if command.text.startswith(_IN_THE_REPOSITORY) else folder
+    try:
+        done = subprocess.run(
+            ["bash", "-c", rule.run or command.text],
+            cwd=here,
+            env=results.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=60 * rule.minutes,
+        )
+    except subprocess.TimeoutExpired:
+        return f"not finished after {rule.minutes:g} minutes"
+    if done.returncode != rule.status:
+        tail = "\n".join(done.stdout.strip().splitlines()[-12:])
+        return f"ended with status {done.returncode} in the place of {rule.status}:\n{tail}"
+    missing = differences(command.shown, done.stdout)
+    return "printed other lines than these:\n" + "\n".join(missing) if missing else ""
+
+
+def main(texts: list[str], *, only_list: bool) -> int:
+    """Runs every command that contains one of `texts`, or all; 1 if one of them fails."""
+    known, failed, counts = rules(), 0, {"ok": 0, "skipped": 0}
+    for page in pages().values():
+        chosen = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
+        if only_list:
+            for command in chosen:
+                print(f"{command.place}: {command.text}")
+            continue
+        with tempfile.TemporaryDirectory(prefix="documented-") as made:
+            folder = Path(made)
+            for link in ("examples", "machines"):
+                (folder / link).symlink_to(ROOT / link)
+            for file, content in page.files.items():
+                (folder / file).write_text(content, encoding="utf-8")
+            for command in chosen:
+                rule = known.get(command.text, Rule())
+                absent = lacking(rule.needs)
+                if rule.skip or absent:
+                    counts["skipped"] += 1
+                    print(f"SKIPPED  {command.place}: {command.text}  ({rule.skip or 'needs ' + ', '.join(absent)})")
+                    continue
+                began = time.monotonic()
+                wrong = run(command, rule, folder)
+                seconds = time.monotonic() - began
+                failed += bool(wrong)
+                counts["ok"] += not wrong
+                print(f"{'FAILED ' if wrong else 'ok     '}  {command.place}: {command.text}  ({seconds:.0f} s)")
+                if wrong:
+                    print("    " + wrong.replace("\n", "\n    "), file=sys.stdout, flush=True)
+                sys.stdout.flush()
+    if not only_list:
+        print(f"documented commands: {counts['ok']} ok, {failed} failed, {counts['skipped']} skipped")
+    return int(failed > 0)
+
+
+def options_are_known(command: Command) -> str:
+    """Nothing, or why the command's line cannot be right: without running it."""
+    words = shlex.split(command.text)
+    if words[0] == "polyfabric":
+        import click
+        from polyfabric.cli import cli
+
+        try:
+            name, chosen, rest = cli.resolve_command(click.Context(cli), words[1:])
+            if chosen is None:
+                return f"there is no command {name!r}"
+            chosen.make_context(name, rest)
+        except click.ClickException as error:
+            return error.format_message()
+        except click.exceptions.Exit:
+            return ""
+    if words[0] == "make" and len(words) > 1 and "=" not in words[1]:
+        targets = re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        return "" if words[1] in targets else f"the Makefile has no target {words[1]!r}"
+    if words[:2] == ["cargo", "run"] and "--example" in words and "-p" in words:
+        crate = words[words.index("-p") + 1].removeprefix("polyfabric-")
+        example = ROOT / "crates" / crate / "examples" / f"{words[words.index('--example') + 1]}.rs"
+        return "" if example.exists() else f"there is no {example.relative_to(ROOT)}"
+    return ""

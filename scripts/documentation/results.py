@@ -1,0 +1,145 @@
+"""Recorded results: what a command found, with the processor, date and commit that it found it on.
+
+A file `results/NAME.json` has
+
+    command    as a person types it
+    commit     of the tree it ran on; a + behind it says that files differed from that commit
+    date       YYYY-MM-DD
+    processor  its name, how many cores this process may use, and the vector instructions that count here
+    seconds    how long the command took
+    data       what it printed or wrote, as it is
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "results"
+FIELDS = ("command", "commit", "date", "processor", "seconds", "data")
+
+FULL_SIZE: dict[str, tuple[str, Path | None]] = {
+    "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", None),
+    "reproduce-f1": ("polyfabric reproduce f1 --applications --json", None),
+}
+"""Every result that is recorded at full size by `make test-full`: its command, and the file it writes if it prints no data."""
+
+_VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
+
+
+def processor() -> dict[str, Any]:
+    """Name, cores and vector instructions of this computer."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    field = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+    known = field.get("flags", "").split()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    name = field.get("model name", "unknown")
+    if "cpu family" in field:
+        name += f" (family {field['cpu family']}, model {field.get('model', '?')})"
+    return {
+        "name": name,
+        "cores": cores,
+        "instructions": [shown for flag, shown in _VECTOR_INSTRUCTIONS.items() if flag in known],
+    }
+
+
+def commit() -> str:
+    """The short name of the commit, with a + where the sources differ from it."""
+    name = _git("rev-parse", "--short=10", "HEAD")
+    changed = _git("status", "--porcelain", "--", ".", ":!results", ":!README.md", ":!docs")
+    return name + ("+" if changed else "")
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def environment() -> dict[str, str]:
+    """The one in which commands run: the package's own command line comes first."""
+    path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120"}
+
+
+def record(name: str, words: list[str], file: Path | None = None) -> dict[str, Any]:
+    """Runs a command in the repository's root and keeps its data in `results/NAME.json`.
+
+    A command that ends with status 1 found rows that failed: its data is kept, and the rows say so.
+    """
+    if not re.fullmatch(r"[a-z0-9-]+", name):
+        sys.exit(f"results/{name}.json: a name is of small letters, digits and hyphens; choose another one")
+    if not words:
+        sys.exit("there is no command to run; write it behind --")
+    began = time.monotonic()
+    done = subprocess.run(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
+    seconds = time.monotonic() - began
+    try:
+        data = json.loads(done.stdout if file is None else (ROOT / file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        sys.exit(f"`{shlex.join(words)}` ended with status {done.returncode} and gave no data ({error})")
+    if done.returncode not in (0, 1):
+        sys.exit(f"`{shlex.join(words)}` ended with status {done.returncode}; nothing is recorded")
+    return write(name, shlex.join(words), seconds, data)
+
+
+def write(name: str, command: str, seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
+    """Keeps `data` in `results/NAME.json`."""
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    found = {"command": command, "commit": commit(), "date": today, "processor": processor()}
+    found |= {"seconds": round(seconds, 1), "data": data}
+    FOLDER.mkdir(exist_ok=True)
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return found
+
+
+def read(name: str) -> dict[str, Any]:
+    """What `results/NAME.json` has, with all of its fields."""
+    path = FOLDER / f"{name}.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"results/{name}.json: {error}; `make test-full` makes it") from error
+    missing = [field for field in FIELDS if field not in found]
+    if missing:
+        raise ValueError(f"results/{name}.json: {', '.join(missing)} missing; `make test-full` makes it again")
+    return found
+
+
+def provenance(found: dict[str, Any]) -> str:
+    """The line below a table: which command found it, when and on what."""
+    on = found["processor"]
+    instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
+    return (
+        f"From `{found['command']}`, {found['date']}, commit {found['commit']}, on {on['cores']} cores of {on['name']}"
+        f"{instructions}."
+    )
+
+
+def make_all(*, keep: bool) -> int:
+    """Records every full-size result; 1 if one of them has rows that failed."""
+    status = 0
+    for name, (command, file) in FULL_SIZE.items():
+        path = FOLDER / f"{name}.json"
+        if keep and path.exists() and read(name)["commit"] == commit():
+            print(f"kept      results/{name}.json", flush=True)
+            continue
+        print(f"recording results/{name}.json: {command}", flush=True)
+        found = record(name, shlex.split(command), file)
+        failed = [row for row in found["data"] if isinstance(row, dict) and row.get("failure")]
+        for row in failed:
+            print(f"FAILED    {row['table']}, {row['cell']}: {row['failure']}", flush=True)
+        status = max(status, int(bool(failed)))
+    return status

@@ -1,0 +1,78 @@
+"""Tables of README and docs, drawn from recorded results between two markers:
+
+<!-- table: NAME -->
+..
+<!-- end of table -->
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import machine_tables, results
+
+ROOT = results.ROOT
+_BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: where its figures come from, and how rows are made of them."""
+
+    result: str
+    """`results/RESULT.json`."""
+    columns: tuple[str, ...]
+    rows: Callable[[Any], list[tuple[str, ...]]]
+    """Rows of text, of the result's data."""
+
+
+TABLES: dict[str, Table] = {
+    name: Table(result, columns, rows) for name, (result, columns, rows) in machine_tables.TABLES.items()
+}
+"""Every table by its name. A module beside this one has the rows of a topic."""
+
+
+def texts() -> list[Path]:
+    """README, docs and the other pages at the root."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def draw(name: str) -> str:
+    """A table as Markdown, with its source below."""
+    if name not in TABLES:
+        raise ValueError(f"there is no table {name!r}; scripts/documentation/tables.py has {', '.join(TABLES)}")
+    table = TABLES[name]
+    found = results.read(table.result)
+    lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table.rows(found["data"])]
+    return "\n".join([*lines, "", results.provenance(found), ""])
+
+
+def drawn(text: str) -> str:
+    """A page with every table drawn anew."""
+    return _BLOCK.sub(
+        lambda block: f"<!-- table: {block['name']} -->\n{draw(block['name'])}<!-- end of table -->", text
+    )
+
+
+def main(*, check: bool) -> int:
+    """Draws every table; or says which differ from their results, and fails."""
+    status = 0
+    for path in texts():
+        text = path.read_text(encoding="utf-8")
+        new = drawn(text)
+        if new == text:
+            continue
+        place = path.relative_to(ROOT)
+        if check:
+            print(f"{place}: a table differs from its result; run scripts/document.py tables", file=sys.stderr)
+            status = 1
+        else:
+            path.write_text(new, encoding="utf-8")
+            print(f"drawn: {place}")
+    return status

@@ -1,0 +1,109 @@
+"""Are the tables of README and docs what the recorded results say, and can every command that they show be right?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from documentation import commands, results, tables  # noqa: E402
+
+COMMANDS = [command for page in commands.pages().values() for command in page.commands]
+
+
+@pytest.mark.parametrize("path", tables.texts(), ids=lambda path: path.name)
+def test_a_table_is_what_its_result_says(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert tables.drawn(text) == text, "run `python scripts/document.py tables`"
+
+
+def test_a_table_that_differs_from_its_result_is_noticed() -> None:
+    name = next(iter(tables.TABLES))
+    text = f"<!-- table: {name} -->\n{tables.draw(name)}<!-- end of table -->\n"
+    assert tables.drawn(text) == text
+    figure = next(word for word in text.split() if word[:1].isdigit())
+    assert tables.drawn(text.replace(figure, "77", 1)) == text
+
+
+def test_every_table_is_in_a_text_and_every_result_in_a_table() -> None:
+    written = "".join(path.read_text(encoding="utf-8") for path in tables.texts())
+    assert [name for name in tables.TABLES if f"<!-- table: {name} -->" not in written] == []
+    used = {table.result for table in tables.TABLES.values()}
+    assert {path.stem for path in results.FOLDER.glob("*.json")} == used
+
+
+@pytest.mark.parametrize("path", sorted(results.FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_a_result_says_where_it_comes_from(path: Path) -> None:
+    found = results.read(path.stem)
+    assert tuple(found) == results.FIELDS
+    assert found["processor"]["name"]
+    assert "/" + "tmp" not in json.dumps(found)
+
+
+def test_an_unknown_table_or_result_is_told() -> None:
+    with pytest.raises(ValueError, match="there is no table 'none'"):
+        tables.drawn("<!-- table: none -->\n<!-- end of table -->")
+    with pytest.raises(ValueError, match=r"results/none\.json.*make test-full"):
+        results.read("none")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.place)
+def test_a_shown_command_has_known_options(command: commands.Command) -> None:
+    assert commands.options_are_known(command) == ""
+
+
+def test_a_command_that_cannot_be_right_is_noticed() -> None:
+    for text in ("polyfabric run digits --onn cpu", "polyfabric fly", "make fly", "polyfabric reproduce"):
+        assert commands.options_are_known(commands.Command("README.md", 1, text)) != "", text
+    lost = "cargo run --release -p polyfabric-runtime --example lost"
+    assert "lost.rs" in commands.options_are_known(commands.Command("README.md", 1, lost))
+
+
+def test_every_rule_is_of_a_shown_command() -> None:
+    assert set(commands.rules()) <= {command.text for command in COMMANDS}
+
+
+def test_commands_are_found_with_their_output_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    text = """# A page
+
+    polyfabric run a.py:f --input x="#1"    # a comment
+
+<!-- file: a.py -->
+```python
+polyfabric = 1
+```
+
+    $ make demo
+    polyfabric is what make prints
+    time   1.2 s
+"""
+    (tmp_path / "page.md").write_text(text)
+    page = commands.page_of(tmp_path / "page.md")
+    assert [(c.place, c.text) for c in page.commands] == [
+        ("page.md:3", 'polyfabric run a.py:f --input x="#1"'),
+        ("page.md:10", "make demo"),
+    ]
+    assert page.commands[1].shown == ("polyfabric is what make prints", "time   1.2 s", "")
+    assert page.files["a.py"].strip() == "polyfabric = 1"
+
+
+def test_output_that_drifts_is_noticed() -> None:
+    printed = "time    1.82 ms (2,180 cycles)\nthis run   keys 3 ms, execute 7.06 s\nscores 3: +29, 2: +7, 5: +5, 1: 0\n"
+    shown = ("time 1.82 ms (2,180 cycles)", "this run keys 387 ms, execute 1 s", "scores 3: +29, 2: +7, ..")
+    assert commands.differences(shown, printed) == []
+    assert commands.differences(("time 1.83 ms (2,181 cycles)",), printed) == ["time 1.83 ms (2,181 cycles)"]
+    assert commands.differences(("this run keys 387 ms",), printed) == ["this run keys 387 ms"]
+
+
+def test_a_command_that_fails_or_is_slow_is_told(tmp_path: Path) -> None:
+    command = commands.Command("README.md", 1, "true")
+    assert commands.run(command, commands.Rule(), tmp_path) == ""
+    assert "status 3 in the place of 0:\nwhy" in commands.run(command, commands.Rule(run="echo why; exit 3"), tmp_path)
+    assert commands.run(command, commands.Rule(run="exit 2", status=2), tmp_path) == ""
+    assert "not finished" in commands.run(command, commands.Rule(run="sleep 9", minutes=0.001), tmp_path)
