@@ -1,9 +1,9 @@
 """The documentation's figures and commands: results are recorded, tables drawn from them, commands run.
 
-    python scripts/document.py record NAME [--from FILE] -- COMMAND ..    run a command and keep its data in results/NAME.json
-    python scripts/document.py tables [--check]                           draw every table of README and docs from results/
-    python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
-    python scripts/document.py full                                       all of it: `make test-full`
+python scripts/document.py record NAME [--from FILE] -- COMMAND ..    run a command and keep its data in results/NAME.json
+python scripts/document.py tables [--check]                           draw every table of README and docs from results/
+python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
+python scripts/document.py full                                       all of it: `make test-full`
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def main() -> int:
     does = parser.add_subparsers(dest="does", required=True)
     record = does.add_parser("record", help="run a command and keep its data in results/NAME.json")
     record.add_argument("name")
-    record.add_argument("--from", dest="file", type=Path, help="the file that the command writes; its output without it")
+    record.add_argument(
+        "--from", dest="file", type=Path, help="the file that the command writes; its output without it"
+    )
     record.add_argument("command", nargs=argparse.REMAINDER, help="after --")
     draw = does.add_parser("tables", help="draw every table of README and docs from results/")
     draw.add_argument("--check", action="store_true", help="change nothing; fail where a text differs from its result")

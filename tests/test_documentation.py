@@ -89,12 +89,14 @@ polyfabric = 1
         ("page.md:3", 'polyfabric run a.py:f --input x="#1"'),
         ("page.md:10", "make demo"),
     ]
-    assert page.commands[1].shown == ("polyfabric is what make prints", "time   1.2 s", "")
+    assert page.commands[1].shown == ("polyfabric is what make prints", "time   1.2 s")
     assert page.files["a.py"].strip() == "polyfabric = 1"
 
 
 def test_output_that_drifts_is_noticed() -> None:
-    printed = "time    1.82 ms (2,180 cycles)\nthis run   keys 3 ms, execute 7.06 s\nscores 3: +29, 2: +7, 5: +5, 1: 0\n"
+    printed = (
+        "time    1.82 ms (2,180 cycles)\nthis run   keys 3 ms, execute 7.06 s\nscores 3: +29, 2: +7, 5: +5, 1: 0\n"
+    )
     shown = ("time 1.82 ms (2,180 cycles)", "this run keys 387 ms, execute 1 s", "scores 3: +29, 2: +7, ..")
     assert commands.differences(shown, printed) == []
     assert commands.differences(("time 1.83 ms (2,181 cycles)",), printed) == ["time 1.83 ms (2,181 cycles)"]

@@ -154,7 +154,10 @@ def lacking(needs: tuple[str, ...]) -> list[str]:
         if need == "openfhe":
             return (ROOT / "bench" / "target" / "peers" / "openfhe").exists() or shutil.which("python3.10") is not None
         if need == "dask":
-            return subprocess.run([_python(), "-c", "import distributed"], capture_output=True, check=False).returncode == 0
+            return (
+                subprocess.run([_python(), "-c", "import distributed"], capture_output=True, check=False).returncode
+                == 0
+            )
         if need.endswith("GiB"):
             return _free_gibibytes() >= float(need.removesuffix("GiB"))
         return shutil.which(need) is not None

@@ -96,7 +96,7 @@ def record(name: str, words: list[str], file: Path | None = None) -> dict[str, A
 
 def write(name: str, command: str, seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
     """Keeps `data` in `results/NAME.json`."""
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     found = {"command": command, "commit": commit(), "date": today, "processor": processor()}
     found |= {"seconds": round(seconds, 1), "data": data}
     FOLDER.mkdir(exist_ok=True)
