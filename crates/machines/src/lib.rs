@@ -11,6 +11,7 @@ mod machine;
 pub mod morphling;
 mod reproduce;
 pub mod residue;
+pub mod torus;
 
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
 pub use machine::{

@@ -3,11 +3,12 @@
 //! Private-A2 multicasts one key stream to all XPUs, so they run in lockstep, and the rows of an array with them: row r
 //! sees the key r cycles later, as in any systolic array. One row is therefore simulated, and the others are shifted.
 //! Each unit takes its work in stream order, as soon as its input, the unit behind it and the buffers are ready; nothing
-//! stops inside the pipeline. Every start time is a maximum of earlier times plus constants, so once two successive pairs
-//! of iterations differ by one shift, all later ones do, and they are kept as one repeated block.
+//! stops inside the pipeline, and once the iterations settle they are one repeated block ([`crate::torus::steady`]).
 
-use super::latency::{self, PipelineDepth};
-use super::plan::{Forward, Inverse, IterationPlan};
+use super::latency;
+use crate::torus::iteration::{Forward, Inverse, IterationPlan};
+use crate::torus::pipeline::{self, PipelineDepth};
+use crate::torus::steady::{Iterate, Settled, Steady, settle};
 use std::collections::HashMap;
 
 /// Cycles of every step for one parameter set on one machine.
@@ -61,20 +62,21 @@ pub struct PathRates {
 impl StepCycles {
     /// Cycles of every step for ring degree N; `key` is the time of the key's transfer and of the gap after it.
     pub fn new(ring_degree: u64, rates: &PathRates, depth: PipelineDepth, key: (i64, i64), key_latency: u64) -> Self {
-        let polynomial = latency::polynomial_cycles(ring_degree, rates.row_points);
-        let split = if rates.merge_split { latency::split(ring_degree, rates.fft_points, depth) } else { 0 };
-        let transform = latency::transform(ring_degree, rates.fft_points, depth) + split;
+        let size = ring_degree / 2;
+        let polynomial = pipeline::polynomial_cycles(size, rates.row_points);
+        let split = if rates.merge_split { latency::split(size, rates.fft_points, depth) } else { 0 };
+        let transform = pipeline::transform(size, rates.fft_points, depth) + split;
         let offsets = if rates.merge_split { 0 } else { rates.rows_per_fft - 1 };
         Self {
             polynomial: polynomial as i64,
-            inverse: latency::polynomial_cycles(ring_degree, rates.inverse_points) as i64,
+            inverse: pipeline::polynomial_cycles(size, rates.inverse_points) as i64,
             pair_offset: (offsets * polynomial) as i64,
             skew: rates.rows as i64 - 1,
-            decomposition: latency::decomposition(depth) as i64,
+            decomposition: pipeline::decomposition(depth) as i64,
             forward: transform as i64,
             multiply: latency::multiply_accumulate(rates.columns, depth) as i64,
-            backward: latency::transform(ring_degree, rates.inverse_points, depth) as i64,
-            accumulate: latency::accumulate(depth) as i64,
+            backward: pipeline::transform(size, rates.inverse_points, depth) as i64,
+            accumulate: pipeline::accumulate(depth) as i64,
             key: key.0,
             key_gap: key.1,
             key_latency: key_latency as i64,
@@ -126,28 +128,11 @@ pub struct IterationTimes {
     pub slots: Vec<SlotTimes>,
 }
 
-/// Iterations `first .. first + 2 · rounds`, of which the first two are given and each next two start `period` later.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Steady {
-    /// Index of the first iteration.
-    pub first: usize,
-    /// Times of the first two.
-    pub pair: [IterationTimes; 2],
-    /// Cycles of two iterations.
-    pub period: i64,
-    /// Number of pairs.
-    pub rounds: usize,
-}
-
 /// One blind-rotation instruction's events, relative to its dispatch.
 #[derive(Clone, Debug)]
 pub struct Rotation {
-    /// Iterations before the steady state.
-    pub prologue: Vec<IterationTimes>,
-    /// The steady state.
-    pub steady: Option<Steady>,
-    /// Iterations after it.
-    pub epilogue: Vec<IterationTimes>,
+    /// Its iterations.
+    pub iterations: Settled<IterationTimes>,
     /// For each slot, the cycle at which its last accumulator is complete in Private-A1, in every row.
     pub slot_done: Vec<i64>,
     /// From here on the next instruction may be dispatched: the decomposition units are free.
@@ -161,16 +146,16 @@ impl Rotation {
     pub fn key_after(&self, cycle: i64, length: i64) -> Option<i64> {
         let comes = |key: i64| (key + length > cycle).then_some(key);
         let of = |times: &[IterationTimes]| times.iter().find_map(|times| comes(times.key));
-        of(&self.prologue)
+        of(&self.iterations.prologue)
             .or_else(|| {
-                let Steady { pair: [first, second], period, rounds, .. } = self.steady.as_ref()?;
+                let Steady { pair: [first, second], period, rounds, .. } = self.iterations.steady.as_ref()?;
                 // The first pair whose second transfer is not over.
                 let round = (cycle - length - second.key).div_euclid(*period) + 1;
                 let round = round.max(0);
                 let begin = round * period;
                 (round < *rounds as i64).then(|| comes(first.key + begin).unwrap_or(second.key + begin))
             })
-            .or_else(|| of(&self.epilogue))
+            .or_else(|| of(&self.iterations.epilogue))
     }
 }
 
@@ -293,7 +278,8 @@ impl Run<'_> {
         InverseTimes { transform, accumulate, register }
     }
 
-    fn iteration(&mut self) -> IterationTimes {
+    /// The next iteration of all slots.
+    fn next_iteration(&mut self) -> IterationTimes {
         let c = *self.cycles;
         let buffer = self.state.next_key_buffer as usize;
         self.state.next_key_buffer = ((buffer + 1) % self.state.key_buffers.len()) as u8;
@@ -324,63 +310,49 @@ impl Run<'_> {
     }
 }
 
-/// Whether `later` is `earlier` shifted by one amount; that amount.
-fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64> {
-    let shift = later.key - earlier.key;
-    if earlier.key_buffer != later.key_buffer {
-        return None;
+impl Iterate for Run<'_> {
+    type Times = IterationTimes;
+
+    fn iteration(&mut self) -> IterationTimes {
+        self.next_iteration()
     }
-    for (a, b) in earlier.slots.iter().zip(&later.slots) {
-        let forwards = a.forwards.iter().zip(&b.forwards).all(|(a, b)| {
-            b.decomposition - a.decomposition == shift
-                && b.transform - a.transform == shift
-                && b.multiply - a.multiply == shift
-        });
-        let inverses = a.inverses.iter().zip(&b.inverses).all(|(a, b)| {
-            b.transform - a.transform == shift && b.accumulate - a.accumulate == shift && a.register == b.register
-        });
-        if !forwards || !inverses || a.registers != b.registers {
+
+    fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64> {
+        let shift = later.key - earlier.key;
+        if earlier.key_buffer != later.key_buffer {
             return None;
         }
+        for (a, b) in earlier.slots.iter().zip(&later.slots) {
+            let forwards = a.forwards.iter().zip(&b.forwards).all(|(a, b)| {
+                b.decomposition - a.decomposition == shift
+                    && b.transform - a.transform == shift
+                    && b.multiply - a.multiply == shift
+            });
+            let inverses = a.inverses.iter().zip(&b.inverses).all(|(a, b)| {
+                b.transform - a.transform == shift && b.accumulate - a.accumulate == shift && a.register == b.register
+            });
+            if !forwards || !inverses || a.registers != b.registers {
+                return None;
+            }
+        }
+        Some(shift)
     }
-    Some(shift)
+
+    fn skip(&mut self, cycles: i64) {
+        self.state.shift(cycles);
+        self.ready.iter_mut().flatten().for_each(|time| *time += cycles);
+    }
 }
 
 /// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `slots` ciphertexts are resident in a row.
 pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: ArrayState) -> (Rotation, ArrayState) {
     let polynomials = plan.polynomials as usize;
     let mut run = Run { plan, cycles, state, ready: vec![vec![0; polynomials]; slots], coming: vec![0; polynomials] };
-    let mut times: Vec<IterationTimes> = Vec::new();
-    let mut steady = None;
-    let mut epilogue = Vec::new();
-    let mut done = 0;
-    while done < plan.iterations {
-        times.push(run.iteration());
-        done += 1;
-        let remaining = plan.iterations - done;
-        // The first iteration stays by itself: it waits for what no other waits for.
-        if let [_, .., a, b, c, d] = times.as_slice()
-            && remaining >= 2
-            && let (Some(period), Some(second)) = (shift_between(a, c), shift_between(b, d))
-            && period == second
-        {
-            let extra = remaining / 2;
-            let pair = [a.clone(), b.clone()];
-            times.truncate(times.len() - 4);
-            let skipped = period * extra as i64;
-            run.state.shift(skipped);
-            run.ready.iter_mut().flatten().for_each(|time| *time += skipped);
-            steady = Some(Steady { first: times.len(), pair, period, rounds: extra + 2 });
-            for _ in 0..remaining % 2 {
-                epilogue.push(run.iteration());
-            }
-            done = plan.iterations;
-        }
-    }
+    let iterations = settle(&mut run, plan.iterations);
     let slot_done: Vec<i64> =
         run.ready.iter().map(|ready| ready.iter().copied().max().unwrap_or(0) + cycles.pair_offset).collect();
     let end = slot_done.iter().copied().max().unwrap_or(0).max(run.state.channel - cycles.key_gap);
-    let rotation = Rotation { prologue: times, steady, epilogue, slot_done, issue_end: run.state.decomposition, end };
+    let rotation = Rotation { iterations, slot_done, issue_end: run.state.decomposition, end };
     (rotation, run.state)
 }
 

@@ -1,16 +1,17 @@
 //! The hardware scheduler (section V-E): dispatches instructions when what they wait for is done and their unit is free.
 //!
-//! A discrete-event simulation. Each unit takes, among the instructions that are ready, those of the highest
-//! [`Priority`], and of these the earliest in its stream. A transfer spreads over the memory channels ([`super::channels`]);
-//! the next one is taken when the first of its channels is free again. The XPUs' blind rotations are dispatched event by event in [`super::array`],
+//! The simulation is [`crate::torus::dispatcher`]'s. The key-switch key goes first: channels are prioritised for it whenever a
+//! key switch needs it (section IV-C). A transfer spreads over the memory channels ([`super::channels`]); the next one is taken
+//! when the first of its channels is free again. The XPUs' blind rotations are dispatched event by event in [`super::array`],
 //! with the state that the previous one left.
 
 use super::array::{ArrayState, Rotation, RotationCache, StepCycles};
-use super::channels::{Channels, Items, Part};
+use super::channels::{Channels, items};
 use super::machine::Morphling;
-use super::software::{Priority, Streams, Unit};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use super::software::{Streams, Unit};
+use crate::torus::channels::Part;
+use crate::torus::dispatcher::{self, Started};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// When everything ran.
@@ -29,201 +30,82 @@ pub struct Timeline {
     pub cycles: i64,
 }
 
-struct Queue {
-    free: i64,
-    ready: BinaryHeap<Reverse<(Priority, u32)>>,
-}
-
-struct Dispatcher<'a> {
-    streams: &'a Streams,
-    queues: HashMap<Unit, Queue>,
-    /// Events: cycle, then node and slot that complete; a node beyond all nodes only wakes the units.
-    events: BinaryHeap<Reverse<(i64, u32, u8)>>,
-    pending: Vec<u32>,
-    waiters: Waiters,
-}
-
-const WHOLE: u8 = u8::MAX;
-
-/// Who waits for each node, node after node: programs of large rings have millions of nodes, most of them tiles of a
-/// key-switch key, and each is looked up once.
-struct Waiters {
-    /// First entry of each node in `entries`, and their number at the end.
-    first: Vec<u32>,
-    /// Slot waited for, or [`WHOLE`], and the node that waits.
-    entries: Vec<(u8, u32)>,
-}
-
-impl Waiters {
-    fn of(streams: &Streams) -> Self {
-        let waits = || streams.nodes.iter().flat_map(|node| &node.waits);
-        let mut first = vec![0u32; streams.nodes.len() + 1];
-        waits().for_each(|wait| first[wait.node as usize + 1] += 1);
-        let mut sum = 0;
-        for count in &mut first {
-            sum += *count;
-            *count = sum;
-        }
-        let mut next = first.clone();
-        let mut entries = vec![(WHOLE, 0); sum as usize];
-        for (index, node) in streams.nodes.iter().enumerate() {
-            for wait in &node.waits {
-                let at = &mut next[wait.node as usize];
-                entries[*at as usize] = (wait.slot.unwrap_or(WHOLE), index as u32);
-                *at += 1;
-            }
-        }
-        Self { first, entries }
-    }
-
-    fn of_node(&self, node: u32) -> std::ops::Range<usize> {
-        self.first[node as usize] as usize..self.first[node as usize + 1] as usize
-    }
-}
-
-impl Dispatcher<'_> {
-    fn make_ready(&mut self, node: u32) {
-        let info = &self.streams.nodes[node as usize];
-        let queue = self.queues.entry(info.unit).or_insert_with(|| Queue { free: 0, ready: BinaryHeap::new() });
-        queue.ready.push(Reverse((info.priority, node)));
-    }
-
-    fn complete(&mut self, node: u32, slot: u8) {
-        for entry in self.waiters.of_node(node) {
-            let (waited, waiter) = self.waiters.entries[entry];
-            if waited != slot {
-                continue;
-            }
-            self.pending[waiter as usize] -= 1;
-            if self.pending[waiter as usize] == 0 {
-                self.make_ready(waiter);
-            }
-        }
-    }
-}
-
 /// Runs `streams` on `machine`.
 pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
-    let count = streams.nodes.len();
     let sizes = &streams.layout.sizes;
-    let steps = machine.steps(sizes.ring_degree, sizes.key, sizes.large.max(sizes.small));
-    let mut dispatcher = Dispatcher {
+    let mut chip = Chip {
+        machine,
         streams,
-        queues: HashMap::new(),
-        events: BinaryHeap::new(),
-        pending: vec![0; count],
-        waiters: Waiters::of(streams),
-    };
-    for (index, node) in streams.nodes.iter().enumerate() {
-        dispatcher.pending[index] = node.waits.len() as u32;
-        if node.waits.is_empty() {
-            dispatcher.make_ready(index as u32);
-        }
-    }
-    let (starts, ends) = (vec![0; count], vec![0; count]);
-    let (parts, rotations) = (HashMap::new(), HashMap::new());
-    let mut timeline = Timeline { starts, ends, parts, rotations, steps, cycles: 0 };
-    let mut array = Array {
+        steps: machine.steps(sizes.ring_degree, sizes.key, sizes.large.max(sizes.small)),
         state: ArrayState::new(machine.columns as usize, machine.key_buffers as usize),
         origin: 0,
         cache: RotationCache::default(),
         channels: Channels::new(machine),
+        parts: HashMap::new(),
+        rotations: HashMap::new(),
     };
-    let mut now = 0;
-    loop {
-        let ready: Vec<Unit> = {
-            let open = dispatcher.queues.iter().filter(|(_, queue)| queue.free <= now && !queue.ready.is_empty());
-            let mut open: Vec<Unit> = open.map(|(&unit, _)| unit).collect();
-            open.sort_unstable();
-            open
-        };
-        for unit in ready {
-            let Some(queue) = dispatcher.queues.get_mut(&unit) else { continue };
-            let Some(Reverse((_, node))) = queue.ready.pop() else { continue };
-            let info = &streams.nodes[node as usize];
-            timeline.starts[node as usize] = now;
-            if unit == Unit::Array {
-                let end = array.dispatch(machine, streams, node, now, &mut dispatcher, &mut timeline);
-                timeline.ends[node as usize] = end;
-                continue;
-            }
-            if unit == Unit::Dma {
-                let items = Items::of(&info.instruction);
-                let (parts, free) = array.channels.take(machine, items, now, timeline.steps.key);
-                let past = |part: &Part| part.start + machine.channel_cycles(part.count * items.bytes);
-                let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
-                timeline.starts[node as usize] = parts.iter().map(|part| part.start).min().unwrap_or(now);
-                timeline.ends[node as usize] = end;
-                timeline.parts.insert(node, parts);
-                queue.free = if free == i64::MAX { now } else { free };
-                dispatcher.events.push(Reverse((queue.free, u32::MAX, 0)));
-                dispatcher.events.push(Reverse((end, node, WHOLE)));
-                continue;
-            }
-            queue.free = now + info.occupancy;
-            let end = now + info.occupancy + info.latency;
-            timeline.ends[node as usize] = end;
-            dispatcher.events.push(Reverse((now + info.occupancy, u32::MAX, 0)));
-            dispatcher.events.push(Reverse((end, node, WHOLE)));
-        }
-        let Some(&Reverse((next, ..))) = dispatcher.events.peek() else { break };
-        now = next;
-        while let Some(&Reverse((cycle, node, slot))) = dispatcher.events.peek()
-            && cycle == now
-        {
-            dispatcher.events.pop();
-            if node != u32::MAX {
-                dispatcher.complete(node, slot);
-            }
-        }
-    }
-    timeline.cycles = timeline.ends.iter().copied().max().unwrap_or(0);
-    timeline
+    let times = dispatcher::run(&streams.nodes, |node, now| chip.start(node, now));
+    let cycles = times.ends.iter().copied().max().unwrap_or(0);
+    let Chip { parts, rotations, steps, .. } = chip;
+    Timeline { starts: times.starts, ends: times.ends, parts, rotations, steps, cycles }
 }
 
-struct Array {
+struct Chip<'a> {
+    machine: &'a Morphling,
+    streams: &'a Streams,
+    steps: StepCycles,
     state: ArrayState,
     /// Cycle that the state is relative to.
     origin: i64,
     cache: RotationCache,
     channels: Channels,
+    parts: HashMap<u32, Vec<Part>>,
+    rotations: HashMap<u32, Rc<Rotation>>,
 }
 
-impl Array {
-    fn dispatch(
-        &mut self,
-        machine: &Morphling,
-        streams: &Streams,
-        node: u32,
-        now: i64,
-        dispatcher: &mut Dispatcher<'_>,
-        timeline: &mut Timeline,
-    ) -> i64 {
-        let instruction = &streams.nodes[node as usize].instruction;
-        let plan = &streams.plans[&instruction.operation];
+impl Chip<'_> {
+    fn start(&mut self, node: u32, now: i64) -> Started {
+        let info = &self.streams.nodes[node as usize];
+        match info.unit {
+            Unit::Array => self.rotate(node, now),
+            Unit::Dma => self.transfer(node, now),
+            Unit::Link | Unit::Lanes(_) => {
+                let free = now + info.occupancy;
+                Started { start: now, end: free + info.latency, free, slots: Vec::new() }
+            }
+        }
+    }
+
+    fn transfer(&mut self, node: u32, now: i64) -> Started {
+        let info = &self.streams.nodes[node as usize];
+        let items = items(&info.instruction);
+        let (parts, free) = self.channels.take(self.machine, items, now, self.steps.key);
+        let past = |part: &Part| part.start + self.machine.channel_cycles(part.count * items.bytes);
+        let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
+        let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
+        self.parts.insert(node, parts);
+        Started { start, end, free, slots: Vec::new() }
+    }
+
+    fn rotate(&mut self, node: u32, now: i64) -> Started {
+        let machine = self.machine;
+        let instruction = &self.streams.nodes[node as usize].instruction;
+        let plan = &self.streams.plans[&instruction.operation];
         let slots = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
         let mut state = self.state.rebased(now - self.origin);
         if machine.shares_channels() {
             // What the channels have begun, they finish.
             state.hold_channel((self.channels.all_free() - now).max(0));
         }
-        let (rotation, after) = self.cache.rotate(instruction.operation as usize, plan, &timeline.steps, slots, state);
+        let (rotation, after) = self.cache.rotate(instruction.operation as usize, plan, &self.steps, slots, state);
         if machine.shares_channels() {
             self.channels.rotate(now, Rc::clone(&rotation));
         }
         self.state = after;
         self.origin = now;
-        let free = now + rotation.issue_end;
-        if let Some(queue) = dispatcher.queues.get_mut(&Unit::Array) {
-            queue.free = free;
-        }
-        dispatcher.events.push(Reverse((free, u32::MAX, 0)));
-        for (slot, &done) in rotation.slot_done.iter().enumerate() {
-            dispatcher.events.push(Reverse((now + done, node, slot as u8)));
-        }
-        let end = now + rotation.end;
-        dispatcher.events.push(Reverse((end, node, WHOLE)));
-        timeline.rotations.insert(node, rotation);
-        end
+        let slots = rotation.slot_done.iter().map(|done| now + done).collect();
+        let started = Started { start: now, end: now + rotation.end, free: now + rotation.issue_end, slots };
+        self.rotations.insert(node, rotation);
+        started
     }
 }

@@ -1,29 +1,8 @@
 //! Where things lie: how many ciphertexts stay resident, and the ring buffers in each memory, from capacities in bytes.
 
-use super::machine::{COEFFICIENT_BYTES, Morphling, POINT_BYTES, ROTATION_BYTES};
+use super::machine::{Morphling, POINT_BYTES};
+use crate::torus::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
-
-/// Entries of equal size, one after the other, used in turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ring {
-    /// Byte offset of the first entry in its memory.
-    pub offset: u64,
-    /// Bytes of an entry.
-    pub entry_bytes: u64,
-    /// Entries.
-    pub entries: u64,
-}
-
-impl Ring {
-    /// Byte offset of entry `index` mod the number of entries.
-    pub fn entry(&self, index: u64) -> u64 {
-        self.offset + (index % self.entries.max(1)) * self.entry_bytes
-    }
-
-    fn end(&self) -> u64 {
-        self.offset + self.entry_bytes * self.entries
-    }
-}
 
 /// A parameter set that does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,67 +37,6 @@ pub enum LayoutError {
         /// Largest ring degree of the machine.
         largest: u64,
     },
-}
-
-/// Bytes of the objects of one parameter set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Ring degree N.
-    pub ring_degree: u64,
-    /// k + 1.
-    pub polynomials: u64,
-    /// n.
-    pub lwe_dimension: u64,
-    /// kN.
-    pub large_dimension: u64,
-    /// One polynomial of coefficients.
-    pub polynomial: u64,
-    /// One polynomial in the transform domain: N/2 points.
-    pub spectrum: u64,
-    /// One accumulator.
-    pub accumulator: u64,
-    /// The rotation amounts of one ciphertext.
-    pub rotations: u64,
-    /// One ciphertext under the small key.
-    pub small: u64,
-    /// One ciphertext under the large key.
-    pub large: u64,
-    /// Rows of a key matrix: (k + 1) l.
-    pub key_rows: u64,
-    /// The key of one iteration, in the transform domain.
-    pub key: u64,
-    /// The twiddle factors of the transforms: N/2 for the fold and N/2 for the butterflies.
-    pub twiddles: u64,
-    /// Levels of the key-switch gadget, 0 without one.
-    pub key_switch_levels: u64,
-}
-
-impl Sizes {
-    /// Sizes of `parameters`.
-    pub fn new(parameters: &Parameters) -> Self {
-        let ring_degree = parameters.ring_degree().get() as u64;
-        let polynomials = parameters.glwe_dimension().get() as u64 + 1;
-        let lwe_dimension = parameters.lwe_dimension().get() as u64;
-        let large_dimension = (polynomials - 1) * ring_degree;
-        let levels = u64::from(parameters.bootstrap_gadget().levels);
-        let spectrum = ring_degree / 2 * POINT_BYTES;
-        Self {
-            ring_degree,
-            polynomials,
-            lwe_dimension,
-            large_dimension,
-            polynomial: ring_degree * COEFFICIENT_BYTES,
-            spectrum,
-            accumulator: polynomials * ring_degree * COEFFICIENT_BYTES,
-            rotations: (lwe_dimension + 1) * ROTATION_BYTES,
-            small: (lwe_dimension + 1) * COEFFICIENT_BYTES,
-            large: (large_dimension + 1) * COEFFICIENT_BYTES,
-            key_rows: polynomials * levels,
-            key: polynomials * polynomials * levels * spectrum,
-            twiddles: ring_degree * POINT_BYTES,
-            key_switch_levels: parameters.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels)),
-        }
-    }
 }
 
 /// The memories' division for look-ups of one parameter set.
@@ -172,7 +90,7 @@ impl Layout {
         tables: u64,
         linear_layers: bool,
     ) -> Result<Self, LayoutError> {
-        let sizes = Sizes::new(parameters);
+        let sizes = Sizes::new(parameters, parameters.ring_degree().get() as u64 / 2 * POINT_BYTES);
         let fail = |memory, available, needed, content| LayoutError::Memory {
             memory,
             available,
@@ -199,7 +117,9 @@ impl Layout {
         let halves = if capacity >= 2 * slots { 2 } else { 1 };
         // Each column's keys lie in a bank of their own, beside its share of the twiddle factors.
         let banks = machine.private_a2_banks;
-        let column = machine.key_buffers * sizes.key_rows * sizes.spectrum + sizes.twiddles.div_ceil(banks);
+        // N/2 factors for the fold and N/2 for the butterflies.
+        let twiddles = sizes.ring_degree * POINT_BYTES;
+        let column = machine.key_buffers * sizes.key_rows * sizes.spectrum + twiddles.div_ceil(banks);
         if column * banks > machine.private_a2 {
             let content = "the key's buffers, one bank a column, and the twiddle factors";
             return Err(fail("private_a2", machine.private_a2, column * banks, content));

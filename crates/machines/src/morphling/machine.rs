@@ -1,14 +1,11 @@
 //! Morphling's figures, checked, under one choice of readings.
 
 use super::array::{PathRates, StepCycles};
-use super::latency::PipelineDepth;
+use crate::torus::channels;
+use crate::torus::pipeline::PipelineDepth;
 
-/// Bytes of a coefficient on the chip (section V-A).
-pub const COEFFICIENT_BYTES: u64 = 4;
 /// Bytes of a complex transform value: 32 bits each for the real and the imaginary part (section V-A).
 pub const POINT_BYTES: u64 = 8;
-/// Bytes of a rotation amount in Private-A1: log2(2N) is at most 17 bits for the rings of the project, 16 up to N = 32768.
-pub const ROTATION_BYTES: u64 = 4;
 
 /// One Morphling.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,8 +96,7 @@ impl Morphling {
 
     /// Cycles of `bytes` on one channel.
     pub fn channel_cycles(&self, bytes: u64) -> i64 {
-        // As the engine counts: an integer up to rounding costs no cycle more.
-        (bytes as f64 / self.channel_bytes - 1e-9).ceil().max(1.0) as i64
+        channels::cycles(bytes, self.channel_bytes)
     }
 
     /// Cycles of a key iteration of `bytes` on the key's channels, in equal stripes.

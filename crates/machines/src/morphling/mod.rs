@@ -1,8 +1,8 @@
 //! Morphling: 2D systolic arrays of vector processing elements with transform-domain reuse.
 //!
-//! From a kernel program to a schedule in four steps: [`workload`] reads what the program asks for, [`software`] writes the
-//! DMA, XPU and VPU instruction streams, [`hardware`] dispatches them, and the event lists that result become the engine's
-//! schedule. [`latency`] holds rate and latency of every unit.
+//! From a kernel program to a schedule in four steps: [`crate::torus::workload`] reads what the program asks for,
+//! [`software`] writes the DMA, XPU and VPU instruction streams, [`hardware`] dispatches them, and the event lists that
+//! result become the engine's schedule. [`crate::torus::pipeline`] and [`latency`] hold the latency of every unit.
 
 pub mod array;
 pub mod channels;
@@ -12,12 +12,10 @@ pub mod instruction;
 pub mod latency;
 pub mod layout;
 pub mod machine;
-pub mod plan;
 pub mod replay;
 pub mod reproduce;
 pub mod software;
 pub mod specs;
-pub mod workload;
 
 #[cfg(test)]
 pub(crate) mod test_support;

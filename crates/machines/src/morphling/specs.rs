@@ -1,8 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
-use super::latency::PipelineDepth;
 use super::machine::Morphling;
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+use crate::torus::pipeline::PipelineDepth;
 
 const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
     FigureSpec { key, dimension, least, most, meaning, optional: false }

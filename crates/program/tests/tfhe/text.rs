@@ -21,7 +21,10 @@ fn lowered(program: &Program, seed: u64) -> KernelProgram {
     let mut choice = TfheLowering::new(order, Arithmetic::F64);
     if seed & 2 == 0 {
         choice.input_transform = InputTransform::PerProduct;
-        choice.accumulation = Accumulation::CoefficientDomain;
+        choice.accumulation = match seed & 64 {
+            0 => Accumulation::CoefficientDomain,
+            _ => Accumulation::Split { polynomials: 2, levels: 1 },
+        };
     }
     let parameters = sets::parameters(if seed & 4 == 0 { "toy-512-k2" } else { "toy-256-t64" }).unwrap();
     choice.key_unrolling = [1, 2, 4, 1][(seed >> 4 & 3) as usize];

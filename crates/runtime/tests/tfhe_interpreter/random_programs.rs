@@ -74,7 +74,8 @@ fn reuse_of_transforms_changes_no_bit_of_exact_arithmetic() {
     let values = inputs(&mut stream, &program);
     let mut results = Vec::new();
     for input_transform in [InputTransform::Shared, InputTransform::PerProduct] {
-        for accumulation in [Accumulation::TransformDomain, Accumulation::CoefficientDomain] {
+        let split = Accumulation::Split { polynomials: 2, levels: 1 };
+        for accumulation in [Accumulation::TransformDomain, Accumulation::CoefficientDomain, split] {
             let choice = TfheLowering {
                 accumulation,
                 input_transform,

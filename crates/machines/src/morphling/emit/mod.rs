@@ -5,11 +5,12 @@ pub(crate) mod resources;
 pub(crate) mod rotation;
 
 use crate::engine::schedule::{Schedule, ScheduleBuilder, Shift, Value};
-use crate::morphling::channels::Part;
 use crate::morphling::hardware::Timeline;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, Unit, slot_range};
-use crate::morphling::workload::{Item, Work};
+use crate::torus::channels::Part;
+use crate::torus::groups;
+use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use resources::Chip;
 use std::rc::Rc;
@@ -116,15 +117,10 @@ impl Emitter<'_> {
         let streams = self.streams;
         let groups = &streams.groups[range];
         let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
-        let mut first = 0;
-        while first < groups.len() {
-            let alike = |one: usize, other: usize| self.alike(&groups[one], &groups[other]);
-            let runs = [1, 2, 4].map(|span| (run_length(alike, &bases, first, span), span));
-            let (rounds, span) =
-                runs.into_iter().max_by_key(|&(rounds, span)| (rounds * span, usize::MAX - span)).unwrap_or((1, 1));
-            if rounds < 3 {
+        for run in groups::runs(&bases, |one, other| self.alike(&groups[one], &groups[other])) {
+            let (first, span) = (run.first, run.span);
+            if run.rounds == 1 {
                 self.group(&groups[first], 0);
-                first += 1;
                 continue;
             }
             let period = bases[first + span] - bases[first];
@@ -132,7 +128,7 @@ impl Emitter<'_> {
             let mut builder = std::mem::take(&mut self.builder);
             let moved = groups[first + span].first - groups[first].first;
             let shift = Shift { ciphertext: i64::from(moved), iteration: 0 };
-            builder.repeat(base, rounds as u64, period as u64, shift, |inner| {
+            builder.repeat(base, run.rounds as u64, period as u64, shift, |inner| {
                 std::mem::swap(inner, &mut self.builder);
                 for group in &groups[first..first + span] {
                     self.group(group, base);
@@ -140,7 +136,6 @@ impl Emitter<'_> {
                 std::mem::swap(inner, &mut self.builder);
             });
             self.builder = builder;
-            first += rounds * span;
         }
     }
 
@@ -172,17 +167,4 @@ impl Emitter<'_> {
         let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
         Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
     }
-}
-
-/// How many times in a row the `span` groups from `first` on come again, each time by the same number of cycles later.
-fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize, span: usize) -> usize {
-    if first + span >= bases.len() {
-        return 1;
-    }
-    let period = bases[first + span] - bases[first];
-    let mut at = first;
-    while at + span < bases.len() && bases[at + span] - bases[at] == period && alike(at, at + span) {
-        at += 1;
-    }
-    (at - first) / span + 1
 }

@@ -3,11 +3,12 @@
 use super::resources::access;
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
-use crate::morphling::channels::{BURST_BYTES, Items};
+use crate::morphling::channels::items;
 use crate::morphling::instruction::{Instruction, Opcode};
-use crate::morphling::machine::COEFFICIENT_BYTES;
 use crate::morphling::software::{Unit, distinct, lane_positions, linear_block, row_passes, slot_range};
-use crate::morphling::workload::{Item, Work};
+use crate::torus::channels::BURST_BYTES;
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// Reads and writes of an instruction, before their cycles are set.
@@ -91,7 +92,7 @@ impl Emitter<'_> {
         let (streams, timeline) = (self.streams, self.timeline);
         let info = &streams.nodes[node as usize];
         let transfer = self.transfer_of(place, &info.instruction);
-        let items = Items::of(&info.instruction);
+        let items = items(&info.instruction);
         for part in timeline.parts.get(&node).into_iter().flatten() {
             let work = part.count * items.bytes;
             let occupancy = self.machine.channel_cycles(work);

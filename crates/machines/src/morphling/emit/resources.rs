@@ -6,7 +6,8 @@ use crate::engine::schedule::{
 };
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
-use crate::morphling::machine::{COEFFICIENT_BYTES, Morphling, POINT_BYTES};
+use crate::morphling::machine::{Morphling, POINT_BYTES};
+use crate::torus::sizes::COEFFICIENT_BYTES;
 use std::collections::HashSet;
 
 /// One row of an XPU.

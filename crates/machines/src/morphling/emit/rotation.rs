@@ -4,9 +4,10 @@ use super::resources::{Chip, Row, access};
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
-use crate::morphling::layout::{Layout, Sizes};
-use crate::morphling::machine::COEFFICIENT_BYTES;
-use crate::morphling::plan::{Forward, IterationPlan, Product};
+use crate::morphling::layout::Layout;
+use crate::torus::iteration::{Forward, IterationPlan, Product};
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::sizes::Sizes;
 
 /// Index of a polynomial of an accumulator: its operation, how many products it has already taken in this iteration, and
 /// which polynomial it is.
@@ -291,11 +292,12 @@ impl Iteration<'_> {
 impl Emitter<'_> {
     /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat.
     pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rotation, start: i64) {
-        for (number, times) in rotation.prologue.iter().enumerate() {
+        let iterations = &rotation.iterations;
+        for (number, times) in iterations.prologue.iter().enumerate() {
             self.iteration(place, operation, number, times, start);
         }
-        let mut number = rotation.prologue.len();
-        if let Some(steady) = &rotation.steady {
+        let mut number = iterations.prologue.len();
+        if let Some(steady) = &iterations.steady {
             let [first, second] = &steady.pair;
             // Everything is given relative to the key's transfer, the earliest event of an iteration.
             let base = first.key;
@@ -310,7 +312,7 @@ impl Emitter<'_> {
             self.builder = builder;
             number += 2 * steady.rounds;
         }
-        for times in &rotation.epilogue {
+        for times in &iterations.epilogue {
             self.iteration(place, operation, number, times, start);
             number += 1;
         }

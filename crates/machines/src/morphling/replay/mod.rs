@@ -10,10 +10,10 @@ mod storage;
 mod vector;
 
 use super::emit::resources::Chip;
-use super::plan::Forward;
 use super::software::Streams;
-use super::workload::operand_items;
 use crate::engine::schedule::{MemoryId, OpRef, Place, Placed, Resource, Schedule, Value};
+use crate::torus::iteration::Forward;
+use crate::torus::workload::operand_items;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::tfhe::RunError;

@@ -3,7 +3,7 @@
 use super::storage::Datum;
 use super::{Context, ReplayError};
 use crate::engine::schedule::Placed;
-use crate::morphling::workload::Work;
+use crate::torus::workload::Work;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::OpKind;
 use rayon::prelude::*;
@@ -211,7 +211,7 @@ impl Event<'_, '_> {
 
     /// Whether a column belongs to the block that this event takes.
     fn in_block(&self, column: usize, dimension: usize) -> bool {
-        let bytes = (dimension as u64 + 1) * crate::morphling::machine::COEFFICIENT_BYTES;
+        let bytes = (dimension as u64 + 1) * crate::torus::sizes::COEFFICIENT_BYTES;
         let block = crate::morphling::software::linear_block(&self.context.streams.layout, bytes) as usize;
         column / block == self.placed.op().iteration as usize
     }

@@ -2,9 +2,11 @@
 
 use super::super::instruction::{Instruction, Opcode};
 use super::super::layout::Layout;
-use super::super::machine::{COEFFICIENT_BYTES, Morphling};
-use super::super::workload::{Item, LinearLayer};
-use super::{Buffer, Group, Priority, Wait, Writer};
+use super::super::machine::Morphling;
+use super::{Buffer, Group, Writer};
+use crate::torus::dispatcher::{Priority, Wait};
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::workload::{Item, LinearLayer};
 use polyfabric_program::tfhe::Matrix;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -12,8 +12,9 @@ use super::instruction::{Instruction, Opcode, WORD_BYTES};
 use super::latency;
 use super::layout::{Layout, LayoutError};
 use super::machine::Morphling;
-use super::plan::{IterationPlan, PlanError, plan};
-use super::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, read};
+use crate::torus::dispatcher::{Priority, Task, Wait};
+use crate::torus::iteration::{IterationPlan, PlanError, plan};
+use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, read};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,21 +30,6 @@ pub enum Unit {
     Array,
     /// A lane group of the VPU.
     Lanes(u8),
-}
-
-/// What an instruction waits for: the completion of node `node`, or of one slot of a blind rotation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Wait {
-    /// Index of the node.
-    pub node: u32,
-    /// Slot, when the node is a blind rotation and one slot is enough.
-    pub slot: Option<u8>,
-}
-
-impl Wait {
-    fn all(node: u32) -> Self {
-        Self { node, slot: None }
-    }
 }
 
 /// An instruction with its needs.
@@ -63,15 +49,20 @@ pub struct Node {
     pub priority: Priority,
 }
 
-/// What goes first when several instructions are ready for a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Priority {
-    /// The key-switch key (section IV-C: channels are prioritised for it whenever a key switch needs it).
-    KeySwitchKey,
-    /// An XPU waits behind it.
-    Xpu,
-    /// Everything else.
-    Rest,
+impl Task for Node {
+    type Unit = Unit;
+
+    fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    fn waits(&self) -> &[Wait] {
+        &self.waits
+    }
+
+    fn priority(&self) -> Priority {
+        self.priority
+    }
 }
 
 /// A group of ciphertexts that goes through the chip together.
@@ -274,7 +265,7 @@ impl Writer<'_> {
         // The scheduler holds the words of two groups: the next come once the blind rotation of the one before last is done.
         let earlier = self.streams.groups.len().checked_sub(2).map(|index| &self.streams.groups[index]);
         let waits = earlier.map(|group| Wait::all(group.rotation.unwrap_or(group.nodes.end - 1)));
-        self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, Priority::Xpu);
+        self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, Priority::Rotation);
         body(self, &mut group);
         let end = self.streams.nodes.len() as u32;
         group.nodes.end = end;
@@ -370,7 +361,7 @@ impl Writer<'_> {
         rotate.length = sizes.ring_degree as u32;
         rotate.amount = sizes.lwe_dimension as u32;
         let waits = loads.into_iter().map(Wait::all).collect();
-        let rotation = self.push(rotate, Unit::Array, waits, 0, 0, Priority::Xpu);
+        let rotation = self.push(rotate, Unit::Array, waits, 0, 0, Priority::Rotation);
         group.rotation = Some(rotation);
         let extracted: Vec<Vec<Wait>> =
             (0..slots).map(|slot| self.extract_slot(work, group, slot, half, rotation)).collect();
@@ -401,7 +392,7 @@ impl Writer<'_> {
         let mut waits = self.free(Buffer::SmallIn(small_entry));
         waits.extend(self.producers(&work.sources[range.clone()]));
         waits.push(Wait::all(self.fetch));
-        let loaded = self.dma(load, waits, Priority::Xpu);
+        let loaded = self.dma(load, waits, Priority::Rotation);
 
         let tables = distinct(&work.tables[range.clone()]);
         let mut table = Instruction { opcode: Opcode::LoadTables, entry: shared_entry as u8, ..load };
@@ -411,7 +402,7 @@ impl Writer<'_> {
         table.amount = (tables.len() as u64 * sizes.polynomial) as u32;
         let mut waits = self.free(Buffer::SharedIn(shared_entry));
         waits.push(Wait::all(self.fetch));
-        let tabled = self.dma(table, waits, Priority::Xpu);
+        let tabled = self.dma(table, waits, Priority::Rotation);
 
         let mut switched = Vec::new();
         for lane in 0..self.machine.lane_groups {
@@ -428,7 +419,7 @@ impl Writer<'_> {
             let mut waits = self.free(Buffer::SharedIn(shared_entry));
             waits.push(Wait::all(loaded));
             let occupancy = served as i64 * self.vector(sizes.lwe_dimension + 1);
-            switched.push(Wait::all(self.lanes(switch, waits, occupancy, Priority::Xpu)));
+            switched.push(Wait::all(self.lanes(switch, waits, occupancy, Priority::Rotation)));
         }
         self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
 
@@ -443,7 +434,7 @@ impl Writer<'_> {
         let mut waits = self.free(Buffer::Resident(resident));
         waits.extend(switched);
         waits.push(Wait::all(tabled));
-        let filled = self.link(fill, waits, rows * row_bytes, Priority::Xpu);
+        let filled = self.link(fill, waits, rows * row_bytes, Priority::Rotation);
         self.users.insert(Buffer::SharedIn(shared_entry), vec![Wait::all(filled)]);
         filled
     }
@@ -533,7 +524,7 @@ impl Writer<'_> {
         store.first = items.first().map_or(0, |item| item.element);
         store.count = items.len() as u16;
         store.amount = (items.len() as u64 * bytes) as u32;
-        store.length = (bytes / super::machine::COEFFICIENT_BYTES) as u32;
+        store.length = (bytes / crate::torus::sizes::COEFFICIENT_BYTES) as u32;
         let node = self.dma(store, waits, Priority::Rest);
         for &item in items {
             self.stored.insert(item, node);

@@ -152,7 +152,8 @@ impl Body {
 /// dimension k = `glwe_dimension`, l = `levels`, over n = `lwe_dimension` iterations.
 ///
 /// Transforms an iteration (Morphling, section IV-B and figure 3): 2(k+1)²l without reuse, (k+1)l + (k+1)²l with
-/// shared inputs, (k+1)l + (k+1) with accumulation in the transform domain too.
+/// shared inputs, (k+1)l + (k+1) with accumulation in the transform domain too. With [`Accumulation::Split`] over all k + 1
+/// polynomials, a level at a time, they are (k+1)l + (k+1)l: as many in each direction (Strix, section IV-B).
 pub fn blind_rotation_body(
     glwe_dimension: usize,
     levels: u32,
@@ -180,37 +181,47 @@ pub fn blind_rotation_body(
     if choice.input_transform == InputTransform::Shared {
         shared = digits.iter().map(|&digit| body.push(Primitive::ForwardTransform, &[digit])).collect();
     }
+    let blocks = row_blocks(width, levels, choice.accumulation);
     for column in 0..width {
         let mut result = BodyValue(column);
-        let mut sum = None;
-        for (row, &digit) in digits.iter().enumerate() {
-            let spectrum = match shared.get(row) {
-                Some(&spectrum) => spectrum,
-                None => body.push(Primitive::ForwardTransform, &[digit]),
-            };
-            let row = row as u32;
-            match (choice.accumulation, sum) {
-                (Accumulation::TransformDomain, Some(sum_so_far)) => {
-                    let primitive = Primitive::MultiplyAccumulate { row, column };
-                    sum = Some(body.push(primitive, &[sum_so_far, spectrum]));
-                }
-                (Accumulation::TransformDomain, None) => {
-                    sum = Some(body.push(Primitive::Multiply { row, column }, &[spectrum]));
-                }
-                (Accumulation::CoefficientDomain, _) => {
-                    let product = body.push(Primitive::Multiply { row, column }, &[spectrum]);
-                    let product = body.push(Primitive::InverseTransform, &[product]);
-                    result = body.push(Primitive::Add, &[result, product]);
-                }
+        for block in &blocks {
+            let mut sum = None;
+            for &row in block {
+                let spectrum = match shared.get(row as usize) {
+                    Some(&spectrum) => spectrum,
+                    None => body.push(Primitive::ForwardTransform, &[digits[row as usize]]),
+                };
+                sum = Some(match sum {
+                    Some(sum) => body.push(Primitive::MultiplyAccumulate { row, column }, &[sum, spectrum]),
+                    None => body.push(Primitive::Multiply { row, column }, &[spectrum]),
+                });
             }
-        }
-        if let Some(sum) = sum {
-            let product = body.push(Primitive::InverseTransform, &[sum]);
-            result = body.push(Primitive::Add, &[result, product]);
+            if let Some(sum) = sum {
+                let product = body.push(Primitive::InverseTransform, &[sum]);
+                result = body.push(Primitive::Add, &[result, product]);
+            }
         }
         body.yields.push(result);
     }
     Arc::new(body)
+}
+
+/// The rows j · l + level of a GGSW ciphertext of k + 1 = `width` polynomials and l = `levels`, in the blocks that are summed in
+/// the transform domain.
+fn row_blocks(width: u32, levels: u32, accumulation: Accumulation) -> Vec<Vec<u32>> {
+    let (polynomials, at_a_time) = match accumulation {
+        Accumulation::TransformDomain => return vec![(0..width * levels).collect()],
+        Accumulation::CoefficientDomain => (1, 1),
+        Accumulation::Split { polynomials, levels } => (polynomials.max(1), levels.max(1)),
+    };
+    let mut blocks = Vec::new();
+    for first in (0..width).step_by(polynomials as usize) {
+        for first_level in (0..levels).step_by(at_a_time as usize) {
+            let of_level = |level| (first..(first + polynomials).min(width)).map(move |j| j * levels + level);
+            blocks.push((first_level..(first_level + at_a_time).min(levels)).flat_map(of_level).collect());
+        }
+    }
+    blocks
 }
 
 /// One key-switch iteration over mask element i of kN = `large_dimension`: the carried ciphertext, from (0, .., 0, b'),

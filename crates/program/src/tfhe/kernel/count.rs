@@ -106,6 +106,26 @@ mod tests {
     }
 
     #[test]
+    fn split_sums_balance_the_directions() {
+        // Strix, section IV-B: accumulation in both domains makes the transforms of both directions equal.
+        for k in 1..=3u32 {
+            for l in 1..=3 {
+                let body = |polynomials, levels| {
+                    let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+                    choice.accumulation = Accumulation::Split { polynomials, levels };
+                    iteration(&blind_rotation_body(k as usize, l, 1, &choice))
+                };
+                let counts = body(k + 1, 1);
+                assert_eq!(counts.forward_transforms, u64::from((k + 1) * l));
+                assert_eq!(counts.inverse_transforms, counts.forward_transforms);
+                // Blocks of one row, and one block of all of them.
+                assert_eq!(body(1, 1).inverse_transforms, u64::from((k + 1) * (k + 1) * l));
+                assert_eq!(body(k + 1, l).inverse_transforms, u64::from(k + 1));
+            }
+        }
+    }
+
+    #[test]
     fn published_maximum_of_set_c() {
         // Section III: up to 46,752 transforms a bootstrap, and 83.3 % fewer with both reuses at k = l = 3: n = 487.
         let none = transforms(3, 3, 487, InputTransform::PerProduct, Accumulation::CoefficientDomain);

@@ -62,7 +62,7 @@ pub fn unrolled_rotation_body(
                             let product = external.product(pattern);
                             external.body.push(Primitive::InverseTransform, &[product])
                         }
-                        Accumulation::CoefficientDomain => external.polynomial(pattern),
+                        Accumulation::CoefficientDomain | Accumulation::Split { .. } => external.polynomial(pattern),
                     };
                     let body = &mut *external.body;
                     let rotated = body.push(Primitive::RotatePattern { pattern }, &[product]);

@@ -13,6 +13,15 @@ pub enum Accumulation {
     TransformDomain,
     /// In the coefficient domain: one inverse transform a product.
     CoefficientDomain,
+    /// In both: the rows of so many polynomials and gadget levels at a time are summed in the transform domain, and these sums
+    /// in the coefficient domain (Strix, section IV-B). As many inverse transforms a column as there are such blocks of rows; with
+    /// unrolled keys, as in the coefficient domain.
+    Split {
+        /// Polynomials of the accumulator whose rows are summed at a time; at least 1.
+        polynomials: u32,
+        /// Gadget levels of each of them; at least 1.
+        levels: u32,
+    },
 }
 
 /// How often a decomposed polynomial is transformed.

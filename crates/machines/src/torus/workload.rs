@@ -68,7 +68,7 @@ pub enum Work {
 pub enum WorkloadError {
     /// A rotated ciphertext whose constant coefficient nobody extracts, or extracts twice.
     #[error(
-        "operation %{blind_rotation} (blind rotation) feeds {readers} sample extractions; the XPU's result goes to exactly \
+        "operation %{blind_rotation} (blind rotation) feeds {readers} sample extractions; its result goes to exactly \
          one: extract once and gather the copies"
     )]
     Extractions {
@@ -85,9 +85,9 @@ pub enum WorkloadError {
         /// Its operand.
         operand: u32,
     },
-    /// Key unrolling needs a sum of several key elements, which the VPEs do not form.
+    /// Key unrolling needs a sum of several key elements, which the multipliers do not form.
     #[error(
-        "the program is lowered with {unrolling} secret bits an iteration; the XPU takes one: lower it with key_unrolling = 1"
+        "the program is lowered with {unrolling} secret bits an iteration; the machine takes one: lower it with key_unrolling = 1"
     )]
     Unrolled {
         /// Secret bits an iteration.

@@ -1,8 +1,8 @@
-//! What one blind-rotation iteration asks of an XPU, read from the body that the lowering chose.
+//! What one blind-rotation iteration asks of a pipeline, read from the body that the lowering chose.
 //!
-//! The three reuse types of section III are three bodies; nothing here knows them by name. Each forward transform becomes
-//! one stream through decomposition unit, FFT unit and one VPE row, where it meets every key polynomial that the body
-//! multiplies it by: one VPE column for each. A chain of multiply-accumulates is one POLY-ACC register's content, from the
+//! Where sums are formed and inputs are shared is in the body; nothing here knows the variants by name. Each forward
+//! transform becomes one stream through decomposer, FFT and multipliers, where it meets every key polynomial that the body
+//! multiplies it by: one column for each. A chain of multiply-accumulates is one sum in the transform domain, from the
 //! multiplication that opens it to the inverse transform that drains it.
 
 use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, Primitive};
@@ -12,7 +12,7 @@ use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, Primitive};
 pub struct Product {
     /// Row of the key's GGSW matrix.
     pub row: u32,
-    /// Column of the key's GGSW matrix, and of the VPE array.
+    /// Column of the key's GGSW matrix, and of the multipliers.
     pub column: u32,
     /// The accumulation chain it belongs to.
     pub chain: usize,
@@ -64,13 +64,11 @@ pub struct IterationPlan {
     pub two_accumulators: bool,
 }
 
-/// Why a body cannot run on an XPU.
+/// Why a body cannot run on a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// An operation whose operand is not what the data path delivers there.
-    #[error(
-        "the blind-rotation body's operation {operation} ({primitive}) does not follow the XPU's data path: {expected}"
-    )]
+    #[error("the blind-rotation body's operation {operation} ({primitive}) does not follow the data path: {expected}")]
     OffThePath {
         /// Index in the body.
         operation: usize,
@@ -79,15 +77,15 @@ pub enum PlanError {
         /// What the data path needs.
         expected: &'static str,
     },
-    /// The accumulator has more polynomials than the VPE array has columns.
+    /// The accumulator has more polynomials than the machine multiplies side by side.
     #[error(
-        "the accumulator has {polynomials} polynomials (k + 1) and the VPE array {columns} columns: choose a parameter \
-         set with a smaller GLWE dimension, or a machine with more columns"
+        "the accumulator has {polynomials} polynomials (k + 1) and the machine multiplies {columns} columns side by side: \
+         choose a parameter set with a smaller GLWE dimension, or a machine with more columns"
     )]
     TooWide {
         /// k + 1.
         polynomials: u32,
-        /// Columns of the array.
+        /// Columns of the machine.
         columns: u32,
     },
 }
@@ -132,7 +130,7 @@ impl Reader {
     }
 }
 
-/// Reads `body` for an array of `columns` VPE columns.
+/// Reads `body` for a machine of `columns` columns of multipliers.
 ///
 /// # Errors
 /// [`PlanError`] when the body is not a sequence of rotate, subtract, decompose, transform, multiply, inverse transform
@@ -161,14 +159,14 @@ pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
             }
             (Primitive::Subtract, _) => return Err(off("the two pointers read one polynomial")),
             (Primitive::Digit { level }, [Meaning::Difference(j)]) => Meaning::Digits(*j, level),
-            (Primitive::Digit { .. }, _) => return Err(off("the decomposition unit follows the subtraction")),
+            (Primitive::Digit { .. }, _) => return Err(off("the decomposer follows the subtraction")),
             (Primitive::ForwardTransform, [Meaning::Digits(polynomial, level)]) => {
                 let operation = index as u32;
                 let (polynomial, level) = (*polynomial, *level);
                 reader.forwards.push(Forward { operation, polynomial, level, products: Vec::new() });
                 Meaning::Stream(reader.forwards.len() - 1)
             }
-            (Primitive::ForwardTransform, _) => return Err(off("the FFT unit follows the decomposition unit")),
+            (Primitive::ForwardTransform, _) => return Err(off("the FFT follows the decomposer")),
             (Primitive::Multiply { row, column }, [Meaning::Stream(stream)]) => {
                 reader.multiply(*stream, row, column, None)
             }
@@ -178,13 +176,13 @@ pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
                 reader.multiply(*stream, row, column, Some(*chain))
             }
             (Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. }, _) => {
-                return Err(off("a VPE accumulates the FFT unit's stream in its own column"));
+                return Err(off("a multiplier accumulates the FFT's stream in its own column"));
             }
             (Primitive::InverseTransform, [Meaning::Chain(chain)]) => {
                 reader.drained[*chain] = Some(index as u32);
                 Meaning::Polynomial(*chain)
             }
-            (Primitive::InverseTransform, _) => return Err(off("the IFFT unit drains a POLY-ACC register")),
+            (Primitive::InverseTransform, _) => return Err(off("the IFFT drains a sum of products")),
             (Primitive::Add, [Meaning::Accumulator(c), Meaning::Polynomial(chain)])
                 if *c == reader.chain_columns[*chain] && reader.added.iter().all(|a| a.1 != *c) =>
             {
@@ -236,7 +234,7 @@ mod tests {
         let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
         choice.input_transform = inputs;
         choice.accumulation = sums;
-        plan(&blind_rotation_body(k, l, 7, &choice), 4).expect("a body of the lowering runs on an XPU")
+        plan(&blind_rotation_body(k, l, 7, &choice), 4).expect("a body of the lowering follows the data path")
     }
 
     #[test]

@@ -1,0 +1,243 @@
+//! A hardware scheduler: starts a task when what it waits for is done and its unit is free.
+//!
+//! A discrete-event simulation. Each unit takes, among the tasks that are ready, those of the highest [`Priority`], and of
+//! these the earliest written. What a task does to its unit, and when, the machine says ([`Started`]).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::Hash;
+
+/// What a task waits for: the completion of task `node`, or of one slot of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Wait {
+    /// Index of the task.
+    pub node: u32,
+    /// Slot, when the task is a blind rotation and one slot is enough.
+    pub slot: Option<u8>,
+}
+
+impl Wait {
+    /// For all of task `node`.
+    pub fn all(node: u32) -> Self {
+        Self { node, slot: None }
+    }
+}
+
+/// What goes first when several tasks are ready for a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Priority {
+    /// The key-switch key.
+    KeySwitchKey,
+    /// A blind rotation waits behind it.
+    Rotation,
+    /// Everything else.
+    Rest,
+}
+
+/// A task, as the scheduler sees it.
+pub trait Task {
+    /// A unit that takes one task at a time.
+    type Unit: Copy + Ord + Hash;
+
+    /// Where it runs.
+    fn unit(&self) -> Self::Unit;
+    /// What it waits for.
+    fn waits(&self) -> &[Wait];
+    /// What goes before it.
+    fn priority(&self) -> Priority;
+}
+
+/// What became of a task that was started.
+#[derive(Clone, Debug, Default)]
+pub struct Started {
+    /// Its first cycle.
+    pub start: i64,
+    /// Its last result is in place.
+    pub end: i64,
+    /// The unit can take the next task.
+    pub free: i64,
+    /// The same as `end` for each slot, where others wait for one.
+    pub slots: Vec<i64>,
+}
+
+/// When every task started and ended.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// First cycles.
+    pub starts: Vec<i64>,
+    /// Completions.
+    pub ends: Vec<i64>,
+}
+
+const WHOLE: u8 = u8::MAX;
+/// A task number beyond all: its event only wakes the units.
+const NOBODY: u32 = u32::MAX;
+
+struct Queue {
+    free: i64,
+    ready: BinaryHeap<Reverse<(Priority, u32)>>,
+}
+
+/// Who waits for each task, task after task: programs of large rings have millions of tasks, most of them tiles of a
+/// key-switch key, and each is looked up once.
+struct Waiters {
+    /// First entry of each task in `entries`, and their number at the end.
+    first: Vec<u32>,
+    /// Slot waited for, or [`WHOLE`], and the task that waits.
+    entries: Vec<(u8, u32)>,
+}
+
+impl Waiters {
+    fn of<T: Task>(tasks: &[T]) -> Self {
+        let waits = || tasks.iter().flat_map(Task::waits);
+        let mut first = vec![0u32; tasks.len() + 1];
+        waits().for_each(|wait| first[wait.node as usize + 1] += 1);
+        let mut sum = 0;
+        for count in &mut first {
+            sum += *count;
+            *count = sum;
+        }
+        let mut next = first.clone();
+        let mut entries = vec![(WHOLE, 0); sum as usize];
+        for (index, task) in tasks.iter().enumerate() {
+            for wait in task.waits() {
+                let at = &mut next[wait.node as usize];
+                entries[*at as usize] = (wait.slot.unwrap_or(WHOLE), index as u32);
+                *at += 1;
+            }
+        }
+        Self { first, entries }
+    }
+
+    fn of_task(&self, task: u32) -> std::ops::Range<usize> {
+        self.first[task as usize] as usize..self.first[task as usize + 1] as usize
+    }
+}
+
+struct Dispatcher<'a, T: Task> {
+    tasks: &'a [T],
+    queues: HashMap<T::Unit, Queue>,
+    /// Cycle, then task and slot that complete.
+    events: BinaryHeap<Reverse<(i64, u32, u8)>>,
+    pending: Vec<u32>,
+    waiters: Waiters,
+}
+
+impl<T: Task> Dispatcher<'_, T> {
+    fn make_ready(&mut self, index: u32) {
+        let task = &self.tasks[index as usize];
+        let queue = self.queues.entry(task.unit()).or_insert_with(|| Queue { free: 0, ready: BinaryHeap::new() });
+        queue.ready.push(Reverse((task.priority(), index)));
+    }
+
+    fn complete(&mut self, task: u32, slot: u8) {
+        for entry in self.waiters.of_task(task) {
+            let (waited, waiter) = self.waiters.entries[entry];
+            if waited != slot {
+                continue;
+            }
+            self.pending[waiter as usize] -= 1;
+            if self.pending[waiter as usize] == 0 {
+                self.make_ready(waiter);
+            }
+        }
+    }
+
+    /// The units that can take a task in cycle `now`, in their order.
+    fn open(&self, now: i64) -> Vec<T::Unit> {
+        let open = self.queues.iter().filter(|(_, queue)| queue.free <= now && !queue.ready.is_empty());
+        let mut open: Vec<T::Unit> = open.map(|(&unit, _)| unit).collect();
+        open.sort_unstable();
+        open
+    }
+}
+
+/// Runs `tasks`; `start` starts one, by its index, in a cycle.
+pub fn run<T: Task>(tasks: &[T], mut start: impl FnMut(u32, i64) -> Started) -> Times {
+    let mut dispatcher = Dispatcher {
+        tasks,
+        queues: HashMap::new(),
+        events: BinaryHeap::new(),
+        pending: tasks.iter().map(|task| task.waits().len() as u32).collect(),
+        waiters: Waiters::of(tasks),
+    };
+    for (index, task) in tasks.iter().enumerate() {
+        if task.waits().is_empty() {
+            dispatcher.make_ready(index as u32);
+        }
+    }
+    let mut times = Times { starts: vec![0; tasks.len()], ends: vec![0; tasks.len()] };
+    let mut now = 0;
+    loop {
+        for unit in dispatcher.open(now) {
+            let Some(queue) = dispatcher.queues.get_mut(&unit) else { continue };
+            let Some(Reverse((_, task))) = queue.ready.pop() else { continue };
+            let started = start(task, now);
+            queue.free = started.free;
+            times.starts[task as usize] = started.start;
+            times.ends[task as usize] = started.end;
+            dispatcher.events.push(Reverse((started.free, NOBODY, 0)));
+            for (slot, &done) in started.slots.iter().enumerate() {
+                dispatcher.events.push(Reverse((done, task, slot as u8)));
+            }
+            dispatcher.events.push(Reverse((started.end, task, WHOLE)));
+        }
+        let Some(&Reverse((next, ..))) = dispatcher.events.peek() else { break };
+        now = next;
+        while let Some(&Reverse((cycle, task, slot))) = dispatcher.events.peek()
+            && cycle == now
+        {
+            dispatcher.events.pop();
+            if task != NOBODY {
+                dispatcher.complete(task, slot);
+            }
+        }
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a task start as soon as it may, and the more urgent one first?
+
+    use super::*;
+
+    struct Toy {
+        unit: u8,
+        waits: Vec<Wait>,
+        priority: Priority,
+        cycles: i64,
+    }
+
+    impl Task for Toy {
+        type Unit = u8;
+
+        fn unit(&self) -> u8 {
+            self.unit
+        }
+        fn waits(&self) -> &[Wait] {
+            &self.waits
+        }
+        fn priority(&self) -> Priority {
+            self.priority
+        }
+    }
+
+    #[test]
+    fn order_and_slots() {
+        let task = |unit, waits: &[Wait], priority, cycles| Toy { unit, waits: waits.to_vec(), priority, cycles };
+        let tasks = [
+            task(0, &[], Priority::Rest, 10),
+            task(0, &[], Priority::Rotation, 3),
+            task(1, &[Wait::all(0)], Priority::Rest, 5),
+            task(1, &[Wait { node: 0, slot: Some(0) }], Priority::Rest, 2),
+        ];
+        // A task's first slot is done halfway.
+        let times = run(&tasks, |index, now| {
+            let cycles = tasks[index as usize].cycles;
+            Started { start: now, end: now + cycles, free: now + cycles, slots: vec![now + cycles / 2] }
+        });
+        assert_eq!(times.starts, [3, 0, 13, 8]);
+        assert_eq!(times.ends, [13, 3, 18, 10]);
+    }
+}

@@ -1,0 +1,64 @@
+//! Groups of ciphertexts that repeat one another: where a program's groups become a loop of the schedule.
+
+/// Groups `first .. first + span · rounds`, of which each `span` do as the `span` before, always the same number of cycles later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupRun {
+    /// First group.
+    pub first: usize,
+    /// Groups of one round.
+    pub span: usize,
+    /// Rounds.
+    pub rounds: usize,
+}
+
+/// Fewest rounds that are worth a loop.
+const LEAST_ROUNDS: usize = 3;
+
+/// Cuts groups that begin at `bases` into runs; `alike` says whether two groups are the same but for their ciphertexts and
+/// their time. Groups that do not repeat are runs of one.
+pub fn runs(bases: &[i64], alike: impl Fn(usize, usize) -> bool) -> Vec<GroupRun> {
+    let mut found = Vec::new();
+    let mut first = 0;
+    while first < bases.len() {
+        // Buffers used in turn repeat after two groups or four.
+        let lengths = [1, 2, 4].map(|span| (run_length(&alike, bases, first, span), span));
+        let long = lengths.into_iter().filter(|&(rounds, _)| rounds >= LEAST_ROUNDS);
+        let (rounds, span) = long.max_by_key(|&(rounds, span)| (rounds * span, usize::MAX - span)).unwrap_or((1, 1));
+        found.push(GroupRun { first, span, rounds });
+        first += span * rounds;
+    }
+    found
+}
+
+/// How many times in a row the `span` groups from `first` on come again, each time by the same number of cycles later.
+fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize, span: usize) -> usize {
+    if first + span >= bases.len() {
+        return 1;
+    }
+    let period = bases[first + span] - bases[first];
+    let mut at = first;
+    while at + span < bases.len() && bases[at + span] - bases[at] == period && alike(at, at + span) {
+        at += 1;
+    }
+    (at - first) / span + 1
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are exactly the groups folded that repeat, at one distance?
+
+    use super::*;
+
+    #[test]
+    fn runs_of_groups() {
+        let always = |_: usize, _: usize| true;
+        assert_eq!(runs(&[0, 10, 20, 30], always), [GroupRun { first: 0, span: 1, rounds: 4 }]);
+        // Two groups are not worth a loop; the last is late.
+        assert_eq!(runs(&[0, 10], always).len(), 2);
+        let late = runs(&[0, 10, 20, 31], always);
+        assert_eq!(late, [GroupRun { first: 0, span: 1, rounds: 3 }, GroupRun { first: 3, span: 1, rounds: 1 }]);
+        // Every second group is alike.
+        let parity = |one: usize, other: usize| one % 2 == other % 2;
+        assert_eq!(runs(&[0, 7, 20, 27, 40, 47], parity), [GroupRun { first: 0, span: 2, rounds: 3 }]);
+    }
+}
