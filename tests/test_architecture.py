@@ -174,3 +174,40 @@ def test_links_in_the_documentation_lead_somewhere() -> None:
             if "://" not in target and not (path.parent / target).exists():
                 missing.append(f"{path.relative_to(ROOT)}: {target}")
     assert not missing, "\n".join(missing)
+
+
+MACHINES = sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+
+
+def code_of(path: Path) -> str:
+    """A source file without comments and docstrings: those cite papers, by the names of their machines."""
+    text = path.read_text()
+    if path.suffix == ".rs":
+        return re.sub(r"//.*", "", text.partition("#[cfg(test)]\nmod tests {")[0])
+    return re.sub(r'"""(?:.|\n)*?"""|#.*', "", text)
+
+
+def names_machine(path: Path, machine: str) -> list[str]:
+    """Where code outside of the machine's own places says its name. Parameter sets are named after papers: `NAME-..` is one."""
+    place = path.relative_to(ROOT).as_posix()
+    own = rf"(^|/)(test_)?{machine}([_./]|$)"
+    if re.search(own, place):
+        return []
+    says = re.compile(rf"\b{machine}\b(?![-.](?!toml|rs|py))(?!-)", re.IGNORECASE)
+    return [f"{place}: {line.strip()}" for line in code_of(path).splitlines() if says.search(line)]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine):
+    sources = [path for path in tracked_files() if path.suffix in {".rs", ".py"}]
+    places = [
+        path
+        for path in sources
+        if path.relative_to(ROOT).parts[0] in {"crates", "python"} and "tests" not in path.parts
+    ]
+    registry = ROOT / "crates" / "machines" / "src"
+    # The bindings still resize one machine by its own names, for sweeps.
+    sizes = ROOT / "crates" / "python" / "src" / "machine.rs"
+    allowed = {registry / "registry.rs", registry / "lib.rs", sizes}
+    found = [line for path in places if path not in allowed for line in names_machine(path, machine)]
+    assert found == []

@@ -70,25 +70,19 @@ class Machine:
         return self.native.on_slots
 
     def compile(
-        self,
-        planned: SlotPlan | _native.ResidueKernel,
-        scheduler: str = "priority",
-        time_limit: float | None = None,
-        low_throughput: str | None = None,
+        self, planned: SlotPlan | _native.ResidueKernel, **options: str | float | None
     ) -> _native.MappedProgram:
         """A plan of CKKS or BGV, or a kernel program, compiled and checked: report, timeline, replay.
 
-        `scheduler` decides what is on chip when: "priority" as F1's paper has it, or "csr", which minimises register usage and
-        gives up after `time_limit` seconds. `low_throughput` names a kind of unit, "ntt" or "automorphism", that is
-        replaced by slower ones, as many more (F1, section 8.3).
+        `options` are those of the machine (`machine_options`), with underscores for dashes; `None` is as if it were left out.
         """
-        return self.native.compile(_kernel(planned), scheduler, time_limit, low_throughput)
+        return self.native.compile(_kernel(planned), _given(options))
 
     def load(
-        self, planned: SlotPlan | _native.ResidueKernel, path: Path, low_throughput: str | None = None
+        self, planned: SlotPlan | _native.ResidueKernel, path: Path, **options: str | float | None
     ) -> _native.MappedProgram:
         """A program of CKKS or BGV as `save_compiled` wrote it: not compiled, but checked again."""
-        return self.native.load(_kernel(planned), _read_compiled(path), low_throughput)
+        return self.native.load(_kernel(planned), _read_compiled(path), _given(options))
 
     def simulate(self, planned: Plan | SlotPlan | _native.ResidueKernel) -> Report:
         """The report of the machine's schedule for a plan."""
@@ -112,6 +106,15 @@ class Machine:
 
     def _trace(self, planned: Plan) -> Callable[[], str]:
         return lambda: self.native.trace(planned.kernel)
+
+
+def machine_options() -> list[dict[str, Any]]:
+    """The options of all machines: `machine`, and `option` with its name, values and help."""
+    return json.loads(_native.machine_options())
+
+
+def _given(options: dict[str, str | float | None]) -> dict[str, str]:
+    return {name.replace("_", "-"): str(value) for name, value in options.items() if value is not None}
 
 
 def _kernel(planned: SlotPlan | _native.ResidueKernel) -> _native.ResidueKernel:

@@ -13,10 +13,10 @@ from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.execution import SecurityWarning
-from polyfabric.f1_figures import figure_9, table_5, table_5_means
 from polyfabric.language import statements
 from polyfabric.language.statements import Add, Mul, Program, Rotate
 from polyfabric.machines import load, simulation
+from polyfabric.papers.f1_figures import figure_9, table_5, table_5_means
 from polyfabric.slot_execution import plan
 
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}

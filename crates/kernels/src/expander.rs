@@ -225,7 +225,7 @@ mod tests {
 
     fn moduli() -> Vec<Modulus> {
         let mut values: Vec<u64> =
-            (18..=61).filter_map(|bits| PrimeClass::F1.at_or_below((1 << bits) - 1).next()).collect();
+            (18..=61).filter_map(|bits| PrimeClass::ONE_MOD_WORD.at_or_below((1 << bits) - 1).next()).collect();
         // Just over a power of two, where half of the numbers are skipped, and below F1's class.
         values.extend([2, 3, 5, 17, 257, (1 << 32) + 15, (1 << 50) + 55]);
         values.into_iter().map(|value| Modulus::new(value).unwrap()).collect()
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn streams_and_seeds_differ_and_lengths_agree() {
-        let modulus = Modulus::new(PrimeClass::F1.of_bits(40, 1).unwrap()[0]).unwrap();
+        let modulus = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(40, 1).unwrap()[0]).unwrap();
         let draw = |number: u8, stream: u64, length: usize| {
             let mut residues = vec![0; length];
             UniformStream::new(&seed(number), stream, modulus).fill(&mut residues);

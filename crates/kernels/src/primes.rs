@@ -70,7 +70,7 @@ pub struct PrimeClass {
 
 impl PrimeClass {
     /// F1's class, q ≡ 1 mod 2^16 (section 5.3; [`PrimeForm`]).
-    pub const F1: Self = Self { step: 1 << PrimeForm::WORD_BITS };
+    pub const ONE_MOD_WORD: Self = Self { step: 1 << PrimeForm::WORD_BITS };
 
     /// Primes with a negacyclic NTT of `degree`: q ≡ 1 mod 2N.
     pub fn of_degree(degree: RingDegree) -> Self {
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn f1_has_6186_primes() {
-        assert_eq!(PrimeClass::F1.at_or_below(u64::from(u32::MAX)).count(), 6_186);
+        assert_eq!(PrimeClass::ONE_MOD_WORD.at_or_below(u64::from(u32::MAX)).count(), 6_186);
     }
 
     #[test]
@@ -260,15 +260,15 @@ mod tests {
 
     #[test]
     fn shortage_is_told() {
-        let shortage = PrimeClass::F1.of_bits(18, 5).unwrap_err();
+        let shortage = PrimeClass::ONE_MOD_WORD.of_bits(18, 5).unwrap_err();
         assert_eq!((shortage.wanted, shortage.found), (5, 0));
-        assert!(PrimeClass::F1.of_bits(62, 1).is_err());
-        assert!(PrimeClass::F1.double_prime_scales(2f64.powi(40), 9, 4, &[]).is_err());
+        assert!(PrimeClass::ONE_MOD_WORD.of_bits(62, 1).is_err());
+        assert!(PrimeClass::ONE_MOD_WORD.double_prime_scales(2f64.powi(40), 9, 4, &[]).is_err());
     }
 
     #[test]
     fn pairs_are_disjoint_and_close() {
-        let class = PrimeClass::of_degree(RingDegree::new(1 << 14).unwrap()).and(PrimeClass::F1);
+        let class = PrimeClass::of_degree(RingDegree::new(1 << 14).unwrap()).and(PrimeClass::ONE_MOD_WORD);
         let scale = 2f64.powi(60);
         let first = class.double_prime_scales(scale, 1, 40, &[]).unwrap()[0];
         let pairs = class.double_prime_scales(scale, 12, 40, &[first.high]).unwrap();
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn roots_are_primitive() {
-        for prime in PrimeClass::F1.at_or_below(1 << 32).take(20) {
+        for prime in PrimeClass::ONE_MOD_WORD.at_or_below(1 << 32).take(20) {
             let modulus = Modulus::new(prime).unwrap();
             let root = primitive_root(modulus, 1 << 16).unwrap();
             assert_eq!(modulus.power(root, 1 << 15), prime - 1);

@@ -1,7 +1,8 @@
 //! Is a machine's arithmetic fine enough for a parameter set? A table, by prediction and by measurement.
 
+use crate::contract::MachineError;
+use crate::contract::torus::{arithmetic, torus_bits};
 use crate::engine::description::Description;
-use crate::machine::{Family, MachineError, arithmetic};
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum};
 use polyfabric_kernels::negacyclic::ExactMultiplier;
@@ -41,8 +42,7 @@ pub struct Finding {
 /// # Errors
 /// [`MachineError`] when a figure of the machine is unknown or impossible.
 pub fn findings(machine: &Description) -> Result<Vec<Finding>, MachineError> {
-    Family::Torus.require(machine, "a look-up")?;
-    let width = machine.count("machine.arithmetic.coefficient")? as u32;
+    let width = torus_bits(machine, "a look-up")?;
     let paper_sets = sets::all().filter(|(_, parameters)| parameters.torus_bits() == width);
     paper_sets.filter_map(|(_, parameters)| finding(machine, parameters).transpose()).collect()
 }

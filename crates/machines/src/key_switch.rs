@@ -1,10 +1,9 @@
 //! The compiler's choice of a key switch (F1, sections 2.4 and 4.2): which variant is right depends on L, on how often a hint is
 //! used again, and on the load of the units. All three are known once phase 1 has ordered the operations.
 
+use crate::contract::MachineError;
+use crate::contract::residue::{Estimate, estimate, word_bits};
 use crate::engine::description::Description;
-use crate::f1::estimate::Estimate;
-use crate::machine::MachineError;
-use crate::residue::{estimate, figures};
 use polyfabric_program::rns::kernel::KernelProgram;
 use thiserror::Error;
 
@@ -55,7 +54,7 @@ pub fn choose<V: ToString, P>(
     lower: impl Fn(&V) -> Result<P, String>,
     kernel: impl Fn(&P) -> &KernelProgram,
 ) -> Result<Chosen<P>, MachineError> {
-    figures(machine, program)?;
+    word_bits(machine, program)?;
     let mut considered = Vec::new();
     let mut best: Option<(f64, usize, P)> = None;
     for (index, variant) in variants.iter().enumerate() {
@@ -64,7 +63,7 @@ pub fn choose<V: ToString, P>(
             Ok((made, estimate))
         });
         let outcome = weighed.map(|(made, estimate)| {
-            let cycles = estimate.total();
+            let cycles = estimate.cycles;
             if best.as_ref().is_none_or(|&(least, ..)| cycles < least) {
                 best = Some((cycles, index, made));
             }

@@ -1,21 +1,19 @@
 //! Accelerators: description, mapping, schedule, checker, timing, energy, replay.
 //!
-//! [`description`] gives a machine by name, [`simulate`] times a kernel program on it, [`replay`] carries out the same
-//! schedule on real ciphertexts.
+//! [`contract`] says what a machine is, [`registry`] has them by name; [`contract::torus::simulate`] and [`contract::residue::map`] time a kernel program,
+//! and the replays carry out the same schedule on real ciphertexts.
 
+pub mod contract;
 pub mod engine;
 pub mod f1;
 mod findings;
 pub mod key_switch;
-mod machine;
 pub mod morphling;
+pub mod registry;
 mod reproduce;
-pub mod residue;
 pub mod torus;
 
+pub use contract::{Family, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
-pub use machine::{
-    FILES, Family, MachineError, Replayed, arithmetic, choose, description, descriptions, instructions, names, parse,
-    replay, report, schedule, simulate, specs,
-};
+pub use registry::{choose, description, descriptions, family, names, parse};
 pub use reproduce::{Kind, Prediction, ReproduceError, Row, reproduce};

@@ -1,14 +1,9 @@
 //! Comparison of the models with the published results. Nothing else reads the files of published figures.
 
-use crate::f1;
-use crate::machine::MachineError;
-use crate::morphling;
+use crate::contract::MachineError;
+use crate::registry::{MACHINES, names};
 use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
-
-/// The published figures that come with the project: paper and text.
-const FILES: &[(&str, &str)] =
-    &[("f1", include_str!("../../../figures/f1.toml")), ("morphling", include_str!("../../../figures/morphling.toml"))];
 
 /// Where a model's number comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,16 +131,12 @@ pub fn reproduce(
     applications: Vec<Prediction>,
     progress: &dyn Progress,
 ) -> Result<Vec<Row>, ReproduceError> {
-    let Some(&(_, text)) = FILES.iter().find(|&&(known, _)| known == name) else {
-        let known = FILES.iter().map(|&(known, _)| known).collect::<Vec<_>>().join(", ");
-        return Err(ReproduceError::Paper { name: name.to_owned(), known });
+    let Some(machine) = MACHINES.iter().find(|machine| machine.name() == name) else {
+        return Err(ReproduceError::Paper { name: name.to_owned(), known: names().join(", ") });
     };
     let file = |cause: String| ReproduceError::File { name: name.to_owned(), cause };
-    let figures: Figures = toml::from_str(text).map_err(|error| file(error.to_string()))?;
-    let mut predictions = match name {
-        "f1" => f1::reproduce::predictions(progress)?,
-        _ => morphling::reproduce::predictions(progress)?,
-    };
+    let figures: Figures = toml::from_str(machine.published()).map_err(|error| file(error.to_string()))?;
+    let mut predictions = machine.predictions(progress)?;
     predictions.extend(applications);
     let mut rows = Vec::new();
     for cell in &figures.figure {

@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::keys::{PyCiphertexts, PyClientKey, PyServerKey};
     #[pymodule_export]
-    use crate::machine::{PyMachine, machine_names};
+    use crate::machine::{PyMachine, machine_names, machine_options};
     #[pymodule_export]
     use crate::noise::PyNoiseReport;
     #[pymodule_export]

@@ -18,6 +18,7 @@ use polyfabric_schemes::tfhe::AnyServerKey;
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,6 +40,16 @@ pub fn machine_names() -> Vec<&'static str> {
     machines::names()
 }
 
+/// The options of all machines: for each name its values and help, with the machines that have it, as JSON.
+#[pyfunction]
+pub fn machine_options() -> PyResult<String> {
+    let of = |machine: &&dyn machines::contract::Machine| {
+        let rows = machine.options().iter().map(|spec| json!({ "machine": machine.name(), "option": spec }));
+        rows.collect::<Vec<_>>()
+    };
+    Ok(json(&machines::registry::MACHINES.iter().flat_map(of).collect::<Vec<_>>())?)
+}
+
 impl PyMachine {
     fn chosen(machine: &Description, choices: &[(String, String)]) -> Result<Self, Failure> {
         let choices: Vec<(&str, &str)> = choices.iter().map(|(fact, option)| (&**fact, &**option)).collect();
@@ -52,17 +63,17 @@ impl PyMachine {
 
     /// How programs of CKKS are lowered for the machine.
     pub fn ckks_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
-        machines::residue::ckks_lowering(&self.0, program, gadget).map_err(refused)
+        machines::contract::residue::ckks_lowering(&self.0, program, gadget).map_err(refused)
     }
 
     /// How programs of BGV are lowered for the machine.
     pub fn bgv_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
-        machines::residue::lowering(&self.0, program, gadget).map_err(refused)
+        machines::contract::residue::bgv_lowering(&self.0, program, gadget).map_err(refused)
     }
 
     /// The arithmetic of the machine's widths for a set.
     pub fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
-        machines::arithmetic(&self.0, &parameters.0).map_err(refused)
+        machines::contract::torus::arithmetic(&self.0, &parameters.0).map_err(refused)
     }
 }
 
@@ -118,8 +129,8 @@ impl PyMachine {
 
     /// Whether it executes CKKS and BGV; TFHE else.
     #[getter]
-    fn on_slots(&self) -> bool {
-        machines::Family::of(&self.0) == machines::Family::Residue
+    fn on_slots(&self) -> PyResult<bool> {
+        Ok(machines::family(&self.0).map_err(refused)? == machines::Family::Residue)
     }
 
     /// The option that is chosen of every open fact.
@@ -149,15 +160,15 @@ impl PyMachine {
 
     /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.
     fn simulate(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
-        detached(py, || json(&machines::simulate(&self.0, &kernel.0).map_err(refused)?))
+        detached(py, || json(&machines::contract::torus::simulate(&self.0, &kernel.0).map_err(refused)?))
     }
 
     /// The schedule of `kernel` as Chrome trace-event JSON; of a loop, the first rounds and the last.
     fn trace(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
         detached(py, || {
-            let schedule = machines::schedule(&self.0, &kernel.0).map_err(refused)?;
+            let mapped = machines::contract::torus::map(&self.0, &kernel.0).map_err(refused)?;
             let clock = self.0.clock_hz().map_err(Failure::of(Kind::Machine))?;
-            json(&trace(&schedule, clock, TraceOptions::default()))
+            json(&trace(mapped.schedule(), clock, TraceOptions::default()))
         })
     }
 
@@ -178,7 +189,8 @@ impl PyMachine {
             return Err(torus_mismatch().into());
         };
         detached(py, || {
-            let replayed = machines::replay(&self.0, &kernel.0, server, inputs, &callback).map_err(refused)?;
+            let replayed =
+                machines::contract::torus::replay(&self.0, &kernel.0, server, inputs, &callback).map_err(refused)?;
             let report = json(&replayed.report)?;
             let outputs =
                 PyCiphertexts { batches: AnyBatches::Torus32(replayed.outputs), generation, name: OUTPUTS.to_owned() };

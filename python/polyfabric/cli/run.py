@@ -24,7 +24,11 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.command()
 @click.argument("program")
 @click.option(
-    "--on", default="cpu", show_default=True, metavar="PLACE", help="cpu, interpreter, or a machine: f1, morphling."
+    "--on",
+    default="cpu",
+    show_default=True,
+    metavar="PLACE",
+    help="cpu, interpreter, or a machine (polyfabric machines lists them), by name or as a file.toml of yours.",
 )
 @click.option(
     "--params",
@@ -82,7 +86,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
     "--key-switch",
     "key_switch",
     metavar="NAME",
-    help="CKKS, BGV: set (the parameter set's), auto (the compiler chooses), listing1, or d8 for eight digits; auto on f1 unless a set is named, else set.",
+    help="CKKS, BGV: set (the parameter set's), auto (the compiler chooses), listing1, or d8 for eight digits; auto on a machine unless a set is named, else set.",
 )
 @click.option(
     "--security",
@@ -151,9 +155,7 @@ def run(
         }
         slot_run.refuse_options(program, options)
         if key_switch is not None and own is None:
-            raise InputError(
-                f"--key-switch is for your own programs and those of F1's table 3, not {program}; leave it out"
-            )
+            raise InputError(f"--key-switch is for your own programs and those by name, not {program}; leave it out")
         chosen = programs.slot_parameters(program, parameters)
         if cost:
             if own is None:

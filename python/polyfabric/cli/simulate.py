@@ -16,6 +16,7 @@ from ..machines import load, save_compiled, simulation, write_streams
 from ..progress import working
 from ..slot_execution import SlotPlan, operation_counts
 from .console import grid, out, print_json, security_warnings
+from .machine_choices import machine_choices
 
 
 @click.command()
@@ -55,55 +56,40 @@ from .console import grid, out, print_json, security_warnings
     "stream_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="f1: write the instruction streams, as text, or in binary form to a FILE.bin.",
+    help="CKKS, BGV: write the instruction streams, as text, or in binary form to a FILE.bin.",
 )
 @click.option(
     "--groups",
     "show_groups",
     is_flag=True,
-    help="f1: print the compiler's groups of operations that share a key-switch hint.",
+    help="CKKS, BGV: print the compiler's groups of operations that share a key-switch hint.",
 )
-@click.option(
-    "--scheduler",
-    type=click.Choice(("priority", "csr")),
-    help="f1: who decides what is on chip when; csr is Goodman and Hsu's, for comparison.",
-)
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="f1: when --scheduler csr gives up; never without it.",
-)
-@click.option(
-    "--low-throughput",
-    type=click.Choice(("ntt", "automorphism")),
-    help="f1: slower units of this kind, as many more.",
-)
+@machine_choices
 @click.option(
     "--key-switch",
     "key_switch",
     metavar="NAME",
-    help="f1: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
+    help="CKKS, BGV: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
 )
 @click.option(
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="f1: write the compiled program.",
+    help="CKKS, BGV: write the compiled program.",
 )
 @click.option(
     "--load",
     "load_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="f1: take PROGRAM as --save wrote it: it is not compiled, but checked again.",
+    help="CKKS, BGV: take PROGRAM as --save wrote it: it is not compiled, but checked again.",
 )
 @click.option(
     "--operations",
     "show_operations",
     is_flag=True,
-    help="f1: print the program's operations by kind and limbs, and its key switches by limbs.",
+    help="CKKS, BGV: print the program's operations by kind and limbs, and its key switches by limbs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
@@ -119,13 +105,11 @@ def simulate(
     stream_file: Path | None,
     show_groups: bool,
     show_operations: bool,
-    scheduler: str | None,
-    time_limit: float | None,
-    low_throughput: str | None,
     key_switch: str | None,
     save_file: Path | None,
     load_file: Path | None,
     as_json: bool,
+    **choices: str | None,
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations.
 
@@ -134,9 +118,7 @@ def simulate(
     automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
     """
-    if time_limit is not None and scheduler != "csr":
-        raise InputError("--time-limit is of --scheduler csr; the other scheduler needs none")
-    if load_file is not None and scheduler is not None:
+    if load_file is not None and choices.get("scheduler") is not None:
         raise InputError("--load takes the program as it was compiled; --scheduler is for compiling it")
     machine = load(machine_name, readings)
     planned: Plan | SlotPlan | _native.ResidueKernel
@@ -170,8 +152,7 @@ def simulate(
                 "--streams": stream_file,
                 "--groups": show_groups,
                 "--operations": show_operations,
-                "--scheduler": scheduler,
-                "--low-throughput": low_throughput,
+                **{f"--{name.replace('_', '-')}": given for name, given in choices.items()},
                 "--key-switch": key_switch,
                 "--save": save_file,
                 "--load": load_file,
@@ -182,9 +163,9 @@ def simulate(
             report = machine.simulate(planned)
         else:
             if load_file is not None:
-                mapped = machine.load(planned, load_file, low_throughput)
+                mapped = machine.load(planned, load_file, **choices)
             else:
-                mapped = machine.compile(planned, scheduler or "priority", time_limit, low_throughput)
+                mapped = machine.compile(planned, **choices)
             report = simulation(mapped)
             groups = json.loads(mapped.groups())
             if stream_file is not None:

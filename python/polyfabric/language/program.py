@@ -125,7 +125,7 @@ class Program:
     ) -> RunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear.
 
-        `on` is "cpu", "interpreter", or a machine ("morphling"): its own schedule, replayed on the ciphertexts with
+        `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, replayed on the ciphertexts with
         its arithmetic. Without `parameters`, a set is chosen whose failure probability is at most 2^-128. `unroll` is the
         number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
         and more noise.
@@ -138,7 +138,7 @@ class Program:
 
     def simulate(
         self,
-        machine: str = "morphling",
+        machine: str,
         *,
         parameters: str | None = None,
         readings: Sequence[str] = (),

@@ -26,7 +26,7 @@ class Program:
 
     def __init__(self, N: int, *, t: int = PLAINTEXT_MODULUS, name: str = "program") -> None:  # noqa: N803 - the paper's
         if N < 2 or N & (N - 1):
-            raise refuse(f"{name}: N={N} is no power of two; give the ring degree, 1024 to 16384 on F1")
+            raise refuse(f"{name}: N={N} is no power of two; give the ring degree, such as 16384")
         self.N = N
         self._type = Mod(t).vector(N)
         self._inputs: dict[str, SlotType] = {}

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// `count` primes of `bits` bits, leaving out the largest `skip`.
 fn basis(bits: u32, skip: usize, count: usize) -> RnsBasis {
-    let primes = PrimeClass::F1.of_bits(bits, skip + count).unwrap();
+    let primes = PrimeClass::ONE_MOD_WORD.of_bits(bits, skip + count).unwrap();
     RnsBasis::new(primes[skip..].iter().map(|&prime| Modulus::new(prime).unwrap()).collect()).unwrap()
 }
 

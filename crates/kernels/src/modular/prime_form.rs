@@ -22,7 +22,7 @@ pub struct PrimeForm {
 
 /// Why a modulus is not of F1's form.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("modulus {0} is {remainder} modulo 2^16; F1's multiplier takes one that is 1", remainder = .0 % (1 << 16))]
+#[error("modulus {0} is {remainder} modulo 2^16; the word-level multiplier takes one that is 1", remainder = .0 % (1 << 16))]
 pub struct PrimeFormError(pub u64);
 
 impl PrimeForm {

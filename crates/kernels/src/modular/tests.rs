@@ -16,7 +16,7 @@ fn generator(seed: u64) -> ChaCha8Rng {
 fn moduli() -> Vec<Modulus> {
     let mut values: Vec<u64> = vec![2, 3, 4, 5, 6, 17, 97, 256, 12_289, 65_536, 65_537, (1 << 61) - 1, 1 << 60];
     for bits in 22..=61 {
-        let primes: Vec<u64> = PrimeClass::F1.at_or_below((1 << bits) - 1).take(3).collect();
+        let primes: Vec<u64> = PrimeClass::ONE_MOD_WORD.at_or_below((1 << bits) - 1).take(3).collect();
         values.extend([primes[0], primes[2]]);
     }
     values.into_iter().map(|value| Modulus::new(value).unwrap()).collect()

@@ -223,7 +223,7 @@ mod tests {
         for (log2, vectors) in toys.into_iter().chain(sizes) {
             let degree = RingDegree::new(1 << log2).unwrap();
             // F1's class has a transform up to N = 2^15.
-            let class = if log2 <= 15 { PrimeClass::F1 } else { PrimeClass::of_degree(degree) };
+            let class = if log2 <= 15 { PrimeClass::ONE_MOD_WORD } else { PrimeClass::of_degree(degree) };
             for bits in [28, 32, 36, 40, 60] {
                 let prime = class.of_bits(bits, 1).unwrap()[0];
                 let modulus = Modulus::new(prime).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn input_and_output_cover_every_element_once() {
         let degree = RingDegree::new(1 << 12).unwrap();
-        let modulus = Modulus::new(PrimeClass::F1.of_bits(32, 1).unwrap()[0]).unwrap();
+        let modulus = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(32, 1).unwrap()[0]).unwrap();
         let unit = FourStep::new(degree, modulus, 128).unwrap();
         for element in [FourStep::input_at, FourStep::output_at] {
             let mut seen = vec![false; 1 << 12];
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn shapes_that_do_not_fit_are_told() {
-        let modulus = Modulus::new(PrimeClass::F1.of_bits(32, 1).unwrap()[0]).unwrap();
+        let modulus = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(32, 1).unwrap()[0]).unwrap();
         let degree = RingDegree::new(1 << 15).unwrap();
         assert_eq!(
             FourStep::new(degree, modulus, 128).unwrap_err().to_string(),

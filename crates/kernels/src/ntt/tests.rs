@@ -166,9 +166,9 @@ fn moduli_without_a_transform_are_told() {
     let degree = RingDegree::new(1024).unwrap();
     let error = |value| Ntt::<u64>::new(degree, Modulus::new(value).unwrap()).unwrap_err().to_string();
     assert_eq!(error(97), "modulus 97 has no root of unity of order 2048; take a prime = 1 mod 2048");
-    let q = PrimeClass::F1.of_bits(28, 2).unwrap();
+    let q = PrimeClass::ONE_MOD_WORD.of_bits(28, 2).unwrap();
     assert_eq!(error(q[0] * q[1]), format!("modulus {} is not prime; the transform needs a prime", q[0] * q[1]));
-    let wide = Modulus::new(PrimeClass::F1.of_bits(33, 1).unwrap()[0]).unwrap();
+    let wide = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(33, 1).unwrap()[0]).unwrap();
     assert!(matches!(Ntt::<u32>::new(degree, wide), Err(NttError::WordSize { .. })));
     assert!(matches!(Ntt::<u64>::with_isa(degree, wide, Isa::Avx2), Err(NttError::Isa { .. })));
     assert!(Ntt::<u64>::with_isa(degree, Modulus::new(1 << 20).unwrap(), Isa::Portable).is_err());

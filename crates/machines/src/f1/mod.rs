@@ -9,6 +9,7 @@ mod bytes;
 pub mod checker;
 mod cluster;
 pub mod compile;
+pub mod contract;
 pub mod csr;
 pub mod cycle;
 pub mod estimate;

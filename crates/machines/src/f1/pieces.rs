@@ -118,7 +118,7 @@ mod tests {
     fn a_four_step_transform_after_the_pieces_powers_gives_its_values() {
         for (degree, vector, lanes) in [(64, 16, 4), (128, 64, 8), (32_768, 16_384, 128)] {
             let [ring, short] = [degree, vector].map(|count| RingDegree::new(count).expect("a degree"));
-            let prime = PrimeClass::of_degree(ring).and(PrimeClass::F1).of_bits(32, 1).expect("a prime")[0];
+            let prime = PrimeClass::of_degree(ring).and(PrimeClass::ONE_MOD_WORD).of_bits(32, 1).expect("a prime")[0];
             let modulus = Modulus::new(prime).expect("a modulus");
             let (pieces, unit) = (Pieces::new(ring, short), FourStep::new(short, modulus, lanes).expect("a unit"));
             let transform = pieces.transform(modulus).expect("a transform");

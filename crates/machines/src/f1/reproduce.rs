@@ -1,14 +1,15 @@
 //! The model's numbers for the paper's tables and figures; every time is from a schedule that the checker has passed.
 
 use super::compile::{Compiled, compile};
+use super::contract::lowering;
 use super::graph::UnitKind;
 use super::machine::{F1, WORD_BYTES};
 use super::report::limits;
 use super::translate::Leaf;
+use crate::contract::MachineError;
 use crate::engine::description::Description;
-use crate::machine::{self, MachineError};
+use crate::registry;
 use crate::reproduce::{Kind, Prediction, ReproduceError};
-use crate::residue::lowering;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
@@ -19,6 +20,9 @@ use polyfabric_program::rns::lowering::bgv;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::bgv::{Encoder, sets};
 use std::collections::BTreeSet;
+
+/// What the paper published.
+pub const PUBLISHED: &str = include_str!("../../../../figures/f1.toml");
 
 const PAPER: &str = "f1";
 
@@ -48,7 +52,7 @@ struct Bench<'a> {
 /// # Errors
 /// [`ReproduceError`] when a program cannot be built, compiled or checked.
 pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    let description = machine::description(PAPER)?;
+    let description = registry::description(PAPER)?;
     let figures = F1::new(&description).map_err(MachineError::from)?;
     let mut bench = Bench { description, figures, rows: Vec::new(), progress, done: 0 };
     bench.table_2();
@@ -183,7 +187,7 @@ impl Bench<'_> {
 
     fn sections(&mut self) -> Result<(), ReproduceError> {
         // Section 5.3's class of primes below the word's end.
-        let primes = PrimeClass::F1.at_or_below(u64::from(u32::MAX)).count() as f64;
+        let primes = PrimeClass::ONE_MOD_WORD.at_or_below(u64::from(u32::MAX)).count() as f64;
         self.add(
             "section5.primes",
             primes,
@@ -221,7 +225,7 @@ impl Bench<'_> {
         let degree: RingDegree = parameters.ring().degree();
         let scheme = Scheme::Bgv { plaintext_modulus: t };
         let program = matrix_vector(scheme, degree.get(), 4, Some(limbs - 1)).map_err(failed)?;
-        let choice = lowering(&self.description, "matvec", parameters.gadget().literal().clone())?;
+        let choice = lowering(parameters.gadget().literal().clone());
         let encoder = Encoder::new(degree, parameters.literal().plaintext_modulus).map_err(failed)?;
         let kernel = bgv::lower(&program, &parameters, &choice, &encoder).map_err(failed)?.kernel;
         let compiled = self.compile(&kernel, parameters.name())?;

@@ -9,8 +9,8 @@
 use super::graph::UnitKind;
 use super::machine::F1;
 use super::specs::SPECS;
+use crate::contract::MachineError;
 use crate::engine::description::{ComponentLiteral, Description, DescriptionLiteral, FigureLiteral, Written};
-use crate::machine::MachineError;
 use std::fmt;
 use std::str::FromStr;
 

@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod channels;
+pub mod contract;
 pub(crate) mod emit;
 pub mod hardware;
 pub mod instruction;

@@ -4,9 +4,10 @@ use super::instruction::Opcode;
 use super::machine::Morphling;
 use super::map;
 use super::software::Unit;
+use crate::contract::{MachineError, torus};
 use crate::engine::checker::check;
 use crate::engine::description::Description;
-use crate::machine::{self, MachineError};
+use crate::registry;
 use crate::reproduce::{Kind, Prediction, ReproduceError};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{Body, KernelProgram, blind_rotation_body, count};
@@ -17,6 +18,9 @@ use polyfabric_schemes::tfhe::sets;
 
 /// Look-ups of a long run: the ends of the pipeline weigh a few parts in ten thousand.
 const MANY: usize = 40 * 64;
+
+/// What the paper published.
+pub const PUBLISHED: &str = include_str!("../../../../figures/morphling.toml");
 
 const PAPER: &str = "morphling";
 
@@ -42,7 +46,7 @@ const STEPS: u64 = 4 * 7 + 3 * 4 + 2 + 4 * 2 + 5 * 2 + 1;
 /// # Errors
 /// [`ReproduceError`] when a program cannot be built, mapped or checked.
 pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    let description = machine::description(PAPER)?;
+    let description = registry::description(PAPER)?;
     let mut bench = Bench { description, rows: Vec::new(), progress, done: 0 };
     bench.table_v()?;
     bench.table_iv()?;
@@ -85,8 +89,7 @@ impl Bench<'_> {
     /// Cycles of a checked schedule.
     fn cycles(&mut self, machine: &Morphling, program: &KernelProgram) -> Result<u64, ReproduceError> {
         self.tick(&format!("{} of {}", program.name, program.parameters.name()));
-        let mapping =
-            |cause| MachineError::Mapping { program: program.name.to_string(), machine: PAPER.to_owned(), cause };
+        let mapping = |cause| MachineError::mapping(&self.description, &program.name, cause);
         let mapped = map(machine, program).map_err(mapping)?;
         let illegal = |violation| {
             MachineError::from(crate::engine::report::SimulationError::Schedule {
@@ -118,9 +121,9 @@ impl Bench<'_> {
     fn table_v(&mut self) -> Result<(), ReproduceError> {
         const TABLE: &str = "Table V";
         let base = self.figures()?;
-        let literal = machine::choose(&self.description, &[("fft_rate", "literal")])?;
+        let literal = registry::choose(&self.description, &[("fft_rate", "literal")])?;
         let literal = Morphling::new(&literal).map_err(MachineError::from)?;
-        let all = machine::choose(&self.description, &[("key_channels", "all")])?;
+        let all = registry::choose(&self.description, &[("key_channels", "all")])?;
         let all = Morphling::new(&all).map_err(MachineError::from)?;
         let clock = base.clock_hz;
         let positions = base.positions() as f64;
@@ -220,7 +223,7 @@ impl Bench<'_> {
         }
         let many = program("pbs", TABLE_V[0].1, MANY, &both())?;
         self.tick("energy");
-        let report = machine::simulate(&self.description, &many)?;
+        let report = torus::simulate(&self.description, &many)?;
         for component in &report.components {
             let Some(energy) = component.energy_j else { continue };
             let cell = (
@@ -282,7 +285,7 @@ impl Bench<'_> {
         for (name, set) in [("pbs", "morphling-I"), ("pbs+ks", "morphling-I")] {
             let program = program(name, set, 64, &both())?;
             self.cycles(&machine, &program)?;
-            let mapping = |cause| MachineError::Mapping { program: name.to_owned(), machine: PAPER.to_owned(), cause };
+            let mapping = |cause| MachineError::mapping(&self.description, name, cause);
             let mapped = map(&machine, &program).map_err(mapping)?;
             let mut spans: Vec<(&str, i64, i64)> = Vec::new();
             for (index, node) in mapped.streams.nodes.iter().enumerate() {

@@ -244,7 +244,7 @@ impl Scene {
         choice: TfheLowering,
     ) -> Self {
         let description = crate::description("morphling").expect("built in");
-        let arithmetic = crate::arithmetic(&description, parameters).expect("a 32-bit set");
+        let arithmetic = crate::contract::torus::arithmetic(&description, parameters).expect("a 32-bit set");
         let client = ClientKey::<u32>::for_tests(parameters, 7).expect("a checked set");
         let server = ServerKey::<u32>::for_tests(&client, 8);
         let plain: Vec<u32> = (0..count).map(|i| if i % 3 == 0 { 1 << 29 } else { 7 << 29 }).collect();

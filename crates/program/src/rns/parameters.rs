@@ -35,7 +35,7 @@ pub fn choice(parameters: &Parameters) -> RnsLowering {
     let choice = RnsLowering::new(parameters.gadget().literal().clone());
     let rescaling = match parameters.literal().primes {
         PrimeKind::OfDegree => choice.rescaling,
-        PrimeKind::F1 => Rescaling::AfterRotations,
+        PrimeKind::OneModWord => Rescaling::AfterRotations,
     };
     let choice = RnsLowering { rescaling, ..choice };
     match parameters.literal().bootstrap {

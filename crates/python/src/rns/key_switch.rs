@@ -2,7 +2,6 @@
 
 use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, refused};
-use polyfabric_machines::f1::estimate::RESOURCES;
 use polyfabric_machines::key_switch::{Considered, choose};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{Weighed, fewest_products};
@@ -170,12 +169,12 @@ fn row(considered: &Considered, clock_hz: f64) -> Value {
     match &considered.outcome {
         Err(reason) => json!({ "name": considered.name, "refused": reason }),
         Ok(estimate) => {
-            let loads = estimate.cycles().map(|cycles| cycles / clock_hz);
+            let loads = estimate.loads.iter().map(|&(name, cycles)| (name, cycles / clock_hz));
             json!({
                 "name": considered.name,
-                "seconds": estimate.total() / clock_hz,
+                "seconds": estimate.cycles / clock_hz,
                 "busiest": estimate.busiest(),
-                "load_seconds": RESOURCES.into_iter().zip(loads).collect::<BTreeMap<_, _>>(),
+                "load_seconds": loads.collect::<BTreeMap<_, _>>(),
                 "hint_bytes": estimate.hint_bytes,
                 "hint_bytes_once": estimate.hint_bytes_once,
                 "other_bytes": estimate.other_bytes,

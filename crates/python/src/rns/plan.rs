@@ -324,7 +324,7 @@ fn bgv_machine_literal(log2_degree: u32, purpose: Purpose) -> Option<bgv_scheme:
     let text = json!({
         "q_bits": vec![WORD; all as usize - 1],
         "special_bits": [WORD],
-        "primes": "f1",
+        "primes": "1-mod-2^16",
         "digit_limbs": 1,
         "sources": { "q_bits": "derived: what 128 bits of security leave room for, in words of the machine" },
     });

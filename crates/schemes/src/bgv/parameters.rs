@@ -387,7 +387,7 @@ fn moduli(literal: &ParametersLiteral, degree: RingDegree, t: u64) -> Result<Vec
     }
     let class = match literal.primes {
         PrimeKind::OfDegree => PrimeClass::of_degree(degree),
-        PrimeKind::F1 => PrimeClass::of_degree(degree).and(PrimeClass::F1),
+        PrimeKind::OneModWord => PrimeClass::of_degree(degree).and(PrimeClass::ONE_MOD_WORD),
     };
     let mut primes: BTreeMap<u32, std::vec::IntoIter<u64>> = BTreeMap::new();
     let mut wanted: BTreeMap<u32, usize> = BTreeMap::new();

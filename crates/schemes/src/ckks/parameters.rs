@@ -23,8 +23,9 @@ pub enum PrimeKind {
     /// q ≡ 1 mod 2N: all that have a transform.
     #[default]
     OfDegree,
-    /// q ≡ 1 mod 2^16 too: what F1's multiplier takes (section 5.3).
-    F1,
+    /// q ≡ 1 mod 2^16 too: what a word-level multiplier of such primes takes (F1, section 5.3).
+    #[serde(rename = "1-mod-2^16")]
+    OneModWord,
 }
 
 /// How the set's key switch cuts ([`crate::rns::gadget`]).
@@ -201,7 +202,7 @@ pub enum ParameterError {
     },
     /// A gadget without special primes, in a set that has some.
     #[error(
-        "parameter set {name}: F1's Listing 1 takes no special primes, but p gives {special}; leave p out, or take a hybrid gadget"
+        "parameter set {name}: a digit a limb (listing 1) takes no special primes, but p gives {special}; leave p out, or take a hybrid gadget"
     )]
     UnusedSpecial {
         /// The set.
@@ -285,7 +286,7 @@ impl Parameters {
         let of_degree = PrimeClass::of_degree(degree);
         let class = match literal.primes {
             PrimeKind::OfDegree => of_degree,
-            PrimeKind::F1 => of_degree.and(PrimeClass::F1),
+            PrimeKind::OneModWord => of_degree.and(PrimeClass::ONE_MOD_WORD),
         };
         let (levels, special) = chain::choose(class, &literal.q, &literal.p)
             .map_err(|source| ParameterError::Chain { name: name(), source })?;
@@ -668,7 +669,7 @@ mod tests {
             "ring degree 1000 is not a power of two",
             "q is empty; give level 0 at least one modulus",
             "below 2^15; take primes of 28 bits and more",
-            "F1's Listing 1 takes no special primes, but p gives 2",
+            "a digit a limb (listing 1) takes no special primes, but p gives 2",
             "digits of 0 limbs",
             "the special primes have 91 bits in all, digit 0 has 166",
             "a secret of weight 2000 in a ring of degree 1024",

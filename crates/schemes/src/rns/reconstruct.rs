@@ -172,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn moduli(count: usize, bits: u32) -> Vec<Modulus> {
-        let primes = PrimeClass::F1.of_bits(bits, count).expect("primes");
+        let primes = PrimeClass::ONE_MOD_WORD.of_bits(bits, count).expect("primes");
         primes.into_iter().map(|prime| Modulus::new(prime).expect("a modulus")).collect()
     }
 

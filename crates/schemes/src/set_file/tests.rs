@@ -142,7 +142,7 @@ fn what_is_wrong_with_a_set_of_ckks_is_said() {
         ("q", "q = [40, 40]", "invalid type"),
         ("p", "p = [{ bits = 30, count = 2 }]", "the special primes have 59 bits in all, digit 0 has 90"),
         ("gadget", "gadget = { hybrid = { digit_limbs = 0 } }", "digits of 0 limbs; give digit_limbs of at least 1"),
-        ("gadget", "gadget = \"per-limb\"", "F1's Listing 1 takes no special primes, but p gives 2"),
+        ("gadget", "gadget = \"per-limb\"", "a digit a limb (listing 1) takes no special primes, but p gives 2"),
         ("gadget", "gadget = \"one-digit\"", "digit 0 has 210"),
         ("gadget", "gadget = { sub-limb = { bits = 0 } }", "digits of 0 bits; take 1 to 60"),
         ("gadget", "gadget = \"fast\"", "unknown variant `fast`, expected one of `hybrid`, `per-limb`"),

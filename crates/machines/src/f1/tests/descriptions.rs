@@ -1,9 +1,11 @@
 //! Does the machine file give the paper's machine, and is a wrong one refused with the place and the remedy?
 
 use super::{geometry, paper};
+use crate::contract::{Family, Machine, MachineError};
+use crate::f1::contract::KIND;
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, GeometryError, LowThroughput};
-use crate::machine::{FILES, Family, MachineError, description, parse};
+use crate::registry::{description, family, parse};
 use polyfabric_kernels::RingDegree;
 
 #[test]
@@ -16,12 +18,12 @@ fn the_file_is_the_papers_machine() {
     // Table 2: 151.4 mm² and 180.4 W, from parts that are printed with two decimals.
     assert!((sum(|part| part.area_mm2) - 151.4).abs() < 0.1);
     assert!((sum(|part| part.power_w) - 180.4).abs() < 0.3);
-    assert_eq!(Family::of(&description), Family::Residue);
+    assert_eq!(family(&description).expect("a kind"), Family::Residue);
 }
 
 #[test]
 fn figures_that_contradict_each_other_are_refused() {
-    let text = FILES.iter().find(|(name, _)| *name == "f1").expect("the file").1;
+    let text = KIND.file();
     let refused = |from: &str, to: &str| -> String {
         assert!(text.contains(from), "{from}");
         let error: MachineError = match parse("mine.toml", &text.replace(from, to)) {

@@ -65,7 +65,7 @@ fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelProgra
 /// A ring of so many moduli of F1's class.
 pub fn ring(degree: usize, moduli: usize) -> Arc<Ring> {
     let degree = RingDegree::new(degree).expect("a degree");
-    let class = PrimeClass::of_degree(degree).and(PrimeClass::F1);
+    let class = PrimeClass::of_degree(degree).and(PrimeClass::ONE_MOD_WORD);
     let primes = class.of_bits(32, moduli).expect("primes");
     let moduli: Vec<Modulus> = primes.into_iter().map(|prime| Modulus::new(prime).expect("a modulus")).collect();
     Ring::new(degree, &moduli).expect("a ring")

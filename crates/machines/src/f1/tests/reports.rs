@@ -1,10 +1,11 @@
 //! Does a report say what the checked schedule says, with stalls that sum to the total?
 
+use crate::contract::residue::MappedResidue;
 use crate::engine::trace::TraceOptions;
 use crate::f1::compile::Scheduler;
+use crate::f1::contract::{Options, map};
 use crate::f1::machine::LowThroughput;
-use crate::machine::{MachineError, description};
-use crate::residue::{Options, map};
+use crate::registry::description;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 
 const SHAPE: Shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
@@ -36,18 +37,6 @@ fn the_report_of_permutations_is_consistent() {
     assert_eq!(trace.trace_events.iter().filter(|event| event.ph == "X").count() as u64, report.events);
     let short = mapped.trace(TraceOptions { slices: 10, ..TraceOptions::default() });
     assert!(short.trace_events.iter().any(|event| event.name.ends_with("events left out")));
-}
-
-#[test]
-fn a_machine_of_the_torus_refuses_residues() {
-    let program = build(Operation::Ntt, SHAPE).expect("a program");
-    let error = map(&description("morphling").expect("the file"), &program, "set", Options::default())
-        .expect_err("another family");
-    assert!(matches!(error, MachineError::Family { .. }));
-    assert!(
-        error.to_string().contains("`morphling` executes programs of TFHE, and `ntt` is of CKKS and BGV"),
-        "{error}"
-    );
 }
 
 #[test]

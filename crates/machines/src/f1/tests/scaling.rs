@@ -3,7 +3,7 @@
 use super::paper;
 use crate::f1::machine::F1;
 use crate::f1::scaling::{Network, Size, scaled};
-use crate::machine::description;
+use crate::registry::description;
 
 fn area(description: &crate::engine::description::Description) -> f64 {
     description.components().iter().filter_map(|part| part.area_mm2).sum()

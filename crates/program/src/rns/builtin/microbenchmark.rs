@@ -119,7 +119,7 @@ pub fn build(operation: Operation, shape: Shape) -> Result<KernelProgram, Microb
         return Err(MicrobenchmarkError::Shape { ciphertexts, limbs, special, rounds });
     }
     let degree = RingDegree::new(1usize.checked_shl(log2_degree).unwrap_or(0))?;
-    let class = PrimeClass::of_degree(degree).and(PrimeClass::F1);
+    let class = PrimeClass::of_degree(degree).and(PrimeClass::ONE_MOD_WORD);
     let primes = class.of_bits(32, limbs + special)?;
     let moduli: Vec<Modulus> = primes.into_iter().map(Modulus::new).collect::<Result<_, _>>()?;
     let name = Operation::ALL.iter().find(|&&(_, known)| known == operation).map_or("", |&(name, _)| name);

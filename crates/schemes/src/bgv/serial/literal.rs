@@ -29,7 +29,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     // All of these fit: the check bounds names, degrees and weights.
     push(&mut block, &[literal.name.len() as u32]);
     block.extend(literal.name.as_bytes());
-    push(&mut block, &[literal.ring_degree as u32, u32::from(literal.primes == PrimeKind::F1)]);
+    push(&mut block, &[literal.ring_degree as u32, u32::from(literal.primes == PrimeKind::OneModWord)]);
     let (kind, value) = match literal.plaintext_modulus {
         PlaintextModulusLiteral::Packed(t) => (0, t),
         PlaintextModulusLiteral::PowerOfTwo(exponent) => (1, u64::from(exponent)),
@@ -60,7 +60,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let ring_degree = fields.u32()? as usize;
     let primes = match fields.u32()? {
         0 => PrimeKind::OfDegree,
-        1 => PrimeKind::F1,
+        1 => PrimeKind::OneModWord,
         _ => return Err(FormatError::ParameterBlock("the kind of primes is neither 0 nor 1")),
     };
     let plaintext_modulus = match (fields.u32()?, fields.u64()?) {

@@ -1,9 +1,11 @@
 //! Does the compiler's key switch depend on L and on the reuse of hints, and is it never one whose noise the program does not bear?
 
-use polyfabric_machines::f1::estimate::RESOURCES;
+use polyfabric_machines::contract::Machine;
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::residue::{ckks_lowering, estimate, map};
+use polyfabric_machines::f1::contract::KIND;
 use polyfabric_machines::key_switch::{Chosen, choose};
-use polyfabric_machines::residue::{Options, ckks_lowering, estimate, map};
-use polyfabric_machines::{FILES, MachineError, description, parse};
+use polyfabric_machines::{MachineError, description, parse};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
 use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, SPARE_BITS, Target, lower};
@@ -53,8 +55,8 @@ fn chosen(program: &Program, set: &str, own: Option<KeySwitchVariant>) -> String
     };
     let variants = KeySwitchVariant::all(limbs);
     let chosen: Chosen<Lowered> = choose(&machine, "sums", &variants, lower, |made| &made.kernel).expect("a choice");
-    let estimates = chosen.considered.iter().filter_map(|weighed| Some(weighed.outcome.as_ref().ok()?.total()));
-    let best = chosen.considered[chosen.index].outcome.as_ref().expect("not refused").total();
+    let estimates = chosen.considered.iter().filter_map(|weighed| Some(weighed.outcome.as_ref().ok()?.cycles));
+    let best = chosen.considered[chosen.index].outcome.as_ref().expect("not refused").cycles;
     assert!(estimates.into_iter().all(|other| best <= other));
     chosen.considered[chosen.index].name.clone()
 }
@@ -79,8 +81,7 @@ fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
 
 #[test]
 fn a_machine_whose_parts_do_not_fit_is_told_as_such_and_not_as_key_switches() {
-    let text = FILES.iter().find(|(name, _)| *name == "f1").expect("the file").1;
-    let wrong = text.replace("lanes = { value = 128", "lanes = { value = 100");
+    let wrong = KIND.file().replace("lanes = { value = 128", "lanes = { value = 100");
     let machine = parse("mine.toml", &wrong).expect("figures, each by itself right");
     let program = sums(1, 2);
     let lower = |variant: &KeySwitchVariant| Ok(lowered(&program, "f1-14-L16", *variant).0);
@@ -96,16 +97,16 @@ fn the_estimated_traffic_is_about_the_schedules() {
     for variant in [KeySwitchVariant::PerLimb, KeySwitchVariant::Digits(4)] {
         let (lowered, _) = lowered(&sums(4, 16), "f1-14-L16", variant);
         let estimate = estimate(&machine, &lowered.kernel).expect("an estimate");
-        let report = map(&machine, &lowered.kernel, "", Options::default()).expect("it compiles").report;
+        let mapped = map(&machine, &lowered.kernel, "", &Given::new()).expect("it compiles");
+        let report = mapped.report();
         let traffic = &report.traffic_bytes;
         assert_eq!(estimate.hint_bytes_once, traffic["hints"], "{variant}");
         let moved = (traffic["total"] - traffic["instructions"]) as f64;
         let estimated = (estimate.hint_bytes + estimate.other_bytes) as f64;
         assert!((estimated / moved - 1.0).abs() < 0.15, "{variant}: {estimated} bytes estimated, {moved} moved");
         // Units do the work that is counted; no schedule is faster than they are.
-        let cycles = estimate.cycles();
-        let multiply = RESOURCES.iter().position(|&name| name == "multiply").expect("a resource");
-        assert!((cycles[multiply] - report.limits["multiply"] as f64).abs() <= 128.0);
-        assert!(cycles.iter().take(4).all(|&load| load <= report.cycles as f64));
+        let multiply = estimate.loads.iter().find(|(name, _)| *name == "multiply").expect("a resource").1;
+        assert!((multiply - report.limits["multiply"] as f64).abs() <= 128.0);
+        assert!(estimate.loads.iter().take(4).all(|&(_, load)| load <= report.cycles as f64));
     }
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from .machines import Machine, simulation
+from ..machines import Machine, simulation
 
 if TYPE_CHECKING:
-    from . import _native
-    from .slot_execution import SlotPlan
+    from .. import _native
+    from ..slot_execution import SlotPlan
 
 _CLASSES = {
     "hints": "key-switch hints, compulsory",

@@ -1,0 +1,194 @@
+//! The contract of a machine: what it has to say for itself. Everything else is shared.
+//!
+//! A machine is a folder with one implementation of [`Machine`], a file that describes it, a file of what its paper published,
+//! and a line in the [registry](crate::registry). It is of one [`Family`]: torus polynomials ([`torus`]) or residue polynomials
+//! ([`residue`]). Nothing outside of its folder names it.
+
+pub mod options;
+pub mod residue;
+pub mod torus;
+
+use crate::engine::description::{Description, DescriptionError, FigureError, FigureSpec};
+use crate::engine::report::SimulationError;
+use crate::key_switch::NoVariant;
+use crate::reproduce::{Prediction, ReproduceError};
+use options::{OptionError, OptionSpec};
+use polyfabric_runtime::Progress;
+use residue::ResidueMachine;
+use std::error::Error;
+use torus::TorusMachine;
+
+/// One kind of machine: the mapper that its file names, and what that mapper needs.
+pub trait Machine: Sync {
+    /// Name of the machine of the paper, of its file, and of the mapper that files of its kind name.
+    fn name(&self) -> &'static str;
+
+    /// The text of the machine's own file.
+    fn file(&self) -> &'static str;
+
+    /// What its paper published, as text, for the comparison alone.
+    fn published(&self) -> &'static str;
+
+    /// The figures that its file has to give.
+    fn specs(&self) -> &'static [FigureSpec];
+
+    /// What a user may choose beside the file's figures.
+    fn options(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+
+    /// What it computes on, and how.
+    fn family(&self) -> Mapper;
+
+    /// The model's numbers for the published ones.
+    ///
+    /// # Errors
+    /// [`ReproduceError`] when a program cannot be built, mapped or checked.
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError>;
+}
+
+/// What maps programs onto a machine, by family.
+#[derive(Clone, Copy)]
+pub enum Mapper {
+    /// Programs on torus polynomials.
+    Torus(&'static dyn TorusMachine),
+    /// Programs on residue polynomials.
+    Residue(&'static dyn ResidueMachine),
+}
+
+/// What a machine computes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Torus polynomials.
+    Torus,
+    /// Residue polynomials.
+    Residue,
+}
+
+impl std::fmt::Display for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Torus => "TFHE",
+            Self::Residue => "CKKS and BGV",
+        })
+    }
+}
+
+impl Mapper {
+    /// The family.
+    pub fn family(self) -> Family {
+        match self {
+            Self::Torus(_) => Family::Torus,
+            Self::Residue(_) => Family::Residue,
+        }
+    }
+}
+
+/// The cause of a refusal, of the machine's own type.
+pub type Cause = Box<dyn Error + Send + Sync>;
+
+/// Why a machine cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// No machine of that name comes with the project.
+    #[error("there is no machine {name:?}; the project has {known}, and takes the path of a machine file")]
+    Name {
+        /// The name.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// No mapper of that name.
+    #[error("{file}: there is no mapper {mapper:?}; choose from: {known}")]
+    Mapper {
+        /// Machine file.
+        file: String,
+        /// The mapper that it names.
+        mapper: String,
+        /// The mappers that exist.
+        known: String,
+    },
+    /// The machine file.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// Figures of the machine file that contradict each other.
+    #[error(transparent)]
+    Figures(#[from] FigureError),
+    /// An option of the machine.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// The program does not fit the machine.
+    #[error("`{program}` does not run on `{machine}`: {cause}")]
+    Mapping {
+        /// Program.
+        program: String,
+        /// Machine.
+        machine: String,
+        /// Why.
+        cause: Cause,
+    },
+    /// A machine of another family of schemes than the program.
+    #[error(
+        "`{machine}` executes programs of {runs}, and `{program}` is of {is}: name a machine of that family (`polyfabric machines`)"
+    )]
+    Family {
+        /// Machine.
+        machine: String,
+        /// What it executes.
+        runs: Family,
+        /// Program.
+        program: String,
+        /// What that is.
+        is: Family,
+    },
+    /// A compiled program from a file.
+    #[error("the compiled `{program}` cannot be used: {cause}")]
+    Saved {
+        /// Program.
+        program: String,
+        /// Why.
+        cause: Cause,
+    },
+    /// No key switch that may be taken.
+    #[error(transparent)]
+    KeySwitch(Box<NoVariant>),
+    /// The simulation.
+    #[error(transparent)]
+    Simulation(Box<SimulationError>),
+    /// The replay.
+    #[error("{0}")]
+    Replay(Cause),
+    /// A torus that the machine's words cannot hold.
+    #[error(
+        "set `{set}` is on a torus of {torus_bits} bits and `{machine}` computes on {machine_bits}: choose a set of the \
+         machine's width"
+    )]
+    Torus {
+        /// Set.
+        set: String,
+        /// Its width.
+        torus_bits: u32,
+        /// Machine.
+        machine: String,
+        /// Its width.
+        machine_bits: u32,
+    },
+}
+
+impl From<SimulationError> for MachineError {
+    fn from(error: SimulationError) -> Self {
+        Self::Simulation(Box::new(error))
+    }
+}
+
+impl MachineError {
+    /// `program` does not fit `machine`, because of `cause`.
+    pub fn mapping(machine: &Description, program: &str, cause: impl Into<Cause>) -> Self {
+        Self::Mapping { program: program.to_owned(), machine: machine.name().to_owned(), cause: cause.into() }
+    }
+
+    /// `machine` is of family `runs` and `program` of the other one.
+    pub(crate) fn family(machine: &Description, runs: Family, program: &str, is: Family) -> Self {
+        Self::Family { machine: machine.name().to_owned(), runs, program: program.to_owned(), is }
+    }
+}

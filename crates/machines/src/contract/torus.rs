@@ -1,0 +1,202 @@
+//! Machines that execute programs on torus polynomials.
+
+use super::{Family, MachineError, Mapper};
+use crate::engine::description::Description;
+use crate::engine::report::{SimulationReport, Subject};
+use crate::engine::schedule::Schedule;
+use crate::registry;
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
+use polyfabric_program::tfhe::kernel::{KernelProgram, count};
+use polyfabric_program::tfhe::lowering::Arithmetic;
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
+use std::collections::BTreeMap;
+
+/// A mapper of programs on torus polynomials.
+pub trait TorusMachine: Sync {
+    /// Bits of the machine's torus.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the figure is unknown.
+    fn torus_bits(&self, machine: &Description) -> Result<u32, MachineError> {
+        Ok(machine.count("machine.arithmetic.coefficient")? as u32)
+    }
+
+    /// The arithmetic of the machine's widths for a parameter set: what a program is lowered with so that the replay and the
+    /// interpreter compute the same bits.
+    ///
+    /// # Errors
+    /// [`MachineError::Torus`] for a set that is wider than the machine's words; a figure that is unknown.
+    fn arithmetic(&self, machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+        let bits = self.torus_bits(machine)?;
+        if parameters.torus_bits() != bits {
+            return Err(MachineError::Torus {
+                set: parameters.name().to_owned(),
+                torus_bits: parameters.torus_bits(),
+                machine: machine.name().to_owned(),
+                machine_bits: bits,
+            });
+        }
+        fixed_point(machine, parameters)
+    }
+
+    /// Maps `program` onto `machine`.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the program does not fit.
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError>;
+}
+
+/// A program on a machine.
+pub trait MappedTorus {
+    /// Every event.
+    fn schedule(&self) -> &Schedule;
+
+    /// Unit classes whose stalls are accounted for, the headline first.
+    fn primary(&self) -> &'static [&'static str];
+
+    /// Carries out the schedule on real ciphertexts.
+    ///
+    /// # Errors
+    /// [`MachineError::Replay`] if program, key and inputs do not fit, or the schedule is wrong.
+    fn replay(
+        &self,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        inputs: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<ReplayedOutputs, MachineError>;
+}
+
+/// What a replay computed.
+#[derive(Clone, Debug)]
+pub struct ReplayedOutputs {
+    /// The program's outputs.
+    pub outputs: BTreeMap<String, LweBatch<u32>>,
+    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
+    pub saturations: u64,
+}
+
+/// A replay with the report of the schedule that it followed.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The program's outputs.
+    pub outputs: BTreeMap<String, LweBatch<u32>>,
+    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
+    pub saturations: u64,
+    /// The report, from the same schedule.
+    pub report: SimulationReport,
+}
+
+/// The mapper of `machine`, if programs like `program` run on it.
+fn mapper(machine: &Description, program: &str) -> Result<&'static dyn TorusMachine, MachineError> {
+    match registry::of(machine)?.family() {
+        Mapper::Torus(mapper) => Ok(mapper),
+        other => Err(MachineError::family(machine, other.family(), program, Family::Torus)),
+    }
+}
+
+/// [`TorusMachine::arithmetic`] of `machine`.
+///
+/// # Errors
+/// As there; [`MachineError::Family`] for a machine of another family.
+pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+    mapper(machine, parameters.name())?.arithmetic(machine, parameters)
+}
+
+/// [`TorusMachine::torus_bits`] of `machine`.
+///
+/// # Errors
+/// As there; [`MachineError::Family`] for a machine of another family.
+pub fn torus_bits(machine: &Description, program: &str) -> Result<u32, MachineError> {
+    mapper(machine, program)?.torus_bits(machine)
+}
+
+/// Fixed point as the figures `machine.arithmetic.*` say: widths of a transform and of its twiddles, and how its steps are scaled.
+///
+/// # Errors
+/// A figure that is unknown.
+fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+    let transform = machine.count("machine.arithmetic.transform")? as u32;
+    let widths =
+        FixedWidths { twiddle: machine.count("machine.arithmetic.twiddle")? as u32, ..FixedWidths::uniform(transform) };
+    let rule = RangeRule::OverflowProbability {
+        log2: -machine.value("machine.arithmetic.overflow_log2")?,
+        first_step: machine.value("machine.arithmetic.first_step")?,
+    };
+    let spec = FixedFftSpec::for_external_product(
+        parameters.ring_degree(),
+        parameters.bootstrap_gadget(),
+        parameters.glwe_dimension().get(),
+        parameters.torus_bits(),
+        widths,
+        Rounding::HalfEven,
+        rule,
+    );
+    Ok(Arithmetic::Fixed(spec.into()))
+}
+
+/// Maps `program` onto `machine`.
+///
+/// # Errors
+/// [`MachineError`] when the program does not fit.
+pub fn map(machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+    mapper(machine, &program.name)?.map(machine, program)
+}
+
+/// Maps `program` onto `machine`, checks the schedule and reports on it.
+///
+/// # Errors
+/// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
+pub fn simulate(machine: &Description, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
+    report(machine, program, &*map(machine, program)?)
+}
+
+/// Checks the schedule of `program` on `machine` and reports on it.
+///
+/// # Errors
+/// [`MachineError`] when the schedule breaks a rule.
+pub fn report(
+    machine: &Description,
+    program: &KernelProgram,
+    mapped: &dyn MappedTorus,
+) -> Result<SimulationReport, MachineError> {
+    let classes: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();
+    // A program without look-ups is measured in key switches.
+    let products = count::program(program).key_switch_products;
+    let per_switch = program
+        .parameters
+        .key_switch_gadget()
+        .map_or(1, |gadget| u64::from(gadget.levels) * program.parameters.large_lwe_dimension().get() as u64);
+    let (operations, operation) = match program.lookups() as u64 {
+        0 => (products / per_switch.max(1), "key switches"),
+        lookups => (lookups, "look-ups"),
+    };
+    let subject = Subject {
+        machine,
+        schedule: mapped.schedule(),
+        program: &program.name,
+        parameters: program.parameters.name(),
+        operations,
+        operation,
+        primary: &classes,
+    };
+    Ok(SimulationReport::of(&subject)?)
+}
+
+/// Carries out `machine`'s schedule of `program` on real ciphertexts, event by event in the order of the schedule.
+///
+/// # Errors
+/// [`MachineError`] when the program does not fit the machine, the key or the inputs, or the schedule is wrong.
+pub fn replay(
+    machine: &Description,
+    program: &KernelProgram,
+    key: &ServerKey<u32>,
+    inputs: &BTreeMap<String, LweBatch<u32>>,
+    progress: &dyn Progress,
+) -> Result<Replayed, MachineError> {
+    let mapped = map(machine, program)?;
+    let report = report(machine, program, &*mapped)?;
+    let ReplayedOutputs { outputs, saturations } = mapped.replay(program, key, inputs, progress)?;
+    Ok(Replayed { outputs, saturations, report })
+}

@@ -1,0 +1,76 @@
+//! Morphling under the contract of a machine.
+
+use super::machine::Morphling;
+use super::replay::Replay;
+use super::{Mapped, map, reproduce, specs};
+use crate::contract::torus::{MappedTorus, ReplayedOutputs, TorusMachine};
+use crate::contract::{Machine, MachineError, Mapper};
+use crate::engine::description::{Description, FigureSpec};
+use crate::engine::schedule::Schedule;
+use crate::reproduce::{Prediction, ReproduceError};
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
+use std::collections::BTreeMap;
+
+/// Machines of Morphling's kind.
+pub static KIND: MorphlingKind = MorphlingKind;
+
+/// See [`KIND`].
+pub struct MorphlingKind;
+
+impl Machine for MorphlingKind {
+    fn name(&self) -> &'static str {
+        "morphling"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../../../../machines/morphling.toml")
+    }
+
+    fn published(&self) -> &'static str {
+        reproduce::PUBLISHED
+    }
+
+    fn specs(&self) -> &'static [FigureSpec] {
+        specs::SPECS
+    }
+
+    fn family(&self) -> Mapper {
+        Mapper::Torus(&KIND)
+    }
+
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(progress)
+    }
+}
+
+impl TorusMachine for MorphlingKind {
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+        let figures = Morphling::new(machine)?;
+        let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(Box::new(mapped))
+    }
+}
+
+impl MappedTorus for Mapped {
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn primary(&self) -> &'static [&'static str] {
+        &["fft", "vpe", "lanes"]
+    }
+
+    fn replay(
+        &self,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        inputs: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<ReplayedOutputs, MachineError> {
+        let replayed = Mapped::replay(self, program, key, inputs, progress);
+        let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
+        Ok(ReplayedOutputs { outputs, saturations })
+    }
+}

@@ -1,0 +1,84 @@
+//! The machines that come with the project. A further one is a folder, its files, and a line here.
+
+use crate::contract::{Family, Machine, MachineError};
+use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
+use crate::{f1, morphling};
+
+/// Every machine, by name.
+pub static MACHINES: &[&dyn Machine] = &[&f1::contract::KIND, &morphling::contract::KIND];
+
+fn known() -> String {
+    names().join(", ")
+}
+
+/// The kind of machine that `machine`'s file names as its mapper.
+///
+/// # Errors
+/// [`MachineError::Mapper`] if there is no such kind.
+pub fn of(machine: &Description) -> Result<&'static dyn Machine, MachineError> {
+    kind(machine.file(), machine.mapper())
+}
+
+fn kind(file: &str, mapper: &str) -> Result<&'static dyn Machine, MachineError> {
+    let found = MACHINES.iter().find(|machine| machine.name() == mapper).copied();
+    let none = || MachineError::Mapper { file: file.to_owned(), mapper: mapper.to_owned(), known: known() };
+    found.ok_or_else(none)
+}
+
+/// The family of `machine`.
+///
+/// # Errors
+/// [`MachineError::Mapper`] if its file names no kind of machine.
+pub fn family(machine: &Description) -> Result<Family, MachineError> {
+    Ok(of(machine)?.family().family())
+}
+
+/// Names of the machines.
+pub fn names() -> Vec<&'static str> {
+    MACHINES.iter().map(|machine| machine.name()).collect()
+}
+
+/// Every machine with its readings at their defaults.
+///
+/// # Errors
+/// [`MachineError`] of the first file that is wrong.
+pub fn descriptions() -> Result<Vec<Description>, MachineError> {
+    names().into_iter().map(description).collect()
+}
+
+/// The machine called `name`, with its readings at their defaults.
+///
+/// # Errors
+/// [`MachineError::Name`] with the names that exist.
+pub fn description(name: &str) -> Result<Description, MachineError> {
+    match MACHINES.iter().find(|machine| machine.name() == name) {
+        Some(machine) => parse(&format!("machines/{name}.toml"), machine.file()),
+        None => Err(MachineError::Name { name: name.to_owned(), known: known() }),
+    }
+}
+
+/// The machine that `text`, from file `file`, describes.
+///
+/// # Errors
+/// [`MachineError`] with the place and the remedy.
+pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
+    let literal = DescriptionLiteral::from_toml(file, text)?;
+    let specs = specs(file, &literal.mapper)?;
+    Ok(Description::check(file, &literal, specs)?)
+}
+
+/// The figures that a mapper reads.
+///
+/// # Errors
+/// [`MachineError::Mapper`] if there is no such mapper.
+pub fn specs(file: &str, mapper: &str) -> Result<&'static [FigureSpec], MachineError> {
+    Ok(kind(file, mapper)?.specs())
+}
+
+/// The same machine with some readings chosen: pairs of reading and option.
+///
+/// # Errors
+/// [`MachineError`] with the readings that exist.
+pub fn choose(machine: &Description, choices: &[(&str, &str)]) -> Result<Description, MachineError> {
+    Ok(machine.choose(of(machine)?.specs(), choices)?)
+}
