@@ -200,10 +200,11 @@ def names_machine(path: Path, machine: str) -> list[str]:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine):
     sources = [path for path in tracked_files() if path.suffix in {".rs", ".py"}]
+    in_tests = {"tests", "tests.rs", "examples"}
     places = [
         path
         for path in sources
-        if path.relative_to(ROOT).parts[0] in {"crates", "python"} and "tests" not in path.parts
+        if path.relative_to(ROOT).parts[0] in {"crates", "python"} and in_tests.isdisjoint(path.parts)
     ]
     registry = ROOT / "crates" / "machines" / "src"
     # The bindings still resize one machine by its own names, for sweeps.
