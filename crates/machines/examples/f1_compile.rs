@@ -1,11 +1,44 @@
 //! How fast F1's compiler is, and how close its schedules of single operations come to the units' bound:
-//! `cargo run --release -p polyfabric-machines --example f1_compile [-- OPERATION LOG2_DEGREE LIMBS SPECIAL CIPHERTEXTS ROUNDS]`.
+//! `cargo run --release -p polyfabric-machines --example f1_compile [-- OPERATION LOG2_DEGREE LIMBS SPECIAL CIPHERTEXTS ROUNDS]`,
+//! or of whole programs, from the text of their kernel programs: `-- FILE.kernel ...`.
 
 use polyfabric_machines::f1::compile::compile;
 use polyfabric_machines::f1::machine::F1;
-use polyfabric_machines::f1::report::limits;
+use polyfabric_machines::f1::report::{Traffic, limits};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_program::rns::text::parse_kernel;
 use std::time::Instant;
+
+/// Compiles the kernel program in a file: time and traffic beside the least that there can be.
+fn program(machine: &F1, file: &str) {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let program = parse_kernel(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let begin = Instant::now();
+    let compiled = match compile(machine, &program) {
+        Ok(compiled) => compiled,
+        Err(error) => return println!("{file}: {error}"),
+    };
+    let minutes = begin.elapsed().as_secs_f64() / 60.0;
+    let instructions = compiled.translation.graph.len();
+    let traffic = Traffic::of(&compiled);
+    let total = traffic.total() as f64;
+    let classes: Vec<String> = traffic
+        .classes()
+        .iter()
+        .map(|(name, bytes)| format!("{name} {:.1} %", 100.0 * *bytes as f64 / total))
+        .collect();
+    println!(
+        "{}: {instructions} instructions, {:.2} million a minute, {} cycles, {:.1} MiB: {}; phase 2 {}, transfers {:?}",
+        program.name,
+        instructions as f64 / minutes * 1e-6,
+        compiled.checked.cycles,
+        total / f64::from(1 << 20),
+        classes.join(", "),
+        compiled.movement.cycles,
+        compiled.checked.transfers,
+    );
+    println!("    limits {:?}", limits(&compiled, machine));
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +72,10 @@ fn main() {
         let slope = |values: &[u64]| (values[1] as f64 - values[0] as f64) / count;
         println!("    {:.1} cycles an operation, units' bound {:.1}", slope(&cycles), slope(&bounds));
     };
+    if arguments.first().is_some_and(|argument| argument.ends_with(".kernel")) {
+        arguments.iter().for_each(|file| program(&machine, file));
+        return;
+    }
     if let [operation, numbers @ ..] = &arguments[..] {
         let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().expect("a number")).collect();
         let [log2_degree, limbs, special, ciphertexts, rounds] = numbers[..] else { panic!("five numbers") };

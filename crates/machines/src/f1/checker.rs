@@ -2,11 +2,13 @@
 //!
 //! It knows the machine and the graph, and nothing of the compiler: it moves names of values through memories in the order
 //! of time and finds every place that does not hold what is read, every value overwritten while it is still being read, every
-//! unit, port or channel that is used twice, and every result that never reaches off-chip memory.
+//! unit, port or channel that is used twice, every instruction that starts before it has been fetched, and every result that never
+//! reaches off-chip memory.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
+use super::stream::streams;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -17,8 +19,10 @@ pub enum Part {
     Unit(UnitKind, u16, u8),
     /// Register file of a cluster, in the bank that a stream starts in.
     RegisterPort(u16, u16),
-    /// Scratchpad bank.
+    /// Accesses of a scratchpad bank.
     Bank(u16),
+    /// Port of a scratchpad bank at the crossbar that a stream passes: one vector leaves for the clusters, and one comes from them.
+    BankPort(Way, u16),
     /// Port of a cluster at a crossbar.
     Crossbar(Way, u16),
     /// Channel of a memory stack.
@@ -54,6 +58,7 @@ impl fmt::Display for Part {
             Self::Unit(kind, cluster, unit) => write!(f, "{} unit {unit} of cluster {cluster}", kind.name()),
             Self::RegisterPort(cluster, bank) => write!(f, "bank {bank} of cluster {cluster}'s register file"),
             Self::Bank(bank) => write!(f, "scratchpad bank {bank}"),
+            Self::BankPort(way, bank) => write!(f, "scratchpad bank {bank}'s crossbar port {way:?}"),
             Self::Crossbar(way, cluster) => write!(f, "cluster {cluster}'s crossbar port {way:?}"),
             Self::Stack(stack) => write!(f, "memory stack {stack}"),
         }
@@ -107,6 +112,18 @@ pub enum Violation {
         cycle: u64,
         /// What.
         what: &'static str,
+    },
+    /// An instruction starts, and its stream has not come so far.
+    #[error(
+        "cycle {cycle}: {bytes} bytes of instructions must have come from memory, whose idle cycles have brought {brought}"
+    )]
+    NotFetched {
+        /// Cycle.
+        cycle: u64,
+        /// Bytes of all instructions that start by then.
+        bytes: u64,
+        /// Bytes that the stacks can have brought.
+        brought: u64,
     },
     /// A value is loaded that off-chip memory does not hold.
     #[error("cycle {cycle}: value {value} is loaded, and off-chip memory does not hold it yet")]
@@ -202,7 +219,7 @@ pub(super) fn in_time_order(
     for (index, timed) in actions.iter().enumerate() {
         let start = timed.cycle;
         let end = match timed.action {
-            Action::Load { .. } => start + machine.memory_latency,
+            Action::Load { .. } => start + geometry.load_latency,
             Action::Store { .. } => start + geometry.transfer.max(geometry.occupancy),
             Action::Fetch { .. } | Action::WriteBack { .. } | Action::Forward { .. } => start + network,
             Action::Execute { instruction, operands, result, .. } => {
@@ -271,7 +288,49 @@ pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry
             }
         }
     }
+    fetched(graph, actions, machine, geometry)?;
     simulation.finish()
+}
+
+/// Holds that the stacks, in the cycles in which they move no vector, bring every instruction before it starts, in the order of the starts.
+fn fetched(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Result<(), Violation> {
+    let mut starts: Vec<(u64, u64)> = Vec::new();
+    for stream in streams(graph, actions, machine, geometry) {
+        let mut cycle = stream.begin;
+        for instruction in &stream.instructions {
+            starts.push((cycle, instruction.bytes()));
+            cycle += instruction.wait;
+        }
+    }
+    starts.sort_unstable();
+    let moves = actions.iter().filter(|timed| matches!(timed.action, Action::Load { .. } | Action::Store { .. }));
+    let mut moves: Vec<u64> = moves.map(|timed| timed.cycle).collect();
+    moves.sort_unstable();
+    // Stacks at work from the cycle of the last change on, and the cycles in which they were idle until then.
+    let (mut working, mut since, mut idle, mut bytes) = (0, 0, 0, 0);
+    let (mut begun, mut ended) = (0, 0);
+    for same in starts.chunk_by(|a, b| a.0 == b.0) {
+        let cycle = same[0].0;
+        bytes += same.iter().map(|&(_, bytes)| bytes).sum::<u64>();
+        let until = cycle.saturating_sub(machine.memory_latency);
+        loop {
+            let begins = moves.get(begun).copied().unwrap_or(u64::MAX);
+            let ends = moves.get(ended).map_or(u64::MAX, |begin| begin + geometry.transfer);
+            let now = begins.min(ends).min(until);
+            idle += (now - since) * (machine.stacks as u64 - working);
+            since = now;
+            match now {
+                _ if now == until => break,
+                _ if now == ends => (working, ended) = (working - 1, ended + 1),
+                _ => (working, begun) = (working + 1, begun + 1),
+            }
+        }
+        let brought = (idle as f64 * machine.stack_bytes) as u64;
+        if bytes > brought {
+            return Err(Violation::NotFetched { cycle, bytes, brought });
+        }
+    }
+    Ok(())
 }
 
 impl Simulation<'_> {
@@ -290,6 +349,7 @@ impl Simulation<'_> {
             Part::Unit(kind, cluster, unit) => (kind as u8, cluster, unit),
             Part::Crossbar(way, cluster) => (10, cluster, way as u8),
             Part::Stack(stack) => (11, stack, 0),
+            Part::BankPort(way, bank) => (12, bank, way as u8),
         };
         let end = self.exclusive.entry(key).or_default();
         if *end > cycle {
@@ -354,7 +414,10 @@ impl Simulation<'_> {
         let joins = self.given.insert(location, cycle) == Some(cycle) && self.machine.multicast;
         if !joins {
             match location {
-                Location::Slot(slot) => self.occupy(cycle, Part::Bank(slot.bank), vector)?,
+                Location::Slot(slot) => {
+                    self.occupy(cycle, Part::BankPort(Way::FromScratchpad, slot.bank), vector)?;
+                    self.occupy(cycle, Part::Bank(slot.bank), vector)?;
+                }
                 Location::Register(from) => {
                     self.occupy(cycle, Part::Crossbar(Way::ToClusters, from.cluster), vector)?;
                     self.occupy(cycle, self.register_port(from.cluster, cycle), vector)?;
@@ -481,6 +544,7 @@ impl Simulation<'_> {
             }
             Action::WriteBack { slot, .. } => {
                 self.checked.transfers[1] += 1;
+                self.occupy(cycle, Part::BankPort(Way::ToScratchpad, slot.bank), vector)?;
                 self.occupy(cycle, Part::Bank(slot.bank), vector)?;
                 self.put(cycle, Location::Slot(slot), value)
             }
@@ -496,6 +560,7 @@ impl Simulation<'_> {
             }
             Action::Execute { result: Destination::Scratchpad(slot), .. } => {
                 self.checked.transfers[1] += 1;
+                self.occupy(cycle, Part::BankPort(Way::ToScratchpad, slot.bank), vector)?;
                 self.occupy(cycle, Part::Bank(slot.bank), vector)?;
                 self.put(cycle, Location::Slot(slot), value)
             }

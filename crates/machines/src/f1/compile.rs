@@ -95,10 +95,9 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
             csr::allocate(&ordered.translation.graph, &sequence, machine, &geometry)
         }
     };
-    let mut actions = shortest(&ordered, &movement, machine, &geometry)?;
+    let actions = shortest(&ordered, &movement, machine, &geometry)?;
     let Ordered { translation, groups, .. } = ordered;
-    let delay = fetch::delay(&streams(&translation.graph, &actions, machine, &geometry), &actions, machine, &geometry);
-    actions.iter_mut().for_each(|timed| timed.cycle += delay);
+    let actions = fetch::behind(actions, &translation.graph, machine, &geometry);
     let checked = check(&translation.graph, &actions, machine, &geometry)?;
     Ok(Compiled { geometry, translation, groups, movement, actions, checked })
 }

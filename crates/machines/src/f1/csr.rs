@@ -115,7 +115,7 @@ pub fn order(
 impl<'a> Scheduler<'a> {
     fn new(graph: &'a Graph, machine: &F1, geometry: &Geometry) -> Self {
         let values = graph.values();
-        let mut latency = vec![machine.memory_latency + 1; values];
+        let mut latency = vec![geometry.load_latency + 1; values];
         let mut path = vec![0; values];
         for (index, latency) in latency[..graph.len()].iter_mut().enumerate() {
             *latency = geometry.latency(graph.function(index)) + 1;

@@ -11,6 +11,7 @@
 //! they were planned for all clusters at once (`run`).
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::bank::{Bank, Way};
 use super::cluster::{Cell, Cluster, NONE};
 use super::graph::Graph;
 use super::lockstep::{Planned, Run};
@@ -32,9 +33,6 @@ const ELSEWHERE: usize = 2;
 /// Vectors by which a result may be ready before those of the instructions ahead of it. What comes sooner waits in a register that they
 /// need.
 const EARLY: u64 = 2;
-
-/// Busy intervals of a scratchpad bank that are remembered: loads come between what a run of operations does there.
-const BANK: usize = 4096;
 
 /// Readers of a value that are looked at for its next use in a cluster.
 const LOOKED_AT: usize = 48;
@@ -84,9 +82,9 @@ struct Scheduler<'a> {
     graph: &'a Graph,
     geometry: &'a Geometry,
     network: u64,
-    memory_latency: u64,
+    load_latency: u64,
     clusters: Vec<Cluster>,
-    banks: Vec<Vec<Timeline>>,
+    banks: Vec<Bank>,
     stacks: Vec<Timeline>,
     /// Of each bank, the free slots by the cycle from which they can be written.
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
@@ -167,9 +165,9 @@ impl<'a> Scheduler<'a> {
             graph,
             geometry,
             network: machine.depth.network,
-            memory_latency: machine.memory_latency,
+            load_latency: geometry.load_latency,
             clusters: vec![Cluster::new(machine, geometry); machine.clusters],
-            banks: vec![vec![Timeline::remembering(BANK); machine.accesses_per_cycle]; machine.banks],
+            banks: vec![Bank::new(machine); machine.banks],
             stacks: vec![Timeline::default(); machine.stacks],
             free: vec![slots; machine.banks],
             held: vec![None; values],
@@ -222,7 +220,7 @@ impl<'a> Scheduler<'a> {
     fn push(&mut self, cycle: u64, action: Action) {
         let vector = self.geometry.occupancy;
         let through = match action {
-            Action::Load { .. } | Action::Store { .. } => self.memory_latency + self.geometry.transfer.max(vector),
+            Action::Load { .. } | Action::Store { .. } => self.load_latency + self.geometry.transfer.max(vector),
             Action::Execute { instruction, .. } => {
                 self.geometry.latency(self.graph.function(instruction as usize)) + self.network + vector
             }
@@ -245,11 +243,14 @@ impl<'a> Scheduler<'a> {
         Ok((Slot { bank, index }, from))
     }
 
-    /// The first cycle from `from` on in which a bank has an access free, and which.
-    fn bank_port(&self, bank: u16, from: u64) -> (usize, u64) {
-        let ports = self.banks[bank as usize].iter().enumerate();
-        let starts = ports.map(|(port, timeline)| (port, timeline.earliest(from, self.geometry.occupancy)));
-        starts.min_by_key(|&(_, at)| at).unwrap_or((0, from))
+    /// Whether some bank has a free slot.
+    fn has_room(&self) -> bool {
+        self.free.iter().any(|slots| !slots.is_empty())
+    }
+
+    /// The first cycle from `from` on in which a vector can go that way through a bank.
+    fn through_bank(&self, bank: u16, way: Way, from: u64) -> u64 {
+        self.banks[bank as usize].earliest(way, from, self.geometry.occupancy)
     }
 
     fn load(&mut self, value: u32) -> Result<(), CycleError> {
@@ -264,23 +265,23 @@ impl<'a> Scheduler<'a> {
         let duration = self.geometry.transfer;
         // A value that was spilled is read back after its store.
         let stored = self.stored.get(&value).copied().unwrap_or(0);
-        let mut start = from.saturating_sub(self.memory_latency).max(stored);
-        let (stack, start, port) = loop {
+        let mut start = from.saturating_sub(self.load_latency).max(stored);
+        let (stack, start) = loop {
             let stacks = self.stacks.iter().enumerate();
             let Some((stack, at)) = stacks.map(|(s, t)| (s, t.earliest(start, duration))).min_by_key(|&(_, at)| at)
             else {
                 return Err(CycleError::Movement { value, what: "the machine has no memory" });
             };
-            let arrival = at + self.memory_latency;
-            let (port, free) = self.bank_port(slot.bank, arrival);
+            let arrival = at + self.load_latency;
+            let free = self.through_bank(slot.bank, Way::Memory, arrival);
             if free == arrival {
-                break (stack, at, port);
+                break (stack, at);
             }
-            start = free - self.memory_latency;
+            start = free - self.load_latency;
         };
-        let arrival = start + self.memory_latency;
+        let arrival = start + self.load_latency;
         self.stacks[stack].reserve(start, duration);
-        self.banks[slot.bank as usize][port].reserve(arrival, self.geometry.occupancy);
+        self.banks[slot.bank as usize].reserve(Way::Memory, arrival, self.geometry.occupancy);
         self.push(start, Action::Load { stack: stack as u16, slot, value });
         Ok(arrival)
     }
@@ -297,20 +298,20 @@ impl<'a> Scheduler<'a> {
         };
         let duration = self.geometry.transfer;
         let mut from = held.at + 1;
-        let (stack, start, port) = loop {
-            let (port, free) = self.bank_port(held.slot.bank, from);
+        let (stack, start) = loop {
+            let free = self.through_bank(held.slot.bank, Way::Memory, from);
             let stacks = self.stacks.iter().enumerate();
             let Some((stack, at)) = stacks.map(|(s, t)| (s, t.earliest(free, duration))).min_by_key(|&(_, at)| at)
             else {
                 return Err(CycleError::Movement { value, what: "the machine has no memory" });
             };
             if at == free {
-                break (stack, at, port);
+                break (stack, at);
             }
             from = at;
         };
         self.stacks[stack].reserve(start, duration);
-        self.banks[held.slot.bank as usize][port].reserve(start, self.geometry.occupancy);
+        self.banks[held.slot.bank as usize].reserve(Way::Memory, start, self.geometry.occupancy);
         self.held[value as usize] = Some(Held { free_from: held.free_from.max(start + 1), ..held });
         // Read from the cycle after the one in which it is whole.
         self.stored.insert(value, start + duration.max(self.geometry.occupancy) + 1);
@@ -350,19 +351,19 @@ impl<'a> Scheduler<'a> {
         let (slot, slot_from) = self.take_slot(cell.value)?;
         let duration = self.geometry.occupancy;
         let mut at = (cell.at + 1).max(slot_from.saturating_sub(self.network));
-        let port = loop {
+        loop {
             let free = self.clusters[cluster].to_scratchpad.earliest(at, duration);
             let arrival = free + self.network;
-            let (port, bank_free) = self.bank_port(slot.bank, arrival);
+            let bank_free = self.through_bank(slot.bank, Way::Enter, arrival);
             if free == at && bank_free == arrival && self.clusters[cluster].free_ports(at, duration) > 0 {
-                break port;
+                break;
             }
             at = free.max(bank_free - self.network).max(at + 1);
-        };
+        }
         let arrival = at + self.network;
         self.clusters[cluster].to_scratchpad.reserve(at, duration);
         self.clusters[cluster].take_port(at, duration);
-        self.banks[slot.bank as usize][port].reserve(arrival, duration);
+        self.banks[slot.bank as usize].reserve(Way::Enter, arrival, duration);
         let cell = &mut self.clusters[cluster].cells[index];
         cell.free_from = cell.free_from.max(at + 1);
         self.held[cell.value as usize] = Some(Held { slot, at: arrival, free_from: arrival + 1 });
@@ -539,10 +540,10 @@ impl<'a> Scheduler<'a> {
     /// A slot for a result: a free one, in another bank than `busy` if there is one among the first; or that of an operand that dies
     /// with its reader.
     fn result_slot(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Slot, u64), CycleError> {
-        if !self.free.is_empty() {
+        if self.has_room() {
             let mut passed_over = Vec::new();
             let mut found = self.take_slot(value)?;
-            while Some(found.0.bank) == busy && !self.free.is_empty() && passed_over.len() < self.banks.len() {
+            while Some(found.0.bank) == busy && self.has_room() && passed_over.len() < self.banks.len() {
                 passed_over.push(found);
                 found = self.take_slot(value)?;
             }
@@ -618,11 +619,11 @@ impl<'a> Scheduler<'a> {
                 }
                 Destination::Scratchpad(slot) => {
                     let leave = own.to_scratchpad.earliest(write, duration);
-                    let (_, arrive) = self.bank_port(slot.bank, leave + self.network);
+                    let arrive = self.through_bank(slot.bank, Way::Enter, leave + self.network);
                     next = arrive - self.network - latency;
                     let bank = &self.banks[slot.bank as usize];
-                    let free = |from| bank.iter().all(|port| port.is_free(from, duration));
-                    let meets = busy == Some(slot.bank) && !(free(next - self.network) && free(arrive));
+                    let idle = |from| bank.is_idle(from, duration);
+                    let meets = busy == Some(slot.bank) && !(idle(next - self.network) && idle(arrive));
                     if next == at && (meets || !own.ports_for(next, reads, None, duration)) {
                         next += 1;
                     }
@@ -697,8 +698,7 @@ impl<'a> Scheduler<'a> {
             Destination::Register(_) => self.clusters[cluster].take_port(write, duration),
             Destination::Scratchpad(slot) => {
                 self.clusters[cluster].to_scratchpad.reserve(write, duration);
-                let (port, _) = self.bank_port(slot.bank, write + self.network);
-                self.banks[slot.bank as usize][port].reserve(write + self.network, duration);
+                self.banks[slot.bank as usize].reserve(Way::Enter, write + self.network, duration);
             }
         }
         let first = sources[0].0;

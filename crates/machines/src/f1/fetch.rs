@@ -5,11 +5,19 @@
 //! for every action moves by the same number of cycles.
 
 use super::action::{Action, Timed};
+use super::graph::Graph;
 use super::machine::{F1, Geometry};
-use super::stream::Stream;
+use super::stream::{Stream, streams};
+
+/// `actions` so much later that each of their instructions has come.
+pub fn behind(mut actions: Vec<Timed>, graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
+    let delay = delay(&streams(graph, &actions, machine, geometry), &actions, machine, geometry);
+    actions.iter_mut().for_each(|timed| timed.cycle += delay);
+    actions
+}
 
 /// Cycles by which `actions` must start later so that the stacks bring each instruction of their streams before it starts.
-pub fn delay(streams: &[Stream], actions: &[Timed], machine: &F1, geometry: &Geometry) -> u64 {
+fn delay(streams: &[Stream], actions: &[Timed], machine: &F1, geometry: &Geometry) -> u64 {
     let mut needed: Vec<(u64, u64)> = Vec::new();
     for stream in streams {
         let mut cycle = stream.begin;
@@ -27,6 +35,8 @@ pub fn delay(streams: &[Stream], actions: &[Timed], machine: &F1, geometry: &Geo
     let (mut ended, mut begun, mut bytes, mut worst) = (0, 0, 0, 0_f64);
     for (cycle, more) in needed {
         bytes += more;
+        // What starts within a latency of the first action is asked for before that one.
+        let ahead = machine.memory_latency.saturating_sub(cycle);
         let until = cycle.saturating_sub(machine.memory_latency);
         while starts.get(begun).is_some_and(|&start| start <= until) {
             begun += 1;
@@ -36,7 +46,8 @@ pub fn delay(streams: &[Stream], actions: &[Timed], machine: &F1, geometry: &Geo
         }
         let under_way: u64 = starts[ended..begun].iter().map(|start| until - start).sum();
         let idle = machine.stacks as u64 * until - (ended as u64 * transfer + under_way);
-        worst = worst.max(bytes as f64 / machine.stack_bytes - idle as f64);
+        let late = (ahead * machine.stacks as u64) as f64 + bytes as f64 / machine.stack_bytes;
+        worst = worst.max(late - idle as f64);
     }
     (worst / machine.stacks as f64).ceil() as u64
 }

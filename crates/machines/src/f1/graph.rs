@@ -166,6 +166,9 @@ pub struct Vector(u32);
 /// Marks a [`Vector`] that is a leaf.
 const LEAF: u32 = 1 << 31;
 
+/// The most instructions of a graph, and the most leaves: both are numbered together in 32 bits, of which one tells them apart.
+pub const MOST: usize = LEAF as usize - 1;
+
 impl Vector {
     fn leaf(index: usize) -> Self {
         Self(LEAF | index as u32)

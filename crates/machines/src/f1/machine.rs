@@ -101,6 +101,9 @@ pub struct Geometry {
     unit_occupancy: [u64; 4],
     /// Cycles that a vector occupies the channel of a stack.
     pub transfer: u64,
+    /// Cycles from a load's start to its first chunk in the scratchpad. A stack's interface holds back what comes slower than readers
+    /// take it (section 3: data that arrives earlier is buffered), so that from then on a chunk is written a cycle.
+    pub load_latency: u64,
     /// Vectors in a cluster's register file.
     pub registers: usize,
     /// Vectors in a scratchpad bank.
@@ -180,13 +183,15 @@ impl F1 {
                 LowThroughput::Automorphism => passes * occupancy,
             };
         }
+        let transfer = (bytes as f64 / self.stack_bytes).ceil() as u64;
         Ok(Geometry {
             degree,
             vector,
             shape,
             occupancy,
             unit_occupancy,
-            transfer: (bytes as f64 / self.stack_bytes).ceil() as u64,
+            transfer,
+            load_latency: self.memory_latency + transfer.saturating_sub(occupancy),
             registers,
             slots,
             latency,

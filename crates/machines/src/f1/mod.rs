@@ -5,6 +5,7 @@
 
 pub mod action;
 mod advance;
+mod bank;
 mod bytes;
 pub mod checker;
 mod cluster;

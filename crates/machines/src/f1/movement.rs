@@ -58,7 +58,7 @@ struct Scheduler<'a> {
     capacity: usize,
     transfer: u64,
     occupancy: [u64; 4],
-    memory_latency: u64,
+    load_latency: u64,
     state: Vec<State>,
     /// Whether off-chip memory holds the value.
     saved: Vec<bool>,
@@ -109,7 +109,7 @@ impl<'a> Scheduler<'a> {
             capacity: geometry.slots * machine.banks,
             transfer: geometry.transfer.div_ceil(machine.stacks as u64),
             occupancy: UnitKind::ALL.map(|kind| geometry.occupancy_of(kind)),
-            memory_latency: machine.memory_latency,
+            load_latency: geometry.load_latency,
             state: vec![State::Undefined; values],
             saved: vec![false; values],
             output,
@@ -276,7 +276,7 @@ impl<'a> Scheduler<'a> {
         self.loads.pop();
         self.movement.steps.push(Step::Load(number));
         self.channel_free = now + self.transfer;
-        self.insert(number, now + self.memory_latency);
+        self.insert(number, now + self.load_latency);
         true
     }
 

@@ -97,7 +97,7 @@ pub fn limits(compiled: &Compiled, machine: &F1) -> BTreeMap<String, u64> {
 fn critical_path(graph: &Graph, geometry: &Geometry, machine: &F1) -> u64 {
     let network = machine.depth.network;
     // A leaf comes through the scratchpad and a crossbar; each reader of a memory follows its writer by a cycle.
-    let leaf = machine.memory_latency + 1 + network;
+    let leaf = geometry.load_latency + 1 + network;
     let mut ready = vec![0; graph.len()];
     for index in 0..graph.len() {
         let operands = graph.operands(index).iter();

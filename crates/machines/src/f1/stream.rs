@@ -97,7 +97,7 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
         match timed.action {
             Action::Load { stack, slot, value } => {
                 at(Component::Stack(stack), start, Operation::Load(value));
-                at(Component::Bank(slot.bank), start + machine.memory_latency, Operation::Take(slot.index));
+                at(Component::Bank(slot.bank), start + geometry.load_latency, Operation::Take(slot.index));
             }
             Action::Store { stack, slot, value } => {
                 at(Component::Bank(slot.bank), start, Operation::Give(slot.index));

@@ -4,7 +4,7 @@
 //! where a polynomial is several. A residue that is lifted to another modulus needs no instruction of its own: the unit that takes it
 //! next reduces it.
 
-use super::graph::{Function, Graph, GraphBuilder, LeafClass, Vector};
+use super::graph::{Function, Graph, GraphBuilder, LeafClass, MOST, Vector};
 use super::pieces::Pieces;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
@@ -107,6 +107,16 @@ pub enum TranslationError {
         /// What no unit does.
         what: &'static str,
     },
+    /// More instructions, or vectors in memory, than have a number.
+    #[error(
+        "the program is {count} {what} or more, and F1's compiler numbers {MOST} of them: cut it into programs that run one after the other"
+    )]
+    Large {
+        /// Of what.
+        what: &'static str,
+        /// How many there are when it is given up.
+        count: usize,
+    },
     /// The program is not consistent.
     #[error(transparent)]
     Program(#[from] KernelError),
@@ -157,6 +167,8 @@ pub fn translate(program: &KernelProgram, pieces: Pieces) -> Result<Translation,
     for op in &program.ops {
         let vectors = translator.op(op, &mut inputs)?;
         translator.values.push(vectors);
+        numbered("instructions", translator.builder.len(), MOST)?;
+        numbered("vectors in memory", translator.leaves.len(), MOST)?;
         origins.resize(translator.builder.len(), op.step);
     }
     let mut outputs = Vec::new();
@@ -174,6 +186,11 @@ pub fn translate(program: &KernelProgram, pieces: Pieces) -> Result<Translation,
     let Translator { builder, leaves, .. } = translator;
     let numbers = (0..builder.len() as u32).collect();
     Ok(Translation { graph: builder.finish(), leaves, outputs, moduli: program.moduli.clone(), origins, numbers })
+}
+
+/// Holds that so many have a number each.
+fn numbered(what: &'static str, count: usize, most: usize) -> Result<(), TranslationError> {
+    if count > most { Err(TranslationError::Large { what, count }) } else { Ok(()) }
 }
 
 impl Translator<'_> {
@@ -438,4 +455,18 @@ fn reduced_by_readers(program: &KernelProgram, pieces: Pieces) -> Vec<bool> {
     }
     program.outputs.iter().for_each(|output| reduced[output.value.index()] = false);
     reduced
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is a program that has more of something than numbers refused, with what to do?
+    use super::*;
+
+    #[test]
+    fn what_has_no_number_is_refused() {
+        assert_eq!(numbered("instructions", 7, 7), Ok(()));
+        let refused = numbered("instructions", 8, 7).expect_err("one too many");
+        assert_eq!(refused, TranslationError::Large { what: "instructions", count: 8 });
+        assert!(refused.to_string().contains("cut it into programs"), "{refused}");
+    }
 }

@@ -1,6 +1,6 @@
 //! How vectors come to clusters: from the scratchpad or from another cluster's register, over a crossbar that sends one read to several.
 
-use super::{Action, Cell, CycleError, Register, Scheduler, Source};
+use super::{Action, Cell, CycleError, Register, Scheduler, Source, Way};
 
 /// Reads of a place that further clusters may still join.
 const JOINABLE: usize = 8;
@@ -31,7 +31,7 @@ impl Scheduler<'_> {
                 Source::Scratchpad(slot) => {
                     let depart = receiver.from_scratchpad.earliest(at, duration) - self.network;
                     let joined = self.joined(origin, depart);
-                    joined.unwrap_or(u64::MAX).min(self.bank_port(slot.bank, depart).1) + self.network
+                    joined.unwrap_or(u64::MAX).min(self.through_bank(slot.bank, Way::Leave, depart)) + self.network
                 }
                 Source::Cluster(register) => {
                     let sender = &self.clusters[register.cluster as usize];
@@ -69,8 +69,7 @@ impl Scheduler<'_> {
             Source::Register(_) => {}
             Source::Scratchpad(slot) => {
                 if !joins {
-                    let (port, _) = self.bank_port(slot.bank, depart);
-                    self.banks[slot.bank as usize][port].reserve(depart, duration);
+                    self.banks[slot.bank as usize].reserve(Way::Leave, depart, duration);
                 }
                 self.clusters[cluster].from_scratchpad.reserve(at, duration);
             }

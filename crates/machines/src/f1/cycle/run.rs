@@ -2,7 +2,8 @@
 
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::{
-    Action, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step, Timeline,
+    Action, Bank, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step,
+    Timeline, Way,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -16,7 +17,7 @@ const NEVER: u64 = u64::MAX;
 /// What there is before a run, to begin it again, or not at all.
 struct Before {
     clusters: Vec<Cluster>,
-    banks: Vec<Vec<Timeline>>,
+    banks: Vec<Bank>,
     stacks: Vec<Timeline>,
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     front: Vec<u64>,
@@ -318,7 +319,7 @@ impl Scheduler<'_> {
             return Err(held.at + 1 - at);
         }
         self.touch(value, at);
-        self.reserve_bank(held.slot.bank, at)?;
+        self.reserve_bank(held.slot.bank, Way::Leave, at)?;
         Ok(held.slot)
     }
 
@@ -329,17 +330,17 @@ impl Scheduler<'_> {
         if from > at {
             return Err(from - at);
         }
-        self.reserve_bank(slot.bank, at)?;
+        self.reserve_bank(slot.bank, Way::Enter, at)?;
         self.held[value as usize] = Some(Held { slot, at, free_from: at + 1 });
         Ok(slot)
     }
 
-    fn reserve_bank(&mut self, bank: u16, at: u64) -> Result<(), u64> {
-        let (port, free) = self.bank_port(bank, at);
+    fn reserve_bank(&mut self, bank: u16, way: Way, at: u64) -> Result<(), u64> {
+        let free = self.through_bank(bank, way, at);
         if free > at {
             return Err(free - at);
         }
-        self.banks[bank as usize][port].reserve(at, self.geometry.occupancy);
+        self.banks[bank as usize].reserve(way, at, self.geometry.occupancy);
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use crate::f1::advance::advance;
 use crate::f1::checker::check;
 use crate::f1::compile::together;
 use crate::f1::cycle::{self, Scheduled};
+use crate::f1::fetch;
 use crate::f1::graph::UnitKind;
 use crate::f1::lockstep::planned;
 use crate::f1::machine::{F1, Geometry};
@@ -32,7 +33,14 @@ fn ordered(program: &KernelProgram, machine: &F1) -> (Ordered, Movement, Geometr
 fn both((ordered, movement, geometry): &(Ordered, Movement, Geometry), machine: &F1) -> (Scheduled, Option<Scheduled>) {
     let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry);
     let together = together(ordered, movement, machine, geometry).expect("registers suffice");
-    (apart.expect("registers suffice"), together)
+    // Behind the fetch of their instructions.
+    let behind = |scheduled: Scheduled| {
+        let before = scheduled.actions.first().map_or(0, |timed| timed.cycle);
+        let actions = fetch::behind(scheduled.actions, &ordered.translation.graph, machine, geometry);
+        let delay = actions.first().map_or(0, |timed| timed.cycle) - before;
+        Scheduled { actions, end: scheduled.end + delay }
+    };
+    (behind(apart.expect("registers suffice")), together.map(behind))
 }
 
 /// Whether the same unit begins in all clusters, whenever it does in one.
@@ -100,7 +108,7 @@ fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() 
 
 #[test]
 fn a_run_that_the_scratchpad_does_not_serve_is_taken_back() {
-    // Two of five clusters share a bank, which gives two vectors and takes none at a time; or values make room for others meanwhile.
+    // Two of five clusters share a bank, which gives one vector at a time; or values make room for others meanwhile.
     let small = F1 { lanes: 32, register_file: 64 << 10, ..paper() };
     let machines = [F1 { clusters: 5, banks: 4, ..small.clone() }, F1 { clusters: 8, bank_bytes: 80 << 10, ..small }];
     for machine in machines {

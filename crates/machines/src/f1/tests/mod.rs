@@ -2,6 +2,7 @@
 
 mod csr;
 mod descriptions;
+mod full;
 mod lockstep;
 mod orders;
 mod programs;
@@ -14,7 +15,7 @@ mod streams;
 use super::action::Timed;
 use super::graph::Graph;
 use super::machine::{F1, Geometry, PipelineDepth};
-use super::{cycle, movement};
+use super::{cycle, fetch, movement};
 use polyfabric_kernels::RingDegree;
 
 /// The paper's machine (sections 3 and 6).
@@ -42,10 +43,11 @@ fn geometry(machine: &F1, degree: usize) -> Geometry {
     machine.geometry(RingDegree::new(degree).expect("a degree")).expect("it fits")
 }
 
-/// Phases 2 and 3, with every instruction in the cluster of its limb.
+/// Phases 2 and 3, behind the fetch of the instructions, with every instruction in the cluster of its limb.
 fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     let movement = movement::schedule(graph, machine, geometry);
     let limb = |index| usize::from(graph.function(index).limb());
     let home: Vec<u16> = (0..graph.len()).map(|index| (limb(index) % machine.clusters) as u16).collect();
-    cycle::schedule(graph, &home, &movement, &[], machine, geometry).expect("registers suffice").actions
+    let scheduled = cycle::schedule(graph, &home, &movement, &[], machine, geometry).expect("registers suffice");
+    fetch::behind(scheduled.actions, graph, machine, geometry)
 }

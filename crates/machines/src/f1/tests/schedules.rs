@@ -1,8 +1,8 @@
 //! Do phases 2 and 3 give schedules that an independent simulation accepts, and does it refuse wrong ones?
 
 use super::{compile, geometry, paper};
-use crate::f1::action::Action;
-use crate::f1::checker::{Checked, Violation, check};
+use crate::f1::action::{Action, Destination, Slot, Source, Timed};
+use crate::f1::checker::{Checked, Part, Violation, Way, check};
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
 use crate::f1::machine::{F1, LowThroughput};
 
@@ -143,7 +143,9 @@ fn a_result_is_tight_against_its_operands() {
     // Both loads at once, on two stacks. One operand goes to a register, the other streams when the cluster's port has taken the
     // first; the sum streams to the scratchpad.
     let depth = machine.depth;
-    let added = machine.memory_latency + 1 + geometry.occupancy + depth.network;
+    // Their instructions come before the loads start, by a latency and a cycle of both stacks.
+    let fetched = machine.memory_latency + 1;
+    let added = fetched + machine.memory_latency + 1 + geometry.occupancy + depth.network;
     let stored = added + depth.adder + depth.network + 1;
     assert_eq!(checked.cycles, stored + geometry.occupancy);
     for (position, timed) in actions.iter().enumerate() {
@@ -153,6 +155,152 @@ fn a_result_is_tight_against_its_operands() {
             check(&graph, &sooner, &machine, &geometry).expect_err("a cycle too early");
         }
     }
+}
+
+#[test]
+fn a_slow_memorys_vector_is_read_when_its_last_part_has_come() {
+    // Half the bandwidth: a transfer takes twice as long as a reader.
+    let machine = F1 { stack_bytes: 256.0, ..paper() };
+    let geometry = geometry(&machine, 4096);
+    assert_eq!(geometry.transfer, 2 * geometry.occupancy);
+    let graph = permutations(2, 3);
+    let actions = compile(&graph, &machine, &geometry);
+    check(&graph, &actions, &machine, &geometry).expect("it holds");
+    let mut tight = 0;
+    for (position, timed) in actions.iter().enumerate() {
+        let Action::Load { slot, .. } = timed.action else { continue };
+        // Its first chunk follows the request by the latency, its last by the transfer; the reader's last chunk comes behind that.
+        let last = timed.cycle + machine.memory_latency + geometry.transfer - 1;
+        let leaves = |timed: &Timed| match timed.action {
+            Action::Fetch { slot: from, .. } if from == slot => Some(timed.cycle),
+            Action::Execute { operands, .. } if operands.contains(&Source::Scratchpad(slot)) => {
+                Some(timed.cycle - machine.depth.network)
+            }
+            _ => None,
+        };
+        let first = actions.iter().filter_map(leaves).filter(|&cycle| cycle > timed.cycle).min().expect("it is read");
+        assert!(first + geometry.occupancy - 1 > last, "{first} is too soon for {timed:?}");
+        // As late as its reader allows, and a cycle later.
+        let spare = first + geometry.occupancy - 1 - (last + 1);
+        let mut late = actions.clone();
+        late[position].cycle += spare + 1;
+        let refused = check(&graph, &late, &machine, &geometry).expect_err("read too soon");
+        if matches!(refused, Violation::Missing { .. }) {
+            late[position].cycle -= 1;
+            tight += usize::from(check(&graph, &late, &machine, &geometry).is_ok());
+        }
+    }
+    assert!(tight > 0, "no load could be moved to the last cycle that holds");
+}
+
+#[test]
+fn a_slow_stores_value_is_loaded_when_all_of_it_is_there() {
+    let machine = F1 { stack_bytes: 256.0, banks: 4, bank_bytes: 512 << 10, clusters: 3, ..paper() };
+    let geometry = geometry(&machine, 16384);
+    let graph = permutations(3, 5);
+    let actions = compile(&graph, &machine, &geometry);
+    check(&graph, &actions, &machine, &geometry).expect("it holds");
+    let mut again = 0;
+    for (position, timed) in actions.iter().enumerate() {
+        let Action::Load { value, .. } = timed.action else { continue };
+        let stored = |other: &&Timed| matches!(other.action, Action::Store { value: of, .. } if of == value);
+        let Some(store) = actions.iter().find(stored).filter(|_| (value as usize) < graph.len()) else { continue };
+        again += 1;
+        let whole = store.cycle + geometry.transfer;
+        assert!(timed.cycle >= whole);
+        let mut sooner = actions.clone();
+        sooner[position].cycle = whole - 1;
+        check(&graph, &sooner, &machine, &geometry).expect_err("its last part is not there");
+    }
+    assert!(again > 0, "no intermediate value came back");
+}
+
+#[test]
+fn a_bank_gives_the_clusters_one_vector_at_a_time_and_takes_one() {
+    let machine = paper();
+    let geometry = geometry(&machine, 4096);
+    let vector = geometry.occupancy;
+    let graph = permutations(8, 3);
+    let actions = compile(&graph, &machine, &geometry);
+    check(&graph, &actions, &machine, &geometry).expect("it holds");
+    let mut given: Vec<(u16, u64, u16)> = Vec::new();
+    let mut taken: Vec<(u16, u64)> = Vec::new();
+    let network = machine.depth.network;
+    for timed in &actions {
+        match timed.action {
+            Action::Fetch { slot, .. } => given.push((slot.bank, timed.cycle, slot.index)),
+            Action::WriteBack { slot, .. } => taken.push((slot.bank, timed.cycle + network)),
+            Action::Execute { instruction, operands, result, .. } => {
+                for operand in operands {
+                    if let Source::Scratchpad(slot) = operand {
+                        given.push((slot.bank, timed.cycle - network, slot.index));
+                    }
+                }
+                if let Destination::Scratchpad(slot) = result {
+                    let latency = geometry.latency(graph.function(instruction as usize));
+                    taken.push((slot.bank, timed.cycle + latency + network));
+                }
+            }
+            _ => {}
+        }
+    }
+    given.sort_unstable();
+    given.dedup();
+    taken.sort_unstable();
+    let apart = |a: (u16, u64), b: (u16, u64)| a.0 != b.0 || b.1 >= a.1 + vector;
+    assert!(given.windows(2).all(|pair| apart((pair[0].0, pair[0].1), (pair[1].0, pair[1].1))));
+    assert!(taken.windows(2).all(|pair| apart(pair[0], pair[1])));
+}
+
+#[test]
+fn two_vectors_that_leave_a_bank_at_once_are_refused() {
+    // Two inputs in one bank, each fetched by a cluster; stores of what was loaded, to have results.
+    let machine = F1 { clusters: 2, banks: 2, ..paper() };
+    let geometry = geometry(&machine, 1024);
+    let mut builder = GraphBuilder::default();
+    let leaves: Vec<Vector> = (0..2).map(|_| builder.leaf(LeafClass::Input)).collect();
+    for &leaf in &leaves {
+        let doubled = builder.push(Function::Add { limb: 0 }, &[leaf, leaf]);
+        builder.output(doubled);
+    }
+    let graph = builder.finish();
+    let start = |apart: u64| -> Vec<Timed> {
+        let timed = |cycle, action| Timed { cycle, action };
+        let mut actions = Vec::new();
+        for number in 0..2_u16 {
+            let slot = Slot { bank: 0, index: number };
+            let (load, value) = (300 + u64::from(number) * geometry.occupancy, 2 + u32::from(number));
+            actions.push(timed(load, Action::Load { stack: number, slot, value }));
+            let begin = 600 + u64::from(number) * apart;
+            let out = Slot { bank: 1, index: number };
+            let operands = [Source::Scratchpad(slot); 2];
+            let (instruction, cluster) = (u32::from(number), number);
+            let result = Destination::Scratchpad(out);
+            actions.push(timed(begin, Action::Execute { instruction, cluster, unit: 0, operands, result }));
+            let store = 700 + u64::from(number) * geometry.occupancy;
+            actions.push(timed(store, Action::Store { stack: number, slot: out, value: instruction }));
+        }
+        actions
+    };
+    check(&graph, &start(geometry.occupancy), &machine, &geometry).expect("one after the other");
+    let refused = check(&graph, &start(geometry.occupancy - 1), &machine, &geometry).expect_err("both at once");
+    assert!(matches!(refused, Violation::Hazard { part: Part::BankPort(Way::FromScratchpad, 0), .. }), "{refused}");
+}
+
+#[test]
+fn nothing_starts_before_its_instruction_has_come() {
+    let machine = paper();
+    let geometry = geometry(&machine, 4096);
+    let graph = permutations(4, 3);
+    let actions = compile(&graph, &machine, &geometry);
+    check(&graph, &actions, &machine, &geometry).expect("it holds");
+    let mut sooner = actions.clone();
+    sooner.iter_mut().for_each(|timed| timed.cycle -= 1);
+    let refused = check(&graph, &sooner, &machine, &geometry).expect_err("a cycle too early, all of it");
+    assert!(matches!(refused, Violation::NotFetched { .. }), "{refused}");
+    let mut later = actions.clone();
+    later.iter_mut().for_each(|timed| timed.cycle += 1);
+    check(&graph, &later, &machine, &geometry).expect("later it holds too");
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! A scratchpad bank as the cycle-level scheduler sees it: accesses, and a port at each crossbar between banks and clusters.
+
+use super::machine::F1;
+use super::timeline::Timeline;
+
+/// Busy intervals that are remembered: loads come between what a run of operations does in a bank.
+const REMEMBERED: usize = 4096;
+
+/// Where a bank's vector goes, or comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To the clusters. One vector leaves at a time, whoever receives it.
+    Leave,
+    /// From the clusters, one at a time.
+    Enter,
+    /// To a memory stack, or from one.
+    Memory,
+}
+
+/// One bank.
+#[derive(Clone, Debug)]
+pub struct Bank {
+    accesses: Vec<Timeline>,
+    leave: Timeline,
+    enter: Timeline,
+}
+
+impl Bank {
+    /// An idle bank.
+    pub fn new(machine: &F1) -> Self {
+        let idle = || Timeline::remembering(REMEMBERED);
+        Self {
+            accesses: std::iter::repeat_with(idle).take(machine.accesses_per_cycle).collect(),
+            leave: idle(),
+            enter: idle(),
+        }
+    }
+
+    fn port(&self, way: Way) -> Option<&Timeline> {
+        match way {
+            Way::Leave => Some(&self.leave),
+            Way::Enter => Some(&self.enter),
+            Way::Memory => None,
+        }
+    }
+
+    /// The first cycle from `from` on in which a vector of `duration` can go that way.
+    pub fn earliest(&self, way: Way, from: u64, duration: u64) -> u64 {
+        let port = self.port(way);
+        let mut at = from;
+        loop {
+            let free = port.map_or(at, |port| port.earliest(at, duration));
+            let access = self.accesses.iter().map(|access| access.earliest(free, duration)).min().unwrap_or(free);
+            if access == at {
+                return at;
+            }
+            at = access;
+        }
+    }
+
+    /// Whether all accesses are free for a vector that starts in `at`.
+    pub fn is_idle(&self, at: u64, duration: u64) -> bool {
+        self.accesses.iter().all(|access| access.is_free(at, duration))
+    }
+
+    /// Reserves what a vector that goes that way from `at` on passes, which is free.
+    pub fn reserve(&mut self, way: Way, at: u64, duration: u64) {
+        match way {
+            Way::Leave => self.leave.reserve(at, duration),
+            Way::Enter => self.enter.reserve(at, duration),
+            Way::Memory => {}
+        }
+        if let Some(access) = self.accesses.iter_mut().find(|access| access.is_free(at, duration)) {
+            access.reserve(at, duration);
+        }
+    }
+}
