@@ -84,11 +84,21 @@ lint-python: $(VENV)/.requirements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
+# The peer is built for this processor, or for AVX2 where POLYFABRIC_ISA takes a lesser set: it has no build below that, as it asks the processor itself.
+# Ours is built as the package is.
+TFHE_ISA := $(if $(filter avx2 portable,$(POLYFABRIC_ISA)),avx2,native)
+TFHE_FLAGS_avx2 := RUSTFLAGS="-C target-cpu=x86-64-v3"
+TFHE_FEATURES_avx2 := --no-default-features
+TFHE_TARGET := $(CURDIR)/bench/target/tfhe-$(TFHE_ISA)
+
 bench: | check-tools
-	cd bench && cargo run --release --locked -- --output ../bench-results/tfhe.json $(BENCH_ARGS)
+	cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo build --release --locked --target-dir $(TFHE_TARGET) $(TFHE_FEATURES_$(TFHE_ISA))
+	cargo run --package polyfabric-bench-tfhe --release --locked -- --peer $(TFHE_TARGET)/release/polyfabric-bench-peer \
+		--output bench-results/tfhe.json $(BENCH_ARGS)
 
 bench-check: | check-tools
-	cd bench && cargo run --profile untimed --locked -- --check
+	cd bench/tfhe/peer && cargo build --profile untimed --locked --target-dir $(TFHE_TARGET)
+	cargo run --package polyfabric-bench-tfhe --locked -- --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
 
 RNS_PEERS := bench/target/peers
 

@@ -1,5 +1,6 @@
 //! The parameter sets that both sides run, and the work that an operation of each needs.
 
+use crate::protocol::Dimensions;
 use polyfabric_schemes::tfhe::{ParameterError, Parameters, sets};
 
 /// The sets of the comparison: the throughput sets of the papers on both torus widths, k from 1 to 3.
@@ -20,17 +21,7 @@ pub const NAMES: [&str; 9] = [
 pub struct Set {
     pub parameters: Parameters,
     pub name: String,
-    pub torus_bits: u32,
-    pub lwe_dimension: usize,
-    pub glwe_dimension: usize,
-    pub ring_degree: usize,
-    pub log2_base: usize,
-    pub levels: usize,
-    pub key_switch_log2_base: usize,
-    pub key_switch_levels: usize,
-    /// Standard deviations, as fractions of the torus.
-    pub lwe_noise: f64,
-    pub glwe_noise: f64,
+    pub dimensions: Dimensions,
 }
 
 impl Set {
@@ -39,8 +30,7 @@ impl Set {
         let parameters = sets::parameters(name)?;
         let gadget = parameters.bootstrap_gadget();
         let key_switch = parameters.key_switch_gadget().unwrap_or(gadget);
-        Ok(Self {
-            name: name.to_owned(),
+        let dimensions = Dimensions {
             torus_bits: parameters.torus_bits(),
             lwe_dimension: parameters.lwe_dimension().get(),
             glwe_dimension: parameters.glwe_dimension().get(),
@@ -51,26 +41,30 @@ impl Set {
             key_switch_levels: key_switch.levels as usize,
             lwe_noise: parameters.lwe_noise_std(),
             glwe_noise: parameters.glwe_noise_std(),
-            parameters,
-        })
+        };
+        Ok(Self { name: name.to_owned(), dimensions, parameters })
     }
 
     /// Bytes of the bootstrapping key in the transform domain: n (k+1)^2 l polynomials of N numbers, of 48 bits on the 32-bit torus as single ciphertexts read
     /// them, else `f64`.
     pub fn transform_key_bytes(&self) -> f64 {
-        let number = if self.torus_bits == 32 { 6 } else { 8 };
-        (self.lwe_dimension * (self.glwe_dimension + 1).pow(2) * self.levels * self.ring_degree * number) as f64
+        let number = if self.dimensions.torus_bits == 32 { 6 } else { 8 };
+        (self.dimensions.lwe_dimension
+            * (self.dimensions.glwe_dimension + 1).pow(2)
+            * self.dimensions.levels
+            * self.dimensions.ring_degree
+            * number) as f64
     }
 
     /// Floating-point operations of one PBS: per iteration (k+1)l forward and k+1 inverse complex transforms of N/2
     /// points at the conventional 5 M log2 M, and (k+1)^2 l products of N/2 complex numbers with accumulation at 8
     /// operations each.
     pub fn bootstrap_flops(&self) -> f64 {
-        let points = (self.ring_degree / 2) as f64;
-        let size = (self.glwe_dimension + 1) as f64;
-        let transforms = size * self.levels as f64 + size;
-        let products = size * size * self.levels as f64;
-        self.lwe_dimension as f64 * (transforms * 5.0 * points * points.log2() + products * 8.0 * points)
+        let points = (self.dimensions.ring_degree / 2) as f64;
+        let size = (self.dimensions.glwe_dimension + 1) as f64;
+        let transforms = size * self.dimensions.levels as f64 + size;
+        let products = size * size * self.dimensions.levels as f64;
+        self.dimensions.lwe_dimension as f64 * (transforms * 5.0 * points * points.log2() + products * 8.0 * points)
     }
 
     /// Multiply-accumulates of one key switch, in 32-bit ones: kN l_k (n + 1), twice that on the 64-bit torus.
@@ -80,7 +74,10 @@ impl Set {
 
     /// Bytes of the key-switching key: kN l_k ciphertexts of n + 1 torus elements.
     pub fn key_switch_key_bytes(&self) -> f64 {
-        let elements = self.glwe_dimension * self.ring_degree * self.key_switch_levels * (self.lwe_dimension + 1);
-        (elements * self.torus_bits as usize / 8) as f64
+        let elements = self.dimensions.glwe_dimension
+            * self.dimensions.ring_degree
+            * self.dimensions.key_switch_levels
+            * (self.dimensions.lwe_dimension + 1);
+        (elements * self.dimensions.torus_bits as usize / 8) as f64
     }
 }

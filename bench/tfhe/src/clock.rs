@@ -1,9 +1,11 @@
 //! What a time is.
 
+use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// A way to tell how long something took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Clock {
     /// Time that passes.
     Wall,

@@ -1,12 +1,15 @@
-//! Bootstrapping side by side: Polyfabric's CPU runtime and tfhe-rs, same sets, same cores, one run, taking turns.
+//! Bootstrapping side by side: Polyfabric's CPU runtime and tfhe-rs, same sets, same cores, one run, taking turns. Our side is built as the
+//! package is; the peer is a program of its own, built for the processor at hand.
 //!
 //! Prints a table and writes the rows as JSON. Every result of both sides is decrypted.
 
 mod clock;
 mod compare;
+mod errors;
 mod machine;
 mod ours;
 mod peer;
+mod protocol;
 mod report;
 mod set;
 mod side;
@@ -14,23 +17,29 @@ mod side;
 use clap::Parser;
 use clock::Clock;
 use compare::{Configuration, compare};
+use errors::Errors;
 use machine::Peak;
+use peer::{Peer, PeerError};
+use polyfabric_kernels::{Isa, IsaError};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 use set::Set;
-use side::Side;
+use side::Round;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(about = "Bootstrapping side by side with tfhe-rs")]
 struct Arguments {
+    /// The peer's program; without it our side runs alone.
+    #[arg(long)]
+    peer: Option<PathBuf>,
     /// Only these sets; may be given more than once.
     #[arg(long = "set")]
     sets: Vec<String>,
     /// Single bootstraps and one batch, few repetitions.
     #[arg(long)]
     quick: bool,
-    /// Check that small batches decrypt right on both sides; measures nothing.
+    /// Check that small batches decrypt right on each side; measures nothing.
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
     /// Timed rounds of each configuration; the medians are reported.
@@ -54,6 +63,10 @@ enum BenchError {
     Output { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Set(#[from] polyfabric_schemes::tfhe::ParameterError),
+    #[error(transparent)]
+    Isa(#[from] IsaError),
+    #[error(transparent)]
+    Peer(#[from] PeerError),
     #[error(transparent)]
     Ours(#[from] ours::OursError),
 }
@@ -90,56 +103,63 @@ fn main() -> ExitCode {
     }
 }
 
-fn peer(set: &Set) -> Box<dyn Side> {
-    match set.torus_bits {
-        32 => Box::new(peer::Peer::<u32>::new(set)),
-        _ => Box::new(peer::Peer::<u64>::new(set)),
-    }
-}
-
 fn run(arguments: &Arguments) -> Result<(), BenchError> {
+    let isa = Isa::selected()?;
     let sets = chosen(arguments)?;
-    if arguments.check { check(&sets) } else { measure(arguments, &sets) }
+    let peer = arguments.peer.as_deref().map(Peer::start).transpose()?;
+    if arguments.check { check(&sets, peer) } else { measure(arguments, isa, &sets, peer) }
 }
 
-/// Both sides on a small batch: every result must decrypt to its message.
-fn check(sets: &[Set]) -> Result<(), BenchError> {
+/// A small batch of each side: every result must decrypt to its message.
+fn check(sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
+    // Nine a thread: a bundle of eight that go side by side, and one that goes alone.
+    let (batch, threads, clock) = (18, 2, Clock::Wall);
     let mut decrypted = 0;
+    let mut judge = |side: &'static str, set: &Set, round: Round| {
+        let errors = Errors(round.bootstrap_errors);
+        decrypted += errors.0.len();
+        match errors.wrong() {
+            0 => Ok(()),
+            wrong => Err(BenchError::Wrong { side, set: set.name.clone(), wrong, decrypted: errors.0.len() }),
+        }
+    };
     for set in sets {
-        eprintln!("{}: keys and a batch of both sides", set.name);
-        let keys = ours::Keys::generate(set, KeyUnrolling::ONE)?;
-        let unrolled = ours::Keys::generate(set, KeyUnrolling::TWO)?;
-        let sides = [
-            ("tfhe-rs", peer(set)),
-            ("Polyfabric", keys.side(set)),
-            ("Polyfabric with an unrolled key", unrolled.side(set)),
-        ];
-        for (name, mut side) in sides {
-            // Nine a thread: a bundle of eight that go side by side, and one that goes alone.
-            side.prepare(18, 2);
-            side.bootstrap();
-            let errors = side.bootstrap_errors();
-            decrypted += errors.0.len();
-            if errors.wrong() > 0 {
-                let (wrong, decrypted) = (errors.wrong(), errors.0.len());
-                return Err(BenchError::Wrong { side: name, set: set.name.clone(), wrong, decrypted });
-            }
+        eprintln!("{}: keys and a batch of each side", set.name);
+        if let Some(peer) = &mut peer {
+            peer.keys(&set.dimensions)?;
+            judge("tfhe-rs", set, peer.round(batch, threads, clock)?)?;
+        }
+        for (side, unrolling) in
+            [("Polyfabric", KeyUnrolling::ONE), ("Polyfabric with an unrolled key", KeyUnrolling::TWO)]
+        {
+            let keys = ours::Keys::generate(set, unrolling)?;
+            judge(side, set, keys.side(set).round(batch, threads, clock))?;
         }
     }
-    println!("benchmark check: {decrypted} results of {} sets decrypt right on both sides", sets.len());
+    let sides = if peer.is_some() { "both sides" } else { "our side" };
+    println!("benchmark check: {decrypted} results of {} sets decrypt right on {sides}", sets.len());
     Ok(())
 }
 
-fn measure(arguments: &Arguments, sets: &[Set]) -> Result<(), BenchError> {
+fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
     eprintln!("measuring this machine's limits");
     let clock = if arguments.processor_time { Clock::Processor } else { Clock::Wall };
-    let (processor, peak) = (report::processor_name(), Peak::measure(clock));
-    report::print_peak(&processor, &peak);
+    let mut results = report::Results {
+        peer: peer.as_ref().map(|peer| peer.version.clone()),
+        processor: report::processor_name(),
+        isa: isa.description(),
+        clock,
+        time: std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs()),
+        peak: Peak::measure(isa, clock),
+        rows: Vec::new(),
+    };
+    report::print_peak(&results);
     report::print_header();
-    let mut rows = Vec::new();
     for (index, set) in sets.iter().enumerate() {
         eprintln!("[{}/{}] {}: keys", index + 1, sets.len(), set.name);
-        let mut peer = peer(set);
+        if let Some(peer) = &mut peer {
+            peer.keys(&set.dimensions)?;
+        }
         let plain = configurations(set, arguments).into_iter().map(|configuration| (KeyUnrolling::ONE, configuration));
         let batch = Configuration { batch: 64, threads: 1 };
         let runs: Vec<_> = plain.chain(unrollings(set).iter().map(|&unrolling| (unrolling, batch))).collect();
@@ -155,21 +175,20 @@ fn measure(arguments: &Arguments, sets: &[Set]) -> Result<(), BenchError> {
                     (false, 1) => 15,
                     (false, _) => 5,
                 });
-                let unroll = unrolling.bits();
-                for row in compare(set, ours.as_mut(), peer.as_mut(), configuration, repetitions, clock, &peak, unroll)
-                {
+                let (unroll, peer) = (unrolling.bits(), peer.as_mut());
+                let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, &results.peak, unroll)?;
+                for row in rows {
                     // A key switch is the same with any bootstrapping key.
                     if unroll > 1 && row.operation == "keyswitch" {
                         continue;
                     }
                     report::print_row(&row);
-                    rows.push(row);
+                    results.rows.push(row);
                 }
             }
         }
     }
     if let Some(path) = &arguments.output {
-        let results = report::Results { peer: "tfhe-rs 1.8.2", processor, peak, rows };
         results.write(path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
@@ -179,7 +198,7 @@ fn measure(arguments: &Arguments, sets: &[Set]) -> Result<(), BenchError> {
 /// Single bootstraps for latency, batches for throughput, one core and two.
 fn configurations(set: &Set, arguments: &Arguments) -> Vec<Configuration> {
     // A batch of 64 at this ring degree would take half a minute a round.
-    let largest = if set.ring_degree > 8192 { 8 } else { 64 };
+    let largest = if set.dimensions.ring_degree > 8192 { 8 } else { 64 };
     let all = [(1, 1), (8, 1), (64, 1), (largest, 2)];
     all.into_iter()
         .filter(|&(batch, threads)| {

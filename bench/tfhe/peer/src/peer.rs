@@ -1,7 +1,7 @@
 //! The peer: tfhe-rs's own programmable bootstrap, its batch call, and its key switch.
 
-use crate::set::Set;
-use crate::side::{Errors, MESSAGES, SLOT_BITS, Side, table};
+use crate::protocol::Dimensions;
+use crate::side::{MESSAGES, SLOT_BITS, Side, table};
 use tfhe::core_crypto::commons::math::random::{RandomGenerable, Uniform};
 use tfhe::core_crypto::commons::math::torus::UnsignedTorus;
 use tfhe::core_crypto::prelude::*;
@@ -12,7 +12,7 @@ impl Element for u32 {}
 impl Element for u64 {}
 
 pub struct Peer<T: Element> {
-    set: Set,
+    set: Dimensions,
     small_key: LweSecretKeyOwned<T>,
     large_key: LweSecretKeyOwned<T>,
     bootstrap_key: FourierLweBootstrapKeyOwned,
@@ -44,7 +44,7 @@ fn error_of<T: Element>(phase: T, expected: T) -> f64 {
 }
 
 impl<T: Element> Peer<T> {
-    pub fn new(set: &Set) -> Self {
+    pub fn new(set: &Dimensions) -> Self {
         let mut seeder = new_seeder();
         let seeder = seeder.as_mut();
         let mut secrets = SecretRandomGenerator::<DefaultRandomGenerator>::new(seeder.seed());
@@ -228,16 +228,14 @@ where
         });
     }
 
-    fn bootstrap_errors(&self) -> Errors {
+    fn bootstrap_errors(&self) -> Vec<f64> {
         let phases = self.phases(&self.large_key, |lane| &lane.outputs);
-        Errors(
-            phases.iter().zip(&self.messages).map(|(&phase, &message)| error_of(phase, slot(table(message)))).collect(),
-        )
+        phases.iter().zip(&self.messages).map(|(&phase, &message)| error_of(phase, slot(table(message)))).collect()
     }
 
-    fn key_switch_errors(&self) -> Errors {
+    fn key_switch_errors(&self) -> Vec<f64> {
         let before = self.phases(&self.large_key, |lane| &lane.outputs);
         let after = self.phases(&self.small_key, |lane| &lane.switched);
-        Errors(after.iter().zip(&before).map(|(&after, &before)| error_of(after, before)).collect())
+        after.iter().zip(&before).map(|(&after, &before)| error_of(after, before)).collect()
     }
 }

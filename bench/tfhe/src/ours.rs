@@ -1,7 +1,7 @@
 //! Our side: kernel programs of one bootstrap and of one key switch, executed by the CPU runtime.
 
 use crate::set::Set;
-use crate::side::{Errors, MESSAGES, SLOT_BITS, Side, table};
+use crate::side::{MESSAGES, SLOT_BITS, Side, table};
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, ProgramError, Range, Table};
 use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body};
@@ -49,7 +49,7 @@ impl<T: Torus> Pair<T> {
 impl Keys {
     /// Fresh keys for `set`, the bootstrapping key for `unrolling` secret bits an iteration.
     pub fn generate(set: &Set, unrolling: KeyUnrolling) -> Result<Self, OursError> {
-        Ok(match set.torus_bits {
+        Ok(match set.dimensions.torus_bits {
             32 => Self::Torus32(Pair::generate(set, unrolling)?),
             _ => Self::Torus64(Pair::generate(set, unrolling)?),
         })
@@ -116,7 +116,7 @@ impl Programs {
         };
         let large = key_switch.lwe_type(batch, LweKind::Large);
         let small = key_switch.lwe_type(batch, LweKind::Small);
-        let body = key_switch_body(set.parameters.large_lwe_dimension().get(), set.key_switch_levels as u32);
+        let body = key_switch_body(set.parameters.large_lwe_dimension().get(), set.dimensions.key_switch_levels as u32);
         key_switch.ops = vec![
             Op { kind: OpKind::Input { name: INPUT.into() }, operands: Vec::new(), result: large, origin: None },
             Op { kind: OpKind::KeySwitch { body }, operands: vec![ValueId(0)], result: small, origin: None },
@@ -187,17 +187,15 @@ impl<T: Torus> Side for Ours<'_, T> {
         self.switched = self.run(|programs| &programs.key_switch, &self.bootstrapped);
     }
 
-    fn bootstrap_errors(&self) -> Errors {
+    fn bootstrap_errors(&self) -> Vec<f64> {
         let phases = self.phases(LweKind::Large, &self.bootstrapped);
         let expected = self.messages.iter().map(|&message| slot::<T>(table(message)));
-        Errors(
-            phases.iter().zip(expected).map(|(&phase, expected)| phase.wrapping_sub(expected).to_fraction()).collect(),
-        )
+        phases.iter().zip(expected).map(|(&phase, expected)| phase.wrapping_sub(expected).to_fraction()).collect()
     }
 
-    fn key_switch_errors(&self) -> Errors {
+    fn key_switch_errors(&self) -> Vec<f64> {
         let before = self.phases(LweKind::Large, &self.bootstrapped);
         let after = self.phases(LweKind::Small, &self.switched);
-        Errors(after.iter().zip(&before).map(|(&after, &before)| after.wrapping_sub(before).to_fraction()).collect())
+        after.iter().zip(&before).map(|(&after, &before)| after.wrapping_sub(before).to_fraction()).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Rows of the comparison, as data first and as a table drawn from it.
 
+use crate::clock::Clock;
 use crate::machine::Peak;
 use serde::Serialize;
 use std::path::Path;
@@ -16,24 +17,40 @@ pub struct Row {
     pub unroll: u32,
     pub threads: usize,
     pub ours_ms: f64,
-    pub peer_ms: f64,
-    /// How many times faster ours is.
-    pub ratio: f64,
     /// The machine's floor for the work, as a fraction of our time: 1 would be perfect.
     pub floor_fraction: f64,
-    /// Standard deviations of the decrypted error, as fractions of the torus.
-    pub noise_ours: f64,
-    pub noise_peer: f64,
-    pub wrong_ours: usize,
-    pub wrong_peer: usize,
+    /// Standard deviation of the decrypted error, as a fraction of the torus.
+    pub noise: f64,
+    pub wrong: usize,
     pub decrypted: usize,
+    /// Nothing where our side ran alone.
+    pub peer: Option<PeerFigures>,
+}
+
+/// What the peer came to in a row, as ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct PeerFigures {
+    pub ms: f64,
+    /// How many times faster ours is, by the medians.
+    pub ratio: f64,
+    /// The least and the largest of single rounds, each of ours beside the peer's next to it.
+    pub least_ratio: f64,
+    pub largest_ratio: f64,
+    pub noise: f64,
+    pub wrong: usize,
 }
 
 /// Everything that one run writes.
 #[derive(Debug, Serialize)]
 pub struct Results {
-    pub peer: &'static str,
+    /// The peer's version and build; nothing where our side ran alone.
+    pub peer: Option<String>,
     pub processor: String,
+    /// The instruction set of our kernels.
+    pub isa: String,
+    pub clock: Clock,
+    /// Seconds since 1970.
+    pub time: u64,
     pub peak: Peak,
     pub rows: Vec<Row>,
 }
@@ -50,8 +67,9 @@ impl Results {
     }
 }
 
-pub fn print_peak(processor: &str, peak: &Peak) {
-    println!("{processor}");
+pub fn print_peak(results: &Results) {
+    let Results { processor, isa, peer, peak, .. } = results;
+    println!("{processor}; our kernels in {isa}; {}", peer.as_deref().unwrap_or("no peer"));
     println!(
         "one core: {:.1} GFLOP/s of fused multiply-adds, {:.1} G 32-bit multiply-accumulates/s, \
          {:.1} GB/s from L2, {:.1} GB/s from memory",
@@ -81,8 +99,9 @@ pub fn print_header() {
 }
 
 pub fn print_row(row: &Row) {
+    let of_peer = |figure: &dyn Fn(&PeerFigures) -> String| row.peer.as_ref().map_or("-".to_owned(), figure);
     println!(
-        "{:13} {:9} {:>5} {:>5} {:>6} {:>7} {:>9.3} {:>9.3} {:>5.2}x {:>5.0}% {:>11} {:>11}  {} / {} of {}",
+        "{:13} {:9} {:>5} {:>5} {:>6} {:>7} {:>9.3} {:>9} {:>6} {:>5.0}% {:>11} {:>11}  {} / {} of {}",
         row.set,
         row.operation,
         row.torus_bits,
@@ -90,13 +109,13 @@ pub fn print_row(row: &Row) {
         row.unroll,
         row.threads,
         row.ours_ms,
-        row.peer_ms,
-        row.ratio,
+        of_peer(&|peer| format!("{:.3}", peer.ms)),
+        of_peer(&|peer| format!("{:.2}x", peer.ratio)),
         row.floor_fraction * 100.0,
-        format!("2^{:.2}", row.noise_ours.log2()),
-        format!("2^{:.2}", row.noise_peer.log2()),
-        row.wrong_ours,
-        row.wrong_peer,
+        format!("2^{:.2}", row.noise.log2()),
+        of_peer(&|peer| format!("2^{:.2}", peer.noise.log2())),
+        row.wrong,
+        of_peer(&|peer| peer.wrong.to_string()),
         row.decrypted,
     );
 }

@@ -1,0 +1,189 @@
+//! The limits of this machine in the instruction set in use, measured in the same run as everything else.
+
+use crate::clock::Clock;
+use polyfabric_kernels::Isa;
+use std::hint::black_box;
+
+/// What one core of this machine can do.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Peak {
+    /// `f64` operations a second with fused multiply-adds, which count as two; with a product and a sum where there are none.
+    pub flops: f64,
+    /// Bytes a second read from a working set that stays in the second-level cache.
+    pub cache_bandwidth: f64,
+    /// Bytes a second read from a working set far larger than any cache.
+    pub memory_bandwidth: f64,
+    /// Multiply-accumulates a second of wrapping 32-bit integers; a 64-bit one counts as two here.
+    pub integer_macs: f64,
+}
+
+/// Independent chains, enough to cover the latency of a fused multiply-add on two ports, and with two operands in sixteen registers.
+const CHAINS: usize = 12;
+const ROUNDS: usize = 4_000_000;
+
+/// What is measured in one instruction set.
+struct Loops {
+    floats: fn(),
+    integers: fn(),
+    sum: fn(&[u64]),
+    /// Numbers of 64 bits in a register, which holds twice as many of 32.
+    lanes: usize,
+}
+
+impl Peak {
+    /// Measures every limit of `isa`; takes about a second.
+    pub fn measure(isa: Isa, clock: Clock) -> Self {
+        let Loops { floats, integers, sum, lanes } = match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => Loops { floats: x86::floats_512, integers: x86::integers_512, sum: x86::sum_512, lanes: 8 },
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => Loops { floats: x86::floats_256, integers: x86::integers_256, sum: x86::sum_256, lanes: 4 },
+            _ => Loops { floats, integers, sum, lanes: 2 },
+        };
+        let operations = (2 * ROUNDS * CHAINS * lanes) as f64;
+        Self {
+            flops: best(5, clock, operations, floats),
+            cache_bandwidth: bandwidth(clock, 512 << 10, 2_000, sum),
+            memory_bandwidth: bandwidth(clock, 256 << 20, 3, sum),
+            integer_macs: best(5, clock, operations, integers),
+        }
+    }
+
+    /// Least seconds of a batch that needs `flops` operations on `threads` cores, which share one pass over
+    /// `key_bytes` in memory.
+    pub fn bootstrap_floor(&self, flops: f64, key_bytes: f64, threads: usize) -> f64 {
+        (flops / (self.flops * threads as f64)).max(key_bytes / self.memory_bandwidth)
+    }
+
+    /// Least seconds of a key switch of a batch: `macs` multiply-accumulates and one pass over the key.
+    pub fn key_switch_floor(&self, macs: f64, key_bytes: f64, threads: usize) -> f64 {
+        (macs / (self.integer_macs * threads as f64)).max(key_bytes / self.memory_bandwidth)
+    }
+}
+
+/// Operations a second in the best of `repetitions`: a limit is what the machine can do, not what it does on average.
+fn best(repetitions: usize, clock: Clock, operations: f64, work: impl Fn()) -> f64 {
+    (0..repetitions).map(|_| operations / clock.seconds(&work)).fold(0.0, f64::max)
+}
+
+/// Bytes a second of repeated sequential reads of `bytes`.
+fn bandwidth(clock: Clock, bytes: usize, passes: usize, sum: fn(&[u64])) -> f64 {
+    let data = vec![1u64; bytes / size_of::<u64>()];
+    best(3, clock, (bytes * passes) as f64, || (0..passes).for_each(|_| sum(black_box(&data))))
+}
+
+/// Reads all of `data`.
+#[inline(always)]
+fn sum(data: &[u64]) {
+    let mut sums = [0u64; 64];
+    for block in data.chunks_exact(sums.len()) {
+        for (sum, word) in sums.iter_mut().zip(block) {
+            *sum = sum.wrapping_add(*word);
+        }
+    }
+    black_box(sums);
+}
+
+/// [`ROUNDS`] rounds of [`CHAINS`] products and sums of two numbers, all in registers.
+fn floats() {
+    let mut chains = [[1.0f64; 2]; CHAINS];
+    let (factor, addend) = (black_box(0.999_999_9f64), black_box(1e-9f64));
+    for _ in 0..ROUNDS {
+        for lane in chains.as_flattened_mut() {
+            *lane = *lane * factor + addend;
+        }
+    }
+    black_box(chains);
+}
+
+/// [`ROUNDS`] rounds of [`CHAINS`] multiply-accumulates of four 32-bit integers, all in registers.
+fn integers() {
+    let mut chains = [[1u32; 4]; CHAINS];
+    let (digit, key) = (black_box(3u32), black_box(2_654_435_761u32));
+    for _ in 0..ROUNDS {
+        for lane in chains.as_flattened_mut() {
+            *lane = lane.wrapping_mul(digit).wrapping_add(key);
+        }
+    }
+    black_box(chains);
+}
+
+/// The same in registers by name: in plain code the compiler may prefer narrower ones.
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{CHAINS, ROUNDS};
+    use std::arch::x86_64::*;
+    use std::hint::black_box;
+
+    /// The three measurements in one set of instructions. SAFETY of the calls: a set is only measured where kernels use it, so that it is there.
+    macro_rules! measurements {
+        (
+            $feature:literal, $floats:ident, $integers:ident, $sum:ident,
+            $set:ident, $multiply_add:ident, $set_32:ident, $multiply_32:ident, $add_32:ident
+        ) => {
+            pub fn $floats() {
+                #[target_feature(enable = $feature)]
+                fn measured() {
+                    let mut chains = [$set(1.0); CHAINS];
+                    let (factor, addend) = (black_box($set(0.999_999_9)), black_box($set(1e-9)));
+                    for _ in 0..ROUNDS {
+                        for chain in &mut chains {
+                            *chain = $multiply_add(*chain, factor, addend);
+                        }
+                    }
+                    black_box(chains);
+                }
+                // SAFETY: see above.
+                unsafe { measured() }
+            }
+
+            pub fn $integers() {
+                #[target_feature(enable = $feature)]
+                fn measured() {
+                    let mut chains = [$set_32(1); CHAINS];
+                    let (digit, key) = (black_box($set_32(3)), black_box($set_32(0x5bd1_e995)));
+                    for _ in 0..ROUNDS {
+                        for chain in &mut chains {
+                            *chain = $add_32($multiply_32(*chain, digit), key);
+                        }
+                    }
+                    black_box(chains);
+                }
+                // SAFETY: see above.
+                unsafe { measured() }
+            }
+
+            pub fn $sum(data: &[u64]) {
+                #[target_feature(enable = $feature)]
+                fn measured(data: &[u64]) {
+                    super::sum(data);
+                }
+                // SAFETY: see above.
+                unsafe { measured(data) }
+            }
+        };
+    }
+
+    measurements!(
+        "avx2,fma",
+        floats_256,
+        integers_256,
+        sum_256,
+        _mm256_set1_pd,
+        _mm256_fmadd_pd,
+        _mm256_set1_epi32,
+        _mm256_mullo_epi32,
+        _mm256_add_epi32
+    );
+    measurements!(
+        "avx512f",
+        floats_512,
+        integers_512,
+        sum_512,
+        _mm512_set1_pd,
+        _mm512_fmadd_pd,
+        _mm512_set1_epi32,
+        _mm512_mullo_epi32,
+        _mm512_add_epi32
+    );
+}

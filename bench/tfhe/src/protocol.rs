@@ -1,0 +1,48 @@
+//! What the harness and the peer say to each other: one JSON request a line in, one JSON answer a line out.
+//!
+//! The peer is a program of its own, so that each side is built as its users have it: ours as the package is, the peer for the processor at hand.
+
+use crate::clock::Clock;
+use crate::side::Round;
+use serde::{Deserialize, Serialize};
+
+/// The dimensions of a parameter set as plain numbers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Dimensions {
+    pub torus_bits: u32,
+    pub lwe_dimension: usize,
+    pub glwe_dimension: usize,
+    pub ring_degree: usize,
+    pub log2_base: usize,
+    pub levels: usize,
+    pub key_switch_log2_base: usize,
+    pub key_switch_levels: usize,
+    /// Standard deviations, as fractions of the torus.
+    pub lwe_noise: f64,
+    pub glwe_noise: f64,
+}
+
+/// A request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+pub enum Request {
+    /// Name, version and instruction sets.
+    Hello,
+    /// Keys of a set; those before are forgotten.
+    Keys { dimensions: Dimensions },
+    /// One round on fresh inputs.
+    Round { batch: usize, threads: usize, clock: Clock },
+}
+
+/// An answer; fields that a request does not fill are left out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// Why the request was not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
+}
