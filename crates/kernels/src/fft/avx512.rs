@@ -2,7 +2,9 @@
 //!
 //! Every intrinsic below needs AVX-512 F, DQ, BW and VL, which the caller of a [`Lanes`] method has.
 
-use super::lanes::{Lanes, TWO_32, TWO_64};
+use super::lanes::{Arithmetic, Eight, Lanes, TWO_32, TWO_64};
+use super::passes::{Near, block_down_whole, block_up_whole};
+use super::plan::Plan;
 use super::words::{Field, Preparation};
 use std::arch::x86_64::*;
 
@@ -18,20 +20,35 @@ unsafe fn transposed([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [__m512i; 8] {
     // SAFETY: this function's contract.
     unsafe {
         // Two rows' numbers 2q, or 2q + 1, in quarter q; then four rows'; then all rows' numbers of one place.
-        let pair = |a, b| (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
-        let halves = |a, b| (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-        let ((a, a_odd), (b, b_odd), (c, c_odd), (d, d_odd)) = (pair(a, b), pair(c, d), pair(e, f), pair(g, h));
-        let four = |a, b, c, d| {
-            let ((ab, ab_odd), (cd, cd_odd)) = (halves(a, b), halves(c, d));
-            let ((first, third), (second, fourth)) = (halves(ab, cd), halves(ab_odd, cd_odd));
-            [first, second, third, fourth]
-        };
-        let ([a, c, e, g], [b, d, f, h]) = (four(a, b, c, d), four(a_odd, b_odd, c_odd, d_odd));
+        macro_rules! each_half {
+            ($low:ident $(::<$low_order:literal>)?, $high:ident $(::<$high_order:literal>)?, $a:expr, $b:expr) => {
+                ($low $(::<$low_order>)? ($a, $b), $high $(::<$high_order>)? ($a, $b))
+            };
+        }
+        macro_rules! pair {
+            ($a:expr, $b:expr) => {
+                each_half!(_mm512_unpacklo_epi64, _mm512_unpackhi_epi64, $a, $b)
+            };
+        }
+        macro_rules! halves {
+            ($a:expr, $b:expr) => {
+                each_half!(_mm512_shuffle_i64x2::<0x88>, _mm512_shuffle_i64x2::<0xdd>, $a, $b)
+            };
+        }
+        macro_rules! four {
+            ($a:expr, $b:expr, $c:expr, $d:expr) => {{
+                let ((ab, ab_odd), (cd, cd_odd)) = (halves!($a, $b), halves!($c, $d));
+                let ((first, third), (second, fourth)) = (halves!(ab, cd), halves!(ab_odd, cd_odd));
+                [first, second, third, fourth]
+            }};
+        }
+        let ((a, a_odd), (b, b_odd), (c, c_odd), (d, d_odd)) = (pair!(a, b), pair!(c, d), pair!(e, f), pair!(g, h));
+        let ([a, c, e, g], [b, d, f, h]) = (four!(a, b, c, d), four!(a_odd, b_odd, c_odd, d_odd));
         [a, b, c, d, e, f, g, h]
     }
 }
 
-impl Lanes for Avx512 {
+impl Arithmetic for Avx512 {
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
@@ -67,6 +84,9 @@ impl Lanes for Avx512 {
         // SAFETY: the set is present, by the trait's contract.
         Self(unsafe { _mm512_fnmadd_pd(self.0, factor.0, term.0) })
     }
+}
+
+impl Eight for Avx512 {
     #[inline(always)]
     unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         // SAFETY: the set is present, by the trait's contract.
@@ -81,6 +101,21 @@ impl Lanes for Avx512 {
     unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe { (Self(_mm512_unpacklo_pd(a.0, b.0)), Self(_mm512_unpackhi_pd(a.0, b.0))) }
+    }
+}
+
+impl Lanes for Avx512 {
+    const WIDTH: usize = 8;
+
+    #[inline(always)]
+    unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near) {
+        // SAFETY: by the trait's contract.
+        unsafe { block_down_whole::<Self>(plan, index, spectrum, near) }
+    }
+    #[inline(always)]
+    unsafe fn block_up(plan: &Plan, from: *const f64, to: *mut f64) {
+        // SAFETY: by the trait's contract.
+        unsafe { block_up_whole::<Self>(plan, from, to) }
     }
     #[inline(always)]
     unsafe fn digits_32<const LEVELS: u32>(
@@ -106,6 +141,37 @@ impl Lanes for Avx512 {
             for level in 0..preparation.count::<LEVELS>() {
                 _mm512_storeu_si512(out.add(level as usize * degree).cast(), _mm512_and_si512(words, mask));
                 words = _mm512_sllv_epi32(words, base);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn digits_64<const LEVELS: u32>(
+        from: *const u64,
+        own: *const u64,
+        negated: bool,
+        preparation: Preparation,
+        out: *mut u64,
+        degree: usize,
+    ) {
+        // SAFETY: the set is present and sixteen elements are valid, by the trait's contract.
+        unsafe {
+            let Preparation { add, flip, mask, log2_base, .. } = preparation;
+            let (add, flip) = (_mm512_set1_epi64(add as i64), _mm512_set1_epi64(flip as i64));
+            let (mask, base) = (_mm512_set1_epi64(mask as i64), _mm512_set1_epi64(log2_base as i64));
+            for half in 0..2 {
+                let from = _mm512_loadu_si512(from.add(8 * half).cast());
+                let own = _mm512_loadu_si512(own.add(8 * half).cast());
+                let sum = if negated {
+                    _mm512_sub_epi64(_mm512_sub_epi64(add, own), from)
+                } else {
+                    _mm512_add_epi64(_mm512_sub_epi64(from, own), add)
+                };
+                let mut words = _mm512_xor_si512(sum, flip);
+                for level in 0..preparation.count::<LEVELS>() {
+                    let out = out.add(level as usize * degree + 8 * half);
+                    _mm512_storeu_si512(out.cast(), _mm512_and_si512(words, mask));
+                    words = _mm512_sllv_epi64(words, base);
+                }
             }
         }
     }
@@ -142,8 +208,8 @@ impl Lanes for Avx512 {
                 *row = _mm512_shuffle_epi8(words, bytes);
             }
             let pairs = transposed(rows);
-            for (pair, words) in pairs.into_iter().enumerate() {
-                _mm512_storeu_si512(out.add(pair % 4 * pair_apart + pair / 4 * 8).cast(), words);
+            for (pair, words) in pairs.iter().enumerate() {
+                _mm512_storeu_si512(out.add(pair % 4 * pair_apart + pair / 4 * 8).cast(), *words);
             }
         }
     }
@@ -172,29 +238,30 @@ impl Lanes for Avx512 {
     unsafe fn add_to_eight(words: *const f64, pair_apart: usize, shift: u32, to: *mut u32, apart: usize) {
         // SAFETY: the set is present and the words are valid, by the trait's contract.
         unsafe {
-            let pairs =
-                std::array::from_fn(|pair| _mm512_loadu_si512(words.add(pair % 4 * pair_apart + pair / 4 * 8).cast()));
+            let mut pairs = [_mm512_setzero_si512(); 8];
+            for (pair, words_of) in pairs.iter_mut().enumerate() {
+                *words_of = _mm512_loadu_si512(words.add(pair % 4 * pair_apart + pair / 4 * 8).cast());
+            }
             let shift = _mm512_set1_epi32(shift as i32);
-            for (lane, words) in transposed(pairs).into_iter().enumerate() {
+            for (lane, words) in transposed(pairs).iter().enumerate() {
                 let to = to.add(lane * apart);
-                let sum = _mm512_add_epi32(_mm512_loadu_si512(to.cast()), _mm512_sllv_epi32(words, shift));
+                let sum = _mm512_add_epi32(_mm512_loadu_si512(to.cast()), _mm512_sllv_epi32(*words, shift));
                 _mm512_storeu_si512(to.cast(), sum);
             }
         }
     }
     #[inline(always)]
-    unsafe fn widened(from: *const u8) -> (Self, Self) {
+    unsafe fn widened(group: *const u8, _lane: usize) -> (Self, Self) {
         // SAFETY: the set is present and 96 bytes are valid, by the trait's contract: 64 from the first and from the 33rd on.
         unsafe {
             // Twelve bytes of two numbers to each quarter, then each number to the top of its lane.
             let first = _mm512_setr_epi32(0, 1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9, 10, 11, 0);
             let second = _mm512_setr_epi32(4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12, 0, 13, 14, 15, 0);
             let top = _mm512_broadcast_i32x4(_mm_setr_epi8(-1, -1, 0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11));
-            let widened = |from: *const u8, quarters| {
-                let bytes = _mm512_permutexvar_epi32(quarters, _mm512_loadu_si512(from.cast()));
-                Self(_mm512_castsi512_pd(_mm512_shuffle_epi8(bytes, top)))
-            };
-            (widened(from, first), widened(from.add(32), second))
+            let re = _mm512_permutexvar_epi32(first, _mm512_loadu_si512(group.cast()));
+            let im = _mm512_permutexvar_epi32(second, _mm512_loadu_si512(group.add(32).cast()));
+            let (re, im) = (_mm512_shuffle_epi8(re, top), _mm512_shuffle_epi8(im, top));
+            (Self(_mm512_castsi512_pd(re)), Self(_mm512_castsi512_pd(im)))
         }
     }
     #[inline(always)]

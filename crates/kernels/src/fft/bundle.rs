@@ -142,8 +142,11 @@ pub(super) unsafe fn product<V: Lanes>(
                 let pairs = room.pairs.add(first / 2 * pair_apart(degree));
                 for level in 0..levels {
                     let spectrum = room.spectra.add((column * levels + level) * length + first * eighth);
-                    let digits = Digits { pairs, field: Field::new(preparation, level as u32, first % 2 == 1) };
-                    columns_down::<V>(plan, digits, room.points, spectrum);
+                    let field = Field::new(preparation, level as u32, first % 2 == 1);
+                    for lane in parts::<V>() {
+                        let digits = Digits { pairs: pairs.add(lane), field };
+                        columns_down::<V>(plan, digits, room.points.add(lane), spectrum.add(lane));
+                    }
                 }
             }
         }
@@ -160,7 +163,10 @@ pub(super) unsafe fn product<V: Lanes>(
             for first in 0..8 {
                 ahead.step::<V>(1);
                 let spectrum = room.spectra.add(column * length + first * eighth);
-                columns_up::<V>(plan, first, spectrum, room.points, room.pairs, rounding);
+                for lane in parts::<V>() {
+                    let (points, pairs) = (room.points.add(lane), room.pairs.add(lane));
+                    columns_up::<V>(plan, first, spectrum.add(lane), points, pairs, rounding);
+                }
             }
             for at in (0..degree).step_by(STEP) {
                 let to = accumulators.add(column * degree + at);
@@ -168,6 +174,12 @@ pub(super) unsafe fn product<V: Lanes>(
             }
         }
     }
+}
+
+/// The lanes that `V`'s vectors begin with. Functions below take pointers to numbers of the first of a vector's lanes.
+#[inline(always)]
+fn parts<V: Lanes>() -> impl Iterator<Item = usize> {
+    (0..BUNDLE).step_by(V::WIDTH)
 }
 
 /// Blocks of a spectrum: `BLOCKS`, or if that is 0 as many as there are. Addresses are constants where they are known.
@@ -290,25 +302,31 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
     let length = spectrum_len(plan.points);
     // SAFETY: this function's contract.
     unsafe {
-        let mut scales = [zero::<V>(); MAX_PATTERNS];
+        let mut scales = [0.0; MAX_PATTERNS * POINT];
         for block in 0..plan.points / BLOCK {
             if let Iteration::Patterns(exponents, patterns, roots) = iteration {
-                for (pattern, scale) in scales[..patterns].iter_mut().enumerate() {
-                    *scale = each(|lane| roots.block(exponents[lane * patterns + pattern], block));
+                for (pattern, scale) in scales.chunks_exact_mut(POINT).enumerate().take(patterns) {
+                    for lane in 0..BUNDLE {
+                        let (re, im) = roots.block(exponents[lane * patterns + pattern], block);
+                        (scale[lane], scale[BUNDLE + lane]) = (re, im);
+                    }
                 }
             }
             for index in 0..8 {
                 let spectra = room.spectra.add((block * 8 + index) * POINT);
-                for row in 0..rows {
-                    if index == 0 {
-                        ahead.step::<V>(1);
-                    }
-                    eight_down::<V>(plan, block, index, spectra.add(row * length), room.node.add(row * EIGHT));
+                if index == 0 {
+                    (0..rows).for_each(|_| ahead.step::<V>(1));
                 }
-                let node = Node::<ROWS> { rows, points: room.node, block, index };
-                products::<V, C, ROWS>(node, iteration, &scales, key, room.monomials);
-                for column in 0..C {
-                    eight_up::<V>(plan, room.node.add(column * EIGHT), spectra.add(column * length));
+                for lane in parts::<V>() {
+                    let (spectra, points) = (spectra.add(lane), room.node.add(lane));
+                    for row in 0..rows {
+                        eight_down::<V>(plan, block, index, spectra.add(row * length), points.add(row * EIGHT));
+                    }
+                    let node = Node::<ROWS> { rows, points, block, index };
+                    products::<V, C, ROWS>(node, iteration, scales.as_ptr().add(lane), key, room.monomials.add(lane));
+                    for column in 0..C {
+                        eight_up::<V>(plan, points.add(column * EIGHT), spectra.add(column * length));
+                    }
                 }
             }
         }
@@ -371,13 +389,13 @@ impl<const ROWS: usize> Node<ROWS> {
     }
 }
 
-/// The products of a node, in place of the first rows' points; `scales` has each pattern's monomial in what is the same for the whole block. SAFETY: the
-/// contract of [`product`].
+/// The products of a node, in place of the first rows' points; `scales` has each pattern's monomial in what is the same for the whole block, a point each.
+/// SAFETY: the contract of [`product`].
 #[inline(always)]
 unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
     node: Node<ROWS>,
     iteration: Iteration<'_>,
-    scales: &[Complex<V>; MAX_PATTERNS],
+    scales: *const f64,
     key: *const f64,
     monomials: *const f64,
 ) {
@@ -393,8 +411,8 @@ unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
         match iteration {
             Iteration::Rotation(_) => {
                 let key = key.wrapping_add(first * length);
-                // Two points' sums do not wait for one another; those of three columns were no faster so.
-                let step = if C == 3 { 1 } else { 2 };
+                // Two points' sums do not wait for one another; those of three columns were no faster so, nor are those that sixteen registers do not hold.
+                let step = if C == 3 || (V::WIDTH < 8 && C > 2) { 1 } else { 2 };
                 for at in (0..8).step_by(step) {
                     let key = key.wrapping_add(at * length);
                     if step == 1 {
@@ -409,9 +427,13 @@ unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
             }
             Iteration::Patterns(_, patterns, _) => {
                 let key = key.wrapping_add(first * length * patterns);
+                let mut own = [zero::<V>(); MAX_PATTERNS];
+                for (pattern, scale) in own.iter_mut().enumerate().take(patterns) {
+                    *scale = read(scales.add(pattern * POINT), 0);
+                }
                 for at in 0..8 {
                     let mut totals = [zero::<V>(); C];
-                    for (pattern, scale) in scales[..patterns].iter().enumerate() {
+                    for (pattern, scale) in own.iter().enumerate().take(patterns) {
                         let [sums] =
                             node.sums::<V, C, 1>(at, key.wrapping_add((at * patterns + pattern) * length), length);
                         let place = 8 * at + lane_of(node.index);
@@ -434,17 +456,6 @@ pub(super) fn lane_of(node: usize) -> usize {
     (node >> 1 & 1) << 2 | (node >> 2) << 1 | node & 1
 }
 
-/// A number for each lane. SAFETY: `V`'s set is present.
-#[inline(always)]
-unsafe fn each<V: Lanes>(number: impl Fn(usize) -> (f64, f64)) -> Complex<V> {
-    let mut numbers = [0.0; 16];
-    for lane in 0..BUNDLE {
-        (numbers[lane], numbers[8 + lane]) = number(lane);
-    }
-    // SAFETY: this function's contract.
-    unsafe { read(numbers.as_ptr(), 0) }
-}
-
 /// For each pattern, at each place of a block in the order of the key, what [`Roots::places`] gives each ciphertext. SAFETY: `V`'s set is
 /// present, and there is room.
 #[inline(always)]
@@ -453,14 +464,25 @@ unsafe fn monomials<V: Lanes>(exponents: &[u32], patterns: usize, roots: &Roots,
     unsafe {
         for pattern in 0..patterns {
             let to = to.add(pattern * MONOMIAL);
-            let mut lanes = [zero::<V>(); 8];
-            for (place, number) in lanes.iter_mut().enumerate() {
-                *number = each(|lane| roots.place(exponents[lane * patterns + pattern], place));
+            // The first eight places, then the first one of each eight.
+            let mut numbers = [[0.0; POINT]; 16];
+            for (place, numbers) in numbers.iter_mut().enumerate() {
+                let place = if place < 8 { place } else { 8 * (place - 8) };
+                for lane in 0..BUNDLE {
+                    (numbers[lane], numbers[BUNDLE + lane]) = roots.place(exponents[lane * patterns + pattern], place);
+                }
             }
-            for group in 0..8 {
-                let factor: Complex<V> = each(|lane| roots.place(exponents[lane * patterns + pattern], 8 * group));
-                for (place, &number) in lanes.iter().enumerate() {
-                    write(turned(number, factor.re, factor.im, V::splat(0.0)), to, 8 * (8 * group + place));
+            for lane in parts::<V>() {
+                let mut lanes = [zero::<V>(); 8];
+                for (place, number) in lanes.iter_mut().enumerate() {
+                    *number = read(numbers[place].as_ptr(), lane);
+                }
+                for group in 0..8 {
+                    let factor: Complex<V> = read(numbers[8 + group].as_ptr(), lane);
+                    for (place, &number) in lanes.iter().enumerate() {
+                        let number = turned(number, factor.re, factor.im, V::splat(0.0));
+                        write(number, to.add(lane), 8 * (8 * group + place));
+                    }
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! Butterflies in registers, written once over [`Lanes`].
+//! Butterflies in registers, written once over [`Arithmetic`].
 //!
 //! Every function here is unsafe for one reason: `V`'s instruction set must be present.
 
-use super::lanes::Lanes;
+use super::lanes::{Arithmetic, Eight};
 
 /// Eight complex numbers.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(super) struct Complex<V> {
 
 /// b (1 + i t).
 #[inline(always)]
-unsafe fn slant<V: Lanes>(b: Complex<V>, tan: V) -> Complex<V> {
+unsafe fn slant<V: Arithmetic>(b: Complex<V>, tan: V) -> Complex<V> {
     // SAFETY: the set is present.
     unsafe { Complex { re: b.im.neg_mul_add(tan, b.re), im: b.re.mul_add(tan, b.im) } }
 }
@@ -21,7 +21,7 @@ unsafe fn slant<V: Lanes>(b: Complex<V>, tan: V) -> Complex<V> {
 /// (a, z) → (a + c z, a − c z), the sum as the difference plus 2c z: a fused multiply-add overwrites one of its operands, so that the two
 /// results of the same operands would need a copy, which takes a place of the arithmetic.
 #[inline(always)]
-unsafe fn join<V: Lanes>(a: &mut Complex<V>, z: &mut Complex<V>, c: V, twice: V) {
+unsafe fn join<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, c: V, twice: V) {
     // SAFETY: the set is present.
     unsafe {
         let difference = Complex { re: z.re.neg_mul_add(c, a.re), im: z.im.neg_mul_add(c, a.im) };
@@ -32,7 +32,7 @@ unsafe fn join<V: Lanes>(a: &mut Complex<V>, z: &mut Complex<V>, c: V, twice: V)
 
 /// (a, z) → (a ± i c z, a ∓ i c z): the upper sign if `DOWN`.
 #[inline(always)]
-unsafe fn join_turned<V: Lanes, const DOWN: bool>(a: &mut Complex<V>, z: &mut Complex<V>, c: V, twice: V) {
+unsafe fn join_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>, z: &mut Complex<V>, c: V, twice: V) {
     // SAFETY: the set is present.
     unsafe {
         // a − i c z, and that plus 2 i c z.
@@ -44,7 +44,7 @@ unsafe fn join_turned<V: Lanes, const DOWN: bool>(a: &mut Complex<V>, z: &mut Co
 
 /// (a, b) → (a + b, a − b).
 #[inline(always)]
-unsafe fn plain<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>) {
+unsafe fn plain<V: Arithmetic>(a: &mut Complex<V>, b: &mut Complex<V>) {
     // SAFETY: the set is present.
     unsafe {
         let sum = Complex { re: a.re.add(b.re), im: a.im.add(b.im) };
@@ -55,7 +55,7 @@ unsafe fn plain<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>) {
 
 /// (a, b) → (a − i b, a + i b).
 #[inline(always)]
-unsafe fn plain_turned<V: Lanes>(a: &mut Complex<V>, b: &mut Complex<V>) {
+unsafe fn plain_turned<V: Arithmetic>(a: &mut Complex<V>, b: &mut Complex<V>) {
     // SAFETY: the set is present.
     unsafe {
         let sum = Complex { re: a.re.add(b.im), im: a.im.sub(b.re) };
@@ -94,19 +94,19 @@ pub(super) struct Each(pub *const f64);
 /// What levels are computed with. SAFETY of its methods: `V`'s set is present, and so are the numbers.
 pub(super) trait Twiddles: Copy {
     /// t_`j`.
-    unsafe fn tangent<V: Lanes>(self, j: usize) -> V;
+    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V;
     /// Ratio `index` and its double.
-    unsafe fn ratio<V: Lanes>(self, index: usize) -> (V, V);
+    unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V);
 }
 
 impl Twiddles for Same {
     #[inline(always)]
-    unsafe fn tangent<V: Lanes>(self, j: usize) -> V {
+    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V {
         // SAFETY: this method's contract.
         unsafe { V::splat(*self.numbers.add(j * self.apart)) }
     }
     #[inline(always)]
-    unsafe fn ratio<V: Lanes>(self, index: usize) -> (V, V) {
+    unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V) {
         // SAFETY: this method's contract.
         unsafe { (self.tangent(8 + index), self.tangent(8 + RATIOS + index)) }
     }
@@ -114,12 +114,12 @@ impl Twiddles for Same {
 
 impl Twiddles for Each {
     #[inline(always)]
-    unsafe fn tangent<V: Lanes>(self, j: usize) -> V {
+    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V {
         // SAFETY: this method's contract.
         unsafe { V::load(self.0.add(8 * j)) }
     }
     #[inline(always)]
-    unsafe fn ratio<V: Lanes>(self, index: usize) -> (V, V) {
+    unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V) {
         // SAFETY: this method's contract.
         unsafe { (self.tangent(8 + index), self.tangent(8 + RATIOS + index)) }
     }
@@ -127,7 +127,7 @@ impl Twiddles for Each {
 
 /// e^{iπ/4} x √2 if `DOWN`, else e^{−iπ/4} x √2.
 #[inline(always)]
-unsafe fn eighth_turn<V: Lanes, const DOWN: bool>(x: Complex<V>) -> Complex<V> {
+unsafe fn eighth_turn<V: Arithmetic, const DOWN: bool>(x: Complex<V>) -> Complex<V> {
     // SAFETY: the set is present.
     unsafe {
         if DOWN {
@@ -142,7 +142,7 @@ unsafe fn eighth_turn<V: Lanes, const DOWN: bool>(x: Complex<V>) -> Complex<V> {
 /// bit-reversed order. Element j times 1 + i t_j, then sums in which the cosines are applied as ratios: a twiddle for each element instead of one for each
 /// butterfly. SAFETY: besides, the numbers are there.
 #[inline(always)]
-pub(super) unsafe fn levels<V: Lanes, const R: u32, const DOWN: bool>(x: &mut [Complex<V>; 8], w: impl Twiddles) {
+pub(super) unsafe fn levels<V: Arithmetic, const R: u32, const DOWN: bool>(x: &mut [Complex<V>; 8], w: impl Twiddles) {
     /// `$op` of two elements with ratio `$index`.
     macro_rules! joined {
         ($op:ident $(::<$($generic:tt),+>)?, $i:expr, $j:expr, $index:expr) => {
@@ -188,7 +188,7 @@ pub(super) unsafe fn levels<V: Lanes, const R: u32, const DOWN: bool>(x: &mut [C
 
 /// The inverse cyclic transform of eight elements: three inverse [`levels`] whose twiddle is 1.
 #[inline(always)]
-pub(super) unsafe fn cyclic_8<V: Lanes>(x: &mut [Complex<V>; 8]) {
+pub(super) unsafe fn cyclic_8<V: Arithmetic>(x: &mut [Complex<V>; 8]) {
     // SAFETY: the set is present.
     unsafe {
         let half_root = V::splat(std::f64::consts::FRAC_1_SQRT_2);
@@ -277,12 +277,12 @@ pub(super) fn ratio_place(down: bool, node: usize, index: usize) -> usize {
 
 impl<const DOWN: bool> Twiddles for OfLanes<DOWN> {
     #[inline(always)]
-    unsafe fn tangent<V: Lanes>(self, j: usize) -> V {
+    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V {
         // SAFETY: this method's contract.
         unsafe { V::splat(*self.numbers.add(tangent_place(DOWN, self.node, j))) }
     }
     #[inline(always)]
-    unsafe fn ratio<V: Lanes>(self, index: usize) -> (V, V) {
+    unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V) {
         // SAFETY: this method's contract.
         unsafe {
             let at = self.numbers.add(ratio_place(DOWN, self.node, index));
@@ -296,7 +296,7 @@ impl<const DOWN: bool> Twiddles for OfLanes<DOWN> {
 /// Registers are (b₅ b₄ b₃) and lanes (b₂ b₁ b₀) of the point's number at first, (b₂ b₁ b₀) and (b₄ b₅ b₃) at last. SAFETY: besides, [`LANES`] numbers
 /// at `numbers`.
 #[inline(always)]
-pub(super) unsafe fn lanes_down<V: Lanes>(x: &mut [Complex<V>; 8], numbers: *const f64) {
+pub(super) unsafe fn lanes_down<V: Eight>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: the set is present, and the numbers are there by this function's contract.
     unsafe {
         for (r, x) in x.iter_mut().enumerate() {
@@ -321,7 +321,7 @@ pub(super) unsafe fn lanes_down<V: Lanes>(x: &mut [Complex<V>; 8], numbers: *con
 /// Three inverse levels after [`cyclic_8`], likewise: registers (b₂ b₁ b₀) and lanes (b₄ b₅ b₃) at first; (b₂ b₁ b₃) and (b₄ b₅ b₀) in
 /// the first level, (b₂ b₄ b₃) and (b₁ b₅ b₀) in the second, (b₅ b₄ b₃) and (b₂ b₁ b₀) in the third. SAFETY: as for [`lanes_down`].
 #[inline(always)]
-pub(super) unsafe fn lanes_up<V: Lanes>(x: &mut [Complex<V>; 8], numbers: *const f64) {
+pub(super) unsafe fn lanes_up<V: Eight>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: the set is present, and the numbers are there by this function's contract.
     unsafe {
         for (r, x) in x.iter_mut().enumerate() {

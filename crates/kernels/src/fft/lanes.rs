@@ -1,6 +1,8 @@
-//! Eight numbers side by side: what the transform asks of an instruction set.
+//! Numbers side by side: what the transform asks of an instruction set.
 
 use super::narrow::{NARROW, widen};
+use super::passes::{Near, block_down_whole, block_up_whole};
+use super::plan::Plan;
 use super::words::{Field, Preparation, STEP, plain_step};
 
 /// 1.5 · 2^52: adding it leaves a number's nearest integer in the low bits of the sum.
@@ -16,12 +18,12 @@ pub(super) const TWO_32: f64 = 4_294_967_296.0;
 /// 2^64.
 pub(super) const TWO_64: f64 = TWO_32 * TWO_32;
 
-/// Eight f64. Every method is unsafe for one reason: its instruction set must be present, and the
-/// pointers valid for eight elements (of any alignment).
-pub(super) trait Lanes: Copy {
-    /// Reads eight numbers.
+/// Some f64 side by side. Every method is unsafe for one reason: its instruction set must be present, and the
+/// pointers valid for so many elements (of any alignment).
+pub(super) trait Arithmetic: Copy {
+    /// Reads numbers.
     unsafe fn load(from: *const f64) -> Self;
-    /// Writes eight numbers.
+    /// Writes numbers.
     unsafe fn store(self, to: *mut f64);
     /// The same number in every lane.
     unsafe fn splat(value: f64) -> Self;
@@ -33,12 +35,26 @@ pub(super) trait Lanes: Copy {
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
     /// `term - self * factor`, rounded once or twice.
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self;
+}
+
+/// Eight f64, which can change places. Unsafe as [`Arithmetic`].
+pub(super) trait Eight: Arithmetic {
     /// (a, b) in halves of four lanes: (a₀ b₀, a₁ b₁).
     unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self);
     /// (a, b) in quarters of two lanes: (a₀ a₂ b₀ b₂, a₁ a₃ b₁ b₃).
     unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self);
     /// (a, b) in lanes: (a₀ b₀ a₂ b₂ .., a₁ b₁ a₃ b₃ ..).
     unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self);
+}
+
+/// As many f64 as passes take at a time, a part of eight: eight of them where there are registers for it. Unsafe as [`Arithmetic`].
+pub(super) trait Lanes: Arithmetic {
+    /// How many.
+    const WIDTH: usize;
+    /// The last six levels of a block, by [`super::passes::block_down_whole`] or [`super::passes::block_down_parts`]. SAFETY: theirs.
+    unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near);
+    /// Their inverse, by [`super::passes::block_up_whole`] or [`super::passes::block_up_parts`]. SAFETY: theirs.
+    unsafe fn block_up(plan: &Plan, from: *const f64, to: *mut f64);
     /// Sixteen words ±from − own as digits: see [`super::words`]. SAFETY: sixteen words each, for every level `degree` words
     /// further in `out`.
     #[inline(always)]
@@ -48,6 +64,19 @@ pub(super) trait Lanes: Copy {
         negated: bool,
         preparation: Preparation,
         out: *mut u32,
+        degree: usize,
+    ) {
+        // SAFETY: this function's contract.
+        unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
+    }
+    /// The same with words of 64 bits.
+    #[inline(always)]
+    unsafe fn digits_64<const LEVELS: u32>(
+        from: *const u64,
+        own: *const u64,
+        negated: bool,
+        preparation: Preparation,
+        out: *mut u64,
         degree: usize,
     ) {
         // SAFETY: this function's contract.
@@ -84,29 +113,10 @@ pub(super) trait Lanes: Copy {
             unsafe { *out.cast::<u64>().add(pair % 4 * pair_apart + pair / 4 * 8 + lane) = both };
         }
     }
-    /// Digits of one word of eight pairs. SAFETY: there are eight, and half of another.
-    #[inline(always)]
-    unsafe fn from_field(pairs: *const f64, field: Field) -> Self {
-        // SAFETY: this function's contract.
-        unsafe {
-            let pairs = pairs.cast::<[u64; 8]>().read_unaligned();
-            let numbers = pairs.map(|pair| f64::from_bits(pair >> field.down & field.mask | field.large.to_bits()));
-            Self::load(numbers.as_ptr()).sub(Self::splat(field.zero))
-        }
-    }
-    /// Writes the low halves of eight numbers over the high halves of those at `to`. SAFETY: there are eight.
-    #[inline(always)]
-    unsafe fn store_above(self, to: *mut f64) {
-        let mut numbers = [0.0; 8];
-        // SAFETY: this function's contract.
-        unsafe {
-            self.store(numbers.as_mut_ptr());
-            for (lane, number) in numbers.into_iter().enumerate() {
-                let to = to.cast::<u64>().add(lane);
-                *to = *to & u64::from(u32::MAX) | number.to_bits() << 32;
-            }
-        }
-    }
+    /// Digits of one word of pairs. SAFETY: there are so many, and half of another.
+    unsafe fn from_field(pairs: *const f64, field: Field) -> Self;
+    /// Writes the low halves of numbers over the high halves of those at `to`. SAFETY: there are so many.
+    unsafe fn store_above(self, to: *mut f64);
     /// Adds words, each times 2^`shift`, to sixteen words of each of eight polynomials, which are `apart` words from one another, mod 2^32: at
     /// `words` are the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. SAFETY: there are so many.
     #[inline(always)]
@@ -120,25 +130,17 @@ pub(super) trait Lanes: Copy {
             }
         }
     }
-    /// Sixteen numbers of 48 bits each, the upper ones of an f64 (see [`super::narrow`]). SAFETY: there are 96 bytes.
-    #[inline(always)]
-    unsafe fn widened(from: *const u8) -> (Self, Self) {
-        let mut numbers = [0.0; 16];
-        for (at, number) in numbers.iter_mut().enumerate() {
-            // SAFETY: this function's contract.
-            *number = widen(unsafe { from.add(at * NARROW).cast::<[u8; NARROW]>().read() });
-        }
-        // SAFETY: sixteen numbers.
-        unsafe { (Self::load(numbers.as_ptr()), Self::load(numbers.as_ptr().add(8))) }
-    }
-    /// Eight signed 32-bit words.
+    /// Of sixteen numbers of 48 bits each at `group`, the upper ones of an f64 (see [`super::narrow`]), those from `lane` on of the first eight, and of the
+    /// others. SAFETY: there are 96 bytes, and `lane` is a multiple of the width below eight.
+    unsafe fn widened(group: *const u8, lane: usize) -> (Self, Self);
+    /// Signed 32-bit words.
     unsafe fn from_i32(words: *const i32) -> Self;
-    /// Eight signed 64-bit words, rounded to 53 bits.
+    /// Signed 64-bit words, rounded to 53 bits.
     unsafe fn from_i64(words: *const i64) -> Self;
-    /// Adds `a` to the eight words at `to_a` and `b` to those at `to_b`, mod 2^32: numbers to which [`magic`]`(shift)` has been
+    /// Adds `a` to the words at `to_a` and `b` to those at `to_b`, mod 2^32: numbers to which [`magic`]`(shift)` has been
     /// added, `shift` below 32.
     unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32);
-    /// Adds the nearest integers, mod 2^64, to eight words. |self| < 2^114.
+    /// Adds the nearest integers, mod 2^64, to words. |self| < 2^114.
     unsafe fn add_to_64(self, words: *mut u64);
     /// Asks for the cache line at `line`, valid or not, in the second-level cache.
     unsafe fn prefetch(line: *const u8);
@@ -172,7 +174,7 @@ impl Portable {
 }
 
 // Every pointer access below is within the eight elements that the trait's contract makes valid.
-impl Lanes for Portable {
+impl Arithmetic for Portable {
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
         // SAFETY: eight valid elements, by the trait's contract.
@@ -203,6 +205,9 @@ impl Lanes for Portable {
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self {
         Self(std::array::from_fn(|l| term.0[l] - self.0[l] * factor.0[l]))
     }
+}
+
+impl Eight for Portable {
     #[inline(always)]
     unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         pick(a, b, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
@@ -214,6 +219,50 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self) {
         pick(a, b, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
+    }
+}
+
+impl Lanes for Portable {
+    const WIDTH: usize = 8;
+
+    #[inline(always)]
+    unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near) {
+        // SAFETY: by the trait's contract.
+        unsafe { block_down_whole::<Self>(plan, index, spectrum, near) }
+    }
+    #[inline(always)]
+    unsafe fn block_up(plan: &Plan, from: *const f64, to: *mut f64) {
+        // SAFETY: by the trait's contract.
+        unsafe { block_up_whole::<Self>(plan, from, to) }
+    }
+    #[inline(always)]
+    unsafe fn from_field(pairs: *const f64, field: Field) -> Self {
+        // SAFETY: eight valid elements, by the trait's contract.
+        unsafe {
+            let pairs = pairs.cast::<[u64; 8]>().read_unaligned();
+            let numbers = pairs.map(|pair| f64::from_bits(pair >> field.down & field.mask | field.large.to_bits()));
+            Self(numbers).sub(Self::splat(field.zero))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_above(self, to: *mut f64) {
+        for (lane, number) in self.0.into_iter().enumerate() {
+            // SAFETY: eight valid elements, by the trait's contract.
+            unsafe {
+                let to = to.cast::<u64>().add(lane);
+                *to = *to & u64::from(u32::MAX) | number.to_bits() << 32;
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn widened(group: *const u8, _lane: usize) -> (Self, Self) {
+        let mut numbers = [0.0; 16];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            // SAFETY: 96 valid bytes, by the trait's contract.
+            *number = widen(unsafe { group.add(at * NARROW).cast::<[u8; NARROW]>().read() });
+        }
+        // SAFETY: sixteen numbers.
+        unsafe { (Self::load(numbers.as_ptr()), Self::load(numbers.as_ptr().add(8))) }
     }
     #[inline(always)]
     unsafe fn from_i32(words: *const i32) -> Self {

@@ -5,7 +5,7 @@
 //! of the place within the block, which is the same for all blocks.
 
 use super::butterflies::Complex;
-use super::lanes::Lanes;
+use super::lanes::{Arithmetic, Lanes};
 use super::passes::{read, write};
 use super::plan::{BLOCK, Plan, root};
 use crate::aligned::AlignedVector;
@@ -58,10 +58,12 @@ impl Roots {
         }
         // SAFETY: this function's contract.
         unsafe {
-            let lanes: Complex<V> = read(lanes.as_ptr(), 0);
             for at in (0..self.places.len()).step_by(8) {
                 let (re, im) = self.power(exponent, self.places[at]);
-                write(turned(lanes, V::splat(re), V::splat(im), V::splat(0.0)), to, at);
+                for lane in (0..8).step_by(V::WIDTH) {
+                    let number = turned(read(lanes.as_ptr(), lane), V::splat(re), V::splat(im), V::splat(0.0));
+                    write(number, to, at + lane);
+                }
             }
         }
     }
@@ -81,7 +83,7 @@ impl Roots {
 
 /// x (`re` + i `im`) + `constant`. SAFETY: `V`'s set is present.
 #[inline(always)]
-pub(super) unsafe fn turned<V: Lanes>(x: Complex<V>, re: V, im: V, constant: V) -> Complex<V> {
+pub(super) unsafe fn turned<V: Arithmetic>(x: Complex<V>, re: V, im: V, constant: V) -> Complex<V> {
     // SAFETY: this function's contract.
     unsafe {
         Complex {

@@ -10,12 +10,12 @@
 //! transposed in the spectrum.
 
 use super::butterflies::{Complex, Each, NUMBERS, Same, cyclic_8, lanes_down, lanes_up, levels, reversed};
-use super::lanes::{Lanes, magic};
+use super::lanes::{Arithmetic, Eight, Lanes, magic};
 use super::plan::{BLOCK, BLOCK_TWIDDLES, Pass, Plan};
 
 /// The coefficients that a forward transform reads.
 pub(super) trait Source: Copy {
-    /// Coefficients `at..at + 8`. SAFETY: `V`'s set is present and the range is within the source.
+    /// Coefficients from `at` on, as many as `V` has lanes. SAFETY: `V`'s set is present and the range is within the source.
     unsafe fn load<V: Lanes>(self, at: usize) -> V;
 }
 
@@ -38,7 +38,7 @@ impl Source for *const i64 {
 pub(super) trait Sink: Copy {
     /// What each value must have been added to.
     fn bias(self) -> f64;
-    /// Adds `a` to coefficients `at_a..at_a + 8`, `b` to `at_b..at_b + 8`. SAFETY: `V`'s set is present, the ranges within the sink.
+    /// Adds `a` to the coefficients from `at_a` on, `b` to those from `at_b` on. SAFETY: `V`'s set is present, the ranges within the sink.
     unsafe fn add<V: Lanes>(self, at_a: usize, a: V, at_b: usize, b: V);
     /// The sink that starts at coefficient `at`.
     fn from(self, at: usize) -> Self;
@@ -201,16 +201,46 @@ impl Near {
     }
 }
 
-/// The group of eight points that starts at point `at`. SAFETY: `V`'s set is present; it lies within the spectrum.
+/// Where the numbers of point `at` are, a multiple of `V`'s lanes: groups of eight real parts, then eight imaginary ones.
+#[inline(always)]
+fn place<V: Lanes>(at: usize) -> usize {
+    // Where a vector is a group there is nothing to compute.
+    if V::WIDTH == 8 { 2 * at } else { 2 * (at & !7) + (at & 7) }
+}
+
+/// Where vectors of numbers for coefficients from `at` on are, of which each eight have [`NUMBERS`] vectors.
+#[inline(always)]
+fn each_place<V: Lanes>(at: usize) -> usize {
+    if V::WIDTH == 8 { NUMBERS * at } else { NUMBERS * (at & !7) + (at & 7) }
+}
+
+/// The points from `at` on, as many as `V` has lanes. SAFETY: `V`'s set is present; they lie within the spectrum, and `at` is a multiple of the lanes.
 #[inline(always)]
 pub(super) unsafe fn read<V: Lanes>(spectrum: *const f64, at: usize) -> Complex<V> {
     // SAFETY: this function's contract.
-    unsafe { Complex { re: V::load(spectrum.add(2 * at)), im: V::load(spectrum.add(2 * at + 8)) } }
+    unsafe { Complex { re: V::load(spectrum.add(place::<V>(at))), im: V::load(spectrum.add(place::<V>(at) + 8)) } }
 }
 
 #[inline(always)]
 pub(super) unsafe fn write<V: Lanes>(value: Complex<V>, spectrum: *mut f64, at: usize) {
     // SAFETY: the contract of `read`.
+    unsafe {
+        value.re.store(spectrum.add(place::<V>(at)));
+        value.im.store(spectrum.add(place::<V>(at) + 8));
+    }
+}
+
+/// [`read`] of eight points. SAFETY: as there.
+#[inline(always)]
+unsafe fn read_eight<E: Eight>(spectrum: *const f64, at: usize) -> Complex<E> {
+    // SAFETY: this function's contract.
+    unsafe { Complex { re: E::load(spectrum.add(2 * at)), im: E::load(spectrum.add(2 * at + 8)) } }
+}
+
+/// [`write`] of eight points. SAFETY: as there.
+#[inline(always)]
+unsafe fn write_eight<E: Eight>(value: Complex<E>, spectrum: *mut f64, at: usize) {
+    // SAFETY: this function's contract.
     unsafe {
         value.re.store(spectrum.add(2 * at));
         value.im.store(spectrum.add(2 * at + 8));
@@ -219,14 +249,14 @@ pub(super) unsafe fn write<V: Lanes>(value: Complex<V>, spectrum: *mut f64, at: 
 
 /// `2^R` elements down from the node whose [`NUMBERS`] are at `numbers`. SAFETY: `V`'s set is present, and so are they.
 #[inline(always)]
-pub(super) unsafe fn node_down<V: Lanes, const R: u32>(x: &mut [Complex<V>; 8], numbers: *const f64) {
+pub(super) unsafe fn node_down<V: Arithmetic, const R: u32>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: this function's contract.
     unsafe { levels::<V, R, true>(x, Same { numbers, apart: 1 }) }
 }
 
-/// Eight zeros.
+/// Zeros.
 #[inline(always)]
-pub(super) unsafe fn zero<V: Lanes>() -> Complex<V> {
+pub(super) unsafe fn zero<V: Arithmetic>() -> Complex<V> {
     // SAFETY: the set is present.
     unsafe { Complex { re: V::splat(0.0), im: V::splat(0.0) } }
 }
@@ -244,8 +274,8 @@ unsafe fn first<V: Lanes, S: Source, const R: u32>(
     // SAFETY: this function's contract; points r·stride + i with i < stride are below M.
     unsafe {
         let stride = points >> R;
-        for i in (0..stride).step_by(8) {
-            ahead.step::<V>(first_work(R as usize) << R);
+        for i in (0..stride).step_by(V::WIDTH) {
+            ahead.step::<V>((first_work(R as usize) << R) * V::WIDTH / 8);
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 let at = r * stride + i;
@@ -274,15 +304,17 @@ unsafe fn last<V: Lanes, S: Sink, const R: u32>(
         let stride = plan.points >> R;
         let untwist = plan.untwist.as_ptr();
         let bias = V::splat(sink.bias());
-        for i in (0..stride).step_by(8) {
-            ahead.step::<V>(last_work(R as usize) << R);
-            near.step::<V>();
+        for i in (0..stride).step_by(V::WIDTH) {
+            ahead.step::<V>((last_work(R as usize) << R) * V::WIDTH / 8);
+            if V::WIDTH == 8 || i % 8 == 0 {
+                near.step::<V>();
+            }
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 *x = read(spectrum, r * stride + i);
             }
             x = reversed::<_, R>(x);
-            levels::<V, R, false>(&mut x, Each(twiddles.wrapping_add(NUMBERS * i)));
+            levels::<V, R, false>(&mut x, Each(twiddles.wrapping_add(each_place::<V>(i))));
             x = reversed::<_, R>(x);
             for (r, x) in x.iter().enumerate().take(1 << R) {
                 let at = r * stride + i;
@@ -304,7 +336,7 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(points: usize, pass: 
         let stride = size >> R;
         for node in 0..1usize << pass.depth {
             let numbers = pass.down.as_ptr().wrapping_add(node * NUMBERS);
-            for i in (0..stride).step_by(8) {
+            for i in (0..stride).step_by(V::WIDTH) {
                 let base = node * size + i;
                 let mut x = [zero::<V>(); 8];
                 for (r, x) in x.iter_mut().enumerate().take(1 << R) {
@@ -314,7 +346,7 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(points: usize, pass: 
                     node_down::<V, R>(&mut x, numbers);
                 } else {
                     x = reversed::<_, R>(x);
-                    levels::<V, R, false>(&mut x, Each(pass.up.as_ptr().add(NUMBERS * i)));
+                    levels::<V, R, false>(&mut x, Each(pass.up.as_ptr().add(each_place::<V>(i))));
                     x = reversed::<_, R>(x);
                 }
                 for (r, x) in x.iter().enumerate().take(1 << R) {
@@ -328,12 +360,21 @@ unsafe fn middle<V: Lanes, const R: u32, const DOWN: bool>(points: usize, pass: 
 /// The last six levels of block `index`, in place; all levels of a smaller transform. SAFETY: the set is present; `spectrum` has
 /// 2M numbers, and the block exists.
 #[inline(always)]
-pub(super) unsafe fn block_down<V: Lanes>(plan: &Plan, index: usize, spectrum: *mut f64, mut near: Near) {
-    // SAFETY: this function's contract; the plan has `BLOCK_TWIDDLES` numbers for each block.
+pub(super) unsafe fn block_down<V: Lanes>(plan: &Plan, index: usize, spectrum: *mut f64, near: Near) {
+    // SAFETY: this function's contract.
     unsafe {
         if plan.points < BLOCK {
             return small::<true>(plan, std::slice::from_raw_parts_mut(spectrum, 2 * plan.points));
         }
+        V::block_down(plan, index, spectrum, near);
+    }
+}
+
+/// [`block_down`] in vectors of eight. SAFETY: as there, and there are blocks.
+#[inline(always)]
+pub(super) unsafe fn block_down_whole<V: Lanes + Eight>(plan: &Plan, index: usize, spectrum: *mut f64, mut near: Near) {
+    // SAFETY: this function's contract; the plan has `BLOCK_TWIDDLES` numbers for each block.
+    unsafe {
         let own = plan.blocks.as_ptr().add(index * BLOCK_TWIDDLES);
         let base = index * BLOCK;
         let mut x = [zero::<V>(); 8];
@@ -351,6 +392,41 @@ pub(super) unsafe fn block_down<V: Lanes>(plan: &Plan, index: usize, spectrum: *
     }
 }
 
+/// [`block_down`] in vectors of less than eight, and in eights only what exchanges lanes. SAFETY: as there, and there are blocks.
+#[inline(always)]
+pub(super) unsafe fn block_down_parts<V: Lanes, E: Eight>(
+    plan: &Plan,
+    index: usize,
+    spectrum: *mut f64,
+    mut near: Near,
+) {
+    // SAFETY: this function's contract; the plan has `BLOCK_TWIDDLES` numbers for each block.
+    unsafe {
+        let own = plan.blocks.as_ptr().add(index * BLOCK_TWIDDLES);
+        let block = spectrum.add(2 * index * BLOCK);
+        for lane in (0..8).step_by(V::WIDTH) {
+            let mut x = [zero::<V>(); 8];
+            for (r, x) in x.iter_mut().enumerate() {
+                *x = read(block, 8 * r + lane);
+            }
+            node_down::<V, 3>(&mut x, own);
+            for (r, x) in x.iter().enumerate() {
+                write(*x, block, 8 * r + lane);
+            }
+            near.step::<V>();
+        }
+        let mut x = [zero::<E>(); 8];
+        for (r, x) in x.iter_mut().enumerate() {
+            *x = read_eight(block, 8 * r);
+        }
+        lanes_down(&mut x, own.add(NUMBERS));
+        near.step::<V>();
+        for (r, x) in x.iter().enumerate() {
+            write_eight(*x, block, 8 * r);
+        }
+    }
+}
+
 /// The inverse of the last six levels, of the 64 points at `from` to the 64 at `to`; all levels of a smaller transform.
 /// SAFETY: the set is present, the points exist.
 #[inline(always)]
@@ -361,6 +437,15 @@ pub(super) unsafe fn block_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut 
             std::ptr::copy(from, to, 2 * plan.points);
             return small::<false>(plan, std::slice::from_raw_parts_mut(to, 2 * plan.points));
         }
+        V::block_up(plan, from, to);
+    }
+}
+
+/// [`block_up`] in vectors of eight. SAFETY: as there, and there are blocks.
+#[inline(always)]
+pub(super) unsafe fn block_up_whole<V: Lanes + Eight>(plan: &Plan, from: *const f64, to: *mut f64) {
+    // SAFETY: this function's contract.
+    unsafe {
         let mut x = [zero::<V>(); 8];
         for (r, x) in x.iter_mut().enumerate() {
             *x = read(from, 8 * r);
@@ -371,6 +456,34 @@ pub(super) unsafe fn block_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut 
         lanes_up(&mut x, plan.block_up.as_ptr());
         for (r, x) in x.iter().enumerate() {
             write(*x, to, 8 * r);
+        }
+    }
+}
+
+/// [`block_up`] in vectors of less than eight, and in eights only what exchanges lanes. SAFETY: as there, and there are blocks.
+#[inline(always)]
+pub(super) unsafe fn block_up_parts<V: Lanes, E: Eight>(plan: &Plan, from: *const f64, to: *mut f64) {
+    // SAFETY: this function's contract.
+    unsafe {
+        for lane in (0..8).step_by(V::WIDTH) {
+            let mut x = [zero::<V>(); 8];
+            for (r, x) in x.iter_mut().enumerate() {
+                *x = read(from, 8 * r + lane);
+            }
+            let mut x = reversed::<_, 3>(x);
+            cyclic_8(&mut x);
+            let x = reversed::<_, 3>(x);
+            for (r, x) in x.iter().enumerate() {
+                write(*x, to, 8 * r + lane);
+            }
+        }
+        let mut x = [zero::<E>(); 8];
+        for (r, x) in x.iter_mut().enumerate() {
+            *x = read_eight(to, 8 * r);
+        }
+        lanes_up(&mut x, plan.block_up.as_ptr());
+        for (r, x) in x.iter().enumerate() {
+            write_eight(*x, to, 8 * r);
         }
     }
 }
@@ -492,7 +605,7 @@ pub(super) unsafe fn multiply<V: Lanes, const ADD: bool>(accumulator: &mut [f64]
     assert!(accumulator.len() == a.len() && a.len() == b.len() && a.len().is_multiple_of(16));
     // SAFETY: this function's contract; all three have the same number of whole groups.
     unsafe {
-        for at in (0..a.len() / 2).step_by(8) {
+        for at in (0..a.len() / 2).step_by(V::WIDTH) {
             let x: Complex<V> = read(a.as_ptr(), at);
             let y: Complex<V> = read(b.as_ptr(), at);
             let sum = if ADD { read(accumulator.as_ptr(), at) } else { zero::<V>() };
@@ -503,7 +616,7 @@ pub(super) unsafe fn multiply<V: Lanes, const ADD: bool>(accumulator: &mut [f64]
 
 /// sum + x y. SAFETY: `V`'s set is present.
 #[inline(always)]
-pub(super) unsafe fn multiply_add<V: Lanes>(x: Complex<V>, y: Complex<V>, sum: Complex<V>) -> Complex<V> {
+pub(super) unsafe fn multiply_add<V: Arithmetic>(x: Complex<V>, y: Complex<V>, sum: Complex<V>) -> Complex<V> {
     // SAFETY: this function's contract.
     unsafe {
         Complex {

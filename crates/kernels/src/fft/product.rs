@@ -191,7 +191,7 @@ struct Block {
 }
 
 impl Block {
-    /// Σ_r d_r · key[r][c] at the eight points from `at` on for `C` columns c of the key, which starts there. If `ROWS` is not 0 there are so many
+    /// Σ_r d_r · key[r][c] at the points from `at` on for `C` columns c of the key, which starts at their eight. If `ROWS` is not 0 there are so many
     /// rows, and `C` columns in all: then the loops are unrolled.
     #[inline(always)]
     unsafe fn sums<V: Lanes, T: Digits, const C: usize, const ROWS: usize>(
@@ -206,7 +206,8 @@ impl Block {
             for row in 0..rows {
                 let x: Complex<V> = read(self.spectra.add(row * self.stride), at);
                 for (column, sum) in sums.iter_mut().enumerate() {
-                    *sum = multiply_add(x, T::key(key.wrapping_add(T::KEY * (row * columns + column))), *sum);
+                    let key = T::key(key.wrapping_add(T::KEY * (row * columns + column)), at % 8);
+                    *sum = multiply_add(x, key, *sum);
                 }
             }
             sums
@@ -224,8 +225,8 @@ unsafe fn block_products<V: Lanes, T: Digits, const C: usize, const ROWS: usize>
 ) {
     // SAFETY: the contract of `product`.
     unsafe {
-        for at in (0..block.size).step_by(8) {
-            ahead.step::<V>(product_work(block.rows, C));
+        for at in (0..block.size).step_by(V::WIDTH) {
+            ahead.step::<V>(product_work(block.rows, C) * V::WIDTH / 8);
             let sums = block.sums::<V, T, C, ROWS>(at, key.wrapping_add(at / 8 * T::KEY * block.rows * block.columns));
             for (column, sum) in sums.iter().enumerate() {
                 write(*sum, products.add(column * 2 * BLOCK), at);
@@ -255,14 +256,14 @@ unsafe fn pattern_products<V: Lanes, T: Digits, const C: usize, const ROWS: usiz
     for (scale, &exponent) in scales.iter_mut().zip(keys.exponents) {
         *scale = keys.roots.block(exponent, block.index);
     }
-    let length = T::KEY * block.rows * block.columns;
-    let mut key = keys.key;
+    let (length, patterns) = (T::KEY * block.rows * block.columns, keys.exponents.len());
     // SAFETY: the contract of `product`.
     unsafe {
-        for at in (0..block.size).step_by(8) {
+        for at in (0..block.size).step_by(V::WIDTH) {
+            let mut key = keys.key.wrapping_add(at / 8 * patterns * length);
             let mut totals = [zero::<V>(); C];
-            for (pattern, &(re, im)) in scales[..keys.exponents.len()].iter().enumerate() {
-                ahead.step::<V>(product_work(block.rows, C));
+            for (pattern, &(re, im)) in scales[..patterns].iter().enumerate() {
+                ahead.step::<V>(product_work(block.rows, C) * V::WIDTH / 8);
                 let sums = block.sums::<V, T, C, ROWS>(at, key);
                 key = key.wrapping_add(length);
                 let place = read(keys.monomials.add(pattern * 2 * BLOCK), at);

@@ -90,8 +90,9 @@ pub(super) trait Digits: Torus {
     fn source(words: *const Self) -> Self::Source;
     /// Numbers of f64 that sixteen of a key for ciphertexts one by one take.
     const KEY: usize;
-    /// Eight points of such a key. SAFETY: `V`'s set is present, and there are [`Self::KEY`] numbers.
-    unsafe fn key<V: Lanes>(from: *const f64) -> Complex<V>;
+    /// Of eight points of such a key those from `lane` on. SAFETY: `V`'s set is present, there are [`Self::KEY`] numbers, and `lane` is a multiple of the
+    /// width below eight.
+    unsafe fn key<V: Lanes>(from: *const f64, lane: usize) -> Complex<V>;
     /// Sixteen elements ±from − own as digits, each level `degree` words further in `out`. SAFETY: `V`'s set is present, and the
     /// pointers stand for so many words.
     unsafe fn step<V: Lanes, const LEVELS: u32>(
@@ -108,9 +109,9 @@ impl Digits for u32 {
     type Source = *const i32;
     const KEY: usize = 2 * NARROW;
     #[inline(always)]
-    unsafe fn key<V: Lanes>(from: *const f64) -> Complex<V> {
+    unsafe fn key<V: Lanes>(from: *const f64, lane: usize) -> Complex<V> {
         // SAFETY: this function's contract.
-        let (re, im) = unsafe { V::widened(from.cast()) };
+        let (re, im) = unsafe { V::widened(from.cast(), lane) };
         Complex { re, im }
     }
     #[inline(always)]
@@ -135,9 +136,9 @@ impl Digits for u64 {
     type Source = *const i64;
     const KEY: usize = 16;
     #[inline(always)]
-    unsafe fn key<V: Lanes>(from: *const f64) -> Complex<V> {
+    unsafe fn key<V: Lanes>(from: *const f64, lane: usize) -> Complex<V> {
         // SAFETY: this function's contract.
-        unsafe { read(from, 0) }
+        unsafe { read(from, lane) }
     }
     #[inline(always)]
     fn source(words: *const Self) -> Self::Source {
@@ -153,7 +154,7 @@ impl Digits for u64 {
         degree: usize,
     ) {
         // SAFETY: this function's contract.
-        unsafe { plain_step::<Self, LEVELS>(from, own, negated, preparation, out, degree) }
+        unsafe { V::digits_64::<LEVELS>(from, own, negated, preparation, out, degree) }
     }
 }
 

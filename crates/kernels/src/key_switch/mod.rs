@@ -4,8 +4,8 @@
 //! stored as `[i][t][n + 1]`.
 //!
 //! A single ciphertext takes the key row by row, and only the rows of digits that are not zero: it reads memory. A batch is a
-//! matrix product of small digits with wide words; where the processor multiplies bytes (AVX-512 VNNI), the
-//! key is kept once more, cut into bytes (`packed`).
+//! matrix product of small digits with wide words; where the processor multiplies small integers at once (AVX-512 VNNI bytes, AVX2 those of 16
+//! bits), the key is kept once more, cut into them (`packed`).
 
 mod packed;
 
@@ -56,16 +56,17 @@ impl Shape {
 pub struct KeySwitch<'k, T> {
     shape: Shape,
     key: &'k [T],
+    isa: Isa,
     packed: Option<Packed>,
 }
 
 impl<'k, T: Torus> KeySwitch<'k, T> {
     /// `key` is k·N·l rows of n + 1 elements, with k·N = `input_dimension` and n = `lwe_dimension`; `isa` is what the processor has.
-    /// Where bytes can be multiplied, the key is copied.
+    /// Where it has small products, the key is copied.
     pub fn new(key: &'k [T], gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> Self {
         let shape = Shape { gadget, input_dimension, size: lwe_dimension + 1 };
         assert_eq!(key.len(), input_dimension * shape.levels() * shape.size, "k·N·l rows of n + 1 elements");
-        Self { shape, key, packed: Packed::new(key, shape, isa) }
+        Self { shape, key, isa, packed: Packed::new(key, shape, isa) }
     }
 
     /// Bytes that are held besides the key itself.
@@ -85,13 +86,47 @@ impl<'k, T: Torus> KeySwitch<'k, T> {
         }
         match &self.packed {
             Some(packed) if count > 1 => packed.subtract(self.shape, inputs, outputs),
-            _ if count == 1 => subtract_one(self.shape, self.key, inputs, outputs),
-            _ => subtract_blocks(self.shape, self.key, inputs, outputs),
+            _ => subtract(self.isa, self.shape, self.key, inputs, outputs),
         }
     }
 }
 
+/// `outputs` −= digits of `inputs` · key, compiled for `isa`.
+fn subtract<T: Torus>(isa: Isa, shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
+        fn avx512<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
+            subtract_any(shape, key, inputs, outputs);
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
+            subtract_any(shape, key, inputs, outputs);
+        }
+        match isa {
+            // SAFETY: who makes a key switch gives a set that the processor has.
+            Isa::Avx512 => return unsafe { avx512(shape, key, inputs, outputs) },
+            // SAFETY: as above.
+            Isa::Avx2 => return unsafe { avx2(shape, key, inputs, outputs) },
+            Isa::Portable => {}
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
+    subtract_any(shape, key, inputs, outputs);
+}
+
+#[inline(always)]
+fn subtract_any<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
+    if outputs.len() == shape.size {
+        subtract_one(shape, key, inputs, outputs);
+    } else {
+        subtract_blocks(shape, key, inputs, outputs);
+    }
+}
+
 /// A single ciphertext: the rows of its digits that are not zero.
+#[inline(always)]
 fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]) {
     let Shape { gadget, input_dimension, size } = shape;
     let levels = shape.levels();
@@ -120,6 +155,7 @@ const CIPHERTEXTS: usize = 8;
 const ROWS: usize = 64;
 
 /// A batch as one blocked integer matrix product: digits (count × k·N·l) times key (k·N·l × (n + 1)).
+#[inline(always)]
 fn subtract_blocks<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
     let Shape { gadget, input_dimension, size } = shape;
     let (input_size, levels) = (input_dimension + 1, shape.levels());
@@ -153,6 +189,7 @@ fn subtract_blocks<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mu
 }
 
 /// `output` −= Σ digit · row, the output loaded once for four rows.
+#[inline(always)]
 fn subtract_four<T: Torus>(output: &mut [T], [a, b, c, d]: [(i64, &[T]); AT_ONCE]) {
     for ((((o, &p), &q), &r), &s) in output.iter_mut().zip(a.1).zip(b.1).zip(c.1).zip(d.1) {
         let low = p.wrapping_mul_signed(a.0).wrapping_add(q.wrapping_mul_signed(b.0));
@@ -161,6 +198,7 @@ fn subtract_four<T: Torus>(output: &mut [T], [a, b, c, d]: [(i64, &[T]); AT_ONCE
     }
 }
 
+#[inline(always)]
 fn subtract_row<T: Torus>(output: &mut [T], digit: i64, row: &[T]) {
     for (o, &r) in output.iter_mut().zip(row) {
         *o = o.wrapping_sub(r.wrapping_mul_signed(digit));
