@@ -10,6 +10,22 @@ pub enum NextUse {
     Late,
 }
 
+/// `next_use`, if words written past the cache may begin where `words` do.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn next_use_of(words: &[u64], next_use: NextUse) -> NextUse {
+    if words.as_ptr().addr().is_multiple_of(LINE) { next_use } else { NextUse::Soon }
+}
+
+/// Orders what was written past the cache before everything that follows.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn finish(next_use: NextUse) {
+    if next_use == NextUse::Late {
+        // SAFETY: SSE is part of x86-64.
+        unsafe { std::arch::x86_64::_mm_sfence() }
+    }
+}
+
 /// Begins to fetch the line at `address` into the second-level cache, where the processor has an instruction for it.
 #[inline(always)]
 fn fetch_line(address: *const u8) {

@@ -1,8 +1,8 @@
 //! The blocked product in AVX-512 IFMA.
 
-use crate::memory::NextUse;
+use crate::memory::{NextUse, finish, next_use_of};
 use crate::modular::Modulus;
-use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, finish, load, next_use_of, sum_capacity, write};
+use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, load, sum_capacity, write};
 use std::arch::x86_64::*;
 
 /// Vectors that share a load of the matrix.

@@ -16,10 +16,14 @@
 
 mod exact;
 #[cfg(target_arch = "x86_64")]
+mod float;
+#[cfg(target_arch = "x86_64")]
 mod ifma;
 
 use crate::isa::Isa;
 use crate::memory::NextUse;
+#[cfg(target_arch = "x86_64")]
+use crate::modular::Form;
 use crate::modular::{Limb, Modulus};
 use exact::ExactQuotient;
 use thiserror::Error;
@@ -241,18 +245,25 @@ impl BaseConverter {
     fn product(&self, index: usize, terms: &[&[u64]], constant: u64, target: &mut [u64], next_use: NextUse) {
         let (limb, row) = (self.to_limbs[index], &self.rows[index]);
         let modulus = limb.modulus();
-        let done = match limb.isa() {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => {
-                let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
-                if widest <= crate::modular::ifma::MAX_BITS {
-                    // SAFETY: a limb is in AVX-512 only if the processor has IFMA and the modulus suits it.
+        #[cfg(target_arch = "x86_64")]
+        let done = {
+            let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
+            match limb.form() {
+                Form::Ifma if widest <= crate::modular::ifma::MAX_BITS => {
+                    // SAFETY: a limb has the form only if the processor has IFMA and the modulus suits it.
                     unsafe { ifma::combine(modulus, widest, terms, row, constant, target, next_use) }
-                } else {
-                    0
                 }
+                Form::Float if widest <= crate::modular::float::MAX_BITS => {
+                    // SAFETY: a limb has the form only if the processor has its set.
+                    unsafe { float::combine(limb.isa(), modulus, widest, terms, row, constant, target, next_use) }
+                }
+                _ => 0,
             }
-            _ => 0,
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = {
+            let _ = next_use;
+            0
         };
         for (column, target) in target.iter_mut().enumerate().skip(done) {
             let mut sum = u128::from(constant);

@@ -162,11 +162,6 @@ pub(crate) fn store(to: &mut [u64; LANES], value: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
 }
 
-/// Whether every line of `words` can be written by [`write`] whatever its next use.
-pub(crate) fn next_use_of(words: &[u64], next_use: NextUse) -> NextUse {
-    if words.as_ptr().addr().is_multiple_of(64) { next_use } else { NextUse::Soon }
-}
-
 /// Writes eight words, past the cache if they are used late: then they have to start at a multiple of 64 bytes, and [`finish`] has to
 /// follow.
 #[inline]
@@ -176,15 +171,6 @@ pub(crate) fn write(to: &mut [u64; LANES], value: __m512i, next_use: NextUse) {
         NextUse::Soon => store(to, value),
         // SAFETY: the reference covers the 64 bytes, which the caller has aligned.
         NextUse::Late => unsafe { _mm512_stream_si512(to.as_mut_ptr().cast(), value) },
-    }
-}
-
-/// Orders what [`write`] wrote past the cache before everything that follows.
-#[inline]
-pub(crate) fn finish(next_use: NextUse) {
-    if next_use == NextUse::Late {
-        // SAFETY: SSE is part of x86-64.
-        unsafe { _mm_sfence() }
     }
 }
 

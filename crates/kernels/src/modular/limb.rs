@@ -2,9 +2,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::ifma;
-#[cfg(target_arch = "x86_64")]
-use super::limb_ifma as vector;
 use super::{Modulus, ShoupFactor, TURN, in_turn};
+#[cfg(target_arch = "x86_64")]
+use super::{float, limb_float, limb_ifma};
 use crate::isa::Isa;
 use crate::memory::NextUse;
 
@@ -16,6 +16,30 @@ use crate::memory::NextUse;
 pub struct Limb {
     modulus: Modulus,
     isa: Isa,
+    form: Form,
+}
+
+/// The arithmetic of a limb's vector form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// None: 64-bit words one by one.
+    Scalar,
+    /// Integers of 52 bits.
+    #[cfg(target_arch = "x86_64")]
+    Ifma,
+    /// f64.
+    #[cfg(target_arch = "x86_64")]
+    Float,
+}
+
+/// How the factors of a sum lie.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// Words of a turn's factors: the bytes of each, from one to eight.
+    pub width: usize,
+    /// Words from one turn's to the next.
+    pub stride: usize,
 }
 
 /// The factors of an inner product, a row for each term.
@@ -80,10 +104,10 @@ impl Rows<'_> {
 
     /// Words of eight residues of a row, and from them to the next eight.
     #[cfg(target_arch = "x86_64")]
-    fn steps(self) -> vector::Steps {
+    fn steps(self) -> Steps {
         match self {
-            Self::Apart(_) => vector::Steps { width: TURN, stride: TURN },
-            Self::InTurns { width, count, .. } => vector::Steps { width, stride: count * width },
+            Self::Apart(_) => Steps { width: TURN, stride: TURN },
+            Self::InTurns { width, count, .. } => Steps { width, stride: count * width },
         }
     }
 }
@@ -91,10 +115,16 @@ impl Rows<'_> {
 /// How many leading words the vector form of an operation has done; 0 without one.
 macro_rules! vector {
     ($self:ident, $operation:ident($($argument:expr),*)) => {
-        match $self.isa {
+        match ($self.form, $self.isa) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `serves` admits the set only if the processor has it.
-            Isa::Avx512 => unsafe { vector::$operation($self.modulus, $($argument),*) },
+            // SAFETY: `form_of` gives the form only if the processor has the set.
+            (Form::Ifma, _) => unsafe { limb_ifma::$operation($self.modulus, $($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            (Form::Float, Isa::Avx512) => unsafe { limb_float::avx512::$operation($self.modulus, $($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            (Form::Float, _) => unsafe { limb_float::avx2::$operation($self.modulus, $($argument),*) },
             _ => 0,
         }
     };
@@ -112,24 +142,39 @@ impl Limb {
 
     /// Modulo `modulus`, with the fastest instruction set up to `isa` that serves it.
     pub(crate) fn at_most(modulus: Modulus, isa: Isa) -> Self {
-        let serving = Isa::present().find(|&set| set <= isa && Self::serves(modulus, set));
-        Self { modulus, isa: serving.unwrap_or(Isa::Portable) }
+        let mut serving = Isa::present().filter(|&set| set <= isa);
+        let scalar = Self { modulus, isa: Isa::Portable, form: Form::Scalar };
+        serving.find_map(|set| Self::with_isa(modulus, set)).unwrap_or(scalar)
     }
 
     /// Modulo `modulus` with `isa`, or `None` if [`Self::serves`] denies it.
     pub fn with_isa(modulus: Modulus, isa: Isa) -> Option<Self> {
-        Self::serves(modulus, isa).then_some(Self { modulus, isa })
+        Self::form_of(modulus, isa).map(|form| Self { modulus, isa, form })
     }
 
-    /// Whether this processor computes modulo `modulus` with `isa`: always with portable code, with
-    /// AVX-512 if it has IFMA and the modulus is odd and below 2^50. There is no AVX2 form.
-    pub fn serves(modulus: Modulus, isa: Isa) -> bool {
+    /// [`Self::with_isa`] in f64, which AVX-512 takes without IFMA alone.
+    #[cfg(all(test, target_arch = "x86_64"))]
+    pub(crate) fn in_floats(modulus: Modulus, isa: Isa) -> Option<Self> {
+        (isa.is_present() && float::serves(modulus)).then_some(Self { modulus, isa, form: Form::Float })
+    }
+
+    /// The arithmetic that `isa` has for `modulus` on this processor, if any.
+    fn form_of(modulus: Modulus, isa: Isa) -> Option<Form> {
         match isa {
-            Isa::Portable => true,
+            Isa::Portable => Some(Form::Scalar),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => ifma::is_present() && ifma::serves(modulus),
-            _ => false,
+            Isa::Avx512 if ifma::is_present() && ifma::serves(modulus) => Some(Form::Ifma),
+            #[cfg(target_arch = "x86_64")]
+            _ => (isa.is_present() && float::serves(modulus)).then_some(Form::Float),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => None,
         }
+    }
+
+    /// Whether this processor computes modulo `modulus` with `isa`: always with portable code, else if it has the set and the modulus is below 2^50.
+    /// AVX-512 uses IFMA where it is there and the modulus is odd, and f64 otherwise.
+    pub fn serves(modulus: Modulus, isa: Isa) -> bool {
+        Self::form_of(modulus, isa).is_some()
     }
 
     /// q.
@@ -142,12 +187,18 @@ impl Limb {
         self.isa
     }
 
+    /// The arithmetic in use.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
     /// Whether every word is canonical.
     pub fn holds(&self, words: &[u64]) -> bool {
-        let largest = match self.isa {
+        let largest = match self.form {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `serves` admits the set only if the processor has it.
-            Isa::Avx512 => unsafe { vector::largest(words) },
+            // SAFETY: `form_of` gives the form only if the processor has the set.
+            Form::Ifma => unsafe { limb_ifma::largest(words) },
             _ => words.iter().copied().max().unwrap_or(0),
         };
         self.modulus.holds(largest)
@@ -349,7 +400,12 @@ impl Limb {
     /// target ← source, of signed integers of two words.
     pub fn reduce_signed_wide(&self, target: &mut [u64], source: &[i128]) {
         check(&[target.len(), source.len()]);
-        let done = vector!(self, reduce_signed_wide(target, source));
+        let done = match self.form {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `form_of` gives the form only if the processor has the set.
+            Form::Ifma => unsafe { limb_ifma::reduce_signed_wide(self.modulus, target, source) },
+            _ => 0,
+        };
         for (target, &source) in target[done..].iter_mut().zip(&source[done..]) {
             *target = source.rem_euclid(i128::from(self.modulus.value())) as u64;
         }
@@ -359,7 +415,7 @@ impl Limb {
     /// two halves share the digits. Each term is read once and reduced only as often as must be.
     ///
     /// # Bound
-    /// Portable: a sum of 32 products below 2^122 stays below 2^127. IFMA: see [`Self::lazy_products`]. A longer sum is
+    /// Word by word: a sum of 32 products below 2^122 stays below 2^127. In vectors: see [`Self::lazy_products`]. A longer sum is
     /// reduced after so many terms.
     ///
     /// # Panics
@@ -376,15 +432,14 @@ impl Limb {
         assert!(alike, "limbs of different lengths");
         assert!(keys.iter().all(|key| key.check(count) == digits.len()), "a key has one term for each digit");
         let mut sums = sums;
-        let done = match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => {
-                let (rows, steps) = (keys.map(Rows::pointers), keys.map(Rows::steps));
-                // SAFETY: `serves` admits the set only if the processor has it, and `check` has seen the factors' lengths.
-                unsafe { vector::inner_products(self.modulus, &mut sums, digits, &rows, steps, next_use) }
-            }
-            _ => 0,
+        #[cfg(target_arch = "x86_64")]
+        let done = {
+            let (rows, steps) = (keys.map(Rows::pointers), keys.map(Rows::steps));
+            // `check` has seen the factors' lengths.
+            vector!(self, inner_products(&mut sums, digits, &rows, steps, next_use))
         };
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = 0;
         for (sum, key) in sums.iter_mut().zip(keys) {
             for (index, sum) in sum.iter_mut().enumerate().skip(done) {
                 let mut wide = 0u128;
@@ -401,10 +456,12 @@ impl Limb {
 
     /// How many products [`Self::inner_products`] adds up before it reduces.
     pub fn lazy_products(&self) -> usize {
-        match self.isa {
+        match self.form {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => ifma::sum_capacity(self.modulus.bits(), self.modulus.bits()) - 1,
-            _ => 32,
+            Form::Ifma => ifma::sum_capacity(self.modulus.bits(), self.modulus.bits()) - 1,
+            #[cfg(target_arch = "x86_64")]
+            Form::Float => float::split_capacity(2 * self.modulus.bits()),
+            Form::Scalar => 32,
         }
     }
 }

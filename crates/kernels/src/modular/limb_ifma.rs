@@ -1,10 +1,9 @@
 //! The operations of [`super::Limb`] in AVX-512 IFMA. Each does whole registers and gives the number of words done.
 
 use super::Modulus;
-use super::ifma::{
-    Constants, Factor, LANES, Sum, WORD_BITS, WORD_MASK, finish, load, next_use_of, store, sum_capacity, write,
-};
-use crate::memory::NextUse;
+use super::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, WORD_MASK, load, store, sum_capacity, write};
+use super::limb::Steps;
+use crate::memory::{NextUse, finish, next_use_of};
 use std::arch::x86_64::*;
 
 #[inline]
@@ -275,15 +274,6 @@ pub(super) fn reduce_signed_wide(modulus: Modulus, target: &mut [u64], source: &
 
 /// Most terms that are summed up in registers before a reduction; the sums of longer ones go through memory.
 const TERMS: usize = 7;
-
-/// How the factors of a sum lie.
-#[derive(Clone, Copy)]
-pub(super) struct Steps {
-    /// Words of a register's factors: the bytes of each, from one to eight.
-    pub width: usize,
-    /// Words from one register's to the next.
-    pub stride: usize,
-}
 
 /// For every number of bytes a word, where the bytes of eight words come from.
 const PLACES: [[u8; 64]; 9] = {

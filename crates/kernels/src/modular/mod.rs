@@ -10,8 +10,12 @@
 //! holds q < 2^61, so 8q fits a 64-bit word.
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod float;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod ifma;
 mod limb;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod limb_float;
 #[cfg(target_arch = "x86_64")]
 mod limb_ifma;
 mod montgomery;
@@ -21,6 +25,8 @@ pub mod reference;
 mod shoup;
 mod turns;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use limb::Form;
 pub use limb::{Limb, Rows};
 pub use montgomery::{Montgomery, MontgomeryError};
 pub use prime_form::{PrimeForm, PrimeFormError};

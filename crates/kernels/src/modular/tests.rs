@@ -173,8 +173,11 @@ fn prime_form_is_montgomery_without_its_inverse() {
 /// A limb for each instruction set, of a length that leaves words over.
 fn for_every_limb(check: impl Fn(Limb, &[u64], &[u64], &[u64])) {
     for q in moduli() {
-        for isa in Isa::ALL {
-            let Some(limb) = Limb::with_isa(q, isa) else { continue };
+        let limbs = Isa::ALL.into_iter().filter_map(|isa| Limb::with_isa(q, isa));
+        // What a processor without IFMA has.
+        #[cfg(target_arch = "x86_64")]
+        let limbs = limbs.chain(Limb::in_floats(q, Isa::Avx512));
+        for limb in limbs {
             let (a, b): (Vec<u64>, Vec<u64>) = residues(q, 8).into_iter().take(101).unzip();
             let c: Vec<u64> = residues(q, 9).into_iter().skip(24).take(101).map(|pair| pair.0).collect();
             check(limb, &a, &b, &c);

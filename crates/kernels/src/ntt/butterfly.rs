@@ -36,7 +36,17 @@ pub(super) trait Butterfly: Copy {
         companions: *const Self::Word,
         stage: usize,
     ) -> Self::Factor;
-    /// A canonical word that is an operand u of the first forward stage, made loose.
+    /// A canonical word of memory, as the arithmetic has it.
+    #[inline(always)]
+    unsafe fn enter(&self, canonical: Self::Vector) -> Self::Vector {
+        canonical
+    }
+    /// An operand u of the first stage of a forward pass that is not the transform's first, ready for the stages of a pass.
+    #[inline(always)]
+    unsafe fn refresh(&self, loose: Self::Vector) -> Self::Vector {
+        loose
+    }
+    /// A word that is an operand u of the first forward stage, made loose.
     #[inline(always)]
     unsafe fn loosen(&self, canonical: Self::Vector) -> Self::Vector {
         canonical

@@ -11,10 +11,15 @@ use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
 use super::words64::{PORTABLE_64, Portable64};
 #[cfg(target_arch = "x86_64")]
 use super::words64_avx512::{IFMA, Ifma, ROOMY_BITS, WIDE, Wide};
+#[cfg(target_arch = "x86_64")]
+use super::words64_float::{self, Float};
 use crate::isa::Isa;
 use crate::modular::Modulus;
 #[cfg(target_arch = "x86_64")]
-use crate::modular::ifma;
+use crate::modular::{
+    float::{self, Floats},
+    ifma,
+};
 use crate::ring::RingDegree;
 use std::ops::Range;
 
@@ -27,6 +32,8 @@ pub enum Kernel {
     Ifma,
     /// `Ifma`, reducing once at the forward transform's end.
     RoomyIfma,
+    /// `Float` in AVX2 or AVX-512, with `ROOMY` or without.
+    Float(Isa, bool),
     /// `Wide`.
     Wide,
     /// `Lazy32`.
@@ -89,15 +96,21 @@ impl Dispatch for u64 {
             Isa::Portable => Some(Kernel::Portable64),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                let kernel = if !(ifma::is_present() && ifma::serves(modulus)) {
-                    Kernel::Wide
-                } else if modulus.bits() <= ROOMY_BITS {
-                    Kernel::RoomyIfma
+                let kernel = if ifma::is_present() && ifma::serves(modulus) {
+                    if modulus.bits() <= ROOMY_BITS { Kernel::RoomyIfma } else { Kernel::Ifma }
+                } else if float::serves(modulus) {
+                    Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS)
                 } else {
-                    Kernel::Ifma
+                    Kernel::Wide
                 };
                 (isa.is_present() && suits(degree, Wide::LOG2_LANES)).then_some(kernel)
             }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                let serves = isa.is_present() && float::serves(modulus) && suits(degree, float::Avx2::LOG2_LANES);
+                serves.then_some(Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS))
+            }
+            #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         }
     }
@@ -106,6 +119,10 @@ impl Dispatch for u64 {
         match kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Ifma | Kernel::RoomyIfma => IFMA,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Float(Isa::Avx512, _) => words64_float::float(float::Avx512::LOG2_LANES),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Float(..) => words64_float::float(float::Avx2::LOG2_LANES),
             #[cfg(target_arch = "x86_64")]
             Kernel::Wide => WIDE,
             _ => PORTABLE_64,
@@ -120,6 +137,14 @@ impl Dispatch for u64 {
                 Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, more),
                 #[cfg(target_arch = "x86_64")]
                 Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, more),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Float(Isa::Avx512, true) => in_avx512::<Float<float::Avx512, true>, PART>(tables, data, more),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Float(Isa::Avx512, false) => in_avx512::<Float<float::Avx512, false>, PART>(tables, data, more),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Float(_, true) => in_avx2::<Float<float::Avx2, true>, PART>(tables, data, more),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Float(_, false) => in_avx2::<Float<float::Avx2, false>, PART>(tables, data, more),
                 #[cfg(target_arch = "x86_64")]
                 Kernel::Wide => in_avx512::<Wide, PART>(tables, data, more),
                 _ => transform::<Portable64, PART>(tables, data, more),
@@ -216,7 +241,7 @@ unsafe fn in_avx512_ifma<B: Butterfly, const PART: u8>(
 /// # Safety
 /// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
 unsafe fn in_avx512<B: Butterfly, const PART: u8>(
     tables: &Tables<B::Word>,
     data: *mut B::Word,
@@ -229,7 +254,7 @@ unsafe fn in_avx512<B: Butterfly, const PART: u8>(
 /// # Safety
 /// As for [`Dispatch::run`].
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 unsafe fn in_avx2<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, more: More<'_, B::Word>) {
     // SAFETY: by this function's contract.
     unsafe { transform::<B, PART>(tables, data, more) }

@@ -41,6 +41,8 @@ mod words32;
 mod words64;
 #[cfg(target_arch = "x86_64")]
 mod words64_avx512;
+#[cfg(target_arch = "x86_64")]
+mod words64_float;
 
 pub use kernel::NttWord;
 pub use order::EvaluationOrder;
@@ -92,6 +94,8 @@ pub enum NttError {
 /// |---|---|---|---|
 /// | `u64` | AVX-512 with IFMA | below 2^46 | forward (0, 35q), inverse [0, 2q), Montgomery products of 52 bits |
 /// | `u64` | AVX-512 with IFMA | 2^46 to 2^50 | [0, 4q), Montgomery products of 52 bits |
+/// | `u64` | AVX2, AVX-512 without IFMA | below 2^48 | forward (−13q, 13q), inverse (−q, q), products in f64 |
+/// | `u64` | AVX2, AVX-512 without IFMA | 2^48 to 2^50 | forward (−6q, 6q), inverse (−q, q), products in f64 |
 /// | `u64` | AVX-512, portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
 /// | `u32` | AVX-512, AVX2, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |
 /// | `u32` | AVX-512, AVX2, portable | 2^30 to 2^32 | [0, q), Montgomery products of 32 bits |
@@ -113,7 +117,7 @@ impl<W: NttWord> Ntt<W> {
         Self::with_isa(degree, modulus, isa.unwrap_or(Isa::Portable))
     }
 
-    /// The transform with `isa`. AVX-512 uses IFMA for `u64` where it is there and q < 2^50.
+    /// The transform with `isa`. AVX-512 uses IFMA for `u64` where it is there and q < 2^50, else f64.
     ///
     /// # Errors
     /// As [`Self::new`], and if `isa` does not serve this degree and modulus.

@@ -231,15 +231,26 @@ unsafe fn mirrored_factors<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
-/// Before the transform's first stage, whose factor is number 1.
+/// Before a pass, or if `FIRST` before the transform's first stage, whose factor is number 1.
 ///
 /// # Safety
 /// The processor has `B`'s instruction set.
 #[inline(always)]
-unsafe fn loosen<B: Butterfly, const R: usize>(arithmetic: &B, rows: &mut [B::Vector; R]) {
-    for row in &mut rows[..R / 2] {
-        // SAFETY: the set is present.
-        *row = unsafe { arithmetic.loosen(*row) };
+unsafe fn begin<B: Butterfly, const R: usize>(arithmetic: &B, rows: &mut [B::Vector; R], first: bool) {
+    // SAFETY: the set is present.
+    unsafe {
+        if first {
+            for row in rows.iter_mut() {
+                *row = arithmetic.enter(*row);
+            }
+            for row in &mut rows[..R / 2] {
+                *row = arithmetic.loosen(*row);
+            }
+        } else {
+            for row in &mut rows[..R / 2] {
+                *row = arithmetic.refresh(*row);
+            }
+        }
     }
 }
 
@@ -260,9 +271,7 @@ unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
         for column in (0..stride).step_by(B::LANES) {
             let at = |row: usize| data.add(row * stride + column);
             let mut rows = load_rows::<B, R>(at(0), stride);
-            if number == 1 {
-                loosen(arithmetic, &mut rows);
-            }
+            begin(arithmetic, &mut rows, number == 1);
             forward_stages::<B, LOG, R>(arithmetic, &factors, &mut rows);
             fetch.step();
             for (row, value) in rows.into_iter().enumerate() {
@@ -399,9 +408,7 @@ unsafe fn forward_inner<B: Butterfly>(
     unsafe {
         let factors = factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks + block);
         let mut rows = load_rows::<B, INNER>(data, B::LANES);
-        if blocks == 1 {
-            loosen(arithmetic, &mut rows);
-        }
+        begin(arithmetic, &mut rows, blocks == 1);
         forward_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows);
         // Stage by stage over all pairs: each pair's chain is long, and the pairs do not depend on one another.
         for stage in (0..B::LOG2_LANES).rev() {
@@ -439,6 +446,9 @@ unsafe fn inverse_inner<B: Butterfly>(
     unsafe {
         let factors = mirrored_factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks, block);
         let mut rows = load_rows::<B, INNER>(data, B::LANES);
+        for row in &mut rows {
+            *row = arithmetic.enter(*row);
+        }
         for pair in 0..INNER / 2 {
             (rows[2 * pair], rows[2 * pair + 1]) = B::deinterleave(rows[2 * pair], rows[2 * pair + 1]);
         }

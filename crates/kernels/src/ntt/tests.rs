@@ -40,7 +40,7 @@ fn for_every_transform<W: NttWord>(sizes: &[u32], check: impl Fn(&Ntt<W>)) {
     assert!(checked >= 14 * sizes.len());
 }
 
-const SIZES_64: [u32; 10] = [20, 28, 32, 36, 40, 46, 47, 50, 60, 61];
+const SIZES_64: [u32; 12] = [20, 28, 32, 36, 40, 46, 47, 48, 49, 50, 60, 61];
 const SIZES_32: [u32; 5] = [20, 28, 30, 31, 32];
 
 /// Values by definition for small degrees, spot checks at random points for large ones.
@@ -75,23 +75,25 @@ fn words_of_64_bits() {
 /// What a processor without IFMA takes for every prime.
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn wide_products_of_small_primes() {
+fn products_without_ifma() {
     let isa = Isa::Avx512;
     if !isa.is_present() {
         return;
     }
+    let floats = |modulus: Modulus| Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS);
     for degree in degrees().skip(3) {
-        for modulus in moduli(degree, &[20, 32, 50, 61]) {
-            let kernel = Kernel::Wide;
+        let wide = moduli(degree, &[20, 32, 50, 61]).into_iter().map(|modulus| (modulus, Kernel::Wide));
+        let float = moduli(degree, &[20, 40, 48, 49, 50]).into_iter().map(|modulus| (modulus, floats(modulus)));
+        for (modulus, kernel) in wide.chain(float) {
             let tables = Tables::new(degree, modulus, &<u64 as kernel::Dispatch>::layout(kernel)).unwrap();
             let ntt = Ntt::<u64> { degree, isa, kernel, tables };
             let x = polynomial(modulus, degree.get(), 6);
             let (mut values, mut expected) = (x.clone(), x.clone());
             ntt.forward(&mut values);
             Ntt::<u64>::with_isa(degree, modulus, Isa::Portable).unwrap().forward(&mut expected);
-            assert!(values == expected, "{modulus:?} {degree:?}");
+            assert!(values == expected, "{kernel:?} {modulus:?} {degree:?}");
             ntt.inverse(&mut values);
-            assert!(values == x, "{modulus:?} {degree:?}");
+            assert!(values == x, "{kernel:?} {modulus:?} {degree:?}");
         }
     }
 }
@@ -118,7 +120,7 @@ fn words_of_32_bits() {
 #[test]
 fn sets_agree_word_by_word() {
     for degree in degrees() {
-        for modulus in moduli(degree, &[28, 32]) {
+        for modulus in moduli(degree, &[28, 32, 48, 50]) {
             let x = polynomial(modulus, degree.get(), 3);
             let mut expected = x.clone();
             Ntt::<u64>::with_isa(degree, modulus, Isa::Portable).unwrap().forward(&mut expected);
@@ -170,7 +172,8 @@ fn moduli_without_a_transform_are_told() {
     assert_eq!(error(q[0] * q[1]), format!("modulus {} is not prime; the transform needs a prime", q[0] * q[1]));
     let wide = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(33, 1).unwrap()[0]).unwrap();
     assert!(matches!(Ntt::<u32>::new(degree, wide), Err(NttError::WordSize { .. })));
-    assert!(matches!(Ntt::<u64>::with_isa(degree, wide, Isa::Avx2), Err(NttError::Isa { .. })));
+    let large = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(61, 1).unwrap()[0]).unwrap();
+    assert!(matches!(Ntt::<u64>::with_isa(degree, large, Isa::Avx2), Err(NttError::Isa { .. })));
     assert!(Ntt::<u64>::with_isa(degree, Modulus::new(1 << 20).unwrap(), Isa::Portable).is_err());
 }
 

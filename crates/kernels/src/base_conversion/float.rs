@@ -1,0 +1,106 @@
+//! The blocked product in f64, in AVX2 and in AVX-512 without IFMA.
+
+use crate::isa::Isa;
+use crate::memory::{NextUse, finish, next_use_of};
+use crate::modular::Modulus;
+use crate::modular::float::{Avx2, Avx512, Floats, Residues, Split, Sum, split_capacity};
+use crate::modular::limb_float::write;
+
+/// Words that share a load of the matrix.
+const WIDTH: usize = 16;
+
+/// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod q over whole groups of sixteen words; the number of words done. The terms' words are
+/// below 2^`bits`.
+///
+/// # Safety
+/// The processor has `isa`, AVX2 or AVX-512.
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn combine(
+    isa: Isa,
+    modulus: Modulus,
+    bits: u32,
+    terms: &[&[u64]],
+    row: &[u64],
+    constant: u64,
+    target: &mut [u64],
+    next_use: NextUse,
+) -> usize {
+    // SAFETY: passed on.
+    unsafe {
+        match isa {
+            Isa::Avx512 => in_avx512(modulus, bits, terms, row, constant, target, next_use),
+            _ => in_avx2(modulus, bits, terms, row, constant, target, next_use),
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn in_avx2(
+    modulus: Modulus,
+    bits: u32,
+    terms: &[&[u64]],
+    row: &[u64],
+    constant: u64,
+    target: &mut [u64],
+    next_use: NextUse,
+) -> usize {
+    // SAFETY: the set is present. Two registers at a time: four have no room for their sums.
+    unsafe { columns::<Avx2, 2>(modulus, bits, terms, row, constant, target, next_use) }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
+fn in_avx512(
+    modulus: Modulus,
+    bits: u32,
+    terms: &[&[u64]],
+    row: &[u64],
+    constant: u64,
+    target: &mut [u64],
+    next_use: NextUse,
+) -> usize {
+    // SAFETY: the set is present.
+    unsafe { columns::<Avx512, 2>(modulus, bits, terms, row, constant, target, next_use) }
+}
+
+/// [`combine`], `R` registers at a time. SAFETY: the set is present.
+#[inline(always)]
+unsafe fn columns<V: Floats, const R: usize>(
+    modulus: Modulus,
+    bits: u32,
+    terms: &[&[u64]],
+    row: &[u64],
+    constant: u64,
+    target: &mut [u64],
+    next_use: NextUse,
+) -> usize {
+    let next_use = next_use_of(target, next_use);
+    let length = target.len() / WIDTH * WIDTH;
+    assert!(terms.iter().all(|term| term.len() >= length), "a word of each term for each of the target");
+    let bits = bits + modulus.bits();
+    let capacity = split_capacity(bits);
+    // SAFETY: the set is present; `at` and the words of the registers after it are below the lengths.
+    unsafe {
+        let (q, split) = (Residues::<V>::new(modulus.value()), Split::<V>::new(bits));
+        let constant = q.enter(V::splat_word(constant));
+        for at in (0..length).step_by(R * V::LANES) {
+            let mut sums = [Sum::new(constant); R];
+            for (index, (term, &factor)) in terms.iter().zip(row).enumerate() {
+                if index > 0 && index % capacity == 0 {
+                    for sum in &mut sums {
+                        *sum = Sum::new(q.enter(sum.reduce(&q)));
+                    }
+                }
+                let factor = V::splat(factor as f64);
+                for (register, sum) in sums.iter_mut().enumerate() {
+                    let words = V::load(term.as_ptr().add(at + register * V::LANES));
+                    sum.add_product(split, q.enter(words), factor);
+                }
+            }
+            for (register, sum) in sums.iter().enumerate() {
+                write::<V>(target.as_mut_ptr().add(at + register * V::LANES), sum.reduce(&q), next_use);
+            }
+        }
+    }
+    finish(next_use);
+    length
+}
