@@ -1,14 +1,23 @@
 //! Does every machine keep the contract, whichever it is? A new one is tested here without a line.
 
+use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
+use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Mapper, residue, torus};
+use polyfabric_machines::engine::checker::check;
+use polyfabric_machines::engine::description::Description;
+use polyfabric_machines::engine::schedule::{Event, Item, MemoryKind, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, of};
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::sets;
+use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, ServerKey, sets};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn residues() -> polyfabric_program::rns::kernel::KernelProgram {
     build(Operation::Ntt, Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 2, rounds: 1 })
@@ -73,6 +82,216 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
             };
             let message = refused(spec.name, "-1");
             assert!(message.contains(spec.name) && message.contains(takes) && message.contains("-1"), "{message}");
+        }
+    }
+}
+
+/// The machines of the torus family, with a program for each of look-ups that switch keys, in the machine's own arithmetic.
+fn torus_machines() -> Vec<(Description, KernelProgram)> {
+    let set = sets::parameters("toy-256").expect("a set of the table");
+    let of_the_torus = descriptions()
+        .expect("every file is right")
+        .into_iter()
+        .filter(|machine| matches!(of(machine).expect("a kind").family(), Mapper::Torus(_)));
+    let with_program = |machine: Description| {
+        let arithmetic = torus::arithmetic(&machine, &set).expect("a set of 32 bits");
+        let choice = TfheLowering::new(KeySwitchOrder::After, arithmetic);
+        let program = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
+        (machine, program)
+    };
+    of_the_torus.map(with_program).collect()
+}
+
+/// Applies `change` to the events of `items` one after the other, in loops too, until it says that it has done something.
+fn first(items: &mut [Item], change: &mut impl FnMut(&mut Event) -> bool) -> bool {
+    items.iter_mut().any(|item| match item {
+        Item::Event(event) => change(event),
+        Item::Repeat(repeat) => first(&mut repeat.body, change),
+    })
+}
+
+fn each(items: &[Item], visit: &mut impl FnMut(&Event)) {
+    for item in items {
+        match item {
+            Item::Event(event) => visit(event),
+            Item::Repeat(repeat) => each(&repeat.body, visit),
+        }
+    }
+}
+
+/// Removes the first event that is `wanted`.
+fn remove(items: &mut Vec<Item>, wanted: &dyn Fn(&Event) -> bool) -> bool {
+    let here = |item: &Item| matches!(item, Item::Event(event) if wanted(event));
+    if let Some(index) = items.iter().position(here) {
+        items.remove(index);
+        return true;
+    }
+    items.iter_mut().any(|item| match item {
+        Item::Event(_) => false,
+        Item::Repeat(repeat) => remove(&mut repeat.body, wanted),
+    })
+}
+
+fn kinds(schedule: &Schedule) -> BTreeSet<u16> {
+    let mut kinds = BTreeSet::new();
+    each(&schedule.items, &mut |event| _ = kinds.insert(event.op.kind.0));
+    kinds
+}
+
+/// What the judges say of a schedule: the checker and the audit.
+fn judged(
+    machine: &Description,
+    program: &KernelProgram,
+    mapped: &dyn MappedTorus,
+    schedule: &Schedule,
+) -> Result<(), String> {
+    check(schedule, &[]).map_err(|hazard| hazard.to_string())?;
+    torus::hold(machine, program, &*mapped.meaning(program), schedule).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_mappers_own_schedules_compute_the_program() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        assert_eq!(judged(&machine, &program, &*mapped, mapped.schedule()), Ok(()), "{}", machine.name());
+        let mut unrolled = mapped.schedule().unrolled();
+        assert_eq!(audit(&program, &unrolled, &*mapped.meaning(&program)), Ok(()), "{}", machine.name());
+        // The same events do not compute another program.
+        let larger = KernelProgram { name: "larger".into(), ..program.clone() };
+        unrolled.items.truncate(unrolled.items.len() / 2);
+        assert!(audit(&larger, &unrolled, &*mapped.meaning(&larger)).is_err());
+    }
+}
+
+#[test]
+fn an_event_that_is_missing_is_refused_whatever_its_kind() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        for kind in kinds(mapped.schedule()) {
+            let mut schedule = mapped.schedule().clone();
+            assert!(remove(&mut schedule.items, &|event| event.op.kind.0 == kind));
+            let name = &schedule.resources.kinds[kind as usize].name;
+            assert!(judged(&machine, &program, &*mapped, &schedule).is_err(), "{} without one {name}", machine.name());
+        }
+    }
+}
+
+#[test]
+fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        for kind in kinds(mapped.schedule()) {
+            let mut schedule = mapped.schedule().clone();
+            let halve = &mut |event: &mut Event| {
+                let here = event.op.kind.0 == kind && event.work > 1 && !event.writes.is_empty();
+                event.work /= if here { 2 } else { 1 };
+                here
+            };
+            let name = schedule.resources.kinds[kind as usize].name.clone();
+            if first(&mut schedule.items, halve) {
+                assert!(judged(&machine, &program, &*mapped, &schedule).is_err(), "{}: half a {name}", machine.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let classes = mapped.schedule().resources.value_classes.len();
+        for class in 0..classes {
+            // All values of the class that are read, with a place where each lies.
+            let mut lie: BTreeMap<Value, _> = BTreeMap::new();
+            each(&mapped.schedule().items, &mut |event| {
+                for read in event.reads.iter().filter(|read| usize::from(read.value.class.0) == class) {
+                    lie.entry(read.value).or_insert(read.place);
+                }
+            });
+            let holds = |value: &Value| !mapped.meaning(&program).data(*value).is_empty();
+            let values: Vec<Value> = lie.keys().copied().filter(holds).collect();
+            for pair in values.windows(2).take(8) {
+                let mut schedule = mapped.schedule().clone();
+                // Whoever reads the one reads the other, from where that lies: the mapper means it so.
+                let mut swapped = 0;
+                let swap = &mut |event: &mut Event| {
+                    for read in event.reads.iter_mut().filter(|read| read.value == pair[0]) {
+                        (read.value, read.place) = (pair[1], lie[&pair[1]]);
+                        swapped += 1;
+                    }
+                    false
+                };
+                first(&mut schedule.items, swap);
+                let name = &schedule.resources.value_classes[class].name;
+                assert!(swapped > 0);
+                let judged = judged(&machine, &program, &*mapped, &schedule);
+                assert!(judged.is_err(), "{}: {name} {:?} for {:?}", machine.name(), pair[1], pair[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_schedule_gives_wrong_ciphertexts() {
+    for (machine, program) in torus_machines() {
+        let set = &program.parameters;
+        let client = ClientKey::<u32>::for_tests(set, 7).expect("a checked set");
+        let server = ServerKey::<u32>::for_tests(&client, 8);
+        let plain: Vec<u32> = (0..5).map(|i| if i % 3 == 0 { 1 << 29 } else { 7 << 29 }).collect();
+        let (name, _, value) = program.inputs().next().expect("an input");
+        let kind = match value {
+            polyfabric_program::tfhe::kernel::ValueType::Lwe { kind, .. } => kind,
+            _ => LweKind::Small,
+        };
+        let inputs: BTreeMap<String, LweBatch<u32>> =
+            [(name.to_owned(), client.encrypt_for_tests(kind, &plain, 3))].into();
+        let expected = interpreter::run(&program, &server, &inputs, &NoProgress).expect("the interpreter runs it");
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let data = |outputs: &BTreeMap<String, LweBatch<u32>>| -> Vec<Vec<u32>> {
+            outputs.values().map(|batch| batch.data().to_vec()).collect()
+        };
+        let replayed = |schedule: &Schedule| {
+            let replayed = mapped.replay(schedule, &program, &server, &inputs, &NoProgress);
+            replayed.map(|replayed| data(&replayed.outputs)).map_err(|error| error.to_string())
+        };
+        assert_eq!(replayed(mapped.schedule()).expect("a legal schedule"), data(&expected), "{}", machine.name());
+        for kind in kinds(mapped.schedule()) {
+            let mut schedule = mapped.schedule().clone();
+            // Instruction words and marks only order events.
+            let holds = |event: &Event| {
+                let meaning = mapped.meaning(&program);
+                event.op.kind.0 == kind && event.writes.iter().any(|write| !meaning.data(write.value).is_empty())
+            };
+            if remove(&mut schedule.items, &holds) {
+                let name = &schedule.resources.kinds[kind as usize].name;
+                let wrong = replayed(&schedule).ok();
+                assert_ne!(wrong, Some(data(&expected)), "{} without one {name}", machine.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_machine_that_is_not_the_files_is_refused() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let changes: [fn(&mut Schedule); 4] = [
+            |schedule| schedule.resources.kinds[0].elements_per_cycle *= 2.0,
+            |schedule| schedule.resources.kinds[0].latency -= 1,
+            |schedule| schedule.resources.channels[0].bytes_per_cycle *= 2.0,
+            |schedule| {
+                let memory = schedule.resources.memories.iter_mut().find_map(|memory| match &mut memory.kind {
+                    MemoryKind::OnChip { capacity, .. } => Some(capacity),
+                    _ => None,
+                });
+                *memory.expect("a memory on the chip") += 1;
+            },
+        ];
+        for change in changes {
+            let mut schedule = mapped.schedule().clone();
+            change(&mut schedule);
+            let refused = torus::hold(&machine, &program, &*mapped.meaning(&program), &schedule).expect_err("kinder");
+            assert!(refused.to_string().contains("are not those that the machine file describes"), "{refused}");
         }
     }
 }

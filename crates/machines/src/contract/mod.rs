@@ -8,6 +8,7 @@ pub mod options;
 pub mod residue;
 pub mod torus;
 
+use crate::audit::AuditError;
 use crate::engine::description::{Description, DescriptionError, FigureError, FigureSpec};
 use crate::engine::report::SimulationError;
 use crate::key_switch::NoVariant;
@@ -152,6 +153,16 @@ pub enum MachineError {
     /// No key switch that may be taken.
     #[error(transparent)]
     KeySwitch(Box<NoVariant>),
+    /// The schedule does not compute the program.
+    #[error("the schedule of `{program}` on `{machine}` does not compute it: {cause}. This is a fault of the mapper")]
+    Audit {
+        /// Program.
+        program: String,
+        /// Machine.
+        machine: String,
+        /// First difference.
+        cause: Box<AuditError>,
+    },
     /// The simulation.
     #[error(transparent)]
     Simulation(Box<SimulationError>),

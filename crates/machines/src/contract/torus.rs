@@ -1,9 +1,10 @@
 //! Machines that execute programs on torus polynomials.
 
 use super::{Family, MachineError, Mapper};
+use crate::audit::{AuditError, Meaning, audit};
 use crate::engine::description::Description;
 use crate::engine::report::{SimulationReport, Subject};
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::{Resources, Schedule};
 use crate::registry;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
@@ -40,6 +41,13 @@ pub trait TorusMachine: Sync {
         fixed_point(machine, parameters)
     }
 
+    /// The units, channels and memories of `machine` for programs with `parameters`, with rates, latencies, ports and bandwidths: from
+    /// its file alone. Schedules have these and no others.
+    ///
+    /// # Errors
+    /// [`MachineError`] when a figure is unknown or impossible.
+    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError>;
+
     /// Maps `program` onto `machine`.
     ///
     /// # Errors
@@ -52,15 +60,19 @@ pub trait MappedTorus {
     /// Every event.
     fn schedule(&self) -> &Schedule;
 
+    /// What the names in the schedule of `program` stand for, for the [audit](crate::audit).
+    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a>;
+
     /// Unit classes whose stalls are accounted for, the headline first.
     fn primary(&self) -> &'static [&'static str];
 
-    /// Carries out the schedule on real ciphertexts.
+    /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
     ///
     /// # Errors
     /// [`MachineError::Replay`] if program, key and inputs do not fit, or the schedule is wrong.
     fn replay(
         &self,
+        schedule: &Schedule,
         program: &KernelProgram,
         key: &ServerKey<u32>,
         inputs: &BTreeMap<String, LweBatch<u32>>,
@@ -152,15 +164,50 @@ pub fn simulate(machine: &Description, program: &KernelProgram) -> Result<Simula
     report(machine, program, &*map(machine, program)?)
 }
 
-/// Checks the schedule of `program` on `machine` and reports on it.
+/// Holds a schedule against `program` and `machine`: it has the machine's own resources, and computes the program, each operation once,
+/// from the right operands.
 ///
 /// # Errors
-/// [`MachineError`] when the schedule breaks a rule.
+/// [`MachineError::Audit`] with the first difference.
+pub fn hold(
+    machine: &Description,
+    program: &KernelProgram,
+    meaning: &dyn Meaning,
+    schedule: &Schedule,
+) -> Result<(), MachineError> {
+    let own = mapper(machine, &program.name)?.resources(machine, &program.parameters)?;
+    let held = same_resources(&own, &schedule.resources).and_then(|()| audit(program, schedule, meaning));
+    held.map_err(|cause| MachineError::Audit {
+        program: program.name.to_string(),
+        machine: machine.name().to_owned(),
+        cause: Box::new(cause),
+    })
+}
+
+fn same_resources(own: &Resources, given: &Resources) -> Result<(), AuditError> {
+    let parts = [
+        ("units", own.units == given.units),
+        ("channels", own.channels == given.channels),
+        ("memories", own.memories == given.memories),
+        ("rates and latencies", own.kinds == given.kinds),
+        ("value classes", own.value_classes == given.value_classes),
+    ];
+    match parts.into_iter().find(|(_, same)| !same) {
+        Some((what, _)) => Err(AuditError::Resources { what }),
+        None => Ok(()),
+    }
+}
+
+/// Holds the schedule against `program` and `machine`, and reports on it.
+///
+/// # Errors
+/// [`MachineError`] when the schedule breaks a rule or does not compute the program.
 pub fn report(
     machine: &Description,
     program: &KernelProgram,
     mapped: &dyn MappedTorus,
 ) -> Result<SimulationReport, MachineError> {
+    hold(machine, program, &*mapped.meaning(program), mapped.schedule())?;
     let classes: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();
     // A program without look-ups is measured in key switches.
     let products = count::program(program).key_switch_products;
@@ -197,6 +244,6 @@ pub fn replay(
 ) -> Result<Replayed, MachineError> {
     let mapped = map(machine, program)?;
     let report = report(machine, program, &*mapped)?;
-    let ReplayedOutputs { outputs, saturations } = mapped.replay(program, key, inputs, progress)?;
+    let ReplayedOutputs { outputs, saturations } = mapped.replay(mapped.schedule(), program, key, inputs, progress)?;
     Ok(Replayed { outputs, saturations, report })
 }

@@ -1,16 +1,19 @@
 //! Morphling under the contract of a machine.
 
+use super::emit::resources::Chip;
 use super::machine::Morphling;
-use super::replay::Replay;
+use super::meaning::Names;
+use super::replay::{Replay, replay};
 use super::{Mapped, map, reproduce, specs};
+use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, ReplayedOutputs, TorusMachine};
 use crate::contract::{Machine, MachineError, Mapper};
 use crate::engine::description::{Description, FigureSpec};
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
-use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
+use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use std::collections::BTreeMap;
 
 /// Machines of Morphling's kind.
@@ -46,6 +49,13 @@ impl Machine for MorphlingKind {
 }
 
 impl TorusMachine for MorphlingKind {
+    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError> {
+        let figures = Morphling::new(machine)?;
+        let mut builder = ScheduleBuilder::new();
+        Chip::declare(&mut builder, &figures, &figures.steps(&figures.sizes(parameters)));
+        Ok(builder.resources().clone())
+    }
+
     fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
         let figures = Morphling::new(machine)?;
         let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
@@ -58,18 +68,23 @@ impl MappedTorus for Mapped {
         &self.schedule
     }
 
+    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a> {
+        Box::new(Names::new(&self.machine, program, &self.streams, &self.chip))
+    }
+
     fn primary(&self) -> &'static [&'static str] {
         &["fft", "vpe", "lanes"]
     }
 
     fn replay(
         &self,
+        schedule: &Schedule,
         program: &KernelProgram,
         key: &ServerKey<u32>,
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
     ) -> Result<ReplayedOutputs, MachineError> {
-        let replayed = Mapped::replay(self, program, key, inputs, progress);
+        let replayed = replay(program, &self.streams, schedule, &self.chip, key, inputs, progress);
         let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
         Ok(ReplayedOutputs { outputs, saturations })
     }

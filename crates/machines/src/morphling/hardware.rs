@@ -36,7 +36,7 @@ pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
     let mut chip = Chip {
         machine,
         streams,
-        steps: machine.steps(sizes.ring_degree, sizes.key, sizes.large.max(sizes.small)),
+        steps: machine.steps(sizes),
         state: ArrayState::new(machine.columns as usize, machine.key_buffers as usize),
         origin: 0,
         cache: RotationCache::default(),

@@ -77,6 +77,19 @@ pub struct Layout {
 /// Bytes of a key-switch-key tile: long enough a burst, small enough to lie twice in Private-B.
 const TILE_BYTES: u64 = 1 << 18;
 
+/// Part of a polynomial of the bootstrapping key, and its place in Private-A2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyPiece {
+    /// Row of the GGSW ciphertext.
+    pub row: u32,
+    /// Column of the GGSW ciphertext.
+    pub column: u32,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 impl Layout {
     /// Divides the memories of `machine` for groups whose slots use at most `tables` different tables; with or without room
     /// for linear layers.
@@ -90,7 +103,7 @@ impl Layout {
         tables: u64,
         linear_layers: bool,
     ) -> Result<Self, LayoutError> {
-        let sizes = Sizes::new(parameters, parameters.ring_degree().get() as u64 / 2 * POINT_BYTES);
+        let sizes = machine.sizes(parameters);
         let fail = |memory, available, needed, content| LayoutError::Memory {
             memory,
             available,
@@ -192,18 +205,19 @@ impl Layout {
         column * self.key_bank + buffer * self.sizes.key_rows * self.sizes.spectrum
     }
 
-    /// Stripe `index` of `stripes` of a key, column after column: for each column that it touches, its place in buffer
-    /// `buffer` as offset and bytes.
-    pub fn key_stripe(&self, buffer: u64, index: u64, stripes: u64) -> Vec<(u64, u64)> {
-        let length = self.sizes.key.div_ceil(stripes);
-        let column_bytes = self.sizes.key_rows * self.sizes.spectrum;
-        let (begin, end) = ((index * length).min(self.sizes.key), ((index + 1) * length).min(self.sizes.key));
-        let columns = 0..self.sizes.polynomials;
-        let pieces = columns.map(|column| {
-            let first = column * column_bytes;
-            let (from, to) = (begin.max(first), end.min(first + column_bytes));
-            (self.key_column(buffer, column) + from.saturating_sub(first), to.saturating_sub(from))
+    /// Stripe `index` of `stripes` of a key, column after column and in each row after row: the parts of the key's polynomials that
+    /// it holds, with their places in buffer `buffer`.
+    pub fn key_stripe(&self, buffer: u64, index: u64, stripes: u64) -> Vec<KeyPiece> {
+        let Sizes { key, key_rows, spectrum, polynomials, .. } = self.sizes;
+        let length = key.div_ceil(stripes);
+        let (begin, end) = ((index * length).min(key), ((index + 1) * length).min(key));
+        let places = (0..polynomials).flat_map(|column| (0..key_rows).map(move |row| (row, column)));
+        let pieces = places.map(|(row, column)| {
+            let first = (column * key_rows + row) * spectrum;
+            let (from, to) = (begin.max(first), end.min(first + spectrum));
+            let offset = self.key_column(buffer, column) + row * spectrum + from.saturating_sub(first);
+            KeyPiece { row: row as u32, column: column as u32, offset, bytes: to.saturating_sub(from) }
         });
-        pieces.filter(|&(_, bytes)| bytes > 0).collect()
+        pieces.filter(|piece| piece.bytes > 0).collect()
     }
 }

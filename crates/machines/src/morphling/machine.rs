@@ -3,6 +3,8 @@
 use super::array::{PathRates, StepCycles};
 use crate::torus::channels;
 use crate::torus::pipeline::PipelineDepth;
+use crate::torus::sizes::Sizes;
+use polyfabric_schemes::tfhe::Parameters;
 
 /// Bytes of a complex transform value: 32 bits each for the real and the imaginary part (section V-A).
 pub const POINT_BYTES: u64 = 8;
@@ -120,12 +122,16 @@ impl Morphling {
         }
     }
 
-    /// Cycles of every step for ring degree N and a key of `key_bytes` an iteration, where no other transfer's item has more
-    /// than `item_bytes`.
-    pub fn steps(&self, ring_degree: u64, key_bytes: u64, item_bytes: u64) -> StepCycles {
-        let key = self.key_cycles(key_bytes);
+    /// Bytes of everything that a parameter set has.
+    pub fn sizes(&self, parameters: &Parameters) -> Sizes {
+        Sizes::new(parameters, parameters.ring_degree().get() as u64 / 2 * POINT_BYTES)
+    }
+
+    /// Cycles of every step for the `sizes` of a parameter set.
+    pub fn steps(&self, sizes: &Sizes) -> StepCycles {
+        let key = self.key_cycles(sizes.key);
         // Where the key shares its channels, one item of another transfer may pass between two iterations' keys.
-        let gap = if self.shares_channels() { self.channel_cycles(item_bytes) } else { 0 };
-        StepCycles::new(ring_degree, &self.path(), self.depth, (key, gap), self.memory_latency)
+        let gap = if self.shares_channels() { self.channel_cycles(sizes.large.max(sizes.small)) } else { 0 };
+        StepCycles::new(sizes.ring_degree, &self.path(), self.depth, (key, gap), self.memory_latency)
     }
 }

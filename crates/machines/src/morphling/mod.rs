@@ -13,6 +13,7 @@ pub mod instruction;
 pub mod latency;
 pub mod layout;
 pub mod machine;
+pub(crate) mod meaning;
 pub mod replay;
 pub mod reproduce;
 pub mod software;
@@ -41,6 +42,7 @@ pub struct Mapped {
     /// Every event.
     pub schedule: Schedule,
     pub(crate) chip: emit::resources::Chip,
+    machine: Morphling,
 }
 
 /// Maps `program` onto `machine`.
@@ -51,7 +53,7 @@ pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, Softw
     let streams = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &streams);
     let (schedule, chip) = emit::emit(machine, program, &streams, &timeline);
-    Ok(Mapped { streams, timeline, schedule, chip })
+    Ok(Mapped { streams, timeline, schedule, chip, machine: machine.clone() })
 }
 
 impl Mapped {

@@ -4,8 +4,8 @@ use super::resources::{Chip, Row, access};
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
-use crate::morphling::layout::Layout;
-use crate::torus::iteration::{Forward, IterationPlan, Product};
+use crate::morphling::layout::{KeyPiece, Layout};
+use crate::torus::iteration::{IterationPlan, Product};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::sizes::Sizes;
 
@@ -24,6 +24,19 @@ pub fn stream_index(operation: u32, number: usize) -> u32 {
 pub fn sum_index(operation: u32, chain: usize, products: u32) -> u32 {
     (operation << 16) | ((chain as u32) << 8) | products
 }
+
+/// Index of a polynomial of the bootstrapping key.
+pub fn key_index(row: u32, column: u32) -> u32 {
+    (row << 8) | column
+}
+
+/// Index of what a row's key wire carries for forward transform `f`: the key polynomials of its products, side by side.
+pub fn wire_index(f: usize) -> u32 {
+    ON_WIRE | f as u32
+}
+
+/// Marks the index of a wire's content.
+pub const ON_WIRE: u32 = 1 << 31;
 
 /// One ciphertext on one row, in one iteration.
 struct Seat<'a> {
@@ -131,14 +144,14 @@ impl Iteration<'_> {
         }
     }
 
-    fn key(&self) -> Value {
+    fn key(&self, index: u32) -> Value {
         let class = self.chip.classes.bootstrap_key;
-        Value { class, ciphertext: Value::NONE, iteration: self.number, index: Value::NONE }
+        Value { class, ciphertext: Value::NONE, iteration: self.number, index }
     }
 
-    fn key_on_wire(&self, seat: &Seat<'_>, forward: &Forward, span: (i64, i64)) -> Access {
-        let bytes = forward.products.len() as u64 * self.sizes.spectrum;
-        access(seat.row.key, 0, bytes, self.key(), span, Order::Stream)
+    fn key_on_wire(&self, seat: &Seat<'_>, f: usize, span: (i64, i64)) -> Access {
+        let bytes = self.plan.forwards[f].products.len() as u64 * self.sizes.spectrum;
+        access(seat.row.key, 0, bytes, self.key(wire_index(f)), span, Order::Stream)
     }
 
     /// The key polynomials of one forward transform, from Private-A2 to the rows of `seats`.
@@ -149,7 +162,8 @@ impl Iteration<'_> {
         let read = |product: &Product| {
             let column = self.layout.key_column(buffer, u64::from(product.column));
             let at = column + u64::from(product.row) * self.sizes.spectrum;
-            access(self.chip.private_a2, at, self.sizes.spectrum, self.key(), span, Order::Any)
+            let key = self.key(key_index(product.row, product.column));
+            access(self.chip.private_a2, at, self.sizes.spectrum, key, span, Order::Any)
         };
         Event {
             resource: self.chip.multicast,
@@ -159,7 +173,7 @@ impl Iteration<'_> {
             parts: forward.products.len() as u32,
             op: self.op(self.chip.kinds.multicast, forward.operation, Value::NONE),
             reads: forward.products.iter().map(read).collect(),
-            writes: seats.iter().map(|seat| self.key_on_wire(seat, forward, out)).collect(),
+            writes: seats.iter().map(|seat| self.key_on_wire(seat, f, out)).collect(),
         }
     }
 
@@ -171,7 +185,7 @@ impl Iteration<'_> {
         let spectrum = self.value(self.chip.classes.spectrum, seat.ciphertext, stream_index(self.operation, f));
         let mut reads = vec![access(seat.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
         let mut writes = Vec::new();
-        reads.push(self.key_on_wire(seat, forward, span));
+        reads.push(self.key_on_wire(seat, f, span));
         for product in &forward.products {
             let register = u64::from(product.column) * 2 + u64::from(times.registers[product.chain]);
             let before = taken[product.chain];
@@ -268,13 +282,16 @@ impl Iteration<'_> {
         let s = self.steps;
         let (sent, arrival) = ((0, s.key - 1), (s.key_latency, s.key_latency + s.key - 1));
         for (&channel, index) in channels.iter().zip(0..) {
-            let places = self.layout.key_stripe(buffer, index, channels.len() as u64);
-            let bytes = places.iter().map(|&(_, bytes)| bytes).sum();
+            let pieces = self.layout.key_stripe(buffer, index, channels.len() as u64);
+            let bytes = pieces.iter().map(|piece| piece.bytes).sum();
             if bytes == 0 {
                 continue;
             }
-            let write =
-                |&(at, bytes): &(u64, u64)| access(self.chip.private_a2, at, bytes, self.key(), arrival, Order::Any);
+            let key = |piece: &KeyPiece| self.key(key_index(piece.row, piece.column));
+            let read = |piece: &KeyPiece| access(self.chip.hbm, 0, piece.bytes, key(piece), sent, Order::Any);
+            let write = |piece: &KeyPiece| {
+                access(self.chip.private_a2, piece.offset, piece.bytes, key(piece), arrival, Order::Any)
+            };
             events.event(Event {
                 resource: channel,
                 start,
@@ -282,8 +299,8 @@ impl Iteration<'_> {
                 work: bytes,
                 parts: 1,
                 op: self.op(self.chip.kinds.key, Value::NONE, Value::NONE),
-                reads: vec![access(self.chip.hbm, 0, bytes, self.key(), sent, Order::Any)],
-                writes: places.iter().map(write).collect(),
+                reads: pieces.iter().map(read).collect(),
+                writes: pieces.iter().map(write).collect(),
             });
         }
     }

@@ -203,7 +203,7 @@ impl<'s> Replayer<'_, 's> {
             let mut key = None;
             for read in event.reads.iter().filter(|read| self.context.chip.key_wires.contains(&read.place.memory)) {
                 match self.storage.get(read.place, placed.start)? {
-                    Datum::BootstrapKey(iteration) => key = Some(iteration),
+                    Datum::BootstrapKey(iteration, polynomials) => key = Some((iteration, polynomials)),
                     other => {
                         let (expected, found) = ("bootstrapping key", other.name());
                         return Err(ReplayError::Kind { cycle: placed.start, expected, found });
@@ -247,7 +247,9 @@ impl<'s> Replayer<'_, 's> {
             let classes = &self.context.chip.classes;
             return match value.class {
                 class if class == classes.table => Ok(Datum::Table(value.index)),
-                class if class == classes.bootstrap_key => Ok(Datum::BootstrapKey(value.iteration)),
+                class if class == classes.bootstrap_key => {
+                    Ok(Datum::BootstrapKey(value.iteration, [(value.index >> 8, value.index & 0xff)].into()))
+                }
                 class if class == classes.key_switch_key => Ok(Datum::Tile(value.index)),
                 class if class == classes.words => Ok(Datum::Words),
                 _ => Err(ReplayError::Missing { value, cycle }),

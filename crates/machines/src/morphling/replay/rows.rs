@@ -10,10 +10,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
+/// The key that reaches a row: an iteration, and for each product the row and column of its polynomial.
+pub type Key = (u32, Arc<[(u32, u32)]>);
+
 /// Something that happens to the rows of a set.
 pub enum Entry<'s> {
-    /// An event; the iteration whose key lies at the place that it reads, for a multiplication.
-    Event(Placed<'s>, Option<u32>),
+    /// An event; the key that lies at the place that it reads, for a multiplication.
+    Event(Placed<'s>, Option<Key>),
     /// A write from outside.
     Write(i64, Place, Datum),
 }
@@ -27,7 +30,7 @@ enum Phase {
 
 struct Running<'s> {
     placed: Placed<'s>,
-    key: Option<u32>,
+    key: Option<Key>,
     operands: Vec<Option<Datum>>,
     missing: usize,
 }
@@ -85,7 +88,7 @@ impl<'s> RowSet<'s> {
         self.next
     }
 
-    fn begin(&mut self, placed: Placed<'s>, key: Option<u32>) {
+    fn begin(&mut self, placed: Placed<'s>, key: Option<Key>) {
         let id = self.number();
         let reads = &placed.event.reads;
         for (index, read) in reads.iter().enumerate() {
@@ -205,13 +208,17 @@ fn multiply(
     let op = running.placed.op();
     let cycle = running.placed.start;
     let unknown = || ReplayError::Operation { cycle, operation: op.kernel_op, part: op.body_op };
-    let forward = context.forward(op).ok_or_else(unknown)?;
-    let iteration = running.key.ok_or(ReplayError::Kind { cycle, expected: "bootstrapping key", found: "nothing" })?;
+    let products = context.forward(op).ok_or_else(unknown)?.products.len();
+    let none = ReplayError::Kind { cycle, expected: "bootstrapping key", found: "nothing" };
+    let (iteration, polynomials) = running.key.as_ref().ok_or(none)?;
+    let iteration = *iteration;
     let digits = operands.spectrum(0)?;
     let reads: &[Access] = &running.placed.event.reads;
-    let mut results = Vec::with_capacity(forward.products.len());
-    for (product, write) in forward.products.iter().zip(&running.placed.event.writes) {
-        let (row, column) = (product.row, product.column);
+    let mut results = Vec::with_capacity(products);
+    if polynomials.len() != products {
+        return Err(ReplayError::Kind { cycle, expected: "a key polynomial for each product", found: "others" });
+    }
+    for (&(row, column), write) in polynomials.iter().zip(&running.placed.event.writes) {
         let old = reads.iter().position(|read| read.place == write.place);
         let sum = match old {
             None => context.primitives.multiply(digits, iteration as usize, row, column),

@@ -72,13 +72,21 @@ impl Event<'_, '_> {
         event.writes.iter().map(moved).collect()
     }
 
-    /// One iteration's key goes to all rows.
+    /// Polynomials of one iteration's key go to all rows, side by side.
     fn multicast(&self) -> Result<Vec<Datum>, ReplayError> {
-        let Some(first) = self.operands.first() else { return Ok(Vec::new()) };
-        match self.operands.iter().find(|operand| !operand.same_stripes(first)) {
-            Some(other) => Err(self.wrong("one iteration's key", other)),
-            None => Ok(vec![first.clone(); self.placed.event.writes.len()]),
+        let mut key: Option<u32> = None;
+        let mut polynomials = Vec::new();
+        for operand in self.operands {
+            match operand {
+                Datum::BootstrapKey(iteration, part) if key.is_none_or(|key| key == *iteration) => {
+                    key = Some(*iteration);
+                    polynomials.extend_from_slice(part);
+                }
+                other => return Err(self.wrong("one iteration's key", other)),
+            }
         }
+        let Some(iteration) = key else { return Ok(Vec::new()) };
+        Ok(vec![Datum::BootstrapKey(iteration, polynomials.into()); self.placed.event.writes.len()])
     }
 
     fn amounts(&self) -> impl Iterator<Item = &Arc<Vec<u32>>> {

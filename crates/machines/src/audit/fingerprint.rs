@@ -1,0 +1,115 @@
+//! Multisets of (ciphertext, iteration) as one number: Σ x^ciphertext · y^iteration modulo 2^61 - 1.
+//!
+//! Two different multisets of numbers below d have the same sum for at most 2d of the 2^61 choices of x, by the degree of their
+//! difference; two independent points are taken.
+
+use crate::engine::schedule::{Repeat, Shift};
+use std::ops::Range;
+
+const P: u64 = (1 << 61) - 1;
+
+/// Generators of large order, fixed so that equal schedules give equal results.
+const POINTS: [(u64, u64); 2] =
+    [(0x0d6e_8feb_8665_9fd9, 0x1a5c_3f6e_52d1_9c37), (0x03c6_ef37_2fe9_4f82, 0x1b54_a32d_192e_d03b)];
+
+/// A sum at both points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint([u64; 2]);
+
+fn mul(a: u64, b: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(P)) as u64
+}
+
+fn add(a: u64, b: u64) -> u64 {
+    ((u128::from(a) + u128::from(b)) % u128::from(P)) as u64
+}
+
+fn pow(base: u64, exponent: i64) -> u64 {
+    let mut exponent = exponent.rem_euclid(P as i64 - 1) as u64;
+    let (mut base, mut result) = (base % P, 1);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = mul(result, base);
+        }
+        base = mul(base, base);
+        exponent >>= 1;
+    }
+    result
+}
+
+/// 1 + g + .. + g^(count - 1).
+fn series(g: u64, count: u64) -> u64 {
+    match g {
+        1 => count % P,
+        g => mul(add(pow(g, count as i64), P - 1), pow(add(g, P - 1), -1)),
+    }
+}
+
+impl Fingerprint {
+    /// One element, in every round of the enclosing loops.
+    pub fn of(ciphertext: u32, iteration: u32, loops: &[&Repeat]) -> Self {
+        Self(POINTS.map(|(x, y)| {
+            let one = mul(pow(x, i64::from(ciphertext)), pow(y, i64::from(iteration)));
+            loops.iter().fold(one, |sum, repeat| {
+                let Shift { ciphertext, iteration } = repeat.shift;
+                mul(sum, series(mul(pow(x, ciphertext), pow(y, iteration)), repeat.count))
+            })
+        }))
+    }
+
+    /// Every ciphertext of one range with every iteration of another.
+    pub fn all(ciphertexts: Range<u32>, iterations: Range<u32>) -> Self {
+        let sum = |g: u64, range: &Range<u32>| {
+            mul(pow(g, i64::from(range.start)), series(g, u64::from(range.end.saturating_sub(range.start))))
+        };
+        Self(POINTS.map(|(x, y)| mul(sum(x, &ciphertexts), sum(y, &iterations))))
+    }
+
+    /// Both together.
+    pub fn add(&mut self, other: Self) {
+        for (sum, more) in self.0.iter_mut().zip(other.0) {
+            *sum = add(*sum, more);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does the closed form equal the sum, and does one element more or less show?
+
+    use super::*;
+
+    fn repeat(count: u64, ciphertext: i64, iteration: i64) -> Repeat {
+        Repeat { start: 0, count, period: 1, shift: Shift { ciphertext, iteration }, body: Vec::new() }
+    }
+
+    #[test]
+    fn nested_loops_are_their_elements() {
+        let (outer, inner) = (repeat(7, 64, 0), repeat(250, 0, 2));
+        let mut unrolled = Fingerprint::default();
+        for round in 0..7 {
+            for step in 0..250 {
+                unrolled.add(Fingerprint::of(3 + 64 * round, 2 * step, &[]));
+            }
+        }
+        assert_eq!(Fingerprint::of(3, 0, &[&outer, &inner]), unrolled);
+        // A loop that stays where it is counts each round, and one that runs backwards too.
+        let back = repeat(4, -1, 0);
+        let mut fourfold = Fingerprint::default();
+        (0..4).for_each(|_| fourfold.add(Fingerprint::of(5, 9, &[])));
+        assert_eq!(Fingerprint::of(5, 9, &[&repeat(4, 0, 0)]), fourfold);
+        assert_eq!(Fingerprint::of(3, 0, &[&back]), Fingerprint::all(0..4, 0..1));
+    }
+
+    #[test]
+    fn a_missing_or_doubled_element_shows() {
+        let whole = Fingerprint::all(0..100, 0..500);
+        let mut loops = Fingerprint::of(0, 0, &[&repeat(100, 1, 0), &repeat(500, 0, 1)]);
+        assert_eq!(loops, whole);
+        loops.add(Fingerprint::of(99, 499, &[]));
+        assert_ne!(loops, whole);
+        let mut moved = Fingerprint::of(0, 0, &[&repeat(100, 1, 0), &repeat(499, 0, 1)]);
+        moved.add(Fingerprint::of(0, 500, &[&repeat(100, 1, 0)]));
+        assert_ne!(moved, whole);
+    }
+}

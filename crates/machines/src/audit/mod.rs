@@ -1,0 +1,75 @@
+//! The audit: does a schedule compute the program? The judge of *what* is done, as the [checker](crate::engine::checker) is of when.
+//!
+//! The checker shows that every event reads what it names, where it lies, after it was written. The audit shows that the names add up to
+//! the kernel program: every value that an event writes follows, by the program's own definition, from the values that it reads, by a step
+//! that its unit can do and in the work that it is given; every value of the program is computed exactly once; every result leaves the
+//! chip. Both together mean that the schedule computes the program, whatever the mapper had in mind.
+//!
+//! The mapper says two things, and neither can make a wrong schedule pass: what each of its values stands for ([`Meaning::data`]), and
+//! which steps each kind of operation may take ([`Meaning::function`]).
+//!
+//! Loops stay loops. An event in a loop names its values by ciphertext and iteration numbers that every round moves on by the same
+//! amounts, so what holds in a loop's first two rounds holds in all of them; and that its values cover every ciphertext and iteration
+//! exactly once is seen from a fingerprint, the sum of x^ciphertext · y^iteration modulo a prime, which is a geometric series.
+
+mod fingerprint;
+mod torus;
+
+pub use torus::{Datum, Function, Meaning, Step, audit};
+
+/// Why a schedule does not compute its program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuditError {
+    /// A value that does not follow from what the event reads.
+    #[error("{event} writes {result}, for which {missing} is needed: it is neither read nor computed there")]
+    Operand {
+        /// The event.
+        event: String,
+        /// What it writes.
+        result: String,
+        /// What it does not read.
+        missing: String,
+    },
+    /// A step that the unit does not do.
+    #[error("{event} writes {result}, which takes a step that `{kind}` does not do: {step}")]
+    Step {
+        /// The event.
+        event: String,
+        /// What it writes.
+        result: String,
+        /// The kind of operation.
+        kind: String,
+        /// The step.
+        step: String,
+    },
+    /// Less work, or more, than its results are.
+    #[error("{event} is given {given} elements of work, and its results are {needed}")]
+    Work {
+        /// The event.
+        event: String,
+        /// Work of the event.
+        given: u64,
+        /// Work of its results.
+        needed: u64,
+    },
+    /// Something of the program that is done never, or more than once.
+    #[error("{what} is computed {times}, and the program asks for it exactly once")]
+    Times {
+        /// What.
+        what: String,
+        /// How often.
+        times: String,
+    },
+    /// A result of the program that stays on the chip.
+    #[error("{what} is a result of the program and never stored")]
+    Lost {
+        /// What.
+        what: String,
+    },
+    /// Units, channels or memories that are not those of the machine file.
+    #[error("the schedule's {what} are not those that the machine file describes")]
+    Resources {
+        /// What differs.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,207 @@
+//! What the names in Morphling's schedules stand for, for the audit.
+
+use super::emit::resources::{Chip, Kinds};
+use super::emit::rotation::ON_WIRE;
+use super::layout::Layout;
+use super::machine::{Morphling, POINT_BYTES};
+use super::software::{Streams, linear_block};
+use crate::audit::{Datum, Function, Meaning, Step};
+use crate::engine::schedule::{KindId, Value};
+use crate::torus::iteration::{IterationPlan, plan};
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive, ValueType};
+
+/// See the module's documentation.
+pub(crate) struct Names<'a> {
+    chip: &'a Chip,
+    layout: &'a Layout,
+    program: &'a KernelProgram,
+    bodies: Vec<Option<BodyNames<'a>>>,
+}
+
+/// The body of a blind rotation, by the numbers that the schedule gives to its values.
+struct BodyNames<'a> {
+    body: &'a Body,
+    plan: IterationPlan,
+    /// For each accumulation chain, its value after each of its products.
+    chains: Vec<Vec<BodyValue>>,
+    /// For each polynomial of the accumulator, its value after each product that is added to it.
+    sums: Vec<Vec<BodyValue>>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(machine: &Morphling, program: &'a KernelProgram, streams: &'a Streams, chip: &'a Chip) -> Self {
+        let names = |kind: &'a OpKind| match kind {
+            OpKind::BlindRotation { body, .. } => {
+                plan(body, machine.columns as u32).ok().map(|plan| BodyNames::new(body, plan))
+            }
+            _ => None,
+        };
+        let bodies = program.ops.iter().map(|op| names(&op.kind)).collect();
+        Self { chip, layout: &streams.layout, program, bodies }
+    }
+
+    fn body(&self, op: u32) -> Option<&BodyNames<'a>> {
+        self.bodies.get(op as usize)?.as_ref()
+    }
+
+    /// Columns of a linear layer after block `block` of them.
+    fn columns(&self, op: u32, block: u32) -> u32 {
+        let dimension = match self.program.ops[op as usize].result {
+            ValueType::Lwe { dimension, .. } => dimension as u64,
+            _ => 0,
+        };
+        (block + 1) * linear_block(self.layout, (dimension + 1) * COEFFICIENT_BYTES) as u32
+    }
+}
+
+impl<'a> BodyNames<'a> {
+    fn new(body: &'a Body, plan: IterationPlan) -> Self {
+        let value = |op: usize| BodyValue(body.carried + op as u32);
+        let of = |value: BodyValue| value.index().checked_sub(body.carried as usize).map(|op| &body.ops[op]);
+        let chains = plan.drains.iter().flatten().map(|inverse| {
+            let mut links = Vec::new();
+            let mut next = body.ops[inverse.operation as usize].operands.first().copied();
+            while let Some(link) = next {
+                links.push(link);
+                next = match of(link) {
+                    Some(op) if matches!(op.primitive, Primitive::MultiplyAccumulate { .. }) => {
+                        op.operands.first().copied()
+                    }
+                    _ => None,
+                };
+            }
+            links.reverse();
+            (inverse.chain, links)
+        });
+        let mut by_chain = vec![Vec::new(); plan.chains];
+        chains.for_each(|(chain, links)| by_chain[chain] = links);
+        let mut sums = vec![Vec::new(); body.carried as usize];
+        let mut polynomial: Vec<Option<usize>> = (0..body.carried as usize).map(Some).collect();
+        for (index, op) in body.ops.iter().enumerate() {
+            let sum = match op.primitive {
+                Primitive::Add => op.operands.iter().find_map(|operand| polynomial[operand.index()]),
+                _ => None,
+            };
+            if let Some(polynomial) = sum {
+                sums[polynomial].push(value(index));
+            }
+            polynomial.push(sum);
+        }
+        Self { body, plan, chains: by_chain, sums }
+    }
+}
+
+impl Meaning for Names<'_> {
+    fn function(&self, kind: KindId) -> Function {
+        let Kinds {
+            decompose,
+            forward,
+            multiply,
+            inverse,
+            accumulate,
+            link_load,
+            link_store,
+            modulus_switch,
+            sample_extract,
+            key_switch,
+            linear,
+            transfer,
+            key,
+            multicast,
+        } = &self.chip.kinds;
+        let functions = [
+            (decompose, Function::Body(&[Step::Rotate, Step::Subtract, Step::Digit])),
+            (forward, Function::Body(&[Step::ForwardTransform])),
+            (multiply, Function::Body(&[Step::Multiply])),
+            (inverse, Function::Body(&[Step::InverseTransform])),
+            (accumulate, Function::Body(&[Step::Add])),
+            (link_load, Function::Initialise),
+            (link_store, Function::Move { element_bytes: 1 }),
+            (modulus_switch, Function::ModulusSwitch),
+            (sample_extract, Function::SampleExtract),
+            (key_switch, Function::KeySwitch),
+            (linear, Function::Linear),
+            (transfer, Function::Move { element_bytes: 1 }),
+            (key, Function::Move { element_bytes: 1 }),
+            (multicast, Function::Move { element_bytes: POINT_BYTES }),
+        ];
+        let found = functions.into_iter().find(|(known, _)| **known == kind);
+        found.map_or(Function::Move { element_bytes: 1 }, |(_, function)| function)
+    }
+
+    fn data(&self, value: Value) -> Vec<Datum> {
+        let classes = &self.chip.classes;
+        let Value { class, ciphertext: element, iteration, index } = value;
+        let (op, number) = (index >> 16, index & 0xffff);
+        let in_body = |value: Option<BodyValue>, iteration: u32| {
+            value.map(|value| Datum::Body { op, value, element, iteration }).into_iter().collect()
+        };
+        let body = self.body(op);
+        let result = |op: u32| body.map(|names| BodyValue(names.body.carried + op));
+        let forward =
+            |f: u32| body.and_then(|names| names.plan.forwards.get(f as usize)).map(|forward| forward.operation);
+        if class == classes.input || class == classes.lwe {
+            return vec![Datum::Lwe { op: index, element }];
+        }
+        if class == classes.rotations {
+            return vec![Datum::Amounts { op: index, element }];
+        }
+        if class == classes.accumulator {
+            let (order, polynomial) = ((index >> 8) & 0xff, index & 0xff);
+            return match order.checked_sub(1) {
+                None => in_body(Some(BodyValue(polynomial)), iteration),
+                // After some of its products: a value of the iteration that is under way.
+                Some(order) => {
+                    let sum = body.and_then(|names| names.sums.get(polynomial as usize)?.get(order as usize).copied());
+                    in_body(sum, iteration - 1)
+                }
+            };
+        }
+        if class == classes.digits {
+            let digits = forward(number).and_then(|op| body?.body.ops[op as usize].operands.first().copied());
+            return in_body(digits, iteration);
+        }
+        if class == classes.spectrum {
+            return in_body(forward(number).and_then(result), iteration);
+        }
+        if class == classes.sum {
+            let (chain, products) = ((index >> 8) & 0xff, index & 0xff);
+            let link = |names: &BodyNames<'_>| {
+                names.chains.get(chain as usize)?.get((products as usize).checked_sub(1)?).copied()
+            };
+            return in_body(body.and_then(link), iteration);
+        }
+        if class == classes.product {
+            let inverse = |names: &BodyNames<'_>| {
+                names.plan.drains.iter().flatten().find(|inverse| inverse.chain == number as usize).map(|i| i.operation)
+            };
+            return in_body(body.and_then(inverse).and_then(result), iteration);
+        }
+        if class == classes.key_switch_sum {
+            return vec![Datum::SwitchSum { op, element, done: number * self.layout.tile_elements as u32 }];
+        }
+        if class == classes.key_switch_key {
+            let tile = self.layout.tile_elements as u32;
+            return vec![Datum::SwitchKey { from: index * tile, to: (index + 1) * tile }];
+        }
+        if class == classes.linear_sum {
+            return vec![Datum::LinearSum { op, row: element, done: self.columns(op, number) }];
+        }
+        if class == classes.bootstrap_key {
+            let key = |row, column| Datum::Key { iteration, row, column };
+            if index & ON_WIRE == 0 {
+                return vec![key(index >> 8, index & 0xff)];
+            }
+            // The wires of all rotations carry the key in the order of their bodies, which one lowering makes alike.
+            let forwards = self.bodies.iter().flatten().next().map(|names| &names.plan.forwards);
+            let forward = forwards.and_then(|forwards| forwards.get((index & !ON_WIRE) as usize));
+            return forward.map_or_else(Vec::new, |f| f.products.iter().map(|p| key(p.row, p.column)).collect());
+        }
+        if class == classes.table {
+            return vec![Datum::Table { index }];
+        }
+        // Instruction words and marks order events and hold nothing of the program.
+        Vec::new()
+    }
+}
