@@ -116,8 +116,27 @@ def _choose(
     if suited:
         return min(suited, key=lambda candidate: candidate[0])[1:]
     raise NoiseError(
-        f"no default parameter set carries {program.name} on {machine.name}"
+        f"no default parameter set carries {program.name} on {machine.name}{_of_widths(machine)}"
         + (f"; the first reason: {refusals[0]}" if refusals else "; name a set with parameters")
+    )
+
+
+def _of_widths(machine: Machine) -> str:
+    """What the machine's arithmetic adds to an external product of a default set: the least, and the most, as words."""
+    noise = []
+    for name in _native.default_parameter_names():
+        try:
+            variance = machine.transform(_native.Parameters.named(name))
+        except MachineError:
+            continue
+        if isinstance(variance, float) and variance > 0:
+            noise.append(log2(variance) / 2)
+    if not noise:
+        return ""
+    return (
+        f": its widths add noise of 2^{min(noise):.1f} of the torus at least, 2^{max(noise):.1f} at most, to every external "
+        f"product of such a set (`polyfabric params --on {machine.name}` has them one by one; `polyfabric machines "
+        f"{machine.name}` has the readings)"
     )
 
 

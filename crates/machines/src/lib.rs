@@ -12,6 +12,7 @@ pub mod key_switch;
 pub mod morphling;
 pub mod registry;
 mod reproduce;
+pub mod strix;
 pub mod torus;
 
 pub use contract::{Family, MachineError};

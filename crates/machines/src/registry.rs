@@ -2,10 +2,10 @@
 
 use crate::contract::{Family, Machine, MachineError};
 use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
-use crate::{f1, morphling};
+use crate::{f1, morphling, strix};
 
 /// Every machine, by name.
-pub static MACHINES: &[&dyn Machine] = &[&f1::contract::KIND, &morphling::contract::KIND];
+pub static MACHINES: &[&dyn Machine] = &[&f1::contract::KIND, &morphling::contract::KIND, &strix::contract::KIND];
 
 fn known() -> String {
     names().join(", ")

@@ -94,8 +94,7 @@ fn torus_machines() -> Vec<(Description, KernelProgram)> {
         .into_iter()
         .filter(|machine| matches!(of(machine).expect("a kind").family(), Mapper::Torus(_)));
     let with_program = |machine: Description| {
-        let arithmetic = torus::arithmetic(&machine, &set).expect("a set of 32 bits");
-        let choice = TfheLowering::new(KeySwitchOrder::After, arithmetic);
+        let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
         let program = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
         (machine, program)
     };

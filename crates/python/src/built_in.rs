@@ -1,7 +1,7 @@
 //! The built-in programs.
 
 use crate::failure::{Failure, Kind, detached};
-use crate::kernel::{PyKernelProgram, arithmetic_of};
+use crate::kernel::{PyKernelProgram, lowering_of};
 use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
@@ -28,7 +28,7 @@ pub fn built_in(
     key_unrolling: u32,
 ) -> PyResult<(PyProgram, PyKernelProgram, u32, f64)> {
     // The program decides the place of the key switch.
-    let choice = TfheLowering::new(KeySwitchOrder::None, arithmetic_of(machine, parameters)?);
+    let choice = lowering_of(machine, parameters, KeySwitchOrder::None)?;
     let choice = TfheLowering { key_unrolling, ..choice };
     let transform = choice.arithmetic.transform(&parameters.0);
     detached(py, || {

@@ -36,9 +36,13 @@ pub fn order_name(order: KeySwitchOrder) -> &'static str {
     }
 }
 
-/// The arithmetic of `machine`, or this computer's.
-pub fn arithmetic_of(machine: Option<&PyMachine>, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
-    machine.map_or(Ok(Arithmetic::F64), |machine| machine.arithmetic(parameters))
+/// How programs are lowered for `machine`, or for this computer, with the key switch at `order`.
+pub fn lowering_of(
+    machine: Option<&PyMachine>,
+    parameters: &PyParameters,
+    order: KeySwitchOrder,
+) -> Result<TfheLowering, Failure> {
+    machine.map_or(Ok(TfheLowering::new(order, Arithmetic::F64)), |machine| machine.lowering(parameters, order))
 }
 
 #[pymethods]
@@ -92,7 +96,7 @@ impl PyKernelProgram {
 #[pymethods]
 impl PyProgram {
     /// Lowers the program; `key_switch` is "none", "before" or "after" the blind rotation, `key_unrolling` the secret bits an
-    /// iteration. With `machine`, its arithmetic.
+    /// iteration. With `machine`, its arithmetic and the sums that it forms.
     #[pyo3(name = "lower", signature = (parameters, key_switch, machine = None, key_unrolling = 1))]
     fn lower_to(
         &self,
@@ -102,7 +106,7 @@ impl PyProgram {
         machine: Option<&PyMachine>,
         key_unrolling: u32,
     ) -> PyResult<PyKernelProgram> {
-        let choice = TfheLowering::new(order_of(key_switch)?, arithmetic_of(machine, parameters)?);
+        let choice = lowering_of(machine, parameters, order_of(key_switch)?)?;
         let choice = TfheLowering { key_unrolling, ..choice };
         let (program, parameters) = (&*self.0, &parameters.0);
         detached(py, || {

@@ -12,7 +12,7 @@ use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::f1::machine::F1;
 use polyfabric_machines::f1::scaling::{NetworkError, Size, scaled};
 use polyfabric_program::rns::lowering::RnsLowering;
-use polyfabric_program::tfhe::lowering::Arithmetic;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_schemes::tfhe::AnyServerKey;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -69,6 +69,11 @@ impl PyMachine {
     /// How programs of BGV are lowered for the machine.
     pub fn bgv_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
         machines::contract::residue::bgv_lowering(&self.0, program, gadget).map_err(refused)
+    }
+
+    /// How programs for a set are lowered for the machine, with the key switch at `order`.
+    pub fn lowering(&self, parameters: &PyParameters, order: KeySwitchOrder) -> Result<TfheLowering, Failure> {
+        machines::contract::torus::lowering(&self.0, &parameters.0, order).map_err(refused)
     }
 
     /// The arithmetic of the machine's widths for a set.

@@ -8,7 +8,7 @@ use crate::engine::schedule::{Resources, Schedule};
 use crate::registry;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
-use polyfabric_program::tfhe::lowering::Arithmetic;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use std::collections::BTreeMap;
@@ -47,6 +47,19 @@ pub trait TorusMachine: Sync {
     /// # Errors
     /// [`MachineError`] when a figure is unknown or impossible.
     fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError>;
+
+    /// How programs for a parameter set are lowered for the machine, with the key switch where `key_switch` says.
+    ///
+    /// # Errors
+    /// As of [`Self::arithmetic`].
+    fn lowering(
+        &self,
+        machine: &Description,
+        parameters: &Parameters,
+        key_switch: KeySwitchOrder,
+    ) -> Result<TfheLowering, MachineError> {
+        Ok(TfheLowering::new(key_switch, self.arithmetic(machine, parameters)?))
+    }
 
     /// Maps `program` onto `machine`.
     ///
@@ -114,6 +127,18 @@ fn mapper(machine: &Description, program: &str) -> Result<&'static dyn TorusMach
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
     mapper(machine, parameters.name())?.arithmetic(machine, parameters)
+}
+
+/// [`TorusMachine::lowering`] of `machine`.
+///
+/// # Errors
+/// As there; [`MachineError::Family`] for a machine of another family.
+pub fn lowering(
+    machine: &Description,
+    parameters: &Parameters,
+    key_switch: KeySwitchOrder,
+) -> Result<TfheLowering, MachineError> {
+    mapper(machine, parameters.name())?.lowering(machine, parameters, key_switch)
 }
 
 /// [`TorusMachine::torus_bits`] of `machine`.

@@ -3,7 +3,7 @@
 use super::emit::resources::Chip;
 use super::machine::Morphling;
 use super::meaning::Names;
-use super::replay::{Replay, replay};
+use super::replay::replay;
 use super::{Mapped, map, reproduce, specs};
 use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, ReplayedOutputs, TorusMachine};
@@ -11,6 +11,7 @@ use crate::contract::{Machine, MachineError, Mapper};
 use crate::engine::description::{Description, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
+use crate::torus::replay::Replay;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};

@@ -25,6 +25,7 @@ pub(crate) mod test_support;
 mod tests;
 
 use crate::engine::schedule::Schedule;
+use crate::torus::replay::{Replay, ReplayError};
 use hardware::Timeline;
 use machine::Morphling;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -60,14 +61,14 @@ impl Mapped {
     /// Carries out the schedule on real ciphertexts.
     ///
     /// # Errors
-    /// [`replay::ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
+    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
     pub fn replay(
         &self,
         program: &KernelProgram,
         key: &ServerKey<u32>,
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
-    ) -> Result<replay::Replay, replay::ReplayError> {
+    ) -> Result<Replay, ReplayError> {
         replay::replay(program, &self.streams, &self.schedule, &self.chip, key, inputs, progress)
     }
 }

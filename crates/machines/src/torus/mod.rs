@@ -2,14 +2,18 @@
 //!
 //! A machine of this family reads a kernel program as work ([`workload`]) and the blind rotation's body as streams through a
 //! pipeline ([`iteration`]), whose latencies follow from its structure ([`pipeline`]). Work is cut into groups that a
-//! discrete-event simulation dispatches ([`dispatcher`]); transfers spread over memory channels ([`channels`]); a loop is
-//! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]).
+//! discrete-event simulation dispatches ([`dispatcher`]); transfers spread over memory channels ([`channels`], [`transfers`]); a loop is
+//! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]). [`replay`] carries a schedule out.
 
 pub mod channels;
 pub mod dispatcher;
 pub mod groups;
 pub mod iteration;
 pub mod pipeline;
+pub mod replay;
 pub mod sizes;
 pub mod steady;
+#[cfg(test)]
+pub(crate) mod test_support;
+pub mod transfers;
 pub mod workload;

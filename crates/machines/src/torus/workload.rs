@@ -63,6 +63,28 @@ pub enum Work {
     Linear(LinearLayer),
 }
 
+impl Work {
+    /// The operation of the kernel program that it is known by.
+    pub fn operation(&self) -> u32 {
+        match self {
+            Self::Bootstraps(work) => work.blind_rotation,
+            Self::KeySwitches(work) => work.results.first().map_or(0, |item| item.op),
+            Self::Linear(layer) => layer.op,
+        }
+    }
+}
+
+/// The different tables of some ciphertexts, in order of first use.
+pub fn distinct(tables: &[u32]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for &table in tables {
+        if !found.contains(&table) {
+            found.push(table);
+        }
+    }
+    found
+}
+
 /// Why a program cannot be mapped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {

@@ -1,14 +1,14 @@
 //! Events of everything but the blind rotation: transfers, links and lane groups.
 
-use super::resources::access;
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
 use crate::morphling::channels::items;
 use crate::morphling::instruction::{Instruction, Opcode};
-use crate::morphling::software::{Unit, distinct, lane_positions, linear_block, row_passes, slot_range};
+use crate::morphling::software::{Unit, lane_positions, linear_block, row_passes, slot_range};
 use crate::torus::channels::BURST_BYTES;
 use crate::torus::sizes::COEFFICIENT_BYTES;
-use crate::torus::workload::{Item, Work};
+use crate::torus::transfers::{Piece, access, part_of};
+use crate::torus::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// Reads and writes of an instruction, before their cycles are set.
@@ -25,20 +25,6 @@ struct Transfer {
     /// What must have happened before any part.
     tokens: Vec<Access>,
     pieces: Vec<Piece>,
-}
-
-/// Consecutive items that lie together.
-struct Piece {
-    read: Access,
-    write: Access,
-    items: u64,
-}
-
-/// The part of an access that begins at byte `first` and has `bytes`.
-fn section(mut access: Access, first: u64, bytes: u64) -> Access {
-    access.place.offset += first;
-    (access.place.bytes, access.bytes) = (bytes, bytes);
-    access
 }
 
 fn op_ref(kind: KindId, i: &Instruction) -> OpRef {
@@ -96,19 +82,9 @@ impl Emitter<'_> {
         for part in timeline.parts.get(&node).into_iter().flatten() {
             let work = part.count * items.bytes;
             let occupancy = self.machine.channel_cycles(work);
-            let (mut reads, mut writes) = (transfer.tokens.clone(), Vec::new());
-            let mut first = 0;
-            for piece in &transfer.pieces {
-                let from = part.first.max(first);
-                let to = (part.first + part.count).min(first + piece.items);
-                if from < to {
-                    let cut = |access| section(access, (from - first) * items.bytes, (to - from) * items.bytes);
-                    let whole = to - from == piece.items;
-                    reads.push(if whole { piece.read } else { cut(piece.read) });
-                    writes.push(if whole { piece.write } else { cut(piece.write) });
-                }
-                first += piece.items;
-            }
+            let mut reads = transfer.tokens.clone();
+            let (from, mut writes) = part_of(&transfer.pieces, part, items.bytes);
+            reads.extend(from);
             for read in &mut reads {
                 (read.first, read.last) = (0, (occupancy - 1) as u32);
             }

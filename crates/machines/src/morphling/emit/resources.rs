@@ -1,8 +1,7 @@
 //! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
 
 use crate::engine::schedule::{
-    Access, ClassId, KindId, MemoryId, MemoryKind, Order, Place, Resource, ScheduleBuilder, Traffic, Value,
-    WaitCategory,
+    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
@@ -105,18 +104,6 @@ pub struct Chip {
     pub shared: MemoryId,
     pub kinds: Kinds,
     pub classes: Classes,
-}
-
-/// An access to `bytes` at `offset`, whose elements move between cycles `first` and `last`.
-pub fn access(memory: MemoryId, offset: u64, bytes: u64, value: Value, span: (i64, i64), order: Order) -> Access {
-    Access {
-        place: Place { memory, offset, bytes },
-        value,
-        first: span.0 as u32,
-        last: span.1.max(span.0) as u32,
-        order,
-        bytes,
-    }
 }
 
 impl Classes {

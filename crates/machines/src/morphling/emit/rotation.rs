@@ -1,6 +1,6 @@
 //! Events of a blind rotation: the array's start times, for every row of every XPU that has a ciphertext.
 
-use super::resources::{Chip, Row, access};
+use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
@@ -8,6 +8,7 @@ use crate::morphling::layout::{KeyPiece, Layout};
 use crate::torus::iteration::{IterationPlan, Product};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::sizes::Sizes;
+use crate::torus::transfers::access;
 
 /// Index of a polynomial of an accumulator: its operation, how many products it has already taken in this iteration, and
 /// which polynomial it is.

@@ -1,4 +1,4 @@
-//! Functional replay: the schedule's events, in the schedule's order, on real ciphertexts.
+//! Replay of Morphling's events ([`crate::torus::replay`]).
 //!
 //! Data lives only where the schedule puts it: an event reads what lies at its places in the cycle of its reads, whatever the
 //! mapper meant to be there, and what it writes is there from the cycle after its writes on. So a schedule with a wrong
@@ -13,76 +13,18 @@ use super::emit::resources::Chip;
 use super::software::Streams;
 use crate::engine::schedule::{MemoryId, OpRef, Place, Placed, Resource, Schedule, Value};
 use crate::torus::iteration::Forward;
-use crate::torus::workload::operand_items;
+use crate::torus::replay::datum::Datum;
+use crate::torus::replay::{self as torus, Replay, ReplayError};
+use crate::torus::workload::Item;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::RunError;
 use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
-use polyfabric_schemes::tfhe::{LweBatch, LweDimension, ServerKey};
+use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
 use rayon::prelude::*;
 use rows::{Entry, RowSet};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
-use storage::{Datum, Storage};
-
-/// Why a replay stopped: either the inputs, or a schedule that does not compute what it should.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ReplayError {
-    /// Program, key and inputs do not fit together.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// An event reads a place where nothing whole lies.
-    #[error("replay: in cycle {cycle} an event reads byte {offset} of memory {}, where nothing has been written", memory.0)]
-    Empty {
-        /// The memory.
-        memory: MemoryId,
-        /// Byte.
-        offset: u64,
-        /// Cycle.
-        cycle: i64,
-    },
-    /// An event reads a value that is not in off-chip memory.
-    #[error("replay: in cycle {cycle} an event reads {value:?} from off-chip memory, where it has not been written")]
-    Missing {
-        /// The value.
-        value: Value,
-        /// Cycle.
-        cycle: i64,
-    },
-    /// An event finds something else than it computes with.
-    #[error("replay: in cycle {cycle} an event needs {expected} and finds {found}")]
-    Kind {
-        /// Cycle.
-        cycle: i64,
-        /// What it needs.
-        expected: &'static str,
-        /// What is there.
-        found: &'static str,
-    },
-    /// An event of an operation that the program does not have.
-    #[error(
-        "replay: in cycle {cycle} an event carries out part {part} of operation %{operation}, which does not exist"
-    )]
-    Operation {
-        /// Cycle.
-        cycle: i64,
-        /// The operation.
-        operation: u32,
-        /// Its part.
-        part: u32,
-    },
-}
-
-/// Result of a replay.
-#[derive(Clone, Debug)]
-pub struct Replay {
-    /// The program's outputs.
-    pub outputs: BTreeMap<String, LweBatch<u32>>,
-    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
-    pub saturations: u64,
-    /// Events carried out.
-    pub events: u64,
-}
+use storage::Storage;
 
 /// What every event needs.
 pub(crate) struct Context<'a> {
@@ -141,14 +83,13 @@ pub(crate) fn replay(
     let tables = program.tables.iter().map(|table| table.coefficients()).collect();
     let context = Context { chip, program, streams, primitives, tables, forwards };
     let (unit_sets, memory_sets, count) = sets(chip);
-    let mut off_chip = HashMap::new();
-    for (name, id, _) in program.inputs() {
-        for (element, ciphertext) in inputs[name].iter().enumerate() {
-            let class = chip.classes.input;
-            let value = Value { class, ciphertext: element as u32, iteration: Value::NONE, index: id.0 };
-            off_chip.insert(value, Datum::Torus(ciphertext.to_vec().into()));
-        }
-    }
+    let named = |item: Item| Value {
+        class: chip.classes.input,
+        ciphertext: item.element,
+        iteration: Value::NONE,
+        index: item.op,
+    };
+    let off_chip = torus::inputs(program, inputs).map(|(item, datum)| (named(item), datum)).collect();
     let mut replayer = Replayer {
         context,
         unit_sets,
@@ -289,34 +230,12 @@ impl<'s> Replayer<'_, 's> {
     }
 
     fn outputs(&self) -> Result<BTreeMap<String, LweBatch<u32>>, ReplayError> {
-        let program = self.context.program;
-        let mut outputs = BTreeMap::new();
-        for output in &program.outputs {
-            let mut data = Vec::new();
-            let items = operand_items(program, &[output.value]);
-            for item in &items {
-                let is_input = matches!(program.ops[item.op as usize].kind, OpKind::Input { .. });
-                let classes = &self.context.chip.classes;
-                let class = if is_input { classes.input } else { classes.lwe };
-                let value = Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op };
-                match self.off_chip.get(&value) {
-                    Some(Datum::Torus(ciphertext)) => data.extend_from_slice(ciphertext),
-                    _ => return Err(ReplayError::Missing { value, cycle: i64::MAX }),
-                }
-            }
-            let length = data.len().checked_div(items.len()).unwrap_or(1);
-            let parameters = &program.parameters;
-            let dimension: LweDimension = if length == parameters.lwe_dimension().ciphertext_len() {
-                parameters.lwe_dimension()
-            } else {
-                parameters.large_lwe_dimension()
-            };
-            let mut batch = LweBatch::zeros(dimension, items.len());
-            for (target, ciphertext) in batch.iter_mut().zip(data.chunks_exact(length.max(1))) {
-                target.copy_from_slice(ciphertext);
-            }
-            outputs.insert(output.name.to_string(), batch);
-        }
-        Ok(outputs)
+        let (program, classes) = (self.context.program, &self.context.chip.classes);
+        torus::outputs(program, |item| {
+            let is_input = matches!(program.ops[item.op as usize].kind, OpKind::Input { .. });
+            let class = if is_input { classes.input } else { classes.lwe };
+            let value = Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op };
+            (value, self.off_chip.get(&value))
+        })
     }
 }

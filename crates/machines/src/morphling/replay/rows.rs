@@ -1,10 +1,12 @@
 //! Replay of the events on the rows of an XPU: each reads its places at the cycle of its reads, computes, and writes at the
 //! cycle of its writes. Rows that share no unit share no memory either, so each such set is a thread's work.
 
-use super::storage::{Datum, Storage};
-use super::{Context, ReplayError};
+use super::Context;
+use super::storage::Storage;
 use crate::engine::schedule::{Access, Place, Placed};
 use crate::morphling::emit::resources::Chip;
+use crate::torus::replay::ReplayError;
+use crate::torus::replay::datum::Datum;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

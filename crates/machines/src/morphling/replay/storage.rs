@@ -1,56 +1,9 @@
 //! What lies where, during a replay.
 
-use super::ReplayError;
 use crate::engine::schedule::{MemoryId, Place};
-use polyfabric_runtime::tfhe::interpreter::Spectrum;
+use crate::torus::replay::ReplayError;
+use crate::torus::replay::datum::Datum;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-
-/// Content of a place.
-#[derive(Clone, Debug)]
-pub enum Datum {
-    /// Torus coefficients, or an LWE ciphertext.
-    Torus(Arc<Vec<u32>>),
-    /// Digits of a polynomial.
-    Digits(Arc<Vec<i32>>),
-    /// A polynomial in the transform domain.
-    Spectrum(Arc<Spectrum<u32>>),
-    /// Rotation amounts.
-    Amounts(Arc<Vec<u32>>),
-    /// A test polynomial, by its number.
-    Table(u32),
-    /// Polynomials of the bootstrapping key, each by its row and column, of an iteration.
-    BootstrapKey(u32, Arc<[(u32, u32)]>),
-    /// A tile of the key-switch key, by its number.
-    Tile(u32),
-    /// Instruction words.
-    Words,
-}
-
-impl Datum {
-    /// Whether both are stripes of one key or table.
-    pub fn same_stripes(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Datum::Table(one), Datum::Table(other)) | (Datum::Tile(one), Datum::Tile(other)) => one == other,
-            (Datum::BootstrapKey(one, these), Datum::BootstrapKey(other, those)) => one == other && these == those,
-            _ => false,
-        }
-    }
-
-    /// What it is, for messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Datum::Torus(_) => "torus elements",
-            Datum::Digits(_) => "digits",
-            Datum::Spectrum(_) => "a spectrum",
-            Datum::Amounts(_) => "rotation amounts",
-            Datum::Table(_) => "a test polynomial",
-            Datum::BootstrapKey(..) => "bootstrapping key",
-            Datum::Tile(_) => "key-switch key",
-            Datum::Words => "instruction words",
-        }
-    }
-}
 
 /// Addressed memories.
 #[derive(Default)]

@@ -1,10 +1,11 @@
 //! Replay of transfers, links and lane groups.
 
-use super::storage::Datum;
-use super::{Context, ReplayError};
+use super::Context;
 use crate::engine::schedule::Placed;
+use crate::torus::replay::ReplayError;
+use crate::torus::replay::datum::Datum;
+use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
 use crate::torus::workload::Work;
-use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::OpKind;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -54,11 +55,12 @@ impl Event<'_, '_> {
         ReplayError::Kind { cycle: self.placed.start, expected, found: found.name() }
     }
 
+    fn data(&self) -> Operands<'_> {
+        Operands { data: self.operands, cycle: self.placed.start }
+    }
+
     fn torus(&self, index: usize) -> Result<&Arc<Vec<u32>>, ReplayError> {
-        match &self.operands[index] {
-            Datum::Torus(torus) => Ok(torus),
-            other => Err(self.wrong("torus elements", other)),
-        }
+        self.data().torus(index)
     }
 
     /// A transfer writes what it reads, value by value.
@@ -116,11 +118,8 @@ impl Event<'_, '_> {
                 let (expected, found) = ("the ciphertext's test polynomial", "another one");
                 return Err(ReplayError::Kind { cycle: self.placed.start, expected, found });
             }
-            let body = amounts.last().copied().unwrap_or(0);
-            let polynomial = &self.context.tables[table as usize];
             results.push(Datum::Amounts(Arc::clone(amounts)));
-            let initial = self.context.primitives.initial_accumulator(body, polynomial);
-            results.extend(initial.into_iter().map(|polynomial| Datum::Torus(Arc::new(polynomial))));
+            results.extend(initial(&self.context.primitives, amounts, &self.context.tables[table as usize]));
         }
         Ok(results)
     }
@@ -135,43 +134,26 @@ impl Event<'_, '_> {
 
     fn sample_extract(&self) -> Result<Vec<Datum>, ReplayError> {
         let polynomials = self.context.streams.layout.sizes.polynomials as usize;
-        let extract = |first: usize| {
-            let accumulator: Result<Vec<Vec<u32>>, ReplayError> =
-                (first..first + polynomials).map(|index| Ok(self.torus(index)?.to_vec())).collect();
-            Ok(Datum::Torus(Arc::new(self.context.primitives.sample_extract(&accumulator?))))
-        };
-        (0..self.operands.len()).step_by(polynomials).map(extract).collect()
+        let one = |first: usize| extract(&self.context.primitives, self.data(), first..first + polynomials);
+        (0..self.operands.len()).step_by(polynomials).map(one).collect()
     }
 
     fn key_switch(&self) -> Result<Vec<Datum>, ReplayError> {
-        let Some(Datum::Tile(tile)) = self.operands.first() else {
-            return Err(self.wrong("a tile of the key-switch key", &self.operands[0]));
-        };
+        let tile = self.data().tile(0)?;
         let layout = &self.context.streams.layout;
         let elements = layout.tile_elements as usize;
-        let range = *tile as usize * elements..(*tile as usize + 1) * elements;
+        let range = tile * elements..(tile + 1) * elements;
         let levels = layout.sizes.key_switch_levels as u32;
         let count = self.placed.event.writes.len();
         // The tile first, then each ciphertext with, after the first tile, its sum.
         let has_sums = self.operands.len() == 1 + 2 * count;
         let stride = 1 + usize::from(has_sums);
-        let primitives = &self.context.primitives;
-        let switch = |number: usize| {
+        let one = |number: usize| {
             let source = self.torus(1 + number * stride)?;
-            let mut sum = if has_sums {
-                self.torus(2 + number * stride)?.to_vec()
-            } else {
-                primitives.initial_switched(source.last().copied().unwrap_or(0))
-            };
-            for element in range.clone() {
-                for level in 0..levels {
-                    let digit = primitives.mask_digit(source[element], level);
-                    sum = primitives.subtract_key_product(sum, digit, element, level);
-                }
-            }
-            Ok(Datum::Torus(Arc::new(sum)))
+            let sum = if has_sums { Some(self.torus(2 + number * stride)?.as_slice()) } else { None };
+            Ok(switch(&self.context.primitives, source, sum, range.clone(), levels))
         };
-        (0..count).into_par_iter().map(switch).collect()
+        (0..count).into_par_iter().map(one).collect()
     }
 
     fn linear(&self) -> Result<Vec<Datum>, ReplayError> {
@@ -196,23 +178,13 @@ impl Event<'_, '_> {
         for write in &self.placed.event.writes {
             let row = write.value.ciphertext as usize;
             let old = reads.iter().position(|read| is_sum(read) && read.place == write.place);
-            let mut sum = match old {
-                Some(index) => self.torus(index)?.to_vec(),
-                None => {
-                    let mut sum = vec![0; layer.dimension + 1];
-                    sum[layer.dimension] = bias.get(row).map_or(0, |&bias| u32::from_u64(bias));
-                    sum
-                }
+            let sum = old.map(|index| self.torus(index)).transpose()?.map(|sum| sum.as_slice());
+            let operand = |column: usize| {
+                let index = reads.iter().position(|read| !is_sum(read) && column_of(read, column));
+                let index = index.filter(|_| self.in_block(column, layer.dimension));
+                index.map(|index| self.torus(index)).transpose()
             };
-            for (column, weight) in matrix.row(row).filter(|(column, _)| self.in_block(*column, layer.dimension)) {
-                let Some(index) = reads.iter().position(|read| !is_sum(read) && column_of(read, column)) else {
-                    continue;
-                };
-                for (sum, &element) in sum.iter_mut().zip(self.torus(index)?.iter()) {
-                    *sum = sum.wrapping_add(element.wrapping_mul_signed(i64::from(weight)));
-                }
-            }
-            results.push(Datum::Torus(Arc::new(sum)));
+            results.push(linear((matrix, bias), row, sum, layer.dimension + 1, operand)?);
         }
         Ok(results)
     }

@@ -14,7 +14,7 @@ use super::layout::{Layout, LayoutError};
 use super::machine::Morphling;
 use crate::torus::dispatcher::{Priority, Task, Wait};
 use crate::torus::iteration::{IterationPlan, PlanError, plan};
-use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, read};
+use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, distinct, read};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -233,17 +233,6 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
         }
     }
     Ok(writer.streams)
-}
-
-/// The different tables of a slot, in order of first use.
-pub fn distinct(tables: &[u32]) -> Vec<u32> {
-    let mut found = Vec::new();
-    for &table in tables {
-        if !found.contains(&table) {
-            found.push(table);
-        }
-    }
-    found
 }
 
 impl Writer<'_> {

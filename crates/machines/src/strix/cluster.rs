@@ -1,0 +1,274 @@
+//! The PBS clusters' dispatch of one blind rotation, and the key-switch clusters' of one key switch.
+//!
+//! The key is multicast, so all cores run in lockstep and one is simulated. Units of a cluster are one pipeline without a
+//! queue: a step's start at the decomposer fixes all others. A step starts when the one before has passed, when its
+//! accumulator is complete, and so that it meets its key at the multipliers.
+
+use super::machine::StepCycles;
+use super::streams::Steps;
+use crate::torus::steady::{Iterate, Settled, Steady, settle};
+use std::collections::VecDeque;
+
+/// Cycles from the global scratchpad to the clusters: the multicast's register.
+pub const KEY_HOP: i64 = 1;
+
+/// Start cycles of one iteration of all ciphertexts of a core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IterationTimes {
+    /// Transfer of the key into the global scratchpad.
+    pub key: i64,
+    /// Buffer that the key is in.
+    pub buffer: u8,
+    /// For each ciphertext and step, the start at the decomposer.
+    pub slots: Vec<Vec<i64>>,
+}
+
+/// One blind rotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// All iterations but the last.
+    pub iterations: Settled<IterationTimes>,
+    /// The last iteration, whose sums leave for the key-switch cluster's memory.
+    pub last: IterationTimes,
+    /// For each ciphertext, the start of the sample extraction.
+    pub extractions: Vec<i64>,
+}
+
+impl IterationTimes {
+    /// The same, `cycles` earlier.
+    #[must_use]
+    pub fn before(&self, cycles: i64) -> Self {
+        let slots = self.slots.iter().map(|starts| starts.iter().map(|start| start - cycles).collect()).collect();
+        Self { key: self.key - cycles, buffer: self.buffer, slots }
+    }
+}
+
+/// The same loop, `cycles` earlier.
+fn settled_before<T: Clone>(settled: &Settled<T>, before: impl Fn(&T) -> T) -> Settled<T> {
+    Settled {
+        prologue: settled.prologue.iter().map(&before).collect(),
+        steady: settled
+            .steady
+            .as_ref()
+            .map(|steady| Steady { pair: [before(&steady.pair[0]), before(&steady.pair[1])], ..steady.clone() }),
+        epilogue: settled.epilogue.iter().map(&before).collect(),
+    }
+}
+
+impl Rotation {
+    /// The same, `cycles` earlier.
+    #[must_use]
+    pub fn before(&self, cycles: i64) -> Self {
+        Self {
+            iterations: settled_before(&self.iterations, |times| times.before(cycles)),
+            last: self.last.before(cycles),
+            extractions: self.extractions.iter().map(|start| start - cycles).collect(),
+        }
+    }
+}
+
+/// What a rotation leaves behind for the next.
+#[derive(Clone, Debug)]
+pub struct ClusterState {
+    /// The decomposer is free.
+    decomposer: i64,
+    /// The key's channels are free.
+    channel: i64,
+    /// Key buffers may be overwritten from here on, the next one first.
+    buffers: VecDeque<(u8, i64)>,
+}
+
+impl ClusterState {
+    /// Everything free from cycle 0 on.
+    pub fn new(buffers: u64) -> Self {
+        Self { decomposer: 0, channel: 0, buffers: (0..buffers as u8).map(|buffer| (buffer, 0)).collect() }
+    }
+}
+
+struct Run<'a> {
+    steps: &'a Steps,
+    cycles: &'a StepCycles,
+    state: ClusterState,
+    /// For each ciphertext, the first cycle in which its accumulator can be read.
+    ready: Vec<i64>,
+    /// The first cycle in which the last step may reach the accumulator.
+    hold: i64,
+}
+
+impl Run<'_> {
+    fn next(&mut self, last: bool) -> IterationTimes {
+        let c = *self.cycles;
+        let (buffer, free) = self.state.buffers.pop_front().unwrap_or_default();
+        let key = self.state.channel.max(free - c.memory);
+        self.state.channel = key + c.key;
+        let key_ready = key + c.memory + c.key + KEY_HOP;
+        let mut slots = Vec::with_capacity(self.ready.len());
+        let count = self.steps.steps.len();
+        for ready in &mut self.ready {
+            let mut starts = Vec::with_capacity(count);
+            for (index, step) in self.steps.steps.iter().enumerate() {
+                let mut start = self.state.decomposer.max(key_ready - c.to_multiply());
+                if !step.rotates.is_empty() {
+                    start = start.max(*ready + c.rotate);
+                }
+                if last && index + 1 == count {
+                    start = start.max(self.hold - c.to_accumulator() - c.accumulate);
+                }
+                self.state.decomposer = start + c.polynomial;
+                starts.push(start);
+            }
+            let end = starts.last().copied().unwrap_or(0);
+            *ready = end + c.to_accumulator() + c.accumulate + c.polynomial - 1;
+            slots.push(starts);
+        }
+        // The multicast's last read of the key.
+        let read = self.state.decomposer + c.to_multiply() - KEY_HOP - 1;
+        self.state.buffers.push_back((buffer, read));
+        IterationTimes { key, buffer, slots }
+    }
+}
+
+impl Iterate for Run<'_> {
+    type Times = IterationTimes;
+
+    fn iteration(&mut self) -> IterationTimes {
+        self.next(false)
+    }
+
+    fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64> {
+        let shift = later.key - earlier.key;
+        let starts = |times: &IterationTimes| times.slots.iter().flatten().copied().collect::<Vec<_>>();
+        let alike = starts(earlier).into_iter().zip(starts(later)).all(|(a, b)| b - a == shift);
+        (earlier.buffer == later.buffer && alike).then_some(shift)
+    }
+
+    fn skip(&mut self, cycles: i64) {
+        self.state.decomposer += cycles;
+        self.state.channel += cycles;
+        self.state.buffers.iter_mut().for_each(|(_, free)| *free += cycles);
+        self.ready.iter_mut().for_each(|time| *time += cycles);
+    }
+}
+
+/// Runs one blind rotation of ciphertexts that are in the local scratchpads from the cycles `loaded` on, from `state`, which
+/// it moves on. Extracted ciphertexts may be written from cycle `hold` on.
+pub fn rotate(steps: &Steps, cycles: &StepCycles, loaded: &[i64], hold: i64, state: &mut ClusterState) -> Rotation {
+    let mut run = Run { steps, cycles, state: state.clone(), ready: loaded.to_vec(), hold };
+    let iterations = settle(&mut run, steps.iterations.saturating_sub(1));
+    let last = run.next(true);
+    *state = run.state;
+    // Sums are read from the scratchpad a cycle after they are written, as they come.
+    let extractions = run.ready.iter().map(|ready| ready + 1 - cycles.polynomial).collect();
+    Rotation { iterations, last, extractions }
+}
+
+/// Start cycles of one tile of a key switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTimes {
+    /// Transfer of the tile into the global scratchpad.
+    pub load: i64,
+    /// Buffer that it is in.
+    pub buffer: u8,
+    /// The clusters, and the multicast with them.
+    pub switch: i64,
+}
+
+impl TileTimes {
+    /// The same, `cycles` earlier.
+    #[must_use]
+    pub fn before(&self, cycles: i64) -> Self {
+        Self { load: self.load - cycles, switch: self.switch - cycles, ..*self }
+    }
+}
+
+/// Cycles of a key switch's tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileCycles {
+    /// A tile on its channels.
+    pub load: i64,
+    /// A tile through the clusters, for all ciphertexts of a core.
+    pub switch: i64,
+    /// Request to first byte.
+    pub memory: i64,
+}
+
+/// What a key switch leaves behind for the next.
+#[derive(Clone, Debug)]
+pub struct SwitchState {
+    cluster: i64,
+    channel: i64,
+    buffers: VecDeque<(u8, i64)>,
+}
+
+impl SwitchState {
+    /// Everything free from cycle 0 on.
+    pub fn new(buffers: u64) -> Self {
+        Self { cluster: 0, channel: 0, buffers: (0..buffers as u8).map(|buffer| (buffer, 0)).collect() }
+    }
+
+    /// The clusters are taken by other work until cycle `until`.
+    pub fn take(&mut self, until: i64) {
+        self.cluster = self.cluster.max(until);
+    }
+}
+
+struct SwitchRun {
+    cycles: TileCycles,
+    state: SwitchState,
+    ready: i64,
+}
+
+impl Iterate for SwitchRun {
+    type Times = TileTimes;
+
+    fn iteration(&mut self) -> TileTimes {
+        let c = self.cycles;
+        let (buffer, free) = self.state.buffers.pop_front().unwrap_or_default();
+        let load = self.state.channel.max(free - c.memory);
+        self.state.channel = load + c.load;
+        let switch = self.state.cluster.max(self.ready).max(load + c.memory + c.load + KEY_HOP);
+        self.state.cluster = switch + c.switch;
+        self.state.buffers.push_back((buffer, switch + c.switch - 1 - KEY_HOP));
+        TileTimes { load, buffer, switch }
+    }
+
+    fn shift_between(earlier: &TileTimes, later: &TileTimes) -> Option<i64> {
+        let shift = later.load - earlier.load;
+        (earlier.buffer == later.buffer && later.switch - earlier.switch == shift).then_some(shift)
+    }
+
+    fn skip(&mut self, cycles: i64) {
+        self.state.cluster += cycles;
+        self.state.channel += cycles;
+        self.state.buffers.iter_mut().for_each(|(_, free)| *free += cycles);
+    }
+}
+
+/// One key switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySwitch {
+    /// All tiles but the last.
+    pub tiles: Settled<TileTimes>,
+    /// The last tile, whose sums are the result.
+    pub last: TileTimes,
+    /// The clusters take up nothing more of it.
+    pub free: i64,
+}
+
+impl KeySwitch {
+    /// The same, `cycles` earlier.
+    #[must_use]
+    pub fn before(&self, cycles: i64) -> Self {
+        let tiles = settled_before(&self.tiles, |times| times.before(cycles));
+        Self { tiles, last: self.last.before(cycles), free: self.free - cycles }
+    }
+}
+
+/// Runs one key switch of `tiles` tiles, of ciphertexts that are there from cycle `ready` on.
+pub fn switch(tiles: usize, cycles: TileCycles, ready: i64, state: &mut SwitchState) -> KeySwitch {
+    let mut run = SwitchRun { cycles, state: state.clone(), ready };
+    let settled = settle(&mut run, tiles.saturating_sub(1));
+    let last = run.iteration();
+    *state = run.state;
+    KeySwitch { tiles: settled, last, free: state.cluster }
+}

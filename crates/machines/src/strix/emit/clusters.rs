@@ -1,0 +1,498 @@
+//! Events of the PBS clusters and of the key-switch clusters.
+
+use super::super::cluster::{IterationTimes, KEY_HOP, TileTimes};
+use super::super::software::{Epoch, bytes_of, core_rows};
+use super::super::streams::Steps;
+use super::resources::Core;
+use super::{Emitter, index};
+use crate::engine::schedule::{Access, Event, OpRef, Order, Place, Resource, Shift, Value};
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::steady::Settled;
+use crate::torus::transfers::access;
+use crate::torus::workload::{Bootstraps, Item, Work};
+use polyfabric_program::tfhe::kernel::OpKind;
+
+/// One ciphertext on one core, in one iteration.
+struct Seat<'a> {
+    core: &'a Core,
+    ciphertext: u32,
+    slot: u64,
+    operation: u32,
+    iteration: u32,
+}
+
+/// What an event does, before its places are set.
+struct Action {
+    resource: Resource,
+    start: i64,
+    occupancy: i64,
+    work: u64,
+    parts: u32,
+}
+
+impl Emitter<'_> {
+    /// Events of a loop's iterations, from `first` on: `one` adds those of an iteration, given its number, relative to `base`.
+    fn iterations<T: Clone>(
+        &mut self,
+        settled: &Settled<T>,
+        base: i64,
+        start: impl Fn(&T) -> i64,
+        one: impl Fn(&mut Self, usize, &T, i64),
+    ) -> usize {
+        for (number, times) in settled.prologue.iter().enumerate() {
+            one(self, number, times, base);
+        }
+        let mut number = settled.prologue.len();
+        if let Some(steady) = &settled.steady {
+            let begin = start(&steady.pair[0]);
+            let shift = Shift { ciphertext: 0, iteration: 2 };
+            self.repeated(begin - base, steady.rounds as u64, steady.period as u64, shift, |emitter| {
+                one(emitter, number, &steady.pair[0], begin);
+                one(emitter, number + 1, &steady.pair[1], begin);
+            });
+            number += 2 * steady.rounds;
+        }
+        for times in &settled.epilogue {
+            one(self, number, times, base);
+            number += 1;
+        }
+        number
+    }
+
+    pub(super) fn rotation(&mut self, epoch: &Epoch, task: u32, base: i64) {
+        let (tasks, timeline) = (self.tasks, self.timeline);
+        let Work::Bootstraps(work) = &tasks.works[epoch.work] else { return };
+        let steps = &tasks.steps[&work.blind_rotation];
+        let rotation = &timeline.rotations[&task];
+        let last = self.iterations(
+            &rotation.iterations,
+            base,
+            |times| times.key,
+            |emitter, number, times, base| {
+                emitter.iteration(epoch, work, steps, number as u32, times, base);
+            },
+        );
+        self.iteration(epoch, work, steps, last as u32, &rotation.last, base);
+        for (slot, &start) in (0..).zip(&rotation.extractions) {
+            self.extraction(epoch, work, slot, start - base);
+        }
+    }
+
+    fn push(&mut self, action: &Action, op: OpRef, reads: Vec<Access>, writes: Vec<Access>) {
+        let Action { resource, start, occupancy, work, parts } = *action;
+        self.builder.event(Event { resource, start, occupancy: occupancy as u32, work, parts, op, reads, writes });
+    }
+
+    /// The key of one step of an iteration.
+    fn key(&self, iteration: u32, step: usize) -> Value {
+        self.named(self.chip.classes.bootstrap_key, Value::NONE, iteration, step as u32)
+    }
+
+    /// Bytes of the key of a step.
+    fn key_bytes(&self, steps: &Steps, step: usize) -> u64 {
+        let rows = steps.steps[step].rows.len() as u64;
+        rows * u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum
+    }
+
+    /// The key of an iteration, step after step, a stripe on each of its channels.
+    fn load_key(&mut self, operation: u32, iteration: u32, steps: &Steps, times: &IterationTimes, base: i64) {
+        let (c, layout) = (self.timeline.steps, self.tasks.layout);
+        let channels = self.machine.key_channels;
+        let stripe = layout.sizes.key.div_ceil(channels);
+        let kind = self.chip.kinds.key;
+        let (sent, arrival) = ((0, c.key - 1), (c.memory, c.memory + c.key - 1));
+        for index in 0..channels {
+            let (from, to) = (index * stripe, ((index + 1) * stripe).min(layout.sizes.key));
+            let (mut reads, mut writes, mut first) = (Vec::new(), Vec::new(), 0);
+            for step in 0..steps.steps.len() {
+                let past = first + self.key_bytes(steps, step);
+                let (begin, end) = (from.max(first), to.min(past));
+                if begin < end {
+                    let key = self.key(iteration, step);
+                    let at = layout.keys.entry(u64::from(times.buffer)) + begin;
+                    reads.push(access(self.chip.hbm, 0, end - begin, key, sent, Order::Any));
+                    writes.push(access(self.chip.global, at, end - begin, key, arrival, Order::Any));
+                }
+                first = past;
+            }
+            if reads.is_empty() {
+                continue;
+            }
+            let resource = self.chip.channels[index as usize];
+            let (start, work) = (times.key - base, to - from);
+            let action = Action { resource, start, occupancy: c.key, work, parts: 1 };
+            let op = OpRef { kind, kernel_op: operation, body_op: Value::NONE, ciphertext: Value::NONE, iteration };
+            self.push(&action, op, reads, writes);
+        }
+    }
+
+    fn iteration(
+        &mut self,
+        epoch: &Epoch,
+        work: &Bootstraps,
+        steps: &Steps,
+        number: u32,
+        times: &IterationTimes,
+        base: i64,
+    ) {
+        self.load_key(work.blind_rotation, number, steps, times, base);
+        let chip = self.chip.clone();
+        for (slot, starts) in (0..).zip(&times.slots) {
+            let seats: Vec<Seat<'_>> = self
+                .seats(epoch, slot)
+                .map(|(core, ciphertext)| Seat {
+                    core: &chip.cores[core],
+                    ciphertext,
+                    slot,
+                    operation: work.blind_rotation,
+                    iteration: number,
+                })
+                .collect();
+            let mut key_at = self.tasks.layout.keys.entry(u64::from(times.buffer));
+            for (step, &start) in starts.iter().enumerate() {
+                key_at += self.multicast(&seats, steps, step, start - base, key_at);
+                for seat in &seats {
+                    self.step(seat, steps, step, start - base);
+                }
+            }
+        }
+    }
+
+    /// The key polynomials of a step to all cores with a ciphertext; their bytes in the global scratchpad.
+    fn multicast(&mut self, seats: &[Seat<'_>], steps: &Steps, step: usize, start: i64, at: u64) -> u64 {
+        let c = self.timeline.steps;
+        let bytes = self.key_bytes(steps, step);
+        let Some(seat) = seats.first() else { return bytes };
+        let key = self.key(seat.iteration, step);
+        let reads = vec![access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any)];
+        let out = (KEY_HOP - 1, KEY_HOP + c.polynomial - 2);
+        let writes = seats.iter().map(|seat| access(seat.core.key, 0, bytes, key, out, Order::Stream)).collect();
+        let kind = self.chip.kinds.multicast;
+        let start = start + c.to_multiply() - KEY_HOP;
+        let resource = self.chip.key_bus;
+        let action = Action { resource, start, occupancy: c.polynomial, work: bytes, parts: 1 };
+        let (kernel_op, iteration) = (seat.operation, seat.iteration);
+        let op = OpRef { kind, kernel_op, body_op: step as u32, ciphertext: Value::NONE, iteration };
+        self.push(&action, op, reads, writes);
+        bytes
+    }
+
+    /// One polynomial of an accumulator after `iteration` iterations.
+    fn accumulator(&self, seat: &Seat<'_>, iteration: u32, polynomial: u32, span: (i64, i64), order: Order) -> Access {
+        let sizes = self.tasks.layout.sizes;
+        let at = self.tasks.layout.resident.entry(seat.slot) + u64::from(polynomial) * sizes.polynomial;
+        let name = index(seat.operation, polynomial as usize);
+        let value = self.named(self.chip.classes.accumulator, seat.ciphertext, iteration, name);
+        access(seat.core.local, at, sizes.polynomial, value, span, order)
+    }
+
+    fn step(&mut self, seat: &Seat<'_>, steps: &Steps, number: usize, start: i64) {
+        let c = self.timeline.steps;
+        let sizes = self.tasks.layout.sizes;
+        let (classes, kinds) = (self.chip.classes, self.chip.kinds);
+        let step = &steps.steps[number];
+        let (rows, columns) = (step.rows.len() as u64, step.inverses.len() as u64);
+        let points = sizes.ring_degree / 2;
+        let span = (0, c.polynomial - 1);
+        let out = |latency: i64| (latency - 1, latency + c.polynomial - 2);
+        let op = |kind| OpRef {
+            kind,
+            kernel_op: seat.operation,
+            body_op: number as u32,
+            ciphertext: seat.ciphertext,
+            iteration: seat.iteration,
+        };
+        let action = |resource, start, work, parts: u64| Action {
+            resource,
+            start,
+            occupancy: c.polynomial,
+            work,
+            parts: parts as u32,
+        };
+        let value = |class, number| Value {
+            class,
+            ciphertext: seat.ciphertext,
+            iteration: seat.iteration,
+            index: index(seat.operation, number),
+        };
+        // The decomposer's buffer holds the polynomials of a block of steps.
+        let lane = |polynomial: u32| {
+            let first = steps.steps[..=number].iter().rev().find(|step| !step.rotates.is_empty());
+            first.and_then(|step| step.rotates.iter().position(|&p| p == polynomial)).unwrap_or(0) as u64
+        };
+        let held = |polynomial: u32, span| {
+            let at = lane(polynomial) * sizes.polynomial;
+            let value = value(classes.rotated, polynomial as usize);
+            access(seat.core.rotated, at, sizes.polynomial, value, span, Order::Stream)
+        };
+        if !step.rotates.is_empty() {
+            let mut reads = Vec::new();
+            for &polynomial in &step.rotates {
+                let mut pointers = self.accumulator(seat, seat.iteration, polynomial, span, Order::Any);
+                pointers.bytes *= 2;
+                reads.push(pointers);
+            }
+            let amounts = self.named(classes.rotations, seat.ciphertext, Value::NONE, index(seat.operation, 0));
+            let at = self.tasks.layout.rotations(seat.slot);
+            let mut amounts = access(seat.core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
+            amounts.bytes = COEFFICIENT_BYTES;
+            reads.push(amounts);
+            let writes = step.rotates.iter().map(|&polynomial| held(polynomial, out(c.rotate))).collect();
+            let count = step.rotates.len() as u64;
+            let (work, start) = (sizes.ring_degree * count, start - c.rotate);
+            self.push(&action(seat.core.rotator, start, work, count), op(kinds.rotate), reads, writes);
+        }
+        let mut polynomials: Vec<u32> = step.rows.iter().map(|row| row.polynomial).collect();
+        polynomials.sort_unstable();
+        polynomials.dedup();
+        let stream = |memory, bytes, value, span| access(memory, 0, bytes, value, span, Order::Stream);
+        let digits = |span| stream(seat.core.digits, rows * sizes.polynomial, value(classes.digits, number), span);
+        let spectrum = |span| stream(seat.core.spectrum, rows * sizes.spectrum, value(classes.spectrum, number), span);
+        let sum = |span| stream(seat.core.sum, columns * sizes.spectrum, value(classes.sum, number), span);
+        let product =
+            |span| stream(seat.core.product, columns * sizes.polynomial, value(classes.product, number), span);
+
+        let reads = polynomials.iter().map(|&polynomial| held(polynomial, span)).collect();
+        let decompose = action(seat.core.decomposer, start, sizes.ring_degree * rows, rows);
+        self.push(&decompose, op(kinds.decompose), reads, vec![digits(out(c.decompose))]);
+
+        let forward = action(seat.core.fft, start + c.decompose, points * rows, rows);
+        self.push(&forward, op(kinds.forward), vec![digits(span)], vec![spectrum(out(c.forward))]);
+
+        let key = self.key(seat.iteration, number);
+        let key = access(seat.core.key, 0, rows * columns * sizes.spectrum, key, span, Order::Stream);
+        let at = start + c.to_multiply();
+        let multiply = action(seat.core.vma, at, points * rows * columns, rows * columns);
+        self.push(&multiply, op(kinds.multiply), vec![spectrum(span), key], vec![sum(out(c.multiply))]);
+
+        let inverse = action(seat.core.ifft, at + c.multiply, points * columns, columns);
+        self.push(&inverse, op(kinds.inverse), vec![sum(span)], vec![product(out(c.backward))]);
+
+        let last = number + 1 == steps.steps.len();
+        let mut reads = vec![product(span)];
+        let mut writes = Vec::new();
+        for inverse in &step.inverses {
+            let column = inverse.column;
+            let partial = |taken: usize, span| {
+                let at = u64::from(column) * sizes.polynomial;
+                let value = value(classes.partial, taken * steps.polynomials as usize + column as usize);
+                access(seat.core.sums, at, sizes.polynomial, value, span, Order::Stream)
+            };
+            // The old accumulator is the first to be added to.
+            match number.checked_sub(1) {
+                None => reads.push(self.accumulator(seat, seat.iteration, column, span, Order::Stream)),
+                Some(before) => reads.push(partial(before, span)),
+            }
+            if last {
+                let next = seat.iteration + 1;
+                writes.push(self.accumulator(seat, next, column, out(c.accumulate), Order::Stream));
+            } else {
+                writes.push(partial(number, out(c.accumulate)));
+            }
+        }
+        let at = start + c.to_accumulator();
+        let accumulate = action(seat.core.accumulator, at, sizes.ring_degree * columns, columns);
+        self.push(&accumulate, op(kinds.accumulate), reads, writes);
+    }
+
+    /// The finished accumulators of a slot, as they come, to the key-switch clusters' memory.
+    fn extraction(&mut self, epoch: &Epoch, work: &Bootstraps, slot: u64, start: i64) {
+        let c = self.timeline.steps;
+        let layout = self.tasks.layout;
+        let sizes = layout.sizes;
+        let kind = self.chip.kinds.extract;
+        let chip = self.chip.clone();
+        for (core, ciphertext) in self.seats(epoch, slot) {
+            let core = &chip.cores[core];
+            let iteration = sizes.lwe_dimension as u32;
+            let seat = Seat { core, ciphertext, slot, operation: work.blind_rotation, iteration };
+            let mut reads = Vec::new();
+            for polynomial in 0..sizes.polynomials as u32 {
+                let mut read = self.accumulator(&seat, iteration, polynomial, (0, c.polynomial - 1), Order::Stream);
+                // Of the body polynomial, the constant coefficient alone is taken.
+                if u64::from(polynomial) + 1 == sizes.polynomials {
+                    read.bytes = COEFFICIENT_BYTES;
+                }
+                reads.push(read);
+            }
+            let item = work.extracted[ciphertext as usize];
+            let at = layout.large.entry(slot);
+            let write = access(core.local, at, sizes.large, self.lwe(item), (1, c.polynomial), Order::Any);
+            let work = sizes.large_dimension + 1;
+            let action = Action { resource: core.extractor, start, occupancy: c.polynomial, work, parts: 1 };
+            let op = OpRef { kind, kernel_op: item.op, body_op: Value::NONE, ciphertext, iteration: Value::NONE };
+            self.push(&action, op, reads, vec![write]);
+        }
+    }
+
+    pub(super) fn key_switch(&mut self, epoch: &Epoch, task: u32, base: i64) {
+        let switch = &self.timeline.switches[&task];
+        let one = |emitter: &mut Self, number: usize, times: &TileTimes, base: i64, last: bool| {
+            emitter.tile(epoch, task, number as u32, times, base, last);
+        };
+        let last = self.iterations(
+            &switch.tiles,
+            base,
+            |times| times.load.min(times.switch),
+            |e, n, t, b| {
+                one(e, n, t, b, false);
+            },
+        );
+        one(self, last, &switch.last, base, true);
+    }
+
+    /// One tile of the key-switch key, for all ciphertexts of all cores.
+    fn tile(&mut self, epoch: &Epoch, task: u32, number: u32, times: &TileTimes, base: i64, last: bool) {
+        let (layout, latency) = (self.tasks.layout, self.timeline.steps.switch);
+        let sizes = layout.sizes;
+        let cycles = self.timeline.tiles[&task];
+        let (sources, results) = match &self.tasks.works[epoch.work] {
+            Work::Bootstraps(work) => (&work.extracted, work.switched.as_ref().unwrap_or(&work.extracted)),
+            Work::KeySwitches(work) => (&work.sources, &work.results),
+            Work::Linear(_) => return,
+        };
+        let operation = results[epoch.first as usize].op;
+        let digits = layout.tile_elements * sizes.key_switch_levels;
+        let tile_bytes = digits * sizes.small;
+        let key = self.named(self.chip.classes.switch_key, Value::NONE, number, Value::NONE);
+        let at = layout.tiles.entry(u64::from(times.buffer));
+        let op = |kind, ciphertext| OpRef {
+            kind,
+            kernel_op: operation,
+            body_op: Value::NONE,
+            ciphertext,
+            iteration: number,
+        };
+        let channels = self.machine.switch_channels;
+        let stripe = tile_bytes.div_ceil(channels);
+        for index in 0..channels {
+            let first = (index * stripe).min(tile_bytes);
+            let bytes = stripe.min(tile_bytes - first);
+            if bytes == 0 {
+                continue;
+            }
+            let (sent, arrival) = ((0, cycles.load - 1), (cycles.memory, cycles.memory + cycles.load - 1));
+            let reads = vec![access(self.chip.hbm, 0, bytes, key, sent, Order::Any)];
+            let writes = vec![access(self.chip.global, at + first, bytes, key, arrival, Order::Any)];
+            let resource = self.chip.channels[(self.machine.key_channels + index) as usize];
+            let kind = self.chip.kinds.switch_key;
+            let start = times.load - base;
+            let action = Action { resource, start, occupancy: cycles.load, work: bytes, parts: 1 };
+            self.push(&action, op(kind, Value::NONE), reads, writes);
+        }
+        let start = times.switch - base;
+        let occupancy = cycles.switch;
+        let span = (0, occupancy - 1);
+        let served = (epoch.count as usize).min(self.chip.cores.len());
+        let tile = access(self.chip.global, at, tile_bytes, key, span, Order::Any);
+        let kind = self.chip.kinds.multicast_switch;
+        let tile = self.bus((start, occupancy), vec![tile], key, served, op(kind, Value::NONE));
+        let late = (latency - 1, latency + occupancy - 2);
+        let kind = self.chip.kinds.key_switch;
+        let chip = self.chip.clone();
+        for (c, core) in chip.cores.iter().enumerate() {
+            let (mut reads, mut writes) =
+                (vec![Access { place: Place { memory: core.tile, ..tile.place }, ..tile }], Vec::new());
+            let mut count = 0;
+            for slot in 0..epoch.slots(self.machine) {
+                let Some((_, element)) = self.seats(epoch, slot).find(|&(core, _)| core == c) else { continue };
+                count += 1;
+                let item = sources[element as usize];
+                let mut source =
+                    access(core.local, layout.large.entry(slot), sizes.large, self.lwe(item), span, Order::Any);
+                source.bytes = layout.tile_elements * COEFFICIENT_BYTES;
+                reads.push(source);
+                let sum = |taken: u32| self.named(chip.classes.switch_sum, element, taken, index(operation, 0));
+                let place =
+                    |value, span| access(core.local, layout.sums.entry(slot), sizes.small, value, span, Order::Stream);
+                if number > 0 {
+                    reads.push(place(sum(number), span));
+                }
+                let value = if last { self.lwe(results[element as usize]) } else { sum(number + 1) };
+                writes.push(place(value, late));
+            }
+            if count > 0 {
+                // The digits, and their products with the tile.
+                let work = digits * (sizes.lwe_dimension + 2) * count;
+                let action = Action { resource: core.switch, start, occupancy, work, parts: 1 };
+                let first = epoch.first + c as u32;
+                self.push(&action, op(kind, first), reads, writes);
+            }
+        }
+    }
+
+    /// What the first `served` key-switch clusters multiply by, from `reads` in the global scratchpad, as `value`; as they read it
+    /// from their wires from cycle `span.0` on.
+    fn bus(&mut self, span: (i64, i64), reads: Vec<Access>, value: Value, served: usize, op: OpRef) -> Access {
+        let (start, occupancy) = span;
+        let bytes = reads.iter().map(|read| read.bytes).sum();
+        let out = (KEY_HOP - 1, KEY_HOP + occupancy - 2);
+        let wire = |core: &Core| access(core.tile, 0, bytes, value, out, Order::Stream);
+        let writes = self.chip.cores[..served].iter().map(wire).collect();
+        let (resource, start) = (self.chip.switch_bus, start - KEY_HOP);
+        self.push(&Action { resource, start, occupancy, work: bytes, parts: 1 }, op, reads, writes);
+        access(self.chip.cores[0].tile, 0, bytes, value, (0, occupancy - 1), Order::Stream)
+    }
+
+    /// A block of columns of a linear layer, for a block of rows.
+    pub(super) fn linear(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
+        let tasks = self.tasks;
+        let task = &tasks.tasks[index_of as usize];
+        let Work::Linear(layer) = &tasks.works[epoch.work] else { return };
+        let OpKind::Linear { matrix, .. } = &self.program.ops[layer.op as usize].kind else { return };
+        let layout = tasks.layout;
+        let bytes = bytes_of(layer);
+        let (occupancy, latency) = (task.occupancy, self.timeline.steps.switch);
+        let (span, late) = ((0, occupancy - 1), (latency - 1, latency + occupancy - 2));
+        let pass = task.slot as u32;
+        let op =
+            |kind, ciphertext| OpRef { kind, kernel_op: layer.op, body_op: Value::NONE, ciphertext, iteration: pass };
+        let at = layout.operands.entry(task.entry);
+        let operands: Vec<Access> = (0..)
+            .zip(&layer.sources[task.columns.clone()])
+            .map(|(number, &item)| {
+                access(self.chip.global, at + number * bytes, bytes, self.lwe(item), span, Order::Any)
+            })
+            .collect();
+        let rows = task.first as usize..(task.first + task.count) as usize;
+        let start = start + KEY_HOP;
+        let mut wire = None;
+        if !operands.is_empty() {
+            let served =
+                (0..self.machine.cores).filter(|&core| !core_rows(self.machine, rows.clone(), core).is_empty());
+            let served = served.count();
+            let value = self.named(self.chip.classes.operands, Value::NONE, pass, index(layer.op, 0));
+            let op = op(self.chip.kinds.multicast_switch, Value::NONE);
+            wire = Some(self.bus((start, occupancy), operands, value, served, op));
+        }
+        let kind = self.chip.kinds.linear;
+        let chip = self.chip.clone();
+        for (c, core) in chip.cores.iter().enumerate() {
+            let mine = core_rows(self.machine, rows.clone(), c as u64);
+            if mine.is_empty() {
+                continue;
+            }
+            let own = |wire: Access| Access { place: Place { memory: core.tile, ..wire.place }, ..wire };
+            let mut reads: Vec<Access> = wire.map(own).into_iter().collect();
+            let mut writes = Vec::new();
+            for (number, row) in (0..).zip(mine.clone()) {
+                let sum = |taken: u32| self.named(chip.classes.linear_sum, row as u32, taken, index(layer.op, 0));
+                let place = |value, span| {
+                    access(core.local, layout.linear.offset + number * bytes, bytes, value, span, Order::Stream)
+                };
+                if !task.ends.0 {
+                    reads.push(place(sum(pass), span));
+                }
+                let result = Item { op: layer.op, element: row as u32 };
+                let value = if task.ends.1 { self.lwe(result) } else { sum(pass + 1) };
+                writes.push(place(value, late));
+            }
+            // Only weights are work; the cluster passes all columns of the block.
+            let weights = |row: usize| matrix.row(row).filter(|(column, _)| task.columns.contains(column)).count();
+            let weights: usize = mine.clone().map(weights).sum();
+            let work = weights as u64 * (layer.dimension as u64 + 1);
+            let action = Action { resource: core.switch, start, occupancy, work, parts: 1 };
+            self.push(&action, op(kind, mine.start as u32), reads, writes);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! From the timeline to the engine's schedule: every task's events, and a repeat wherever epochs repeat.
+
+mod clusters;
+pub(crate) mod resources;
+mod transfers;
+
+use super::hardware::Timeline;
+use super::machine::Strix;
+use super::software::{Action, Epoch, Tasks};
+use crate::engine::schedule::{ClassId, Schedule, ScheduleBuilder, Shift, Value};
+use crate::torus::channels::Part;
+use crate::torus::groups;
+use crate::torus::workload::{Item, Work};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use resources::Chip;
+
+/// Index of a value of operation `operation` that is number `number` of its kind in one iteration.
+pub(crate) fn index(operation: u32, number: usize) -> u32 {
+    debug_assert!(number < 256, "polynomials and steps of an iteration are few");
+    (operation << 8) | number as u32
+}
+
+pub(crate) struct Emitter<'a> {
+    machine: &'a Strix,
+    program: &'a KernelProgram,
+    tasks: &'a Tasks,
+    timeline: &'a Timeline,
+    chip: Chip,
+    builder: ScheduleBuilder,
+}
+
+/// The schedule of `tasks` as `timeline` ran them.
+pub(crate) fn emit(machine: &Strix, program: &KernelProgram, tasks: &Tasks, timeline: &Timeline) -> (Schedule, Chip) {
+    let mut builder = ScheduleBuilder::new();
+    let chip = Chip::declare(&mut builder, machine, &program.parameters);
+    let mut emitter = Emitter { machine, program, tasks, timeline, chip, builder };
+    let epochs = &tasks.epochs;
+    let mut first = 0;
+    while first < epochs.len() {
+        let work = epochs[first].work;
+        let end = first + epochs[first..].iter().take_while(|epoch| epoch.work == work).count();
+        emitter.work(&epochs[first..end]);
+        first = end;
+    }
+    (emitter.builder.finish(), emitter.chip)
+}
+
+impl Emitter<'_> {
+    fn base(&self, epoch: &Epoch) -> i64 {
+        self.timeline.starts[epoch.tasks.start as usize]
+    }
+
+    fn sources(&self, epoch: &Epoch) -> &[Item] {
+        let range = epoch.first as usize..(epoch.first + epoch.count) as usize;
+        match &self.tasks.works[epoch.work] {
+            Work::Bootstraps(work) => &work.sources[range],
+            Work::KeySwitches(work) => &work.sources[range],
+            Work::Linear(_) => &[],
+        }
+    }
+
+    fn tables(&self, epoch: &Epoch) -> &[u32] {
+        match &self.tasks.works[epoch.work] {
+            Work::Bootstraps(work) => &work.tables[epoch.first as usize..(epoch.first + epoch.count) as usize],
+            _ => &[],
+        }
+    }
+
+    /// Whether two epochs are the same but for their ciphertexts and their time.
+    fn alike(&self, one: &Epoch, other: &Epoch) -> bool {
+        let tasks = |epoch: &Epoch| {
+            let (base, first) = (self.base(epoch), epoch.first);
+            epoch.tasks.clone().map(move |index| {
+                let task = &self.tasks.tasks[index as usize];
+                let parts = self.timeline.parts.get(&index).map_or(&[][..], Vec::as_slice);
+                let parts: Vec<Part> = parts.iter().map(|part| Part { start: part.start - base, ..*part }).collect();
+                let what = (task.action, task.slot, task.entry, task.first - first, task.count, task.ends);
+                (what, self.timeline.starts[index as usize] - base, parts)
+            })
+        };
+        let sources = |epoch: &Epoch| {
+            let first = i64::from(epoch.first);
+            self.sources(epoch).iter().map(move |item| (item.op, i64::from(item.element) - first))
+        };
+        let rotation = |epoch: &Epoch| Some(self.timeline.rotations[&epoch.rotation?].before(self.base(epoch)));
+        let switch = |epoch: &Epoch| Some(self.timeline.switches[&epoch.switch?].before(self.base(epoch)));
+        matches!(self.tasks.works[one.work], Work::Bootstraps(_) | Work::KeySwitches(_))
+            && one.count == other.count
+            && self.tables(one) == self.tables(other)
+            && sources(one).eq(sources(other))
+            && tasks(one).eq(tasks(other))
+            && rotation(one) == rotation(other)
+            && switch(one) == switch(other)
+    }
+
+    fn work(&mut self, epochs: &[Epoch]) {
+        let bases: Vec<i64> = epochs.iter().map(|epoch| self.base(epoch)).collect();
+        for run in groups::runs(&bases, |one, other| self.alike(&epochs[one], &epochs[other])) {
+            let (first, span) = (run.first, run.span);
+            if run.rounds == 1 {
+                self.epoch(&epochs[first], 0);
+                continue;
+            }
+            let base = bases[first];
+            let period = (bases[first + span] - base) as u64;
+            let moved = epochs[first + span].first - epochs[first].first;
+            let shift = Shift { ciphertext: i64::from(moved), iteration: 0 };
+            self.repeated(base, run.rounds as u64, period, shift, |emitter| {
+                for epoch in &epochs[first..first + span] {
+                    emitter.epoch(epoch, base);
+                }
+            });
+        }
+    }
+
+    /// Adds a repeat whose body `fill` adds.
+    fn repeated(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
+        let mut builder = std::mem::take(&mut self.builder);
+        builder.repeat(start, count, period, shift, |inner| {
+            std::mem::swap(inner, &mut self.builder);
+            fill(self);
+            std::mem::swap(inner, &mut self.builder);
+        });
+        self.builder = builder;
+    }
+
+    /// Events of an epoch, relative to cycle `base`.
+    fn epoch(&mut self, epoch: &Epoch, base: i64) {
+        for index in epoch.tasks.clone() {
+            let start = self.timeline.starts[index as usize] - base;
+            match self.tasks.tasks[index as usize].action {
+                Action::Rotate => self.rotation(epoch, index, base),
+                Action::Switch => self.key_switch(epoch, index, base),
+                Action::Admit => self.admit(epoch, index, start),
+                Action::AdmitLarge => self.admit_large(epoch, index, start),
+                Action::Linear => self.linear(epoch, index, start),
+                Action::ReturnLarge | Action::ReturnSmall | Action::ReturnSums => self.send(epoch, index, start),
+                Action::Load | Action::LoadTables | Action::Store | Action::LoadOperands | Action::StoreSums => {
+                    self.transfer(epoch, index, base);
+                }
+            }
+        }
+    }
+
+    /// Name of an LWE ciphertext.
+    fn lwe(&self, item: Item) -> Value {
+        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
+        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
+        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+    }
+
+    fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {
+        Value { class, ciphertext, iteration, index }
+    }
+
+    /// Elements of a slot with the cores that they are on.
+    fn seats(&self, epoch: &Epoch, slot: u64) -> impl Iterator<Item = (usize, u32)> + use<> {
+        epoch.elements(self.machine, slot).enumerate()
+    }
+}

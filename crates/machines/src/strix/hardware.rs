@@ -1,0 +1,150 @@
+//! When everything runs: the tasks dispatched, transfers on their channels, and the clusters' steps.
+
+use super::cluster::{ClusterState, KEY_HOP, KeySwitch, Rotation, SwitchState, TileCycles, rotate, switch};
+use super::machine::{StepCycles, Strix};
+use super::software::{Action, Task, Tasks, Unit};
+use crate::torus::channels::{Next, Part, spread};
+use crate::torus::dispatcher::{self, Started};
+use polyfabric_schemes::tfhe::Parameters;
+use std::collections::HashMap;
+
+/// When everything ran.
+pub struct Timeline {
+    /// Start cycle of each task.
+    pub starts: Vec<i64>,
+    /// Completion cycle of each task: its last result is in place.
+    pub ends: Vec<i64>,
+    /// Parts of each transfer, on the channels.
+    pub parts: HashMap<u32, Vec<Part>>,
+    /// Blind rotations, in absolute cycles.
+    pub rotations: HashMap<u32, Rotation>,
+    /// Key switches, in absolute cycles.
+    pub switches: HashMap<u32, KeySwitch>,
+    /// Cycles of every step.
+    pub steps: StepCycles,
+    /// Cycles of a tile of the key-switch key, for each key switch.
+    pub tiles: HashMap<u32, TileCycles>,
+}
+
+/// Cycles from the last byte on a link to the last one in its scratchpad.
+pub fn link_latency(machine: &Strix) -> i64 {
+    2 * machine.depth.memory as i64 - 1
+}
+
+/// Runs `tasks` of a program with `parameters` on `machine`.
+pub fn run(machine: &Strix, parameters: &Parameters, tasks: &Tasks) -> Timeline {
+    let mut chip = Chip {
+        machine,
+        tasks,
+        steps: machine.steps(parameters),
+        channels: vec![0; (machine.key_channels + machine.switch_channels + machine.ciphertext_channels) as usize],
+        cluster: ClusterState::new(machine.key_buffers),
+        switch: SwitchState::new(machine.key_buffers),
+        large_free: 0,
+        admitted: vec![0; tasks.layout.slots as usize],
+        parts: HashMap::new(),
+        rotations: HashMap::new(),
+        switches: HashMap::new(),
+        tiles: HashMap::new(),
+    };
+    let times = dispatcher::run(&tasks.tasks, |task, now| chip.start(task, now));
+    let Chip { parts, rotations, switches, steps, tiles, .. } = chip;
+    Timeline { starts: times.starts, ends: times.ends, parts, rotations, switches, steps, tiles }
+}
+
+struct Chip<'a> {
+    machine: &'a Strix,
+    tasks: &'a Tasks,
+    steps: StepCycles,
+    /// When each channel is free.
+    channels: Vec<i64>,
+    cluster: ClusterState,
+    switch: SwitchState,
+    /// Extracted ciphertexts may be overwritten from here on.
+    large_free: i64,
+    /// When each slot of the next rotation is in the local scratchpads.
+    admitted: Vec<i64>,
+    parts: HashMap<u32, Vec<Part>>,
+    rotations: HashMap<u32, Rotation>,
+    switches: HashMap<u32, KeySwitch>,
+    tiles: HashMap<u32, TileCycles>,
+}
+
+impl Chip<'_> {
+    fn start(&mut self, index: u32, now: i64) -> Started {
+        let task = &self.tasks.tasks[index as usize];
+        match task.unit {
+            Unit::Channels => self.transfer(index, task, now),
+            Unit::Pbs => self.rotate(index, task, now),
+            Unit::Switch if task.action == Action::Switch => self.key_switch(index, task, now),
+            Unit::Switch => {
+                let free = now + KEY_HOP + task.occupancy;
+                self.switch.take(free);
+                Started { start: now, end: free + self.steps.switch, free, slots: Vec::new() }
+            }
+            Unit::Admission | Unit::Return => {
+                let free = now + task.occupancy;
+                let mut end = free + link_latency(self.machine);
+                if task.action == Action::Admit {
+                    // A test polynomial is turned by an amount that has just come.
+                    end += 1;
+                    self.admitted[task.slot as usize] = end;
+                }
+                Started { start: now, end, free, slots: Vec::new() }
+            }
+        }
+    }
+
+    fn transfer(&mut self, index: u32, task: &Task, now: i64) -> Started {
+        let machine = self.machine;
+        let first = (machine.key_channels + machine.switch_channels) as u32;
+        let channels = first..first + machine.ciphertext_channels as u32;
+        let whole = |_, left| Next::Take(left);
+        let (parts, free) = spread(task.items, channels, &mut self.channels, now, machine.channel_bytes, whole);
+        let past = |part: &Part| part.start + machine.channel_cycles(part.count * task.items.bytes);
+        let end = parts.iter().map(past).max().unwrap_or(now) + machine.memory_latency as i64;
+        let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
+        self.parts.insert(index, parts);
+        Started { start, end, free, slots: Vec::new() }
+    }
+
+    /// The steps begin as early as their slots allow, which may be before the decision.
+    fn rotate(&mut self, index: u32, task: &Task, now: i64) -> Started {
+        let epoch = self.tasks.epochs.iter().find(|epoch| epoch.rotation == Some(index));
+        let Some(epoch) = epoch else { return Started { start: now, end: now, free: now, slots: Vec::new() } };
+        let crate::torus::workload::Work::Bootstraps(work) = &self.tasks.works[epoch.work] else {
+            return Started { start: now, end: now, free: now, slots: Vec::new() };
+        };
+        let steps = &self.tasks.steps[&work.blind_rotation];
+        let slots = u64::from(task.count).div_ceil(self.machine.cores) as usize;
+        let loaded = &self.admitted[..slots];
+        let rotation = rotate(steps, &self.steps, loaded, self.large_free, &mut self.cluster);
+        // A slot is read out when its last coefficient has been extracted.
+        let done = |&start: &i64| (start + self.steps.polynomial + 1).max(now);
+        let slots: Vec<i64> = rotation.extractions.iter().map(done).collect();
+        let end = slots.iter().copied().max().unwrap_or(now);
+        let start = loaded.iter().copied().min().unwrap_or(now);
+        self.rotations.insert(index, rotation);
+        Started { start, end, free: now, slots }
+    }
+
+    fn key_switch(&mut self, index: u32, task: &Task, now: i64) -> Started {
+        let layout = &self.tasks.layout;
+        let sizes = &layout.sizes;
+        let digits = layout.tile_elements * sizes.key_switch_levels;
+        let slots = u64::from(task.count).div_ceil(self.machine.cores);
+        let cycles = TileCycles {
+            load: self.machine.channel_cycles((digits * sizes.small).div_ceil(self.machine.switch_channels)),
+            // A sum is read for the next tile after it has left the pipeline.
+            switch: self.machine.switch_cycles(digits, sizes.lwe_dimension + 1, slots).max(self.steps.switch),
+            memory: self.machine.memory_latency as i64,
+        };
+        let tiles = (sizes.large_dimension / layout.tile_elements) as usize;
+        let switch = switch(tiles, cycles, now, &mut self.switch);
+        let free = switch.free;
+        self.large_free = self.large_free.max(free);
+        self.switches.insert(index, switch);
+        self.tiles.insert(index, cycles);
+        Started { start: now, end: free + self.steps.switch, free, slots: vec![now] }
+    }
+}

@@ -1,0 +1,169 @@
+//! What the names in Strix's schedules stand for, for the audit.
+
+use super::emit::resources::{Chip, Kinds};
+use super::replay::{Passes, columns};
+use super::software::Tasks;
+use super::streams::{Step as Streamed, Steps};
+use crate::audit::{Datum, Function, Meaning, Step};
+use crate::engine::schedule::{KindId, Value};
+use crate::torus::workload::Work;
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive};
+
+/// See the module's documentation.
+pub(crate) struct Names<'a> {
+    chip: &'a Chip,
+    tasks: &'a Tasks,
+    program: &'a KernelProgram,
+    passes: Passes,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(program: &'a KernelProgram, tasks: &'a Tasks, chip: &'a Chip) -> Self {
+        Self { chip, tasks, program, passes: columns(tasks) }
+    }
+
+    fn rotation(&self, op: u32) -> Option<(&'a Body, &'a Steps)> {
+        match &self.program.ops.get(op as usize)?.kind {
+            OpKind::BlindRotation { body, .. } => Some((body, self.tasks.steps.get(&op)?)),
+            _ => None,
+        }
+    }
+
+    /// Values of the body of rotation `op` that number `number` of a class stands for.
+    fn in_body(&self, value: Value, values: impl Fn(&Body, &Steps, usize) -> Option<Vec<BodyValue>>) -> Vec<Datum> {
+        let (op, number) = (value.index >> 8, (value.index & 0xff) as usize);
+        let found = self.rotation(op).and_then(|(body, steps)| values(body, steps, number)).unwrap_or_default();
+        let (element, iteration) = (value.ciphertext, value.iteration);
+        found.into_iter().map(|value| Datum::Body { op, value, element, iteration }).collect()
+    }
+
+    /// The sources of a pass of a linear layer.
+    fn operands(&self, op: u32, pass: u32) -> Vec<Datum> {
+        let layer = self.tasks.works.iter().find_map(|work| match work {
+            Work::Linear(layer) if layer.op == op => Some(layer),
+            _ => None,
+        });
+        let (Some(layer), Some(columns)) = (layer, self.passes.get(&(op, pass))) else { return Vec::new() };
+        let sources = layer.sources[columns.clone()].iter();
+        sources.map(|item| Datum::Lwe { op: item.op, element: item.element }).collect()
+    }
+}
+
+fn result(body: &Body, op: u32) -> BodyValue {
+    BodyValue(body.carried + op)
+}
+
+/// What the forward transform `op` of a body transforms.
+fn digits(body: &Body, op: u32) -> Option<BodyValue> {
+    body.ops[op as usize].operands.first().copied()
+}
+
+/// What a value's first operand is.
+fn operand(body: &Body, value: BodyValue) -> Option<BodyValue> {
+    body.ops[value.index().checked_sub(body.carried as usize)?].operands.first().copied()
+}
+
+/// For each column of a step: the value that `of` makes of its inverse transform.
+fn by_column(step: &Streamed, of: impl Fn(u32) -> Option<BodyValue>) -> Option<Vec<BodyValue>> {
+    step.inverses.iter().map(|inverse| of(inverse.operation)).collect()
+}
+
+/// The sum that the product of inverse transform `op` is added into.
+fn added(body: &Body, op: u32) -> Option<BodyValue> {
+    let product = result(body, op);
+    let adds = |op: &polyfabric_program::tfhe::kernel::BodyOp| {
+        op.primitive == Primitive::Add && op.operands.contains(&product)
+    };
+    body.ops.iter().position(adds).map(|index| result(body, index as u32))
+}
+
+impl Meaning for Names<'_> {
+    fn function(&self, kind: KindId) -> Function {
+        let Kinds {
+            rotate,
+            decompose,
+            forward,
+            multiply,
+            inverse,
+            accumulate,
+            extract,
+            key_switch,
+            linear,
+            modulus_switch,
+            load_accumulators,
+            ..
+        } = self.chip.kinds;
+        let functions = [
+            (rotate, Function::Body(&[Step::Rotate, Step::Subtract])),
+            (decompose, Function::Body(&[Step::Digit])),
+            (forward, Function::Body(&[Step::ForwardTransform])),
+            (multiply, Function::Body(&[Step::Multiply])),
+            (inverse, Function::Body(&[Step::InverseTransform])),
+            (accumulate, Function::Body(&[Step::Add])),
+            (extract, Function::SampleExtract),
+            (key_switch, Function::KeySwitch),
+            (linear, Function::Linear),
+            (modulus_switch, Function::ModulusSwitch),
+            (load_accumulators, Function::Initialise),
+        ];
+        // All others move.
+        let found = functions.into_iter().find(|(known, _)| *known == kind);
+        found.map_or(Function::Move { element_bytes: 1 }, |(_, function)| function)
+    }
+
+    fn data(&self, value: Value) -> Vec<Datum> {
+        let classes = &self.chip.classes;
+        let Value { class, ciphertext: element, iteration, index } = value;
+        let op = index >> 8;
+        let tile = self.tasks.layout.tile_elements as u32;
+        match class {
+            class if class == classes.input || class == classes.lwe => vec![Datum::Lwe { op: index, element }],
+            class if class == classes.rotations => vec![Datum::Amounts { op, element }],
+            class if class == classes.accumulator => {
+                self.in_body(value, |_, _, polynomial| Some(vec![BodyValue(polynomial as u32)]))
+            }
+            class if class == classes.rotated => self.in_body(value, |body, steps, polynomial| {
+                let mut rows = steps.steps.iter().flat_map(|step| &step.rows);
+                let row = rows.find(|row| row.polynomial as usize == polynomial)?;
+                Some(vec![operand(body, digits(body, row.operation)?)?])
+            }),
+            class if class == classes.digits => self.in_body(value, |body, steps, step| {
+                steps.steps.get(step)?.rows.iter().map(|row| digits(body, row.operation)).collect()
+            }),
+            class if class == classes.spectrum => self.in_body(value, |body, steps, step| {
+                Some(steps.steps.get(step)?.rows.iter().map(|row| result(body, row.operation)).collect())
+            }),
+            class if class == classes.sum => self.in_body(value, |body, steps, step| {
+                by_column(steps.steps.get(step)?, |inverse| operand(body, result(body, inverse)))
+            }),
+            class if class == classes.product => self.in_body(value, |body, steps, step| {
+                by_column(steps.steps.get(step)?, |inverse| Some(result(body, inverse)))
+            }),
+            class if class == classes.partial => self.in_body(value, |body, steps, number| {
+                let (step, column) = (number / steps.polynomials as usize, number % steps.polynomials as usize);
+                let inverse = steps.steps.get(step)?.inverses.get(column)?;
+                Some(vec![added(body, inverse.operation)?])
+            }),
+            class if class == classes.switch_sum => vec![Datum::SwitchSum { op, element, done: iteration * tile }],
+            class if class == classes.switch_key => {
+                vec![Datum::SwitchKey { from: iteration * tile, to: (iteration + 1) * tile }]
+            }
+            class if class == classes.linear_sum => {
+                let columns = iteration.checked_sub(1).and_then(|pass| self.passes.get(&(op, pass)));
+                vec![Datum::LinearSum { op, row: element, done: columns.map_or(0, |columns| columns.end as u32) }]
+            }
+            class if class == classes.operands => self.operands(op, iteration),
+            class if class == classes.bootstrap_key => {
+                // The rows of all rotations pass in the same steps.
+                let step = self.tasks.steps.values().next().and_then(|steps| steps.steps.get(index as usize));
+                let columns = |step: &Streamed, row: u32| -> Vec<Datum> {
+                    let columns = step.inverses.iter().map(|inverse| inverse.column);
+                    columns.map(|column| Datum::Key { iteration, row, column }).collect()
+                };
+                step.map_or_else(Vec::new, |step| step.rows.iter().flat_map(|row| columns(step, row.row)).collect())
+            }
+            class if class == classes.table => vec![Datum::Table { index }],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What Strix's events compute, for the replay of its schedule on real ciphertexts.
+
+use super::Mapped;
+use super::emit::resources::Chip;
+use super::software::{Action, Tasks};
+use super::streams::Step;
+use crate::engine::schedule::{Placed, Schedule, Value};
+use crate::torus::replay::datum::Datum;
+use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
+use crate::torus::replay::stream::{self, Meaning};
+use crate::torus::replay::{Replay, ReplayError, inputs, outputs};
+use crate::torus::workload::Item;
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_runtime::Progress;
+use polyfabric_runtime::tfhe::interpreter::{Primitives, Spectrum, check_inputs};
+use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Mapped {
+    /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
+    pub fn carry_out(
+        &self,
+        schedule: &Schedule,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        given: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<Replay, ReplayError> {
+        check_inputs(program, key, given)?;
+        let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+        let tables = program.tables.iter().map(|table| table.coefficients()).collect();
+        let blocks = columns(&self.tasks);
+        let core = Core { chip: &self.chip, program, tasks: &self.tasks, primitives, tables, blocks };
+        let given = inputs(program, given).map(|(item, datum)| (core.name(item), datum)).collect();
+        let stored = stream::replay(schedule, &core, given, progress)?;
+        let outputs = outputs(program, |item| (core.name(item), stored.get(&core.name(item))))?;
+        Ok(Replay { outputs, saturations: core.primitives.saturations(), events: schedule.event_count() })
+    }
+}
+
+/// The columns that each pass of a linear layer takes, by the layer's operation and the pass's number.
+pub(super) type Passes = HashMap<(u32, u32), Range<usize>>;
+
+pub(super) fn columns(tasks: &Tasks) -> Passes {
+    let passes = tasks.epochs.iter().flat_map(|epoch| {
+        let operation = tasks.works[epoch.work].operation();
+        let tasks = tasks.tasks[epoch.tasks.start as usize..epoch.tasks.end as usize].iter();
+        tasks
+            .filter(|task| task.action == Action::Linear)
+            .map(move |task| ((operation, task.slot as u32), task.columns.clone()))
+    });
+    passes.collect()
+}
+
+struct Core<'a> {
+    chip: &'a Chip,
+    program: &'a KernelProgram,
+    tasks: &'a Tasks,
+    primitives: Primitives<'a, u32>,
+    tables: Vec<Vec<u32>>,
+    blocks: Passes,
+}
+
+impl Meaning for Core<'_> {
+    fn source(&self, value: Value) -> Option<Datum> {
+        let classes = &self.chip.classes;
+        match value.class {
+            class if class == classes.table => Some(Datum::Table(value.index)),
+            class if class == classes.bootstrap_key => {
+                // The rows of all rotations pass in the same steps.
+                let step = self.tasks.steps.values().next()?.steps.get(value.index as usize)?;
+                let columns = |row: u32| step.inverses.iter().map(move |inverse| (row, inverse.column));
+                Some(Datum::BootstrapKey(value.iteration, step.rows.iter().flat_map(|row| columns(row.row)).collect()))
+            }
+            class if class == classes.switch_key => Some(Datum::Tile(value.iteration)),
+            _ => None,
+        }
+    }
+
+    fn compute(&self, placed: Placed<'_>, data: &[Datum]) -> Result<Vec<Datum>, ReplayError> {
+        let kinds = &self.chip.kinds;
+        let operands = Operands { data, cycle: placed.start };
+        let count = placed.event.writes.len();
+        match placed.event.op.kind {
+            kind if kind == kinds.rotate => self.rotate(placed, operands),
+            kind if kind == kinds.decompose => self.decompose(placed, operands),
+            kind if kind == kinds.forward => {
+                let rows = operands.bundle(0)?;
+                let spectrum = |index| Ok(Datum::Spectrum(Arc::new(self.primitives.forward(rows.digits(index)?))));
+                let spectra: Result<Vec<Datum>, ReplayError> = (0..rows.data.len()).map(spectrum).collect();
+                Ok(vec![Datum::bundle(spectra?)])
+            }
+            kind if kind == kinds.multiply => self.multiply(placed, operands),
+            kind if kind == kinds.inverse => {
+                let sums = operands.bundle(0)?;
+                let back = |index| Ok(Datum::torus(self.primitives.inverse(Spectrum::clone(sums.spectrum(index)?))));
+                let products: Result<Vec<Datum>, ReplayError> = (0..sums.data.len()).map(back).collect();
+                Ok(vec![Datum::bundle(products?)])
+            }
+            kind if kind == kinds.accumulate => self.accumulate(placed, operands),
+            kind if kind == kinds.extract => Ok(vec![extract(&self.primitives, operands, 0..data.len())?]),
+            kind if kind == kinds.modulus_switch => {
+                Ok(vec![Datum::Amounts(Arc::new(self.primitives.modulus_switch(operands.torus(0)?)))])
+            }
+            kind if kind == kinds.load_accumulators => {
+                let table = &self.tables[operands.table(0)?];
+                Ok(initial(&self.primitives, operands.amounts(1)?, table).collect())
+            }
+            kind if kind == kinds.key_switch => self.key_switch(operands, count),
+            kind if kind == kinds.linear => self.linear(placed, operands),
+            kind if kind == kinds.multicast => Ok(vec![data[0].clone(); count]),
+            kind if kind == kinds.multicast_switch => {
+                let passes = match &data[0] {
+                    Datum::Torus(_) => Datum::bundle(data.to_vec()),
+                    tile => tile.clone(),
+                };
+                Ok(vec![passes; count])
+            }
+            // What moves is the same at both ends.
+            _ => Ok(data[..count.min(data.len())].to_vec()),
+        }
+    }
+}
+
+impl Core<'_> {
+    /// Name of an LWE ciphertext off the chip.
+    fn name(&self, item: Item) -> Value {
+        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
+        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
+        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+    }
+
+    fn step(&self, placed: Placed<'_>) -> Result<&Step, ReplayError> {
+        let op = placed.op();
+        let steps = self.tasks.steps.get(&op.kernel_op).and_then(|steps| steps.steps.get(op.body_op as usize));
+        let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
+        steps.ok_or_else(unknown)
+    }
+
+    fn rotate(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let count = placed.event.writes.len();
+        let amount = operands.amounts(count)?.get(placed.op().iteration as usize).copied().unwrap_or(0);
+        let difference = |index| {
+            let polynomial = operands.torus(index)?;
+            Ok(Datum::torus(self.primitives.subtract(&self.primitives.rotate(polynomial, amount), polynomial)))
+        };
+        (0..count).map(difference).collect()
+    }
+
+    fn decompose(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let step = self.step(placed)?;
+        let mut polynomials: Vec<u32> = step.rows.iter().map(|row| row.polynomial).collect();
+        polynomials.sort_unstable();
+        polynomials.dedup();
+        let digits = |row: &super::streams::StepRow| {
+            let index = polynomials.iter().position(|&polynomial| polynomial == row.polynomial).unwrap_or(0);
+            Ok(Datum::Digits(Arc::new(self.primitives.digit(operands.torus(index)?, row.level))))
+        };
+        let digits: Result<Vec<Datum>, ReplayError> = step.rows.iter().map(digits).collect();
+        Ok(vec![Datum::bundle(digits?)])
+    }
+
+    /// For each column, the sum of the step's rows in the transform domain.
+    fn multiply(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let step = self.step(placed)?;
+        let rows = operands.bundle(0)?;
+        let (iteration, key) = operands.key(1)?;
+        let primitives = &self.primitives;
+        let wrong =
+            ReplayError::Kind { cycle: operands.cycle, expected: "a key polynomial for each product", found: "others" };
+        let columns = step.inverses.len();
+        if key.len() != rows.data.len() * columns {
+            return Err(wrong);
+        }
+        let column = |number: usize| {
+            let mut sum = None;
+            for index in 0..rows.data.len() {
+                let digits = rows.spectrum(index)?;
+                let (row, column) = key[index * columns + number];
+                sum = Some(match sum {
+                    None => primitives.multiply(digits, iteration, row, column),
+                    Some(sum) => primitives.multiply_accumulate(sum, digits, iteration, row, column),
+                });
+            }
+            sum.map(|sum| Datum::Spectrum(Arc::new(sum))).ok_or_else(|| wrong.clone())
+        };
+        let sums: Result<Vec<Datum>, ReplayError> = (0..columns).map(column).collect();
+        Ok(vec![Datum::bundle(sums?)])
+    }
+
+    /// For each column, the product plus what the event reads besides: the sum so far, from the old accumulator on.
+    fn accumulate(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let products = operands.bundle(0)?;
+        let column = |number: usize| {
+            let before = operands.torus(1 + number)?;
+            Ok(Datum::torus(self.primitives.add(before, products.torus(number)?)))
+        };
+        (0..placed.event.writes.len()).map(column).collect()
+    }
+
+    fn key_switch(&self, operands: Operands<'_>, count: usize) -> Result<Vec<Datum>, ReplayError> {
+        let layout = &self.tasks.layout;
+        let (tile, elements) = (operands.tile(0)?, layout.tile_elements as usize);
+        let elements = tile * elements..(tile + 1) * elements;
+        let levels = layout.sizes.key_switch_levels as u32;
+        // The tile first, then each ciphertext with, after the first tile, its sum.
+        let stride = (operands.data.len() - 1) / count.max(1);
+        let one = |number: usize| {
+            let source = operands.torus(1 + number * stride)?;
+            let sum = if stride > 1 { Some(operands.torus(2 + number * stride)?.as_slice()) } else { None };
+            Ok(switch(&self.primitives, source, sum, elements.clone(), levels))
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn linear(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let op = placed.op();
+        let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.iteration };
+        let kernel_op = self.program.ops.get(op.kernel_op as usize).ok_or_else(unknown)?;
+        let OpKind::Linear { matrix, bias } = &kernel_op.kind else { return Err(unknown()) };
+        let columns = self.blocks.get(&(op.kernel_op, op.iteration)).ok_or_else(unknown)?;
+        // The operands of a pass that has columns, side by side; then the sums, but in a first pass.
+        let first_sum = usize::from(!columns.is_empty());
+        let given = if columns.is_empty() { operands } else { operands.bundle(0)? };
+        let length = match kernel_op.result {
+            polyfabric_program::tfhe::kernel::ValueType::Lwe { dimension, .. } => dimension + 1,
+            _ => return Err(unknown()),
+        };
+        let has_sums = operands.data.len() > first_sum;
+        let row = |number: usize| {
+            let sum = if has_sums { Some(operands.torus(first_sum + number)?.as_slice()) } else { None };
+            let column = |column: usize| match columns.contains(&column) {
+                true => Ok(Some(given.torus(column - columns.start)?)),
+                false => Ok(None),
+            };
+            linear((matrix, bias), op.ciphertext as usize + number, sum, length, column)
+        };
+        (0..placed.event.writes.len()).map(row).collect()
+    }
+}

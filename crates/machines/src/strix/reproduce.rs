@@ -1,0 +1,380 @@
+//! The model's numbers for the paper's tables and figures, each from a schedule that the checker has passed.
+
+use super::fragmentation::Device;
+use super::machine::Strix;
+use super::networks::deep_nn;
+use super::streams::accumulation;
+use super::{Mapped, map};
+use crate::contract::MachineError;
+use crate::engine::checker::check;
+use crate::engine::description::Description;
+use crate::engine::report::SimulationError;
+use crate::engine::schedule::{Placed, Resource};
+use crate::engine::totals::Totals;
+use crate::registry;
+use crate::reproduce::{Kind, Prediction, ReproduceError};
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{Parameters, sets};
+
+/// What the paper published.
+pub const PUBLISHED: &str = include_str!("../../../../figures/strix.toml");
+
+const PAPER: &str = "strix";
+
+/// Epochs of a long run: the ends of the pipeline weigh a few parts in a thousand.
+const EPOCHS: u64 = 8;
+
+/// The sets of table V.
+const TABLE_V: [(&str, &str); 4] = [("I", "strix-I"), ("II", "strix-II"), ("III", "strix-III"), ("IV", "strix-IV")];
+
+/// TvLP and CLP of table VII.
+const TABLE_VII: [(u64, u64); 5] = [(16, 2), (8, 4), (4, 8), (2, 16), (1, 32)];
+
+/// Ring degrees of figure 7, with sets of such rings.
+const FIGURE_7: [(usize, &str); 3] = [(1024, "strix-II"), (2048, "strix-III"), (4096, "polyfabric-4-p128-t32")];
+
+/// Number of simulations, for the progress.
+const STEPS: u64 = 4 * 4 + 2 + 5 * 4 + 9 + 3;
+
+const BUS: &str = "reading key_bus=each: 512 bits for each VMA unit, which is what its eight points of 64 bits take";
+
+struct Bench<'a> {
+    description: Description,
+    rows: Vec<Prediction>,
+    progress: &'a dyn Progress,
+    done: u64,
+}
+
+/// What a checked schedule turned out to take.
+struct Timed {
+    mapped: Mapped,
+    totals: Totals,
+    cycles: f64,
+}
+
+/// Every number.
+///
+/// # Errors
+/// [`ReproduceError`] when a program cannot be built, mapped or checked.
+pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    let description = registry::description(PAPER)?;
+    let mut bench = Bench { description, rows: Vec::new(), progress, done: 0 };
+    bench.table_v()?;
+    bench.table_iii()?;
+    bench.table_vi()?;
+    bench.table_vii()?;
+    bench.figure_2();
+    bench.figure_7()?;
+    bench.figure_8()?;
+    Ok(bench.rows)
+}
+
+fn failed(cause: String) -> ReproduceError {
+    ReproduceError::Program { name: PAPER.to_owned(), cause }
+}
+
+fn parameters(set: &str) -> Result<Parameters, ReproduceError> {
+    sets::parameters(set).map_err(|error| failed(error.to_string()))
+}
+
+fn lowering(machine: &Strix, parameters: &Parameters, order: KeySwitchOrder) -> TfheLowering {
+    let mut choice = TfheLowering::new(order, Arithmetic::ExactInteger);
+    let width = parameters.glwe_dimension().get() as u32 + 1;
+    choice.accumulation = accumulation(machine, width, parameters.bootstrap_gadget().levels);
+    choice
+}
+
+fn program(machine: &Strix, name: &str, set: &str, batch: u64) -> Result<KernelProgram, ReproduceError> {
+    let parameters = parameters(set)?;
+    let choice = lowering(machine, &parameters, KeySwitchOrder::None);
+    let built = builtin::build(name, &parameters, batch as usize, &choice, Transform::Exact);
+    Ok(built.map_err(|error| failed(error.to_string()))?.kernel)
+}
+
+impl Bench<'_> {
+    fn figures(&self, choices: &[(&str, &str)]) -> Result<Strix, ReproduceError> {
+        let machine = registry::choose(&self.description, choices)?;
+        Ok(Strix::new(&machine).map_err(MachineError::from)?)
+    }
+
+    /// Times a checked schedule.
+    fn time(&mut self, machine: &Strix, program: &KernelProgram) -> Result<Timed, ReproduceError> {
+        self.done += 1;
+        let what = format!("simulate {} of {}", program.name, program.parameters.name());
+        self.progress.update(&what, self.done.min(STEPS), STEPS);
+        let mapping = |cause| MachineError::mapping(&self.description, &program.name, cause);
+        let mapped = map(machine, program).map_err(mapping)?;
+        let illegal = |violation| {
+            MachineError::from(SimulationError::Schedule {
+                program: program.name.to_string(),
+                machine: PAPER.to_owned(),
+                violation: Box::new(violation),
+            })
+        };
+        let cycles = check(&mapped.schedule, &[]).map_err(illegal)?.cycles as f64;
+        let totals = Totals::of(&mapped.schedule);
+        Ok(Timed { mapped, totals, cycles })
+    }
+
+    /// A long run of `program`, and how many ciphertexts it has.
+    fn long(&mut self, machine: &Strix, name: &str, set: &str) -> Result<(Timed, f64), ReproduceError> {
+        // As many as the local scratchpads hold at a time, which a first mapping says.
+        let most = machine.cores * machine.batch;
+        let mapping = |cause| MachineError::mapping(&self.description, name, cause);
+        let probe = map(machine, &program(machine, name, set, most)?).map_err(mapping)?;
+        let count = EPOCHS * probe.tasks.layout.epoch(machine);
+        Ok((self.time(machine, &program(machine, name, set, count)?)?, count as f64))
+    }
+
+    fn add(&mut self, id: impl Into<String>, value: f64, reason: impl Into<String>) {
+        let (id, reason) = (id.into(), reason.into());
+        self.rows.push(Prediction { id, beside: None, value, kind: Kind::Predicted, reason });
+    }
+
+    fn beside(
+        &mut self,
+        id: impl Into<String>,
+        (table, cell, unit): (&'static str, String, &'static str),
+        value: f64,
+        reason: impl Into<String>,
+    ) {
+        let (id, reason) = (id.into(), reason.into());
+        let beside = Some((table.to_owned(), cell, unit.to_owned()));
+        self.rows.push(Prediction { id, beside, value, kind: Kind::Predicted, reason });
+    }
+
+    /// Milliseconds of one ciphertext a core, from the first load to the last store, and of them those in which a core's FFT
+    /// units are at work.
+    fn latency(&mut self, machine: &Strix, set: &str) -> Result<(f64, f64), ReproduceError> {
+        let timed = self.time(machine, &program(machine, "pbs", set, machine.cores)?)?;
+        let fft = timed.totals.needed[timed.mapped.chip.cores[0].fft.0 as usize] as f64;
+        Ok((timed.cycles / machine.clock_hz * 1e3, fft / machine.clock_hz * 1e3))
+    }
+
+    fn table_v(&mut self) -> Result<(), ReproduceError> {
+        const TABLE: &str = "Table V";
+        let base = self.figures(&[])?;
+        let shared = self.figures(&[("key_bus", "shared")])?;
+        for (name, set) in TABLE_V {
+            let (timed, count) = self.long(&base, "pbs", set)?;
+            let rate = count * base.clock_hz / timed.cycles;
+            let slots = timed.mapped.tasks.layout.slots;
+            let id = format!("table5.{name}.throughput");
+            let reason =
+                format!("{BUS}; pbs of {count} ciphertexts, {slots} a core in an epoch, first load to last store");
+            self.add(&id, rate, reason);
+            let (timed, count) = self.long(&base, "pbs+ks", set)?;
+            let cell = (TABLE, format!("Strix, set {name}, throughput of pbs+ks"), "PBS/s");
+            let reason = "with the key switch of every look-up, hidden behind the next epoch's blind rotation";
+            self.beside(&id, cell, count * base.clock_hz / timed.cycles, reason);
+            let (timed, count) = self.long(&shared, "pbs", set)?;
+            let cell = (TABLE, format!("Strix, set {name}, throughput, key_bus=shared"), "PBS/s");
+            let reason = "one bus of 512 bits for both VMA units feeds half of their multipliers";
+            self.beside(&id, cell, count * shared.clock_hz / timed.cycles, reason);
+
+            let id = format!("table5.{name}.latency");
+            let (latency, fft) = self.latency(&base, set)?;
+            let steps = timed.mapped.timeline.steps;
+            let reason = format!(
+                "one ciphertext a core, first load to last store. Every iteration takes its stream and {} cycles until its \
+                 accumulator can be read again: forward and inverse transform each give their first point after nearly all of \
+                 a polynomial has come, so no pipeline of this structure is as fast as the paper states. What the units' work \
+                 explains stands beside it",
+                steps.fill()
+            );
+            self.add(&id, latency, reason);
+            let cell = (TABLE, format!("Strix, set {name}, latency: FFT units at work"), "ms");
+            let reason = "the part of the latency in which a core computes: the stream of n iterations";
+            self.beside(&id, cell, fft, reason);
+            let cell = (TABLE, format!("Strix, set {name}, latency: pipeline, loads and stores"), "ms");
+            self.beside(&id, cell, latency - fft, "the rest: n times the pipeline's length, and the ends");
+            if name == "I" {
+                self.add("table6.on.throughput", rate, BUS);
+                self.add("table6.on.latency", latency, "as in table V");
+            }
+        }
+        Ok(())
+    }
+
+    fn table_iii(&mut self) -> Result<(), ReproduceError> {
+        for component in self.description.components().to_vec() {
+            for (what, value) in [("area", component.area_mm2), ("power", component.power_w)] {
+                let Some(value) = value else { continue };
+                let (id, reason) =
+                    (format!("table3.{}.{what}", component.name), "taken in by the machine file".to_owned());
+                self.rows.push(Prediction { id, beside: None, value, kind: Kind::Input, reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn table_vi(&mut self) -> Result<(), ReproduceError> {
+        let off = self.figures(&[("folding", "off")])?;
+        let of = |bench: &Self, id: &str| bench.rows.iter().find(|row| row.id == id).map_or(f64::NAN, |row| row.value);
+        let (timed, count) = self.long(&off, "pbs", "strix-I")?;
+        let rate = count * off.clock_hz / timed.cycles;
+        let (latency, _) = self.latency(&off, "strix-I")?;
+        let reason =
+            "reading folding=off: N points, four lanes everywhere; a key of N points a polynomial on the same bus";
+        self.add("table6.off.throughput", rate, reason);
+        self.add("table6.off.latency", latency, reason);
+        self.add("table6.improvement.throughput", of(self, "table6.on.throughput") / rate, reason);
+        self.add("table6.improvement.latency", latency / of(self, "table6.on.latency"), reason);
+        Ok(())
+    }
+
+    fn table_vii(&mut self) -> Result<(), ReproduceError> {
+        const TABLE: &str = "Table VII";
+        const SET: &str = "strix-IV";
+        let base = self.figures(&[])?;
+        for (cores, lanes) in TABLE_VII {
+            // The key bus is as wide as the multipliers want it: 512 bits at four lanes.
+            let key_bus = base.key_bus * lanes / base.lanes;
+            let machine = Strix { cores, lanes, key_bus, ..base.clone() };
+            let id = |what: &str| format!("table7.{cores}.{lanes}.{what}");
+            let (timed, count) = self.long(&machine, "pbs", SET)?;
+            let slots = timed.mapped.tasks.layout.slots;
+            let reason =
+                format!("{BUS}, and as many for each lane; set IV, {slots} ciphertexts a core in an epoch, 300 GB/s");
+            self.add(id("throughput"), count * machine.clock_hz / timed.cycles, reason);
+            let (latency, _) = self.latency(&machine, SET)?;
+            self.add(id("latency"), latency, "one ciphertext a core, first load to last store, 300 GB/s");
+            for (alone, batch) in [(false, machine.batch), (true, 1)] {
+                // What moves in a run that no channel holds up.
+                let unlimited = Strix { channel_bytes: 1024.0 * machine.channel_bytes, batch, ..machine.clone() };
+                let (timed, _) = self.long(&unlimited, "pbs", SET)?;
+                let bandwidth = timed.totals.traffic_bytes() as f64 / timed.cycles * machine.clock_hz / 1e9;
+                let reason = "bytes between chip and memory over the time of a run whose channels never wait";
+                if alone {
+                    let cell = format!("TvLP {cores}, CLP {lanes}, required bandwidth with one ciphertext a core");
+                    self.beside(id("bandwidth"), (TABLE, cell, "GB/s"), bandwidth, reason);
+                } else {
+                    self.add(id("bandwidth"), bandwidth, format!("{reason}; {slots} ciphertexts a core share a key"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn figure_2(&mut self) {
+        const FIGURE: &str = "Figure 2";
+        let gpu = Device::TITAN_RTX;
+        let over = |count| gpu.time(count, 1.0) / gpu.time(72, 1.0);
+        self.add("figure2.gpu.73", over(73), "formulas (1) and (2) with 72 cores and one ciphertext a core");
+        for count in [36, 144, 145, 288] {
+            let cell = format!("GPU of 72 cores: blind rotation of {count} ciphertexts over that of 72");
+            self.beside("figure2.gpu.73", (FIGURE, cell, "x"), over(count), "formulas (1) and (2)");
+        }
+    }
+
+    fn figure_7(&mut self) -> Result<(), ReproduceError> {
+        let machine = self.figures(&[])?;
+        for depth in [20, 50, 100] {
+            for (degree, set) in FIGURE_7 {
+                let parameters = parameters(set)?;
+                let choice = lowering(&machine, &parameters, KeySwitchOrder::After);
+                let network = deep_nn(depth, &parameters, &choice);
+                let network = network.ok_or_else(|| failed(format!("set {set} has no key switch")))?;
+                let timed = self.time(&machine, &network)?;
+                let reason = format!(
+                    "set {set}: the paper takes its sets from another one, which names none of the project's. {} look-ups in \
+                     layers that wait for each other; linear layers on the key-switch clusters, an assumption",
+                    network.lookups()
+                );
+                self.add(format!("figure7.{depth}.{degree}"), timed.cycles / machine.clock_hz * 1e3, reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Shares of the time of two iterations, on the first core: of the first two that no load holds up, and of the very first.
+    fn figure_8(&mut self) -> Result<(), ReproduceError> {
+        let machine = self.figures(&[])?;
+        for (slots, first) in [(3, 1), (3, 0), (2, 1)] {
+            let timed = self.time(&machine, &program(&machine, "pbs", "strix-I", slots * machine.cores)?)?;
+            let core = timed.mapped.chip.cores[0].clone();
+            let units = [
+                ("rotator", core.rotator),
+                ("decomposer", core.decomposer),
+                ("fft", core.fft),
+                ("vma", core.vma),
+                ("ifft", core.ifft),
+                ("accumulator", core.accumulator),
+            ];
+            let reason = format!(
+                "busy cycles of core 0 between a unit's first events of iterations {first} and {}; {slots} ciphertexts a core. \
+                 Iteration 0 also waits for each ciphertext to come over its link, whose width is an assumption",
+                first + 2
+            );
+            let add = |bench: &mut Self, what: &str, share: f64| {
+                if (slots, first) == (3, 1) {
+                    bench.add(format!("figure8.{what}"), 100.0 * share, reason.clone());
+                } else {
+                    let cell = format!("{what}, {slots} ciphertexts a core, iterations {first} and {}", first + 1);
+                    let cell = ("Figure 8", cell, "%");
+                    bench.beside(format!("figure8.{what}"), cell, 100.0 * share, reason.clone());
+                }
+            };
+            for (name, unit) in units {
+                let window = window(&timed, unit, first);
+                let share = busy(&timed, window, |placed| {
+                    (placed.event.resource == unit)
+                        .then_some((placed.start, placed.start + i64::from(placed.event.occupancy)))
+                });
+                add(self, name, share);
+            }
+            // The rotator's reads and the accumulators' writes.
+            let span = window(&timed, core.rotator, first);
+            let accesses = busy(&timed, span, |placed| {
+                let event = placed.event;
+                let access = if event.resource == core.rotator {
+                    event.reads.iter().find(|read| read.place.memory == core.local)
+                } else if event.resource == core.accumulator {
+                    event.writes.iter().find(|write| write.place.memory == core.local)
+                } else {
+                    None
+                }?;
+                Some((placed.start + i64::from(access.first), placed.start + i64::from(access.last) + 1))
+            });
+            add(self, "scratchpad", accesses);
+            let channel = timed.mapped.chip.channels[0];
+            let window = window(&timed, channel, first + 2);
+            let share = busy(&timed, window, |placed| {
+                (placed.event.resource == channel)
+                    .then_some((placed.start, placed.start + i64::from(placed.event.occupancy)))
+            });
+            add(self, "hbm", share);
+        }
+        Ok(())
+    }
+}
+
+/// The first events of iteration `from` and of the second after it on a unit or channel.
+fn window(timed: &Timed, resource: Resource, from: u32) -> (i64, i64) {
+    let to = from + 2;
+    let first = |iteration: u32| {
+        let mut events = timed.mapped.schedule.events();
+        events
+            .find(|placed| placed.event.resource == resource && placed.op().iteration == iteration)
+            .map_or(0, |p| p.start)
+    };
+    (first(from), first(to))
+}
+
+/// Share of a window in which what `span` gives of the events is under way.
+fn busy(timed: &Timed, window: (i64, i64), span: impl Fn(&Placed<'_>) -> Option<(i64, i64)>) -> f64 {
+    let (from, to) = window;
+    let mut taken = vec![false; (to - from).max(0) as usize];
+    // What begins before the window may reach into it.
+    for placed in timed.mapped.schedule.events().take_while(|placed| placed.start < to) {
+        if let Some((first, past)) = span(&placed) {
+            let range = (first.clamp(from, to) - from) as usize..(past.clamp(from, to) - from) as usize;
+            taken[range].fill(true);
+        }
+    }
+    taken.iter().filter(|&&taken| taken).count() as f64 / taken.len().max(1) as f64
+}

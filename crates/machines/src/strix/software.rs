@@ -1,0 +1,588 @@
+//! Epochs (section IV-C): cuts a program's work into epochs of device-level times core-level batch ciphertexts, and writes
+//! what each has to do as tasks with what they wait for.
+//!
+//! A slot is one ciphertext of every core: they are loaded, admitted to the local scratchpads, and sent back together. A
+//! blind rotation waits for all its slots and for what frees the places that it writes; when it is dispatched its steps are
+//! placed as early as each slot allows, so the wait of the decision costs no cycle. The key switch of an epoch runs on
+//! clusters of its own, while the next epoch's blind rotation is under way.
+
+use super::layout::{Layout, LayoutError, Needs};
+use super::machine::Strix;
+use super::streams::{Steps, StepsError, steps};
+use crate::torus::channels::{BURST_BYTES, Items};
+use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
+use crate::torus::iteration::{PlanError, plan};
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
+use polyfabric_program::tfhe::Matrix;
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What takes one task at a time. All cores are in lockstep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unit {
+    /// The channels of ciphertexts and tables; a task spreads over them.
+    Channels,
+    /// Point-to-point links, global to local scratchpads.
+    Admission,
+    /// PBS clusters.
+    Pbs,
+    /// Key-switch clusters.
+    Switch,
+    /// Point-to-point links, local to global scratchpad.
+    Return,
+}
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Ciphertexts of a slot, HBM to global scratchpad.
+    Load,
+    /// Test polynomials of the epoch, HBM to global scratchpad.
+    LoadTables,
+    /// A slot to the local scratchpads: modulus switch, and the rotated test polynomials.
+    Admit,
+    /// A slot of ciphertexts under the large key to the local scratchpads.
+    AdmitLarge,
+    /// Blind rotation and sample extraction of the epoch.
+    Rotate,
+    /// Key switch of the epoch.
+    Switch,
+    /// A slot of extracted ciphertexts to the global scratchpad.
+    ReturnLarge,
+    /// A slot of key-switched ciphertexts to the global scratchpad.
+    ReturnSmall,
+    /// Ciphertexts of a slot, global scratchpad to HBM.
+    Store,
+    /// A block of operands of a linear layer, HBM to global scratchpad.
+    LoadOperands,
+    /// A block of columns of a linear layer, for a block of rows.
+    Linear,
+    /// Sums of a linear layer to the global scratchpad, and to HBM.
+    ReturnSums,
+    /// The same, to HBM.
+    StoreSums,
+}
+
+/// A task with its needs.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// What it does.
+    pub action: Action,
+    /// Where it runs.
+    pub unit: Unit,
+    /// Slot of the epoch; of a linear layer, the number of the pass over all its rows, or of a row of each core.
+    pub slot: u64,
+    /// Ring entry that it fills or reads, in the global scratchpad.
+    pub entry: u64,
+    /// First element of the work; first row of a linear layer's block.
+    pub first: u32,
+    /// Elements; rows.
+    pub count: u32,
+    /// Columns of a linear layer's block.
+    pub columns: Range<usize>,
+    /// Whether a linear layer's block is the first of its rows, and the last; of a store, whether keys have been switched.
+    pub ends: (bool, bool),
+    /// What it moves, for a transfer.
+    pub items: Items,
+    /// What it waits for.
+    pub waits: Vec<Wait>,
+    /// Cycles that it holds the unit, where the machine's state does not say.
+    pub occupancy: i64,
+    /// What goes before it.
+    pub priority: Priority,
+}
+
+impl Scheduled for Task {
+    type Unit = Unit;
+
+    fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    fn waits(&self) -> &[Wait] {
+        &self.waits
+    }
+
+    fn priority(&self) -> Priority {
+        self.priority
+    }
+}
+
+/// Slot of a key switch's completion that means: it has begun, and its end is known.
+pub const BEGUN: u8 = 0;
+
+/// Ciphertexts that go through the chip together.
+#[derive(Clone, Debug)]
+pub struct Epoch {
+    /// Index of its work.
+    pub work: usize,
+    /// First element of the work.
+    pub first: u32,
+    /// Elements.
+    pub count: u32,
+    /// Number of epochs before it, over the whole program: selects ring entries.
+    pub sequence: u64,
+    /// Its tasks.
+    pub tasks: Range<u32>,
+    /// The blind rotation among them.
+    pub rotation: Option<u32>,
+    /// The key switch among them.
+    pub switch: Option<u32>,
+}
+
+impl Epoch {
+    /// Slots that are not empty.
+    pub fn slots(&self, machine: &Strix) -> u64 {
+        u64::from(self.count).div_ceil(machine.cores)
+    }
+
+    /// Elements of slot `slot`, as a range of the work's elements.
+    pub fn elements(&self, machine: &Strix, slot: u64) -> Range<u32> {
+        let start = self.first + (slot * machine.cores) as u32;
+        start..(start + machine.cores as u32).min(self.first + self.count)
+    }
+}
+
+/// A program's tasks, with all that the dispatch needs.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    /// Work of the program.
+    pub works: Vec<Work>,
+    /// For each blind-rotation operation, its steps.
+    pub steps: HashMap<u32, Steps>,
+    /// Division of the scratchpads.
+    pub layout: Layout,
+    /// Tasks, in program order.
+    pub tasks: Vec<Task>,
+    /// Epochs, in order.
+    pub epochs: Vec<Epoch>,
+}
+
+/// Why a program does not fit the machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SoftwareError {
+    /// The program's shape.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The blind rotation's body.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Its sums.
+    #[error(transparent)]
+    Steps(#[from] StepsError),
+    /// The scratchpads.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A key switch without its key.
+    #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
+    NoKeySwitchKey {
+        /// The operation.
+        operation: u32,
+        /// Name of the set.
+        set: String,
+    },
+    /// More operations than values have names for.
+    #[error(
+        "the program has {operations} operations and a schedule names values of at most {most}: divide the program"
+    )]
+    TooLong {
+        /// Operations.
+        operations: usize,
+        /// Most operations.
+        most: usize,
+    },
+}
+
+/// Operations that a value's name has room for, beside its number within one: see [`super::emit`].
+pub const MOST_OPERATIONS: usize = 1 << 24;
+
+/// A place that is filled again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Resident(u64),
+    Large(u64),
+    Sums(u64),
+    Incoming(u64),
+    Tables(u64),
+    Outgoing(u64),
+    Operands(u64),
+    LinearSums,
+}
+
+struct Writer<'a> {
+    machine: &'a Strix,
+    tasks: Tasks,
+    /// The task that stores each item; inputs have none.
+    stored: HashMap<Item, u32>,
+    /// Tasks that must be done before a place is filled again.
+    users: HashMap<Place, Vec<Wait>>,
+    sequence: u64,
+    incoming: u64,
+    outgoing: u64,
+    operands: u64,
+}
+
+/// Writes the tasks of `program` for `machine`.
+///
+/// # Errors
+/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+pub fn schedule(machine: &Strix, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
+    if program.ops.len() >= MOST_OPERATIONS {
+        return Err(SoftwareError::TooLong { operations: program.ops.len(), most: MOST_OPERATIONS });
+    }
+    let works = read(program)?;
+    let mut needs = Needs::default();
+    let mut by_operation = HashMap::new();
+    let no_key = |operation| SoftwareError::NoKeySwitchKey { operation, set: program.parameters.name().to_owned() };
+    let mut switch = |items: Option<&Item>| match (items, program.parameters.key_switch_gadget()) {
+        (Some(item), None) => Err(no_key(item.op)),
+        (item, _) => {
+            needs.switches |= item.is_some();
+            Ok(())
+        }
+    };
+    for work in &works {
+        match work {
+            Work::Bootstraps(work) => switch(work.switched.as_ref().and_then(|items| items.first()))?,
+            Work::KeySwitches(work) => switch(work.results.first())?,
+            Work::Linear(_) => {}
+        }
+    }
+    for work in &works {
+        match work {
+            Work::Bootstraps(bootstraps) => {
+                let op = &program.ops[bootstraps.blind_rotation as usize];
+                if let OpKind::BlindRotation { body, .. } = &op.kind {
+                    let plan = plan(body, machine.columns as u32)?;
+                    by_operation.insert(bootstraps.blind_rotation, steps(machine, &plan)?);
+                }
+                needs.ciphertexts = needs.ciphertexts.max(bootstraps.sources.len() as u64);
+                // Tables of any stretch as long as the largest epoch that there can be.
+                let most = (machine.cores * machine.batch) as usize;
+                let tables = bootstraps.tables.chunks(most).map(|tables| distinct(tables).len() as u64).max();
+                needs.tables = needs.tables.max(tables.unwrap_or(1));
+            }
+            Work::KeySwitches(switches) => needs.ciphertexts = needs.ciphertexts.max(switches.sources.len() as u64),
+            Work::Linear(layer) => needs.linear = needs.linear.max(bytes_of(layer)),
+        }
+    }
+    let layout = Layout::new(machine, &program.parameters, needs)?;
+    let mut writer = Writer {
+        machine,
+        tasks: Tasks { works: works.clone(), steps: by_operation, layout, tasks: Vec::new(), epochs: Vec::new() },
+        stored: HashMap::new(),
+        users: HashMap::new(),
+        sequence: 0,
+        incoming: 0,
+        outgoing: 0,
+        operands: 0,
+    };
+    for (index, work) in works.iter().enumerate() {
+        match work {
+            Work::Bootstraps(work) => {
+                writer.in_epochs(index, work.sources.len(), |writer, epoch| writer.bootstraps(work, epoch));
+            }
+            Work::KeySwitches(work) => {
+                writer.in_epochs(index, work.sources.len(), |writer, epoch| writer.switches(work, epoch));
+            }
+            Work::Linear(layer) => {
+                let OpKind::Linear { matrix, .. } = &program.ops[layer.op as usize].kind else { continue };
+                let rows = matrix.rows();
+                writer.epoch(index, 0, rows as u32, |writer, _| writer.linear(layer, matrix));
+            }
+        }
+    }
+    Ok(writer.tasks)
+}
+
+/// Bytes of a ciphertext of a linear layer.
+pub fn bytes_of(layer: &LinearLayer) -> u64 {
+    (layer.dimension as u64 + 1) * COEFFICIENT_BYTES
+}
+
+/// Rows of `rows` that core `core` computes.
+pub fn core_rows(machine: &Strix, rows: Range<usize>, core: u64) -> Range<usize> {
+    let share = rows.len().div_ceil(machine.cores as usize);
+    let start = (rows.start + share * core as usize).min(rows.end);
+    start..(start + share).min(rows.end)
+}
+
+impl Writer<'_> {
+    fn in_epochs(&mut self, work: usize, count: usize, mut body: impl FnMut(&mut Self, &mut Epoch)) {
+        let size = self.tasks.layout.epoch(self.machine) as u32;
+        for first in (0..count as u32).step_by(size as usize) {
+            self.epoch(work, first, size.min(count as u32 - first), &mut body);
+            self.sequence += 1;
+        }
+    }
+
+    fn epoch(&mut self, work: usize, first: u32, count: u32, body: impl FnOnce(&mut Self, &mut Epoch)) {
+        let start = self.tasks.tasks.len() as u32;
+        let sequence = self.sequence;
+        let mut epoch = Epoch { work, first, count, sequence, tasks: start..start, rotation: None, switch: None };
+        body(self, &mut epoch);
+        epoch.tasks.end = self.tasks.tasks.len() as u32;
+        self.tasks.epochs.push(epoch);
+    }
+
+    fn push(&mut self, mut task: Task) -> u32 {
+        task.waits.sort_unstable();
+        task.waits.dedup();
+        self.tasks.tasks.push(task);
+        self.tasks.tasks.len() as u32 - 1
+    }
+
+    fn task(&self, action: Action, unit: Unit, elements: Range<u32>) -> Task {
+        Task {
+            action,
+            unit,
+            slot: 0,
+            entry: 0,
+            first: elements.start,
+            count: elements.end - elements.start,
+            columns: 0..0,
+            ends: (false, false),
+            items: Items { count: 0, bytes: 0 },
+            waits: Vec::new(),
+            occupancy: 0,
+            priority: Priority::Rest,
+        }
+    }
+
+    fn free(&self, place: Place) -> Vec<Wait> {
+        self.users.get(&place).cloned().unwrap_or_default()
+    }
+
+    fn producers(&self, items: &[Item]) -> impl Iterator<Item = Wait> {
+        items
+            .iter()
+            .filter_map(|item| self.stored.get(item))
+            .map(|&task| Wait::all(task))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    fn link_cycles(&self, bytes: u64) -> i64 {
+        bytes.div_ceil(self.machine.link) as i64
+    }
+
+    /// Loads a slot's ciphertexts of `bytes` into the global scratchpad.
+    fn load(&mut self, items: &[Item], epoch: &Epoch, slot: u64, bytes: u64) -> u32 {
+        let elements = epoch.elements(self.machine, slot);
+        let entry = self.incoming % self.tasks.layout.incoming.entries;
+        self.incoming += 1;
+        let mut task = self.task(Action::Load, Unit::Channels, elements.clone());
+        (task.slot, task.entry, task.priority) = (slot, entry, Priority::Rotation);
+        task.items = Items { count: u64::from(task.count), bytes };
+        task.waits = self.free(Place::Incoming(entry));
+        task.waits.extend(self.producers(&items[elements.start as usize..elements.end as usize]));
+        self.push(task)
+    }
+
+    fn bootstraps(&mut self, work: &Bootstraps, epoch: &mut Epoch) {
+        let layout = self.tasks.layout;
+        let sizes = layout.sizes;
+        let table_entry = epoch.sequence % layout.tables.entries;
+        let range = epoch.first as usize..(epoch.first + epoch.count) as usize;
+        let tables = distinct(&work.tables[range]).len() as u64;
+        let mut task = self.task(Action::LoadTables, Unit::Channels, epoch.first..epoch.first + epoch.count);
+        (task.entry, task.priority) = (table_entry, Priority::Rotation);
+        task.items = Items { count: tables * sizes.polynomial / BURST_BYTES, bytes: BURST_BYTES };
+        task.waits = self.free(Place::Tables(table_entry));
+        let tabled = self.push(task);
+        let mut admitted = Vec::new();
+        for slot in 0..epoch.slots(self.machine) {
+            let loaded = self.load(&work.sources, epoch, slot, sizes.small);
+            let entry = self.tasks.tasks[loaded as usize].entry;
+            let mut task = self.task(Action::Admit, Unit::Admission, epoch.elements(self.machine, slot));
+            (task.slot, task.entry, task.priority) = (slot, entry, Priority::Rotation);
+            task.waits = self.free(Place::Resident(slot));
+            task.waits.extend([Wait::all(loaded), Wait::all(tabled)]);
+            task.occupancy = self.link_cycles(sizes.small) + self.link_cycles(sizes.polynomial);
+            let task = self.push(task);
+            self.users.insert(Place::Incoming(entry), vec![Wait::all(task)]);
+            admitted.push(Wait::all(task));
+        }
+        self.users.insert(Place::Tables(table_entry), admitted.clone());
+        let mut rotate = self.task(Action::Rotate, Unit::Pbs, epoch.first..epoch.first + epoch.count);
+        rotate.priority = Priority::Rotation;
+        rotate.waits = admitted;
+        for slot in 0..epoch.slots(self.machine) {
+            rotate.waits.extend(self.free(Place::Large(slot)));
+        }
+        let rotation = self.push(rotate);
+        epoch.rotation = Some(rotation);
+        for slot in 0..epoch.slots(self.machine) {
+            self.users.insert(Place::Resident(slot), vec![Wait { node: rotation, slot: Some(slot as u8) }]);
+            self.users.insert(Place::Large(slot), Vec::new());
+        }
+        if work.keeps_extracted {
+            for slot in 0..epoch.slots(self.machine) {
+                let ready = vec![Wait { node: rotation, slot: Some(slot as u8) }];
+                let returned = self.send(Action::ReturnLarge, epoch, slot, &work.extracted, sizes.large, ready);
+                self.users.entry(Place::Large(slot)).or_default().push(Wait::all(returned));
+            }
+        }
+        if let Some(switched) = &work.switched {
+            self.switch(switched, epoch, vec![Wait::all(rotation)]);
+        }
+    }
+
+    fn switches(&mut self, work: &KeySwitches, epoch: &mut Epoch) {
+        let sizes = self.tasks.layout.sizes;
+        let mut admitted = Vec::new();
+        for slot in 0..epoch.slots(self.machine) {
+            let loaded = self.load(&work.sources, epoch, slot, sizes.large);
+            let entry = self.tasks.tasks[loaded as usize].entry;
+            let mut task = self.task(Action::AdmitLarge, Unit::Admission, epoch.elements(self.machine, slot));
+            (task.slot, task.entry) = (slot, entry);
+            task.waits = self.after_switch(Place::Large(slot));
+            task.waits.push(Wait::all(loaded));
+            task.occupancy = self.link_cycles(sizes.large);
+            let task = self.push(task);
+            self.users.insert(Place::Incoming(entry), vec![Wait::all(task)]);
+            self.users.insert(Place::Large(slot), Vec::new());
+            admitted.push(Wait::all(task));
+        }
+        self.switch(&work.results, epoch, admitted);
+    }
+
+    /// What frees a place, where it is not enough that a key switch has begun.
+    fn after_switch(&self, place: Place) -> Vec<Wait> {
+        self.free(place).into_iter().map(|wait| Wait::all(wait.node)).collect()
+    }
+
+    fn switch(&mut self, results: &[Item], epoch: &mut Epoch, ready: Vec<Wait>) {
+        let mut task = self.task(Action::Switch, Unit::Switch, epoch.first..epoch.first + epoch.count);
+        task.priority = Priority::KeySwitchKey;
+        task.waits = ready;
+        for slot in 0..epoch.slots(self.machine) {
+            task.waits.extend(self.free(Place::Sums(slot)));
+        }
+        let switch = self.push(task);
+        epoch.switch = Some(switch);
+        for slot in 0..epoch.slots(self.machine) {
+            self.users.entry(Place::Large(slot)).or_default().push(Wait { node: switch, slot: Some(BEGUN) });
+            let small = self.tasks.layout.sizes.small;
+            let returned = self.send(Action::ReturnSmall, epoch, slot, results, small, vec![Wait::all(switch)]);
+            self.users.insert(Place::Sums(slot), vec![Wait::all(returned)]);
+        }
+    }
+
+    /// Sends a slot's `results` of `bytes` to the global scratchpad and to HBM; the first of the two tasks.
+    fn send(
+        &mut self,
+        action: Action,
+        epoch: &Epoch,
+        slot: u64,
+        results: &[Item],
+        bytes: u64,
+        ready: Vec<Wait>,
+    ) -> u32 {
+        let elements = epoch.elements(self.machine, slot);
+        let entry = self.outgoing % self.tasks.layout.outgoing.entries;
+        self.outgoing += 1;
+        let mut task = self.task(action, Unit::Return, elements.clone());
+        (task.slot, task.entry) = (slot, entry);
+        task.waits = self.free(Place::Outgoing(entry));
+        task.waits.extend(ready);
+        task.occupancy = self.link_cycles(bytes);
+        let returned = self.push(task);
+        let mut task = self.task(Action::Store, Unit::Channels, elements.clone());
+        (task.slot, task.entry) = (slot, entry);
+        task.items = Items { count: u64::from(task.count), bytes };
+        task.waits = vec![Wait::all(returned)];
+        task.ends = (action == Action::ReturnSmall, false);
+        let stored = self.push(task);
+        self.users.insert(Place::Outgoing(entry), vec![Wait::all(stored)]);
+        for item in &results[elements.start as usize..elements.end as usize] {
+            self.stored.insert(*item, stored);
+        }
+        returned
+    }
+
+    /// A linear layer, on the key-switch clusters: weights in the place of digits, operands in that of the key.
+    fn linear(&mut self, layer: &LinearLayer, matrix: &Matrix) {
+        let layout = self.tasks.layout;
+        let bytes = bytes_of(layer);
+        let block = layout.operand_block(bytes) as usize;
+        let rows_at_a_time = (layout.linear_rows(bytes) * self.machine.cores) as usize;
+        let mut number = 0;
+        for first in (0..matrix.rows()).step_by(rows_at_a_time) {
+            let rows = first..(first + rows_at_a_time).min(matrix.rows());
+            let range = rows.start as u32..rows.end as u32;
+            let mut blocks: Vec<usize> =
+                rows.clone().flat_map(|row| matrix.row(row).map(|(column, _)| column / block)).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            // Rows without weights pass once for their bias.
+            let passes = blocks.len().max(1);
+            let share = core_rows(self.machine, rows.clone(), 0).len() as u64;
+            let mut last = self.free(Place::LinearSums);
+            for pass in 0..passes {
+                let columns = blocks
+                    .get(pass)
+                    .map_or(0..0, |&number| number * block..((number + 1) * block).min(layer.sources.len()));
+                let entry = self.operands % layout.operands.entries.max(1);
+                let mut waits = last;
+                if !columns.is_empty() {
+                    self.operands += 1;
+                    let mut load = self.task(Action::LoadOperands, Unit::Channels, range.clone());
+                    (load.entry, load.columns) = (entry, columns.clone());
+                    load.items = Items { count: columns.len() as u64, bytes };
+                    load.waits = self.free(Place::Operands(entry));
+                    load.waits.extend(self.producers(&layer.sources[columns.clone()]));
+                    waits.push(Wait::all(self.push(load)));
+                }
+                let mut task = self.task(Action::Linear, Unit::Switch, range.clone());
+                (task.entry, task.columns) = (entry, columns.clone());
+                task.slot = number;
+                number += 1;
+                task.ends = (pass == 0, pass + 1 == passes);
+                task.waits = waits;
+                // A first pass without columns sets the sums to the bias.
+                task.occupancy =
+                    self.machine.switch_cycles((columns.len() as u64).max(1), layer.dimension as u64 + 1, share);
+                let task = self.push(task);
+                self.users.insert(Place::Operands(entry), vec![Wait::all(task)]);
+                last = vec![Wait::all(task)];
+            }
+            let sent = self.send_sums(layer, rows, last);
+            self.users.insert(Place::LinearSums, vec![Wait::all(sent)]);
+        }
+    }
+
+    /// The sums leave as many at a time as fit the outgoing entries; the last task that reads them.
+    fn send_sums(&mut self, layer: &LinearLayer, rows: Range<usize>, ready: Vec<Wait>) -> u32 {
+        let bytes = bytes_of(layer);
+        let share = core_rows(self.machine, rows.clone(), 0).len();
+        let mut last = 0;
+        for number in 0..share {
+            let entry = self.outgoing % self.tasks.layout.outgoing.entries;
+            self.outgoing += 1;
+            let count =
+                (0..self.machine.cores).filter(|&core| number < core_rows(self.machine, rows.clone(), core).len());
+            let count = count.count() as u64;
+            let mut task = self.task(Action::ReturnSums, Unit::Return, rows.start as u32..rows.end as u32);
+            (task.slot, task.entry) = (number as u64, entry);
+            task.waits = self.free(Place::Outgoing(entry));
+            task.waits.extend(ready.iter().copied());
+            task.occupancy = self.link_cycles(bytes);
+            last = self.push(task);
+            let mut task = self.task(Action::StoreSums, Unit::Channels, rows.start as u32..rows.end as u32);
+            (task.slot, task.entry) = (number as u64, entry);
+            task.items = Items { count, bytes };
+            task.waits = vec![Wait::all(last)];
+            let stored = self.push(task);
+            self.users.insert(Place::Outgoing(entry), vec![Wait::all(stored)]);
+            for core in 0..self.machine.cores {
+                if let Some(row) = core_rows(self.machine, rows.clone(), core).nth(number) {
+                    self.stored.insert(Item { op: layer.op, element: row as u32 }, stored);
+                }
+            }
+        }
+        last
+    }
+}

@@ -1,0 +1,198 @@
+//! Does Strix's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the
+//! right ciphertexts?
+
+use super::machine::Strix;
+use super::test_support::{description, lowering, machine};
+use super::{Mapped, map};
+use crate::contract::torus;
+use crate::engine::checker::{check, check_every_round};
+use crate::engine::schedule::{Event, Item, Schedule};
+use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_runtime::NoProgress;
+use polyfabric_schemes::tfhe::{LweKind, Parameters};
+
+fn program(machine: &Strix, parameters: &Parameters, count: usize, levels: usize, switch: bool) -> KernelProgram {
+    lookups(parameters, &lowering(machine, parameters), count, levels, switch)
+}
+
+fn mapped(machine: &Strix, program: &KernelProgram) -> Mapped {
+    map(machine, program).expect("the program fits")
+}
+
+fn cycles(machine: &Strix, program: &KernelProgram) -> u64 {
+    check(&mapped(machine, program).schedule, &[]).expect("the schedule is legal").cycles
+}
+
+#[test]
+fn small_programs_are_legal_folded_and_unrolled() {
+    let machine = machine();
+    let tight = Strix { local: 24 << 10, ..machine.clone() };
+    for (machine, parameters, count, levels, switch) in [
+        (&machine, shape(5, 1, 256, 2), 3, 1, false),
+        (&machine, shape(7, 1, 256, 3), 70, 2, true),
+        (&tight, shape(6, 1, 256, 2), 200, 1, true),
+        (&tight, shape(3, 1, 512, 1), 90, 1, false),
+    ] {
+        let program = program(machine, &parameters, count, levels, switch);
+        let mapped = mapped(machine, &program);
+        let folded = check(&mapped.schedule, &["fft".to_owned()]).expect("the schedule is legal");
+        let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
+        assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls));
+    }
+}
+
+#[test]
+fn networks_are_legal() {
+    let machine = machine();
+    let parameters = shape(6, 1, 256, 2);
+    for (inputs, outputs) in [(90, 20), (40, 70), (3, 1)] {
+        let program = network(&parameters, &lowering(&machine, &parameters), inputs, outputs);
+        check(&mapped(&machine, &program).schedule, &[]).expect("the schedule is legal");
+    }
+}
+
+#[test]
+fn cores_stream_without_a_gap() {
+    // Epoch after epoch, a ciphertext takes n · l · N/8 cycles of its core.
+    for (set, l) in [("strix-I", 2u64), ("strix-II", 3)] {
+        let (machine, parameters) = (machine(), parameters(set));
+        let step = parameters.ring_degree().get() as u64 / 8;
+        let n = parameters.lwe_dimension().get() as u64;
+        let epoch = mapped(&machine, &program(&machine, &parameters, 4096, 1, false)).tasks.layout.epoch(&machine);
+        let of = |epochs: u64| cycles(&machine, &program(&machine, &parameters, (epochs * epoch) as usize, 1, false));
+        let taken = (of(12) - of(6)) as f64 / 6.0;
+        let least = (epoch / machine.cores * n * l * step) as f64;
+        assert!(taken >= least && taken < 1.003 * least, "{set}: {taken} cycles an epoch, at least {least}");
+    }
+}
+
+/// How programs of a set are lowered for the machine with `readings`.
+fn chosen(readings: &[(&str, &str)], parameters: &Parameters) -> TfheLowering {
+    let machine = crate::choose(&description(), readings).expect("readings of the file");
+    torus::lowering(&machine, parameters, KeySwitchOrder::After).expect("a 32-bit set")
+}
+
+#[test]
+fn replay_is_the_interpreter_bit_for_bit() {
+    let toy = parameters("toy-256");
+    let wide = parameters("toy-512-k2");
+    let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
+    let columns = Strix { columns: 3, rows: 3, ..machine() };
+    let narrow = Strix { rows: 1, ..machine() };
+    let deep = Strix { rows: 4, cores: 3, ..machine() };
+    let cramped = Strix { local: 40 << 10, ..machine() };
+    let printed = chosen(&[], &toy);
+    let sums = |machine: &Strix, p: &Parameters| TfheLowering { arithmetic: printed_for(p), ..lowering(machine, p) };
+    let scenes = [
+        (machine(), Scene::new(&toy, 20, one(20, 2, true), &printed)),
+        (
+            machine(),
+            Scene::new(
+                &toy,
+                3,
+                one(3, 1, false),
+                &TfheLowering { arithmetic: Arithmetic::ExactInteger, ..printed.clone() },
+            ),
+        ),
+        (narrow.clone(), Scene::new(&toy, 9, one(9, 1, false), &sums(&narrow, &toy))),
+        (deep.clone(), Scene::new(&toy, 9, one(9, 1, true), &sums(&deep, &toy))),
+        (columns.clone(), Scene::new(&wide, 3, one(3, 1, true), &sums(&columns, &wide))),
+        (cramped.clone(), Scene::new(&toy, 40, one(40, 1, true), &sums(&cramped, &toy))),
+        (machine(), Scene::new(&toy, 30, |p, c| network(p, c, 30, 20), &printed)),
+        (cramped, Scene::new(&toy, 30, |p, c| network(p, c, 30, 50), &printed)),
+    ];
+    for (number, (machine, scene)) in scenes.into_iter().enumerate() {
+        let mapped = mapped(&machine, &scene.program);
+        check(&mapped.schedule, &[]).expect("the schedule is legal");
+        assert_eq!(scene.replay(&mapped), Some(scene.expected()), "scene {number}");
+    }
+}
+
+fn printed_for(parameters: &Parameters) -> Arithmetic {
+    torus::arithmetic(&description(), parameters).expect("a 32-bit set")
+}
+
+/// Share of look-ups of +-1/8 whose sign comes out wrong, and values that left their width.
+fn wrong_signs(scene: &Scene, machine: &Strix) -> (f64, u64) {
+    let mapped = mapped(machine, &scene.program);
+    let outputs = mapped
+        .carry_out(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress)
+        .expect("a legal schedule");
+    let phases = scene.client.decrypt_phase(LweKind::Large, &outputs.outputs["y"]).expect("under the large key");
+    let wrong = phases.into_iter().enumerate().filter(|&(index, phase)| {
+        let expected: u32 = if index % 3 == 0 { 1 << 29 } else { 7 << 29 };
+        (phase.wrapping_sub(expected) as i32).unsigned_abs() >= 1 << 28
+    });
+    (wrong.count() as f64 / scene.count as f64, outputs.saturations)
+}
+
+#[test]
+fn wide_twiddles_decrypt_and_printed_ones_do_not() {
+    let parameters = parameters("polyfabric-direct-1024-t32");
+    let of = |readings: &[(&str, &str)]| {
+        let one = |p: &Parameters, c: &TfheLowering| lookups(p, c, 8, 1, false);
+        let machine = crate::choose(&description(), readings).expect("readings of the file");
+        let machine = Strix::new(&machine).expect("its figures fit");
+        wrong_signs(&Scene::new(&parameters, 8, one, &chosen(readings, &parameters)), &machine)
+    };
+    assert_eq!(of(&[("twiddle", "wide")]), (0.0, 0));
+    let (wrong, saturations) = of(&[]);
+    assert_eq!(saturations, 0);
+    assert!(wrong > 0.0, "twiddle factors of 16 bits are too coarse");
+}
+
+/// Applies `change` to every event, in loops too.
+fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
+    for item in items {
+        match item {
+            Item::Event(event) => change(event),
+            Item::Repeat(repeat) => each_event(&mut repeat.body, change),
+        }
+    }
+}
+
+#[test]
+fn a_wrong_schedule_gives_wrong_ciphertexts() {
+    let parameters = parameters("toy-256");
+    let scene = Scene::new(&parameters, 3, |p, c| lookups(p, c, 3, 1, true), &chosen(&[], &parameters));
+    let expected = scene.expected();
+    let wrong = |name: &str, change: &dyn Fn(&Mapped, &mut Schedule)| {
+        let mut mapped = mapped(&machine(), &scene.program);
+        let mut schedule = std::mem::take(&mut mapped.schedule);
+        change(&mapped, &mut schedule);
+        mapped.schedule = schedule;
+        assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker sees it too");
+        assert_ne!(scene.replay(&mapped), Some(expected.clone()), "{name}");
+    };
+    wrong("multipliers a cycle early", &|mapped, schedule| {
+        let kind = mapped.chip.kinds.multiply;
+        each_event(&mut schedule.items, &mut |event| event.start -= i64::from(event.op.kind == kind));
+    });
+    wrong("the rotator follows the accumulators before they are through", &|mapped, schedule| {
+        let kind = mapped.chip.kinds.accumulate;
+        each_event(&mut schedule.items, &mut |event| {
+            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
+                (write.first, write.last) = (write.first + 20, write.last + 20);
+            }
+        });
+    });
+    wrong("both keys go to one buffer", &|mapped, schedule| {
+        let (kind, keys) = (mapped.chip.kinds.key, mapped.tasks.layout.keys);
+        each_event(&mut schedule.items, &mut |event| {
+            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
+                write.place.offset %= keys.entry_bytes;
+            }
+        });
+    });
+    wrong("a key switch leaves a tile out", &|mapped, schedule| {
+        let kind = mapped.chip.kinds.key_switch;
+        let last = std::cell::Cell::new(true);
+        each_event(&mut schedule.items, &mut |event| {
+            if event.op.kind == kind && last.replace(false) {
+                event.writes.clear();
+            }
+        });
+    });
+}
