@@ -11,8 +11,9 @@ use polyfabric_machines::registry::{MACHINES, of};
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, Program};
 use polyfabric_program::tfhe::kernel::KernelProgram;
-use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -86,19 +87,31 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
     }
 }
 
-/// The machines of the torus family, with a program for each of look-ups that switch keys, in the machine's own arithmetic.
+/// Two layers of gates: sums of several ciphertexts, look-ups, key switches.
+fn gates() -> Program {
+    let mut builder = Builder::new("gates").expect("a name");
+    let x = builder.input("x", ElementType::Boolean, 5).expect("an input");
+    let next = builder.select(x, &[1, 2, 3, 4, 0]).expect("five elements");
+    let first = builder.gate(Gate::And, x, next).expect("two vectors");
+    let second = builder.gate(Gate::Xor, first, next).expect("two vectors");
+    builder.output("y", second).expect("an output");
+    builder.finish().expect("a program")
+}
+
+/// The machines of the torus family, with programs of look-ups and of linear layers, in the machine's own arithmetic.
 fn torus_machines() -> Vec<(Description, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let of_the_torus = descriptions()
         .expect("every file is right")
         .into_iter()
         .filter(|machine| matches!(of(machine).expect("a kind").family(), Mapper::Torus(_)));
-    let with_program = |machine: Description| {
+    let with_programs = |machine: Description| {
         let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
-        let program = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
-        (machine, program)
+        let look_ups = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
+        let gates = lower(&gates(), &set, &choice).expect("it is lowered");
+        [(machine.clone(), look_ups), (machine, gates)]
     };
-    of_the_torus.map(with_program).collect()
+    of_the_torus.flat_map(with_programs).collect()
 }
 
 /// Applies `change` to the events of `items` one after the other, in loops too, until it says that it has done something.

@@ -432,8 +432,10 @@ impl<'a> Audit<'a> {
             }
             _ => None,
         });
-        let from = sums.max().unwrap_or(0);
-        let mut terms = 0;
+        let before = sums.max();
+        let from = before.unwrap_or(0);
+        // A row starts from the trivial ciphertext of its bias, which takes a pass like a term.
+        let mut terms = u64::from(before.is_none());
         for &column in columns.iter().filter(|&&column| from <= column && column < done) {
             let (source, item) =
                 self.operand(op, column).ok_or_else(|| self.missing(read, result, format_args!("column {column}")))?;
