@@ -3,7 +3,9 @@
 use super::AuditError;
 use super::fingerprint::Fingerprint;
 use crate::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Resources, Schedule, Shift, Value};
-use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, KernelProgram, OpKind, Primitive, ValueId};
+use polyfabric_program::tfhe::kernel::{
+    Body, BodyType, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType,
+};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -295,10 +297,26 @@ impl<'a> Audit<'a> {
             _ => {}
         }
         // Nothing but tokens passes an event that only orders others.
-        if event.work != needed && !written.is_empty() {
+        // A row of a linear layer starts from its bias: with a pass of its own, or in that of its first term.
+        let passes = match function {
+            Function::Linear => needed + written.iter().map(|&datum| self.row_elements(datum)).sum::<u64>(),
+            _ => needed,
+        };
+        if !(needed..=passes).contains(&event.work) && !written.is_empty() {
             return Err(AuditError::Work { event: self.name(&read), given: event.work, needed });
         }
         Ok(results)
+    }
+
+    /// Elements of a ciphertext of a linear layer.
+    fn row_elements(&self, datum: Datum) -> u64 {
+        match datum {
+            Datum::Lwe { op, .. } | Datum::LinearSum { op, .. } => match self.program.ops[op as usize].result {
+                ValueType::Lwe { dimension, .. } => dimension as u64 + 1,
+                _ => 0,
+            },
+            _ => 0,
+        }
     }
 
     fn name(&self, read: &Read<'_>) -> String {
@@ -432,21 +450,15 @@ impl<'a> Audit<'a> {
             }
             _ => None,
         });
-        let before = sums.max();
-        let from = before.unwrap_or(0);
-        // A row starts from the trivial ciphertext of its bias, which takes a pass like a term.
-        let mut terms = u64::from(before.is_none());
+        let from = sums.max().unwrap_or(0);
+        let mut terms = 0;
         for &column in columns.iter().filter(|&&column| from <= column && column < done) {
             let (source, item) =
                 self.operand(op, column).ok_or_else(|| self.missing(read, result, format_args!("column {column}")))?;
             self.need(read, result, Datum::Lwe { op: source, element: item })?;
             terms += 1;
         }
-        let polyfabric_program::tfhe::kernel::ValueType::Lwe { dimension, .. } = self.program.ops[op as usize].result
-        else {
-            return Ok(0);
-        };
-        Ok(terms * (dimension as u64 + 1))
+        Ok(terms * self.row_elements(result))
     }
 
     /// Whether `value` follows from what is read, by steps that the unit does; how many products with the key that takes.
