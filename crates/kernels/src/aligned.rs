@@ -32,6 +32,16 @@ fn prefer_large_pages(storage: &mut [MaybeUninit<Line>]) {
     let _ = storage;
 }
 
+/// The elements of storage that has `factors` along its axes. Every length that unsafe code relies on is computed so: a product that wraps
+/// would make a short piece of memory pass for a long one.
+///
+/// # Panics
+/// If their product is above what an address has bits for.
+pub(crate) fn elements(factors: &[usize]) -> usize {
+    let product = factors.iter().try_fold(1usize, |product, &factor| product.checked_mul(factor));
+    product.unwrap_or_else(|| panic!("storage of {factors:?} elements is larger than any address space"))
+}
+
 /// Room for `count` lines.
 fn room(count: usize) -> Vec<Line> {
     let mut lines = Vec::with_capacity(count);
@@ -95,7 +105,7 @@ pub struct AlignedTorus<T> {
 impl<T: Torus> AlignedTorus<T> {
     /// `length` zeros.
     pub fn zeros(length: usize) -> Self {
-        let numbers = (length * size_of::<T>()).div_ceil(size_of::<f64>());
+        let numbers = elements(&[length, size_of::<T>()]).div_ceil(size_of::<f64>());
         Self { lines: AlignedVector::zeros(numbers), length, element: PhantomData }
     }
 }
@@ -113,5 +123,30 @@ impl<T: Torus> DerefMut for AlignedTorus<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`; the borrow of `self` is exclusive, and every u32 or u64 pattern is an f64.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is storage as long as it says, and refused where no memory could be?
+    use super::*;
+
+    #[test]
+    fn storage_has_its_length_and_is_aligned() {
+        for length in [0, 1, 7, 8, 9, 1000] {
+            let (mut words, mut halves) = (AlignedTorus::<u64>::zeros(length), AlignedTorus::<u32>::zeros(length));
+            assert_eq!((words.len(), halves.len(), AlignedVector::zeros(length).len()), (length, length, length));
+            words.fill(u64::MAX);
+            halves.fill(u32::MAX);
+            assert!(words.as_ptr().addr().is_multiple_of(64) && halves.as_ptr().addr().is_multiple_of(64));
+        }
+    }
+
+    /// 2^61 elements of eight bytes are 2^64 bytes: a product that wraps says 0.
+    #[test]
+    #[should_panic(expected = "larger than any address space")]
+    fn a_length_whose_bytes_wrap_is_refused() {
+        let storage = AlignedTorus::<u64>::zeros(1 << 61);
+        assert_eq!(storage.len(), 0, "storage that is not there");
     }
 }

@@ -48,7 +48,7 @@ pub use bundle::BUNDLE;
 pub(crate) use narrow::{key_group, key_len, key_number};
 pub(crate) use plan::twiddle as node_twiddle;
 
-use crate::aligned::{AlignedTorus, AlignedVector};
+use crate::aligned::{AlignedTorus, AlignedVector, elements};
 use crate::decompose::Gadget;
 use crate::isa::Isa;
 use crate::ring::RingDegree;
@@ -216,9 +216,9 @@ impl FoldedFft {
     pub(crate) fn room<T: Torus>(&self, gadget: Gadget, columns: usize) -> ProductRoom<T> {
         let (degree, levels) = (self.degree.get(), gadget.levels as usize);
         ProductRoom {
-            words: AlignedTorus::zeros(levels * degree),
-            spectra: AlignedVector::zeros(columns * levels * (degree + PADDING)),
-            block: AlignedVector::zeros(columns * 2 * BLOCK),
+            words: AlignedTorus::zeros(elements(&[levels, degree])),
+            spectra: AlignedVector::zeros(elements(&[columns, levels, degree + PADDING])),
+            block: AlignedVector::zeros(elements(&[columns, 2 * BLOCK])),
             monomials: AlignedVector::zeros(0),
         }
     }
@@ -244,15 +244,15 @@ impl FoldedFft {
         let degree = self.degree.get();
         let columns = accumulator.len() / degree;
         let shape = Shape { columns, preparation: Preparation::new::<T>(gadget) };
-        let (rows, levels) = (shape.rows(), gadget.levels as usize);
+        let levels = gadget.levels as usize;
         assert_eq!(
             [accumulator.len(), key.len(), room.words.len(), room.spectra.len(), room.block.len()],
             [
                 columns * degree,
-                key_len::<T>(exponents.len() * rows * columns * degree),
-                levels * degree,
-                rows * (degree + PADDING),
-                columns * 2 * BLOCK
+                key_len::<T>(elements(&[exponents.len(), columns, levels, columns, degree])),
+                elements(&[levels, degree]),
+                elements(&[columns, levels, degree + PADDING]),
+                elements(&[columns, 2 * BLOCK])
             ],
             "whole polynomials and spectra: columns of sums, rows · columns of key, and the room of this shape"
         );
@@ -314,7 +314,7 @@ impl FoldedFft {
         BundleRoom {
             pairs: AlignedVector::zeros(bundle::pairs_len(degree)),
             points: AlignedVector::zeros(degree),
-            spectra: AlignedVector::zeros(rows * bundle::spectrum_len(self.plan.points)),
+            spectra: AlignedVector::zeros(elements(&[rows, bundle::spectrum_len(self.plan.points)])),
             node: AlignedVector::zeros(bundle::node_len(rows)),
             monomials: AlignedVector::zeros(0),
         }
@@ -341,7 +341,7 @@ impl FoldedFft {
         assert!(self.bundles(columns), "a degree with blocks and passes before them, and 2 to 4 columns");
         assert_eq!(
             [accumulators.len(), exponents.len(), key.len()],
-            [BUNDLE * columns * degree, BUNDLE * patterns, patterns * rows * columns * degree],
+            [BUNDLE * columns * degree, BUNDLE * patterns, elements(&[patterns, rows, columns, degree])],
             "whole polynomials, and exponents of eight ciphertexts"
         );
         assert_eq!(

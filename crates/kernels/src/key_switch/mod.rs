@@ -9,6 +9,7 @@
 
 mod packed;
 
+use crate::aligned::elements;
 use crate::decompose::{Gadget, decompose_scalar};
 use crate::isa::Isa;
 use crate::torus::Torus;
@@ -65,7 +66,7 @@ impl<'k, T: Torus> KeySwitch<'k, T> {
     /// Where it has small products, the key is copied.
     pub fn new(key: &'k [T], gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> Self {
         let shape = Shape { gadget, input_dimension, size: lwe_dimension + 1 };
-        assert_eq!(key.len(), input_dimension * shape.levels() * shape.size, "k·N·l rows of n + 1 elements");
+        assert_eq!(key.len(), elements(&[input_dimension, shape.levels(), shape.size]), "k·N·l rows of n + 1 elements");
         Self { shape, key, isa, packed: Packed::new(key, shape, isa) }
     }
 

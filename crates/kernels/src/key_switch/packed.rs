@@ -6,7 +6,7 @@
 //! 2^32, which is enough for a 32-bit torus; for a 64-bit one they must not wrap (k·N·l · β/2 · 2^(w − 1) < 2^31, or 2^w for unsigned parts).
 
 use super::Shape;
-use crate::aligned::AlignedTorus;
+use crate::aligned::{AlignedTorus, elements};
 use crate::decompose::DigitField;
 use crate::isa::Isa;
 use crate::torus::Torus;
@@ -97,7 +97,7 @@ impl Packed {
         let (levels, groups) = (shape.levels(), groups(shape, parts));
         let (columns, rows, planes) = (parts.columns(), parts.rows(), (T::BITS / parts.bits()) as usize);
         let blocks = size.div_ceil(columns);
-        let mut words = AlignedTorus::<u32>::zeros(blocks * levels * groups * planes * columns);
+        let mut words = AlignedTorus::<u32>::zeros(elements(&[blocks, levels, groups, planes, columns]));
         for (row, values) in key.chunks_exact(size).enumerate() {
             let (i, level) = (row / levels, row % levels);
             debug_assert!(i < input_dimension);

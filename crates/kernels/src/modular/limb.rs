@@ -5,6 +5,7 @@ use super::ifma;
 use super::{Modulus, ShoupFactor, TURN, in_turn};
 #[cfg(target_arch = "x86_64")]
 use super::{float, limb_float, limb_ifma};
+use crate::aligned::elements;
 use crate::isa::Isa;
 use crate::memory::NextUse;
 
@@ -73,7 +74,7 @@ impl Rows<'_> {
                 rows.len()
             }
             Self::InTurns { words: all, width, count, rows } => {
-                let whole = words.is_multiple_of(TURN) && all.len() == count * words / TURN * width;
+                let whole = words.is_multiple_of(TURN) && all.len() == elements(&[count, words / TURN, width]);
                 assert!(whole && (1..=8).contains(&width), "limbs of different lengths");
                 assert!(rows.iter().all(|&row| usize::from(row) < count), "a row that is there");
                 rows.len()

@@ -343,3 +343,13 @@ fn inner_products_of_any_length() {
         assert!(limb.lazy_products() >= 7);
     });
 }
+
+/// 2^60 rows of two words a turn are 2^64 words: a product that wraps says that no words hold them all.
+#[test]
+#[should_panic(expected = "larger than any address space")]
+fn rows_that_no_memory_holds_are_refused() {
+    let q = Modulus::new(65_537).unwrap();
+    let (digit, mut sum) = ([0; 2 * TURN], [0; 2 * TURN]);
+    let rows = Rows::InTurns { words: &[], width: 8, count: 1 << 60, rows: &[0] };
+    Limb::new(q).inner_products([&mut sum], &[&digit], [rows], NextUse::Soon);
+}
