@@ -102,7 +102,7 @@ def _choose(
         return program.native.choose_parameters(target, None, "f64")
     # A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept.
     suited: list[tuple[float, _native.Parameters, str, _native.NoiseReport]] = []
-    refusals: list[NoiseError] = []
+    refusals: list[tuple[_native.Parameters, NoiseError]] = []
     for name in _native.default_parameter_names():
         parameters = _native.Parameters.named(name)
         try:
@@ -110,15 +110,26 @@ def _choose(
         except (ProgramError, MachineError):
             continue
         except NoiseError as error:
-            refusals.append(error)
+            refusals.append((parameters, error))
         else:
             suited.append((_multiplications(program.native.lower(parameters, order)), parameters, order, noise))
     if suited:
         return min(suited, key=lambda candidate: candidate[0])[1:]
     raise NoiseError(
         f"no default parameter set carries {program.name} on {machine.name}{_of_widths(machine)}"
-        + (f"; the first reason: {refusals[0]}" if refusals else "; name a set with parameters")
+        + (f"; the first reason: {_telling(program, target, refusals)}" if refusals else "; name a set with parameters")
     )
+
+
+def _telling(program: Program, target: float, refusals: Sequence[tuple[_native.Parameters, NoiseError]]) -> NoiseError:
+    """The refusal of a set that would carry the program with exact products, if there is one: the machine's is the fault."""
+    for parameters, refusal in refusals:
+        try:
+            _order(program, parameters, target, "exact")
+        except (ProgramError, NoiseError):
+            continue
+        return refusal
+    return refusals[0][1]
 
 
 def _of_widths(machine: Machine) -> str:
