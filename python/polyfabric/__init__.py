@@ -13,6 +13,7 @@ accelerator would take.
 
 from __future__ import annotations
 
+from ._native import instruction_set
 from .errors import (
     Error,
     FileError,
@@ -84,6 +85,7 @@ __all__ = [
     "concat",
     "convolve",
     "dot",
+    "instruction_set",
     "lookup",
     "machine",
     "maximum",

@@ -236,6 +236,25 @@ def test_a_wrong_call_is_told_what_to_do(polyfabric, snapshot, arguments):
     snapshot(done.err)
 
 
+def test_the_instruction_set_is_chosen_and_told(polyfabric, monkeypatch):
+    told = polyfabric("--version")
+    assert told.status == 0, told.err
+    assert "kernels in " in told.out
+    monkeypatch.setenv("POLYFABRIC_ISA", "portable")
+    assert polyfabric("--version").out.endswith("kernels in portable\n")
+    done = polyfabric("run", "pbs", "--parameters", "fpt-I", "--json")
+    assert json.loads(done.out)["correct"] is True
+
+
+@pytest.mark.parametrize("command", [("--version",), ("run", "pbs")], ids="_".join)
+def test_an_unknown_instruction_set_is_told(polyfabric, monkeypatch, command):
+    monkeypatch.setenv("POLYFABRIC_ISA", "sse9")
+    done = polyfabric(*command)
+    assert done.status == 2
+    assert "Traceback" not in done.err
+    assert 'there is no instruction set "sse9" (POLYFABRIC_ISA); the sets are avx512, avx2, portable' in done.err
+
+
 def test_debug_shows_the_traceback(polyfabric):
     done = polyfabric("--debug", "params", "strixI")
     assert done.status == 2

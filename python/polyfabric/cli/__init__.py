@@ -1,14 +1,17 @@
-"""The command line: `polyfabric run | simulate | explore | machines | params | reproduce`."""
+"""The command line: `polyfabric run | simulate | explore | machines | params | reproduce | bench`."""
 
 from __future__ import annotations
 
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import version
 
 import click
 
+from .._native import instruction_set
 from ..errors import Error, InternalError
+from .bench import bench
 from .console import error_line
 from .explore import explore
 from .machines import machines
@@ -31,16 +34,31 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        click.echo(f"polyfabric {version('polyfabric')}, kernels in {instruction_set()}")
+        context.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="polyfabric")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version, and the instruction set that kernels use.",
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(context: click.Context, *, debug: bool) -> None:
     """One program on encrypted data: run on your machine, and executed and timed on published accelerators."""
+    # A set that is not there is told before anything runs.
+    instruction_set()
     context.obj = {"debug": debug}
 
 
-for _command in (run, simulate, explore, machines, params, reproduce):
+for _command in (run, simulate, explore, machines, params, reproduce, bench):
     cli.add_command(_command)
 
 

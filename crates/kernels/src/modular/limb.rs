@@ -196,13 +196,18 @@ impl Limb {
 
     /// Whether every word is canonical.
     pub fn holds(&self, words: &[u64]) -> bool {
-        let largest = match self.form {
+        match (self.form, self.isa) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `form_of` gives the form only if the processor has the set.
-            Form::Ifma => unsafe { limb_ifma::largest(words) },
-            _ => words.iter().copied().max().unwrap_or(0),
-        };
-        self.modulus.holds(largest)
+            (Form::Ifma, _) => self.modulus.holds(unsafe { limb_ifma::largest(words) }),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            (Form::Float, Isa::Avx512) => unsafe { limb_float::avx512::holds(self.modulus, words) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            (Form::Float, _) => unsafe { limb_float::avx2::holds(self.modulus, words) },
+            _ => self.modulus.holds(words.iter().copied().max().unwrap_or(0)),
+        }
     }
 
     /// a ← a + b.

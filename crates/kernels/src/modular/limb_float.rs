@@ -55,6 +55,13 @@ macro_rules! compiled {
                 }
             )*
 
+            /// [`super::holds`].
+            #[target_feature(enable = $feature)]
+            pub fn holds(modulus: Modulus, words: &[u64]) -> bool {
+                // SAFETY: the set is present.
+                unsafe { super::holds::<$lanes>(modulus, words) }
+            }
+
             /// [`super::inner_products`]. SAFETY: as there.
             #[target_feature(enable = $feature)]
             pub unsafe fn inner_products<const S: usize>(
@@ -132,6 +139,25 @@ unsafe fn scaled<V: Floats>(q: &Residues<V>, a: V::Words, w: Factor<V>) -> V::Wo
 unsafe fn scaled_difference<V: Floats>(q: &Residues<V>, a: V::Words, b: V::Words, w: Factor<V>) -> V::Words {
     // SAFETY: as in `scaled`.
     unsafe { q.leave(q.times(q.enter(a).sub(q.enter(b)), w)) }
+}
+
+/// Whether every word is canonical. SAFETY: the set is present.
+#[inline(always)]
+unsafe fn holds<V: Floats>(modulus: Modulus, words: &[u64]) -> bool {
+    let length = words.len() / TURN * TURN;
+    let mut signs = [0; TURN];
+    // SAFETY: the set is present, and `at` and the words after it are below the length.
+    unsafe {
+        let largest = V::splat_word(modulus.value() - 1);
+        let mut all = V::splat_word(0);
+        for at in (0..length).step_by(V::LANES) {
+            // A word from q on has a sign itself, or its difference to q - 1 has.
+            let word = V::load(words.as_ptr().add(at));
+            all = V::or_words(all, V::or_words(word, V::sub_words(largest, word)));
+        }
+        V::store(signs.as_mut_ptr(), all);
+    }
+    signs.iter().all(|sign| sign >> 63 == 0) && words[length..].iter().all(|&word| modulus.holds(word))
 }
 
 #[inline(always)]

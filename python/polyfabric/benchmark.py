@@ -1,0 +1,113 @@
+"""What this computer does: a handful of operations on encrypted data on one thread, timed and checked, with the kernels as they are installed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from . import slot_execution
+from ._native import instruction_set
+from .execution import Keys, built_in, named_parameters
+from .language.program import program
+from .language.slot_program import SlotProgram
+from .language.slots import rotate
+from .language.types import Complex
+from .progress import working
+
+ROUNDS = 3
+LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")
+"""Both widths of the torus, and ciphertexts of two and three polynomials."""
+BATCHES = (64, 192)
+SLOT_SET = "ckks-bench-a-ifma"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation: milliseconds of processor time for each, the median of some rounds."""
+
+    operation: str
+    parameters: str
+    milliseconds: float
+    right: bool
+
+
+def rows() -> Iterator[Row]:
+    """Every row as it is measured; about two minutes in all."""
+    for name in LOOKUP_SETS:
+        for unroll in (1, 2):
+            yield _in_batch("pbs", "look-up" if unroll == 1 else "look-up, two key bits", name, unroll)
+        yield _in_batch("keyswitch", "key switch", name, 1)
+    for operation, on_slots in (("multiply", _multiply()), ("rotate", _rotate()), ("8 rotations", _rotate_eight())):
+        yield _on_slots(operation, on_slots)
+
+
+def report(found: list[Row]) -> dict[str, Any]:
+    """All rows as data."""
+    return {"instruction_set": instruction_set(), "rows": [asdict(row) for row in found]}
+
+
+def _in_batch(built_in_name: str, operation: str, set_name: str, unroll: int) -> Row:
+    """One ciphertext more in a batch on one thread: what a larger batch takes longer, which leaves out the key's preparation."""
+    parameters = named_parameters(set_name, warn=False)
+    times: dict[int, list[float]] = {batch: [] for batch in BATCHES}
+    right = True
+    with working(f"{set_name}: {operation}"):
+        keys = Keys.generate(parameters, unroll=unroll)
+        for batch in BATCHES:
+            planned = built_in(built_in_name, parameters, batch, unroll=unroll)
+            native = planned.program.native
+            inputs = planned.program.flatten({"x": [index % 2 for index in range(batch)]})
+            expected = native.evaluate(inputs)
+            ciphertexts = keys.client.encrypt(native, planned.kernel, inputs)
+            for _ in range(ROUNDS):
+                results, seconds = _timed(lambda p=planned, c=ciphertexts: p.kernel.run(keys.server, c, 1))
+                times[batch].append(seconds)
+                right = right and keys.client.decrypt(native, planned.kernel, results) == expected
+    small, large = (statistics.median(times[batch]) for batch in BATCHES)
+    return Row(operation, set_name, 1e3 * (large - small) / (BATCHES[1] - BATCHES[0]), right)
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def _multiply() -> SlotProgram:
+    @program(x=Complex.vector(8192), y=Complex.vector(8192))
+    def multiply(x, y):  # noqa: ANN001, ANN202 - symbols of the language
+        return x * y
+
+    return multiply
+
+
+def _rotate() -> SlotProgram:
+    @program(x=Complex.vector(8192))
+    def rotate_once(x):  # noqa: ANN001, ANN202 - symbols of the language
+        return rotate(x, 1)
+
+    return rotate_once
+
+
+def _rotate_eight() -> SlotProgram:
+    @program(x=Complex.vector(8192))
+    def rotate_eight(x):  # noqa: ANN001, ANN202 - symbols of the language
+        return {f"by{steps}": rotate(x, steps) for steps in range(1, 9)}
+
+    return rotate_eight
+
+
+def _on_slots(operation: str, on_slots: SlotProgram) -> Row:
+    random = np.random.default_rng()
+    inputs = {name: random.uniform(-0.5, 0.5, 8192) + 0j for name in on_slots.inputs}
+    with working(f"{SLOT_SET}: {operation}"):
+        planned = slot_execution.plan(on_slots, SLOT_SET)
+        keys = slot_execution.SlotKeys.generate(planned)
+        done = [slot_execution.run_plan(planned, inputs, keys=keys, threads=1) for _ in range(ROUNDS)]
+    median = statistics.median(result.seconds["execute"] for result in done)
+    return Row(operation, SLOT_SET, 1e3 * median, all(max(result.error.values()) < 1e-4 for result in done))

@@ -1,0 +1,56 @@
+"""Tables of the CPU benchmarks: ours beside the peers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Rows = list[tuple[str, ...]]
+
+TFHE = ("set", "torus", "one PBS, ms", "", "batch of 64, ms each", "", "two key bits", "", "key switch in a batch", "alone")
+RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "")
+
+
+def tfhe(found: dict[str, Any]) -> Rows:
+    """One line a set: our time against tfhe-rs's, and how many times faster ours is, with the range of single rounds."""
+    by: dict[str, dict[tuple[str, int, int], dict[str, Any]]] = {}
+    for row in found["rows"]:
+        if row["threads"] == 1:
+            by.setdefault(row["set"], {})[row["operation"], row["batch"], row["unroll"]] = row
+    lines = []
+    for name, rows in by.items():
+        largest = max(batch for _, batch, _ in rows)
+        torus = str(next(iter(rows.values()))["torus_bits"])
+        of = " (of 8)" if largest < 64 else ""
+        cells = [*_times(rows.get(("pbs", 1, 1))), *_times(rows.get(("pbs", largest, 1)), of)]
+        cells += [*_times(rows.get(("pbs", largest, 2)))]
+        cells += [_times(rows.get(("keyswitch", batch, 1)))[1] for batch in (largest, 1)]
+        lines.append((name, torus, *cells))
+    return lines
+
+
+def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
+    if row is None:
+        return ("–", "")
+    peer = row["peer"]
+    ratio = f"{peer['ratio']:.2f}× ({peer['least_ratio']:.2f} to {peer['largest_ratio']:.2f})"
+    return (f"{_ms(row['ours_ms'])} against {_ms(peer['ms'])}{note}", ratio)
+
+
+def rns(found: dict[str, Any]) -> Rows:
+    """One line an operation and peer, the least times of the run."""
+    return [
+        (row["op"], row["params"], _ms(row["ours_ms"]), row["peer"], _ms(row["peer_ms"]), f"{row['ratio']:.2f}×")
+        for row in found["rows"]
+    ]
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+TABLES = {
+    "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
+    "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
+    "rns-avx512": ("bench-rns-avx512", RNS, rns),
+    "rns-avx2": ("bench-rns-avx2", RNS, rns),
+}
