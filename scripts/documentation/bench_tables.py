@@ -6,12 +6,23 @@ from typing import Any
 
 Rows = list[tuple[str, ...]]
 
-TFHE = ("set", "torus", "one PBS, ms", "", "batch of 64, ms each", "", "two key bits", "", "key switch in a batch", "alone")
+TFHE = (
+    "set",
+    "torus",
+    "one PBS, ms",
+    "",
+    "batch of 64, ms each",
+    "",
+    "two key bits",
+    "",
+    "key switch in a batch",
+    "alone",
+)
 RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "")
 
 
 def tfhe(found: dict[str, Any]) -> Rows:
-    """One line a set: our time against tfhe-rs's, and how many times faster ours is, with the range of single rounds."""
+    """One line a set: our time against tfhe-rs's, and how many times faster ours is, with the range of single rounds where it was kept."""
     by: dict[str, dict[tuple[str, int, int], dict[str, Any]]] = {}
     for row in found["rows"]:
         if row["threads"] == 1:
@@ -32,7 +43,9 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
     if row is None:
         return ("–", "")
     peer = row["peer"]
-    ratio = f"{peer['ratio']:.2f}× ({peer['least_ratio']:.2f} to {peer['largest_ratio']:.2f})"
+    ratio = f"{peer['ratio']:.2f}×"
+    if "least_ratio" in peer:
+        ratio += f" ({peer['least_ratio']:.2f} to {peer['largest_ratio']:.2f})"
     return (f"{_ms(row['ours_ms'])} against {_ms(peer['ms'])}{note}", ratio)
 
 

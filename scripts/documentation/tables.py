@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import machine_tables, results
+from . import bench_tables, machine_tables, results
 
 ROOT = results.ROOT
 _BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
@@ -32,7 +32,8 @@ class Table:
 
 
 TABLES: dict[str, Table] = {
-    name: Table(result, columns, rows) for name, (result, columns, rows) in machine_tables.TABLES.items()
+    name: Table(result, columns, rows)
+    for name, (result, columns, rows) in {**machine_tables.TABLES, **bench_tables.TABLES}.items()
 }
 """Every table by its name. A module beside this one has the rows of a topic."""
 

@@ -242,7 +242,7 @@ def test_the_instruction_set_is_chosen_and_told(polyfabric, monkeypatch):
     assert "kernels in " in told.out
     monkeypatch.setenv("POLYFABRIC_ISA", "portable")
     assert polyfabric("--version").out.endswith("kernels in portable\n")
-    done = polyfabric("run", "pbs", "--parameters", "fpt-I", "--json")
+    done = polyfabric("run", "pbs", "--params", "fpt-I", "--json")
     assert json.loads(done.out)["correct"] is True
 
 

@@ -344,7 +344,12 @@ pub(super) unsafe fn inner_products<const S: usize>(
         let group = Group { q, square, steps, first: start == 0 };
         let next_use = if end == digits.len() { next_use } else { NextUse::Soon };
         let digits = &digits[start..end];
-        let rows: [&[*const u64]; S] = std::array::from_fn(|sum| &rows[sum][start..end]);
+        // Loops, not maps of arrays: closures may stay functions of their own.
+        let mut of_group: [&[*const u64]; S] = [&[]; S];
+        for (of_group, rows) in of_group.iter_mut().zip(rows) {
+            *of_group = &rows[start..end];
+        }
+        let rows = of_group;
         // SAFETY: by this function's contract.
         unsafe {
             match digits.len() {
@@ -394,9 +399,15 @@ unsafe fn products<const S: usize, const T: usize>(
     }
     let chunks = sums.iter().map(|sum| sum.len() / LANES).min().unwrap_or(0);
     assert!(digits.iter().all(|digit| digit.len() >= chunks * LANES), "a word of each digit for each sum");
-    let from: [*const u64; T] = std::array::from_fn(|term| digits[term].as_ptr());
-    let factors: [[*const u64; T]; S] = std::array::from_fn(|sum| std::array::from_fn(|term| rows[sum][term]));
-    let targets: [*mut u64; S] = std::array::from_fn(|sum| sums[sum].as_mut_ptr());
+    let (mut from, mut factors) = ([std::ptr::null(); T], [[std::ptr::null(); T]; S]);
+    let mut targets = [std::ptr::null_mut(); S];
+    for (from, digit) in from.iter_mut().zip(digits) {
+        *from = digit.as_ptr();
+    }
+    for sum in 0..S {
+        factors[sum].copy_from_slice(rows[sum]);
+        targets[sum] = sums[sum].as_mut_ptr();
+    }
     // SAFETY: every pointer is valid for register `chunk`: digits by the assertion, sums by the number of chunks, factors by contract.
     unsafe {
         for chunk in 0..chunks {
