@@ -74,7 +74,12 @@ class Program:
         self, parameters: Parameters, key_switch: str, machine: Machine | None = None, key_unrolling: int = 1
     ) -> KernelProgram: ...
     def noise(
-        self, parameters: Parameters, key_switch: str, transform: str | float, key_unrolling: int = 1
+        self,
+        parameters: Parameters,
+        key_switch: str,
+        transform: str | float,
+        key_unrolling: int = 1,
+        processor: bool = True,
     ) -> NoiseReport: ...
     def choose_parameters(
         self, target: float, torus_bits: int | None, transform: str | float

@@ -85,12 +85,14 @@ def plan(
         target = default if target is None else target
         chosen, order, noise = _choose(program, machine, target)
         if unroll != 1:
-            noise = program.native.noise(chosen, order, "f64" if machine is None else machine.transform(chosen), unroll)
+            transform = "f64" if machine is None else machine.transform(chosen)
+            noise = program.native.noise(chosen, order, transform, unroll, machine is None)
             noise.check(target)
     else:
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         transform = "f64" if machine is None else machine.transform(chosen)
-        order, noise = _order(program, chosen, NAMED_TARGET if target is None else target, transform, unroll)
+        target = NAMED_TARGET if target is None else target
+        order, noise = _order(program, chosen, target, transform, unroll, machine)
     kernel = program.native.lower(chosen, order, None if machine is None else machine.native, unroll)
     return Plan(program, chosen, order, kernel, json.loads(noise.to_json()), unroll)
 
@@ -106,13 +108,14 @@ def _choose(
     for name in _native.default_parameter_names():
         parameters = _native.Parameters.named(name)
         try:
-            order, noise = _order(program, parameters, target, machine.transform(parameters))
+            order, noise = _order(program, parameters, target, machine.transform(parameters), machine=machine)
         except (ProgramError, MachineError):
             continue
         except NoiseError as error:
             refusals.append((parameters, error))
         else:
-            suited.append((_multiplications(program.native.lower(parameters, order)), parameters, order, noise))
+            kernel = program.native.lower(parameters, order, machine.native)
+            suited.append((_multiplications(kernel), parameters, order, noise))
     if suited:
         return min(suited, key=lambda candidate: candidate[0])[1:]
     raise NoiseError(
@@ -152,14 +155,19 @@ def _of_widths(machine: Machine) -> str:
 
 
 def _order(
-    program: Program, parameters: _native.Parameters, target: float, transform: str | float, unroll: int = 1
+    program: Program,
+    parameters: _native.Parameters,
+    target: float,
+    transform: str | float,
+    unroll: int = 1,
+    machine: Machine | None = None,
 ) -> tuple[str, _native.NoiseReport]:
     """The first place of the key switch with which the program lowers and stays in its budget; else the first reason."""
     reason: Exception | None = None
     for order in _ORDERS:
         try:
-            program.native.lower(parameters, order)
-            noise = program.native.noise(parameters, order, transform, unroll)
+            program.native.lower(parameters, order, None if machine is None else machine.native)
+            noise = program.native.noise(parameters, order, transform, unroll, machine is None)
             noise.check(target)
         except (ProgramError, NoiseError) as error:
             # A noise budget says more than the need of a key switch, which only rules out the first order.

@@ -18,17 +18,21 @@ pub fn sample_extract_reference<T: Torus>(glwe: &[T], degree: usize, index: usiz
     lwe
 }
 
-/// Extracts coefficient 0 of `glwe` ((k + 1) · N elements) into `lwe` (k·N + 1 elements).
-pub fn sample_extract<T: Torus>(glwe: &[T], degree: usize, lwe: &mut [T]) {
+/// Extracts coefficient `index` of `glwe` ((k + 1) · N elements) into `lwe` (k·N + 1 elements).
+pub fn sample_extract<T: Torus>(glwe: &[T], degree: usize, index: usize, lwe: &mut [T]) {
     let masks = glwe.len() - degree;
     assert_eq!(lwe.len(), masks + 1, "the extracted ciphertext has k·N + 1 elements");
     for (out, mask) in lwe.chunks_exact_mut(degree).zip(glwe[..masks].chunks_exact(degree)) {
-        out[0] = mask[0];
-        for (o, &m) in out[1..].iter_mut().zip(mask[1..].iter().rev()) {
+        let (below, above) = mask.split_at(index + 1);
+        let (same, negated) = out.split_at_mut(index + 1);
+        for (o, &m) in same.iter_mut().zip(below.iter().rev()) {
+            *o = m;
+        }
+        for (o, &m) in negated.iter_mut().zip(above.iter().rev()) {
             *o = m.wrapping_neg();
         }
     }
-    lwe[masks] = glwe[masks];
+    lwe[masks] = glwe[masks + index];
 }
 
 #[cfg(test)]
@@ -64,8 +68,10 @@ mod tests {
             let degree = 1 << log2_degree;
             let glwe = torus_vector::<u64>(3 * degree, log2_degree);
             let mut lwe = vec![0; 2 * degree + 1];
-            sample_extract(&glwe, degree, &mut lwe);
-            assert_eq!(lwe, sample_extract_reference(&glwe, degree, 0));
+            for index in [0, 1, 7, degree - 1] {
+                sample_extract(&glwe, degree, index, &mut lwe);
+                assert_eq!(lwe, sample_extract_reference(&glwe, degree, index));
+            }
         }
     }
 }

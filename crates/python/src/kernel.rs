@@ -96,7 +96,7 @@ impl PyKernelProgram {
 #[pymethods]
 impl PyProgram {
     /// Lowers the program; `key_switch` is "none", "before" or "after" the blind rotation, `key_unrolling` the secret bits an
-    /// iteration. With `machine`, its arithmetic and the sums that it forms.
+    /// iteration. With `machine`, its arithmetic and the sums that it forms; else as a processor executes programs.
     #[pyo3(name = "lower", signature = (parameters, key_switch, machine = None, key_unrolling = 1))]
     fn lower_to(
         &self,

@@ -4,8 +4,8 @@ use crate::failure::{Failure, Kind, detached};
 use crate::kernel::{order_name, order_of};
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
-use polyfabric_program::tfhe::noise::{NoiseError, NoiseReport, choose_parameters, report_unrolled};
-use polyfabric_schemes::tfhe::KeyUnrolling;
+use polyfabric_program::tfhe::lowering::{Arithmetic, TfheLowering};
+use polyfabric_program::tfhe::noise::{NoiseError, NoiseReport, choose_parameters, report_lowered};
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 
@@ -66,8 +66,8 @@ impl PyNoiseReport {
 #[pymethods]
 impl PyProgram {
     /// The program's noise with `parameters`, the key switch "none", "before" or "after", and keys for `key_unrolling` secret bits an
-    /// iteration.
-    #[pyo3(signature = (parameters, key_switch, transform, key_unrolling = 1))]
+    /// iteration, lowered for a `processor` or for a machine.
+    #[pyo3(signature = (parameters, key_switch, transform, key_unrolling = 1, processor = true))]
     fn noise(
         &self,
         py: Python<'_>,
@@ -75,11 +75,16 @@ impl PyProgram {
         key_switch: &str,
         transform: TransformName,
         key_unrolling: u32,
+        processor: bool,
     ) -> PyResult<PyNoiseReport> {
         let (order, transform) = (order_of(key_switch)?, transform.transform()?);
-        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
+        let choice = match processor {
+            true => TfheLowering::processor(order),
+            false => TfheLowering::new(order, Arithmetic::F64),
+        };
+        let choice = TfheLowering { key_unrolling, ..choice };
         detached(py, || {
-            let report = report_unrolled(&self.0, &parameters.0, order, unrolling, transform).map_err(noisy)?;
+            let report = report_lowered(&self.0, &parameters.0, &choice, transform).map_err(noisy)?;
             Ok(PyNoiseReport { report, parameters: parameters.clone() })
         })
     }

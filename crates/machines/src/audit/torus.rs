@@ -387,7 +387,7 @@ impl<'a> Audit<'a> {
             }
             (Function::ModulusSwitch, Datum::Amounts { op, element }) => {
                 let amounts = self.operand(op, element).ok_or_else(other)?;
-                if !matches!(self.op(amounts.0), Some(OpKind::ModulusSwitch)) {
+                if self.op(amounts.0) != Some(&OpKind::PLAIN_SWITCH) {
                     return Err(other());
                 }
                 let (source, item) = self.operand(amounts.0, amounts.1).ok_or_else(other)?;
@@ -395,7 +395,9 @@ impl<'a> Audit<'a> {
                 Ok(self.small() + 1)
             }
             (Function::SampleExtract, Datum::Lwe { op, element }) => {
-                let Some(OpKind::SampleExtract) = self.op(op) else { return Err(other()) };
+                if self.op(op) != Some(&OpKind::PLAIN_EXTRACT) {
+                    return Err(other());
+                }
                 let (rotation, item) = self.operand(op, element).ok_or_else(other)?;
                 let body = self.body(rotation).ok_or_else(other)?;
                 for polynomial in 0..body.carried {

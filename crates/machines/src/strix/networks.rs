@@ -55,10 +55,10 @@ pub fn deep_nn(depth: usize, parameters: &Parameters, choice: &TfheLowering) -> 
         let matrix = Arc::new(Matrix::from_rows(width, &rows).ok()?);
         push(OpKind::Linear { matrix, bias: vec![0; count].into() }, small(count));
         let log2_modulus = degree.trailing_zeros() + 1;
-        push(OpKind::ModulusSwitch, ValueType::Indices { count, dimension: n, log2_modulus });
+        push(OpKind::PLAIN_SWITCH, ValueType::Indices { count, dimension: n, log2_modulus });
         let tables = TableChoice::Shared(0);
         push(OpKind::BlindRotation { tables, body: Arc::clone(&rotation) }, ValueType::Glwe { count });
-        push(OpKind::SampleExtract, ValueType::Lwe { count, kind: LweKind::Large, dimension: large });
+        push(OpKind::PLAIN_EXTRACT, ValueType::Lwe { count, kind: LweKind::Large, dimension: large });
         push(OpKind::KeySwitch { body: Arc::clone(&switch) }, small(count));
         width = count;
     }

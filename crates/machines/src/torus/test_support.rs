@@ -61,10 +61,10 @@ pub fn lookups(
     };
     for level in 0..levels {
         let log2_modulus = degree.trailing_zeros() + 1;
-        push(OpKind::ModulusSwitch, ValueType::Indices { count, dimension: n, log2_modulus });
+        push(OpKind::PLAIN_SWITCH, ValueType::Indices { count, dimension: n, log2_modulus });
         let tables = TableChoice::Shared(0);
         push(OpKind::BlindRotation { tables, body: Arc::clone(&body) }, ValueType::Glwe { count });
-        push(OpKind::SampleExtract, ValueType::Lwe { count, kind: LweKind::Large, dimension: large });
+        push(OpKind::PLAIN_EXTRACT, ValueType::Lwe { count, kind: LweKind::Large, dimension: large });
         if switch || level + 1 < levels {
             let levels = parameters.key_switch_gadget().map_or(1, |gadget| gadget.levels);
             push(OpKind::KeySwitch { body: key_switch_body(large, levels) }, small);

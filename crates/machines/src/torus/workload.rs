@@ -213,7 +213,7 @@ fn bootstraps<'a>(
     let mut switched: HashMap<u32, Vec<Item>> = HashMap::new();
     for item in &rotated {
         let producer = &program.ops[item.op as usize];
-        if producer.kind != OpKind::ModulusSwitch {
+        if producer.kind != OpKind::PLAIN_SWITCH {
             return Err(WorkloadError::NotSwitched { blind_rotation: index, operand: item.op });
         }
         modulus_switch = item.op;

@@ -3,5 +3,6 @@
 pub mod cpu;
 pub mod error;
 pub mod interpreter;
+mod phases;
 
 pub use error::RunError;

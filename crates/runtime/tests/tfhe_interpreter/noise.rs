@@ -104,7 +104,7 @@ fn measure_with<T: Torus>(keys: &Keys<T>, order: KeySwitchOrder, arithmetic: Ari
     let second: Vec<f64> = expected.node(sum).iter().map(|&value| value as f64 / step).collect();
     for (position, plaintexts) in [first, second].iter().enumerate() {
         let (id, indices) = &read[position];
-        assert!(matches!(lowered.op(*id).kind, OpKind::ModulusSwitch));
+        assert!(matches!(lowered.op(*id).kind, OpKind::ModulusSwitch { .. }));
         let errors = indices.iter().zip(plaintexts).map(|(indices, plaintext)| {
             let (mask, body) = indices.split_at(indices.len() - 1);
             let dot: i64 = mask.iter().zip(secret).map(|(&a, &s)| i64::from(a) * i64::from(s)).sum();

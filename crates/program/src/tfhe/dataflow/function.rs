@@ -27,6 +27,8 @@ pub(crate) struct Function {
 pub(crate) enum FunctionKind {
     /// One result in units for each value of the domain, ascending.
     Table(Vec<i64>),
+    /// The same on a domain wider than half the torus, whose values half a torus apart have results that are each other's negatives.
+    Whole(Vec<i64>),
     /// +1 from the threshold on for half the torus, -1 on the other half.
     Sign,
 }
@@ -42,7 +44,9 @@ impl Function {
 
     fn window_start(&self, degree: usize) -> i64 {
         match self.kind {
-            FunctionKind::Table(_) => self.boundary(2 * self.domain.lo() - self.domain.slot(), degree),
+            FunctionKind::Table(_) | FunctionKind::Whole(_) => {
+                self.boundary(2 * self.domain.lo() - self.domain.slot(), degree)
+            }
             FunctionKind::Sign => self.boundary(twice_sign_threshold(self.domain), degree),
         }
     }
@@ -70,6 +74,18 @@ impl Function {
                     from = from.max(end);
                 }
             }
+            FunctionKind::Whole(entries) => {
+                // The first half from the lowest value; the values beyond it are the negatives of those half a torus below, and stand
+                // alone where none of those occurs.
+                for (entry, value) in entries.iter().zip(self.domain.values()) {
+                    let from = self.boundary(2 * value - self.domain.slot(), degree) - start;
+                    let end = self.boundary(2 * value + self.domain.slot(), degree) - start;
+                    for phase in from.max(0)..end {
+                        let turned = (phase as usize / degree) % 2 == 1;
+                        window[phase as usize % degree] = torus(if turned { -*entry } else { *entry });
+                    }
+                }
+            }
         }
         // Window index w is the phase start + w; phases N..2N are the negated coefficients.
         let period = 2 * degree as i64;
@@ -90,7 +106,7 @@ impl Function {
         let edge = |twice: i64| self.boundary(twice, degree) as f64 - 0.5;
         let slot = self.domain.slot();
         let distance = match self.kind {
-            FunctionKind::Table(_) => {
+            FunctionKind::Table(_) | FunctionKind::Whole(_) => {
                 let around = |value: i64| {
                     let up = edge(2 * value + slot) - phase(value);
                     let down = phase(value) - edge(2 * value - slot);

@@ -17,7 +17,8 @@ pub(crate) use forms::{Forms, Terms};
 pub(crate) use function::{Function, FunctionKind};
 
 use crate::location::place;
-use crate::tfhe::homomorphic::{ElementType, Gate, Node, NodeId, Op, Program, Range, op_name};
+use crate::tfhe::homomorphic::steps::{entries_in_units, table_requirement};
+use crate::tfhe::homomorphic::{Gate, Node, NodeId, Op, Program, Range, op_name};
 use forms::WeightOverflow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -40,6 +41,8 @@ pub(crate) struct Lookup {
     pub row: u32,
     /// Index into [`Dataflow::functions`].
     pub function: u32,
+    /// Neighbours of one number read one combination and can share a bootstrap; 0 for one that stands alone.
+    pub group: u32,
     /// The first node that needs it.
     pub origin: NodeId,
 }
@@ -111,6 +114,19 @@ struct Flattener<'a> {
     rows: HashMap<(u32, u64), Vec<u32>>,
     columns: HashMap<(u32, u32, u32), u32>,
     functions: HashMap<Function, u32>,
+    groups: u32,
+}
+
+impl Level {
+    /// The look-ups that one bootstrap gives: neighbours of one group if bootstraps are `shared`, else each by itself.
+    pub fn rotations(&self, shared: bool) -> impl Iterator<Item = &[Lookup]> {
+        self.lookups.chunk_by(move |a, b| shared && a.group != 0 && a.group == b.group)
+    }
+}
+
+/// log2 of the places between two coefficients of one table, where `tables` share a test polynomial.
+pub(crate) fn log2_tables(tables: usize) -> u32 {
+    tables.next_power_of_two().trailing_zeros()
 }
 
 impl Dataflow {
@@ -131,6 +147,7 @@ impl Dataflow {
             rows: HashMap::new(),
             columns: HashMap::new(),
             functions: HashMap::new(),
+            groups: 0,
         };
         // Inputs first: their columns keep the order in which the caller gives them.
         for (id, name) in program.inputs() {
@@ -199,17 +216,15 @@ impl Flattener<'_> {
                 let (forms, step_in) = (operand(0).clone(), steps(0));
                 self.sign(id, &forms, domain, step_in, self.program.step(id))?
             }
-            Op::Lookup { tables, choice } => {
+            Op::Lookup { tables, choice, whole } => {
                 let read = self.program.node(node.operands[0]).element;
                 let (forms, step_in) = (operand(0).clone(), steps(0));
                 let domain = self.units(node.operands[0]);
+                let half = !*whole || u64::from(step_in) >= table_requirement(domain);
                 let mut functions = Vec::new();
                 for table in tables.iter() {
-                    let entry = |unit: i64| {
-                        let operand = if read == ElementType::Boolean { (unit + 1) / 2 } else { unit };
-                        node.element.to_units(table.get(operand).unwrap_or(0))
-                    };
-                    let kind = FunctionKind::Table(domain.values().map(entry).collect());
+                    let entries = entries_in_units(table, read, node.element);
+                    let kind = if half { FunctionKind::Table(entries) } else { FunctionKind::Whole(entries) };
                     let step_out = self.program.step(id);
                     functions.push(self.function(Function { domain, step_in, step_out, kind }));
                 }
@@ -217,7 +232,22 @@ impl Flattener<'_> {
                     Some(choice) => functions[choice[row] as usize],
                     None => functions[0],
                 };
-                self.lookups(id, &forms, step_in, function)?
+                self.lookups(id, &forms, step_in, |row, _| function(row), 1)?
+            }
+            Op::LookupEach { tables } => {
+                let read = self.program.node(node.operands[0]).element;
+                let (step_in, step_out) = (steps(0), self.program.step(id));
+                let domain = self.units(node.operands[0]);
+                // Tables side by side leave each a coarser phase: the values are spread over all the torus that there is.
+                let spread = (u64::from(step_in) / table_requirement(domain)).max(1) as i64;
+                let forms = operand(0).combine(|_| spread, None).map_err(overflow)?;
+                let domain = domain.checked_mul(spread).unwrap_or(domain);
+                let mut functions = Vec::new();
+                for table in tables.iter() {
+                    let kind = FunctionKind::Table(entries_in_units(table, read, node.element));
+                    functions.push(self.function(Function { domain, step_in, step_out, kind }));
+                }
+                self.lookups(id, &forms, step_in, |_, table| functions[table], functions.len())?
             }
             Op::Gate(gate) => {
                 let (factor, bias) = match gate {
@@ -270,7 +300,7 @@ impl Flattener<'_> {
         step_out: u32,
     ) -> Result<Forms, DataflowError> {
         let function = self.function(Function { domain, step_in, step_out, kind: FunctionKind::Sign });
-        self.lookups(id, forms, step_in, |_| function)
+        self.lookups(id, forms, step_in, |_, _| function, 1)
     }
 
     fn function(&mut self, function: Function) -> u32 {
@@ -286,7 +316,8 @@ impl Flattener<'_> {
         id: NodeId,
         forms: &Forms,
         step: u32,
-        function: impl Fn(usize) -> u32,
+        function: impl Fn(usize, usize) -> u32,
+        tables: usize,
     ) -> Result<Forms, DataflowError> {
         let below = self.program.node(id).operands.iter().map(|operand| self.depths[operand.index()]).max();
         let level = below.unwrap_or(0) + 1;
@@ -295,18 +326,22 @@ impl Flattener<'_> {
             let (terms, bias, steps) = (Terms::new(), Vec::new(), Vec::new());
             self.flow.levels.push(Level { terms, bias, steps, lookups: Vec::new() });
         }
-        let mut columns = Vec::with_capacity(forms.len());
+        let mut columns = vec![0; forms.len() * tables];
         for index in 0..forms.len() {
             let row = self.row(level, forms.terms.row(index), forms.bias[index], step);
-            let function = function(index);
-            let next = u32::try_from(self.flow.sources.len()).map_err(|_| DataflowError::TooLarge)?;
-            let column = *self.columns.entry((level, row, function)).or_insert(next);
-            if column == next {
-                let lookups = &mut self.flow.levels[level as usize - 1].lookups;
-                self.flow.sources.push(Source { level, index: lookups.len() as u32 });
-                lookups.push(Lookup { row, function, origin: id });
+            self.groups += u32::from(tables > 1);
+            let group = if tables > 1 { self.groups } else { 0 };
+            for table in 0..tables {
+                let function = function(index, table);
+                let next = u32::try_from(self.flow.sources.len()).map_err(|_| DataflowError::TooLarge)?;
+                let column = *self.columns.entry((level, row, function)).or_insert(next);
+                if column == next {
+                    let lookups = &mut self.flow.levels[level as usize - 1].lookups;
+                    self.flow.sources.push(Source { level, index: lookups.len() as u32 });
+                    lookups.push(Lookup { row, function, group, origin: id });
+                }
+                columns[table * forms.len() + index] = column;
             }
-            columns.push(column);
         }
         Ok(Forms::selection(columns))
     }

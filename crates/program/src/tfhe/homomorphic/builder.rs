@@ -310,6 +310,46 @@ impl Builder {
         choice: Option<Vec<u32>>,
         result: LookupResult,
     ) -> Result<NodeId> {
+        self.lookup_of(false, a, tables, choice, result)
+    }
+
+    /// [`Self::lookup`] on the whole torus: the operand's range may be twice as wide, but where values half a torus apart both occur, their
+    /// results (±1 of a Boolean one) must be each other's negatives. So are the sign with a zero, or whether a difference is 0. A table that is
+    /// not so takes the torus that [`Self::lookup`] takes.
+    ///
+    /// # Errors
+    /// As [`Self::lookup`].
+    pub fn lookup_whole(
+        &mut self,
+        a: NodeId,
+        tables: Vec<Table>,
+        choice: Option<Vec<u32>>,
+        result: LookupResult,
+    ) -> Result<NodeId> {
+        self.lookup_of(true, a, tables, choice, result)
+    }
+
+    /// Every one of `tables` on each element of `a`, by one bootstrap an element: `tables.len()` times as many results, those of the first
+    /// table first. Needs a ring that tells 2^⌈log2 of the number of tables⌉ times as many values apart.
+    ///
+    /// # Errors
+    /// As [`Self::lookup`].
+    pub fn lookup_each(&mut self, a: NodeId, tables: Vec<Table>, result: LookupResult) -> Result<NodeId> {
+        let node = self.operand("lookup_each", a)?;
+        let length = node.length.saturating_mul(tables.len());
+        let domain = self.readable("lookup_each", node)?;
+        let element = self.lookup_element("lookup_each", domain, &tables, result)?;
+        self.push(Op::LookupEach { tables: tables.into() }, vec![a], element, length)
+    }
+
+    fn lookup_of(
+        &mut self,
+        whole: bool,
+        a: NodeId,
+        tables: Vec<Table>,
+        choice: Option<Vec<u32>>,
+        result: LookupResult,
+    ) -> Result<NodeId> {
         let node = self.operand("lookup", a)?;
         let length = node.length;
         let domain = self.readable("lookup", node)?;
@@ -325,8 +365,20 @@ impl Builder {
                 return Err(self.refuse(cause));
             }
         }
+        let element = self.lookup_element("lookup", domain, &tables, result)?;
+        self.push(Op::Lookup { tables: tables.into(), choice: choice.map(Into::into), whole }, vec![a], element, length)
+    }
+
+    /// The type that holds every result of `tables` on `domain`.
+    fn lookup_element(
+        &self,
+        op: &'static str,
+        domain: Range,
+        tables: &[Table],
+        result: LookupResult,
+    ) -> Result<ElementType> {
         let mut image: Option<Range> = None;
-        for table in &tables {
+        for table in tables {
             let reached = table.image(domain).map_err(|error| self.refuse(error.into()))?;
             image = Some(image.map_or(reached, |image| image.union(reached)));
         }
@@ -337,8 +389,8 @@ impl Builder {
             LookupResult::Torus { bits } => ElementType::Torus { bits },
         };
         self.check_element(element)?;
-        self.check_values("lookup", element, &[image.lo(), image.hi()])?;
-        self.push(Op::Lookup { tables: tables.into(), choice: choice.map(Into::into) }, vec![a], element, length)
+        self.check_values(op, element, &[image.lo(), image.hi()])?;
+        Ok(element)
     }
 
     /// The clear values of an operand that a look-up can read.
@@ -424,8 +476,34 @@ impl Builder {
             let cause = Cause::Index { op: "select", index: index.into(), length: node.length };
             return Err(self.refuse(cause));
         }
-        let element = node.element;
+        let element = self.selected(node, indices).unwrap_or(node.element);
         self.push(Op::Select { indices: indices.into() }, vec![a], element, indices.len())
+    }
+
+    /// The range of the elements `indices` of `node` alone, where parts of it are known to have their own.
+    fn selected(&self, node: &Node, indices: &[u32]) -> Option<ElementType> {
+        let (Some(&least), Some(&most)) = (indices.iter().min(), indices.iter().max()) else { return None };
+        let (first, last) = (least as usize, most as usize);
+        match &node.op {
+            Op::LookupEach { tables } if matches!(node.element, ElementType::Integer(_)) => {
+                let operand = self.nodes.get(node.operands[0].index())?;
+                let domain = self.readable("select", operand).ok()?;
+                let mut parts = first / operand.length..=last / operand.length;
+                let image = |part: usize| tables.get(part)?.image(domain).ok();
+                let start = image(parts.next()?)?;
+                Some(ElementType::Integer(parts.try_fold(start, |all, part| Some(all.union(image(part)?)))?))
+            }
+            Op::Concat => {
+                let mut start = 0;
+                node.operands.iter().find_map(|operand| {
+                    let operand = self.nodes.get(operand.index())?;
+                    let inside = first >= start && last < start + operand.length;
+                    start += operand.length;
+                    inside.then_some(operand.element)
+                })
+            }
+            _ => None,
+        }
     }
 
     /// The elements of all operands, one after the other.

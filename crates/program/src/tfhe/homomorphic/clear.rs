@@ -1,6 +1,6 @@
 //! Evaluation in the clear: what the encrypted program must compute, node by node.
 
-use super::{ElementType, Gate, Node, NodeId, Op, Program, op_name};
+use super::{ElementType, Gate, Node, NodeId, Op, Program, Table, op_name};
 use crate::Location;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -179,7 +179,7 @@ fn evaluate_node(
                 wrap(terms.map(term).fold(bias, i64::wrapping_add))
             })
             .collect(),
-        Op::Lookup { tables, choice } => operand(0)
+        Op::Lookup { tables, choice, .. } => operand(0)
             .iter()
             .enumerate()
             .map(|(index, &value)| {
@@ -188,6 +188,11 @@ fn evaluate_node(
                 tables[table].get(value).unwrap_or(0)
             })
             .collect(),
+        Op::LookupEach { tables } => {
+            let results =
+                |table: &Table| -> Vec<i64> { operand(0).iter().map(|&v| table.get(v).unwrap_or(0)).collect() };
+            tables.iter().flat_map(results).collect()
+        }
         Op::Sign => {
             let negative = if node.element == ElementType::Boolean { 0 } else { -1 };
             let read = nodes[node.operands[0].index()].element;

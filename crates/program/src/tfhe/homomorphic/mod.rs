@@ -114,6 +114,15 @@ pub enum Op {
         tables: Arc<[Table]>,
         /// Index into `tables` for each element; `None` when one table serves all.
         choice: Option<Arc<[u32]>>,
+        /// Whether the whole torus is read, so that a range may be twice as wide: where values half a torus apart both occur, their
+        /// results must be each other's negatives.
+        whole: bool,
+    },
+    /// Several functions of one operand's elements, all by one bootstrap an element: the results of the first table on every element, then
+    /// those of the second, and so on.
+    LookupEach {
+        /// The tables.
+        tables: Arc<[Table]>,
     },
     /// +1 where the operand's element is at least 0, otherwise -1 (Boolean result: true and false).
     /// Uses the whole torus, so the operand's range may be twice that of a [`Op::Lookup`].
@@ -152,7 +161,9 @@ pub fn op_name(op: &Op) -> &'static str {
         Op::AddClear { .. } => "add_clear",
         Op::MulClear { .. } => "mul_clear",
         Op::Linear { .. } => "linear",
-        Op::Lookup { .. } => "lookup",
+        Op::Lookup { whole: false, .. } => "lookup",
+        Op::Lookup { whole: true, .. } => "lookup_whole",
+        Op::LookupEach { .. } => "lookup_each",
         Op::Sign => "sign",
         Op::Gate(Gate::And) => "and",
         Op::Gate(Gate::Nand) => "nand",

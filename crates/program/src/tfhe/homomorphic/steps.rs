@@ -3,13 +3,15 @@
 //! Values joined by linear operations share one step; a look-up starts a new component. P is the smallest even
 //! number that satisfies every reader of the component (lo, hi: the read range; s: its stride, 1 at least):
 //! - a look-up by table needs half the torus for the range: P ≥ 2(hi - lo + s);
+//! - a look-up on the whole torus needs it for the range, P ≥ hi - lo + s, and results that are each other's negatives for values P/2
+//!   apart; else as a look-up by table;
 //! - a sign look-up needs the whole torus, centred on the threshold t between the largest negative and the
 //!   smallest other value: P ≥ 2·max(hi - t, t - lo) + s;
 //! - decryption of an output needs the whole torus: P ≥ hi - lo + s.
 //!
 //! Booleans always have P = 8, torus values of b bits P = 2^b.
 
-use super::{ElementType, Node, NodeId, Op, ProgramError, ProgramErrorCause, Range};
+use super::{ElementType, Node, NodeId, Op, ProgramError, ProgramErrorCause, Range, Table};
 use crate::Location;
 
 /// P of Booleans: ±1/8.
@@ -41,12 +43,46 @@ pub fn output_requirement(range: Range) -> u64 {
     ((range.hi() - range.lo() + range.slot()) as u64).next_multiple_of(2)
 }
 
+/// Whether a look-up of `entries` (units, one for each value of `range`, ascending) on the whole torus has its results with step 1/`step`:
+/// the second half of the torus gives the negated first, so values half a torus apart are each other's negatives, and no two
+/// values' slots overlap otherwise.
+pub fn whole_torus_fits(range: Range, entries: &[i64], step: u64) -> bool {
+    if step >= table_requirement(range) {
+        return true;
+    }
+    if step % 2 != 0 || step < output_requirement(range) {
+        return false;
+    }
+    let (step, slot) = (step as i64, range.slot());
+    entries.iter().enumerate().all(|(index, entry)| {
+        // The value's distance above the lowest one, seen from the other half.
+        let opposite = (index as i64 * slot + step / 2) % step;
+        let (at, off) = ((opposite / slot) as usize, opposite % slot);
+        match off {
+            0 => entries.get(at).is_none_or(|other| *other == -entry),
+            _ => at >= entries.len() && opposite + slot <= step,
+        }
+    })
+}
+
+/// The entries in units of `table` for each value of the operand's `element`, ascending.
+pub fn entries_in_units(table: &Table, operand: ElementType, result: ElementType) -> Vec<i64> {
+    let domain = operand.units().unwrap_or(Range::point(0));
+    let entry = |unit: i64| {
+        let value = if operand == ElementType::Boolean { (unit + 1) / 2 } else { unit };
+        result.to_units(table.get(value).unwrap_or(0))
+    };
+    domain.values().map(entry).collect()
+}
+
 /// What decides the step of one component so far.
 #[derive(Clone)]
 struct Component {
     required: u64,
     reader: Option<u32>,
     pinned: Option<(u32, u32)>,
+    /// Look-ups on the whole torus.
+    whole: Vec<u32>,
 }
 
 fn find(parents: &mut [u32], mut node: u32) -> u32 {
@@ -68,7 +104,7 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
             }
         }
     }
-    let mut components = vec![Component { required: 2, reader: None, pinned: None }; nodes.len()];
+    let mut components = vec![Component { required: 2, reader: None, pinned: None, whole: Vec::new() }; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
         if let Some(pinned) = node.pinned_step {
             let root = find(&mut parents, index as u32) as usize;
@@ -84,24 +120,34 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
         let Some(operand) = node.operands.first() else { continue };
         let ElementType::Integer(range) = nodes[operand.index()].element else { continue };
         let required = match node.op {
-            Op::Lookup { .. } => table_requirement(range),
+            Op::Lookup { whole: false, .. } | Op::LookupEach { .. } => table_requirement(range),
+            Op::Lookup { whole: true, .. } => output_requirement(range),
             Op::Sign => sign_requirement(range),
             Op::Output { .. } => output_requirement(range),
             _ => continue,
         };
         let root = find(&mut parents, operand.0) as usize;
+        if matches!(node.op, Op::Lookup { whole: true, .. }) {
+            components[root].whole.push(index as u32);
+        }
         if required > components[root].required {
             components[root].required = required;
             components[root].reader = Some(index as u32);
         }
     }
     let mut steps = Vec::with_capacity(nodes.len());
+    let mut chosen: Vec<Option<u32>> = vec![None; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
-        let component = &components[find(&mut parents, index as u32) as usize];
-        steps.push(match node.element {
-            ElementType::Boolean => fixed(component, nodes, BOOLEAN_STEP)?,
-            ElementType::Torus { bits } => fixed(component, nodes, 1 << bits)?,
-            ElementType::Integer(_) => choose(component, nodes)?,
+        let root = find(&mut parents, index as u32) as usize;
+        let component = &mut components[root];
+        steps.push(match (node.element, chosen[root]) {
+            (ElementType::Boolean, _) => fixed(component, nodes, BOOLEAN_STEP)?,
+            (ElementType::Torus { bits }, _) => fixed(component, nodes, 1 << bits)?,
+            (ElementType::Integer(_), Some(step)) => step,
+            (ElementType::Integer(_), None) => {
+                suit_whole(component, nodes);
+                *chosen[root].insert(choose(component, nodes)?)
+            }
         });
     }
     Ok(steps)
@@ -121,7 +167,40 @@ fn is_linear(op: &Op) -> bool {
         | Op::Concat
         | Op::Assume
         | Op::Output { .. } => true,
-        Op::Input { .. } | Op::Constant { .. } | Op::Lookup { .. } | Op::Sign | Op::Gate(_) | Op::Mux => false,
+        Op::Input { .. }
+        | Op::Constant { .. }
+        | Op::Lookup { .. }
+        | Op::LookupEach { .. }
+        | Op::Sign
+        | Op::Gate(_)
+        | Op::Mux => false,
+    }
+}
+
+/// Raises what `component` requires until every look-up on the whole torus has its results.
+fn suit_whole(component: &mut Component, nodes: &[Node]) {
+    let mut functions = std::collections::HashMap::new();
+    for &index in &component.whole {
+        let node = &nodes[index as usize];
+        let (Op::Lookup { tables, .. }, Some(&operand)) = (&node.op, node.operands.first()) else { continue };
+        let read = nodes[operand.index()].element;
+        let ElementType::Integer(range) = read else { continue };
+        for table in tables.iter() {
+            functions.entry((range, entries_in_units(table, read, node.element))).or_insert(index);
+        }
+    }
+    let pinned = component.pinned.map_or(0, |(pinned, _)| u64::from(pinned));
+    let start = component.required;
+    let fits = |step: u64, range: Range, entries: &[i64]| whole_torus_fits(range, entries, step.max(pinned));
+    while let Some((_, &reader)) =
+        functions.iter().find(|((range, entries), _)| !fits(component.required, *range, entries))
+    {
+        // Ends: each fits from its table's requirement on. A pinned step that does not fit is refused there.
+        component.required += 2;
+        component.reader = Some(reader);
+        if component.required > start && component.required < pinned {
+            component.required = pinned + 2;
+        }
     }
 }
 

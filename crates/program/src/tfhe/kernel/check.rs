@@ -79,9 +79,9 @@ pub fn op_name(kind: &OpKind) -> &'static str {
         OpKind::Linear { .. } => "linear",
         OpKind::Gather { .. } => "gather",
         OpKind::KeySwitch { .. } => "key_switch",
-        OpKind::ModulusSwitch => "modulus_switch",
+        OpKind::ModulusSwitch { .. } => "modulus_switch",
         OpKind::BlindRotation { .. } => "blind_rotation",
-        OpKind::SampleExtract => "sample_extract",
+        OpKind::SampleExtract { .. } => "sample_extract",
     }
 }
 
@@ -209,7 +209,10 @@ impl KernelProgram {
                 ValueType::Lwe { count, kind: LweKind::Large, .. } => Ok(self.lwe_type(count, LweKind::Small)),
                 other => Err(wrong(format!("the operand is {other:?}, not under the large key"))),
             },
-            OpKind::ModulusSwitch => match one()? {
+            OpKind::ModulusSwitch { log2_tables, .. } if *log2_tables >= self.parameters.ring_degree().log2() => {
+                Err(wrong(format!("2^{log2_tables} tables, more than the ring has room for")))
+            }
+            OpKind::ModulusSwitch { .. } => match one()? {
                 ValueType::Lwe { count, kind: LweKind::Small, .. } => Ok(self.indices_type(count)),
                 other => Err(wrong(format!("the operand is {other:?}, not under the small key"))),
             },
@@ -220,8 +223,18 @@ impl KernelProgram {
                 }
                 other => Err(wrong(format!("the operand is {other:?}, not a batch of indices"))),
             },
-            OpKind::SampleExtract => match one()? {
-                ValueType::Glwe { count } => Ok(self.lwe_type(count, LweKind::Large)),
+            &OpKind::SampleExtract { coefficients }
+                if coefficients == 0 || coefficients as usize > self.parameters.ring_degree().get() =>
+            {
+                Err(wrong(format!(
+                    "{coefficients} coefficients, of a ring that has {}",
+                    self.parameters.ring_degree().get()
+                )))
+            }
+            OpKind::SampleExtract { coefficients } => match one()? {
+                ValueType::Glwe { count } => {
+                    Ok(self.lwe_type(count.saturating_mul(*coefficients as usize), LweKind::Large))
+                }
                 other => Err(wrong(format!("the operand is {other:?}, not a GLWE batch"))),
             },
         }

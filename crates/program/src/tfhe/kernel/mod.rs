@@ -19,6 +19,7 @@ pub use unrolled::unrolled_rotation_body;
 use crate::tfhe::homomorphic::NodeId;
 use crate::tfhe::lowering::TfheLowering;
 use crate::tfhe::matrix::Matrix;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 use std::fmt;
 use std::sync::Arc;
@@ -122,8 +123,13 @@ pub enum OpKind {
         /// The loop over the kN mask elements.
         body: Arc<Body>,
     },
-    /// LWE under the small key to indices: round(x · 2N / q) mod 2N.
-    ModulusSwitch,
+    /// LWE under the small key to indices: multiples of t = 2^`log2_tables` up to 2N, t · round(x · 2N / tq) mod 2N.
+    ModulusSwitch {
+        /// What the rounding of the mask does to the body.
+        rounding: PhaseRounding,
+        /// log2 of the number of tables that lie side by side in the test polynomials of the rotation.
+        log2_tables: u32,
+    },
     /// Indices to GLWE; for one ciphertext: [`Body`] from X^(-b~) · (0, .., 0, test polynomial).
     BlindRotation {
         /// Test polynomials.
@@ -131,8 +137,19 @@ pub enum OpKind {
         /// The loop over the n mask elements.
         body: Arc<Body>,
     },
-    /// GLWE to LWE under the large key: the constant coefficient.
-    SampleExtract,
+    /// GLWE to LWE under the large key: the first `coefficients` coefficients, one ciphertext each, those of the first GLWE ciphertext first.
+    SampleExtract {
+        /// At least 1.
+        coefficients: u32,
+    },
+}
+
+impl OpKind {
+    /// The modulus switch of a look-up by itself, phases rounded to the nearest.
+    pub const PLAIN_SWITCH: Self = Self::ModulusSwitch { rounding: PhaseRounding::Nearest, log2_tables: 0 };
+
+    /// The extraction of a look-up by itself: the constant coefficient.
+    pub const PLAIN_EXTRACT: Self = Self::SampleExtract { coefficients: 1 };
 }
 
 /// One operation, and the value it defines.

@@ -44,6 +44,18 @@ impl TestPolynomial {
         Self { runs }
     }
 
+    /// Coefficient i of polynomial j of `parts` at place t·i + j of one of `degree`, t being the power of two from their number on; places
+    /// without a polynomial are 0. Rotated by multiples of t, its first coefficients are what each part would give.
+    pub fn in_turns(parts: &[Self], degree: usize) -> Self {
+        if let [only] = parts {
+            return only.clone();
+        }
+        let turns = parts.len().next_power_of_two();
+        let parts: Vec<Vec<u64>> = parts.iter().map(Self::coefficients).collect();
+        let at = |place: usize| parts.get(place % turns).and_then(|part| part.get(place / turns)).copied().unwrap_or(0);
+        Self::from_coefficients((0..degree).map(at))
+    }
+
     /// The runs, from the constant coefficient up.
     pub fn runs(&self) -> &[Run] {
         &self.runs

@@ -2,7 +2,7 @@
 
 use polyfabric_kernels::fixed::FixedFftSpec;
 use polyfabric_schemes::tfhe::Parameters;
-use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::noise::{PhaseRounding, Transform};
 use serde::{Deserialize, Serialize};
 
 /// Where the products of one column of an external product are summed.
@@ -81,19 +81,33 @@ pub struct TfheLowering {
     pub key_switch: KeySwitchOrder,
     /// Secret bits a blind-rotation iteration consumes: 1, 2 or 4. The server key must be made for as many.
     pub key_unrolling: u32,
+    /// How phases are rounded before a blind rotation.
+    #[serde(default)]
+    pub rounding: PhaseRounding,
+    /// Whether look-ups that belong together share one blind rotation, their tables side by side in one test polynomial.
+    #[serde(default)]
+    pub shared_rotations: bool,
     /// Arithmetic of the products.
     pub arithmetic: Arithmetic,
 }
 
 impl TfheLowering {
-    /// Input and output reuse, no unrolling: what the CPU runtime and Morphling execute.
+    /// Input and output reuse, no unrolling, every look-up by itself: what the machines execute.
     pub fn new(key_switch: KeySwitchOrder, arithmetic: Arithmetic) -> Self {
         Self {
             accumulation: Accumulation::TransformDomain,
             input_transform: InputTransform::Shared,
             key_switch,
             key_unrolling: 1,
+            rounding: PhaseRounding::Nearest,
+            shared_rotations: false,
             arithmetic,
         }
+    }
+
+    /// What a processor runs: as [`Self::new`] in binary64, with centred phases and shared rotations, of which each takes noise or time away
+    /// for a few additions.
+    pub fn processor(key_switch: KeySwitchOrder) -> Self {
+        Self { rounding: PhaseRounding::Centred, shared_rotations: true, ..Self::new(key_switch, Arithmetic::F64) }
     }
 }

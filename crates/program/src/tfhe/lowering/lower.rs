@@ -1,6 +1,6 @@
 //! From the homomorphic program to the kernel program.
 //!
-//! Each level of the flattened program becomes one batch:
+//! Each level of the flattened program becomes one batch, or one for each number of tables that rotations share:
 //!
 //! | key switch | operations of a level |
 //! |---|---|
@@ -12,7 +12,7 @@
 
 use super::{KeySwitchOrder, LoweringError, TfheLowering};
 use crate::location::place;
-use crate::tfhe::dataflow::{Dataflow, Level, OutputForms, Source, Terms};
+use crate::tfhe::dataflow::{Dataflow, Level, Lookup, OutputForms, Source, Terms, log2_tables};
 use crate::tfhe::homomorphic::{NodeId, Program, op_name};
 use crate::tfhe::kernel::{
     Body, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
@@ -20,8 +20,9 @@ use crate::tfhe::kernel::{
 };
 use crate::tfhe::matrix::MatrixBuilder;
 use polyfabric_schemes::tfhe::encoding::TorusStep;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Lowers `program` for `parameters` with `choice`.
@@ -58,7 +59,7 @@ pub fn lower(
     Ok(lowered)
 }
 
-/// A value that holds columns: an input, or the results of a level.
+/// A value that holds columns: an input, or results of a level.
 #[derive(Clone, Copy)]
 struct Producer {
     value: ValueId,
@@ -73,10 +74,14 @@ struct Lowering<'a> {
     rotation: Arc<Body>,
     switch: Option<Arc<Body>>,
     input_starts: Vec<usize>,
-    /// Inputs, then levels.
+    /// Inputs, then the batches of levels.
     producers: Vec<Producer>,
     tables: Vec<TestPolynomial>,
-    table_of_function: Vec<Option<u32>>,
+    table_of_functions: HashMap<Vec<u32>, u32>,
+    /// Producer and item of every look-up of the levels so far.
+    places: Vec<Vec<(usize, usize)>>,
+    rounding: PhaseRounding,
+    shared_rotations: bool,
     table_index: HashMap<TestPolynomial, u32>,
     ops: Vec<Op>,
     outputs: Vec<Output>,
@@ -131,7 +136,10 @@ impl<'a> Lowering<'a> {
             input_starts,
             producers: Vec::new(),
             tables: Vec::new(),
-            table_of_function: vec![None; flow.functions.len()],
+            table_of_functions: HashMap::new(),
+            places: Vec::new(),
+            rounding: choice.rounding,
+            shared_rotations: choice.shared_rotations,
             table_index: HashMap::new(),
             ops: Vec::new(),
             outputs: Vec::new(),
@@ -170,7 +178,7 @@ impl<'a> Lowering<'a> {
             let input = self.input_starts.partition_point(|&start| start <= index) - 1;
             (input, index - self.input_starts[input])
         } else {
-            (self.flow.inputs.len() + source.level as usize - 1, index)
+            self.places[source.level as usize - 1][index]
         }
     }
 
@@ -244,47 +252,75 @@ impl<'a> Lowering<'a> {
             origin,
         })?;
         let rows = level.bias.len();
-        let count = level.lookups.len();
         if let (KeySwitchOrder::Before, Some(body)) = (self.order, self.switch.clone()) {
             let result = self.lwe(rows, LweKind::Small);
             value = self.push(OpKind::KeySwitch { body }, vec![value], result, Some(origin));
         }
-        value = self.push(OpKind::ModulusSwitch, vec![value], self.indices(rows), Some(origin));
-        let in_order = |(at, lookup): (usize, &crate::tfhe::dataflow::Lookup)| at == lookup.row as usize;
-        if rows != count || !level.lookups.iter().enumerate().all(in_order) {
-            let indices = level.lookups.iter().map(|lookup| lookup.row).collect();
-            value = self.push(OpKind::Gather { indices }, vec![value], self.indices(count), Some(origin));
+        // Rotations with equally many tables go together.
+        let mut rotations: BTreeMap<usize, Vec<&[Lookup]>> = BTreeMap::new();
+        for lookups in level.rotations(self.shared_rotations) {
+            rotations.entry(lookups.len()).or_default().push(lookups);
         }
-        let tables: Vec<u32> = level.lookups.iter().map(|lookup| self.table(lookup.function)).collect();
-        let tables = match tables.iter().all(|&table| table == tables[0]) {
-            true => TableChoice::Shared(tables[0]),
-            false => TableChoice::PerCiphertext(tables.into()),
-        };
-        let rotation = OpKind::BlindRotation { tables, body: self.rotation.clone() };
-        value = self.push(rotation, vec![value], ValueType::Glwe { count }, Some(origin));
-        let large = self.lwe(count, LweKind::Large);
-        value = self.push(OpKind::SampleExtract, vec![value], large, Some(origin));
-        if let (KeySwitchOrder::After, Some(body)) = (self.order, self.switch.clone()) {
-            let result = self.lwe(count, LweKind::Small);
-            value = self.push(OpKind::KeySwitch { body }, vec![value], result, Some(origin));
+        let mut places = vec![(0, 0); level.lookups.len()];
+        let mut rest = level.lookups.iter().enumerate();
+        let mut next = vec![0; rotations.len()];
+        for lookups in level.rotations(self.shared_rotations) {
+            let batch = rotations.keys().position(|&tables| tables == lookups.len()).unwrap_or(0);
+            for (at, _) in rest.by_ref().take(lookups.len()) {
+                places[at] = (self.producers.len() + batch, next[batch]);
+                next[batch] += 1;
+            }
         }
-        self.producers.push(Producer { value, count });
+        self.places.push(places);
+        for (tables, rotations) in rotations {
+            self.rotate(value, rows, tables, &rotations, origin);
+        }
         Ok(())
     }
 
-    fn table(&mut self, function: u32) -> u32 {
-        if let Some(table) = self.table_of_function[function as usize] {
+    /// Blind rotations of the rows `value`, each for as many look-ups of one row, and what follows them.
+    fn rotate(&mut self, value: ValueId, rows: usize, tables: usize, rotations: &[&[Lookup]], origin: NodeId) {
+        let (count, results) = (rotations.len(), rotations.len() * tables);
+        let switch = OpKind::ModulusSwitch { rounding: self.rounding, log2_tables: log2_tables(tables) };
+        let mut value = self.push(switch, vec![value], self.indices(rows), Some(origin));
+        let in_order = |(at, lookups): (usize, &&[Lookup])| at == lookups[0].row as usize;
+        if rows != count || !rotations.iter().enumerate().all(in_order) {
+            let indices = rotations.iter().map(|lookups| lookups[0].row).collect();
+            value = self.push(OpKind::Gather { indices }, vec![value], self.indices(count), Some(origin));
+        }
+        let tables_of = |lookups: &&[Lookup]| self.table(lookups.iter().map(|lookup| lookup.function).collect());
+        let chosen: Vec<u32> = rotations.iter().map(tables_of).collect();
+        let chosen = match chosen.iter().all(|&table| table == chosen[0]) {
+            true => TableChoice::Shared(chosen[0]),
+            false => TableChoice::PerCiphertext(chosen.into()),
+        };
+        let rotation = OpKind::BlindRotation { tables: chosen, body: self.rotation.clone() };
+        value = self.push(rotation, vec![value], ValueType::Glwe { count }, Some(origin));
+        let extract = OpKind::SampleExtract { coefficients: tables as u32 };
+        value = self.push(extract, vec![value], self.lwe(results, LweKind::Large), Some(origin));
+        if let (KeySwitchOrder::After, Some(body)) = (self.order, self.switch.clone()) {
+            let result = self.lwe(results, LweKind::Small);
+            value = self.push(OpKind::KeySwitch { body }, vec![value], result, Some(origin));
+        }
+        self.producers.push(Producer { value, count: results });
+    }
+
+    /// The table of `functions`, their coefficients in turns.
+    fn table(&mut self, functions: Vec<u32>) -> u32 {
+        if let Some(&table) = self.table_of_functions.get(&functions) {
             return table;
         }
         let degree = self.parameters.ring_degree().get();
         let bits = self.parameters.torus_bits();
-        let polynomial = self.flow.functions[function as usize].test_polynomial(degree, bits);
+        let turns = 1 << log2_tables(functions.len());
+        let of = |&function: &u32| self.flow.functions[function as usize].test_polynomial(degree / turns, bits);
+        let polynomial = TestPolynomial::in_turns(&functions.iter().map(of).collect::<Vec<_>>(), degree);
         let next = self.tables.len() as u32;
         let table = *self.table_index.entry(polynomial).or_insert_with_key(|polynomial| {
             self.tables.push(polynomial.clone());
             next
         });
-        self.table_of_function[function as usize] = Some(table);
+        self.table_of_functions.insert(functions, table);
         table
     }
 

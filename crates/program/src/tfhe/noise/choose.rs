@@ -3,9 +3,9 @@
 use super::{NoiseError, NoiseReport, report_flow};
 use crate::tfhe::dataflow::Dataflow;
 use crate::tfhe::homomorphic::Program;
-use crate::tfhe::lowering::KeySwitchOrder;
+use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
+use polyfabric_schemes::tfhe::{Parameters, sets};
 
 /// A parameter set that carries a program, and how.
 #[derive(Clone, Debug)]
@@ -33,7 +33,8 @@ fn cost(parameters: &Parameters) -> (f64, f64) {
 }
 
 /// The cheapest default set, on a torus of `torus_bits` bits if given, with which `program` fails with probability
-/// 2^`target` at most, products being computed by `transform`. Cost counts multiplications.
+/// 2^`target` at most when a processor runs it ([`TfheLowering::processor`]), products being computed by `transform`. Cost counts
+/// multiplications.
 ///
 /// # Errors
 /// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
@@ -44,7 +45,7 @@ pub fn choose_parameters(
     transform: Transform,
 ) -> Result<Chosen, NoiseError> {
     let flow = Dataflow::new(program)?;
-    let lookups: usize = flow.levels.iter().map(|level| level.lookups.len()).sum();
+    let lookups: usize = flow.levels.iter().map(|level| level.rotations(true).count()).sum();
     let rows: usize = flow.levels.iter().map(|level| level.bias.len()).sum();
     let mut candidates = Vec::new();
     for (entry, parameters) in sets::all() {
@@ -67,7 +68,7 @@ pub fn choose_parameters(
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut nearest: Option<(f64, String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
-        let report = report_flow(program, &flow, parameters, key_switch, KeyUnrolling::ONE, transform)?;
+        let report = report_flow(program, &flow, parameters, &TfheLowering::processor(key_switch), transform)?;
         match report.check(parameters, target) {
             Ok(()) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
             Err(reason) => {

@@ -10,13 +10,13 @@ mod choose;
 pub use choose::{Chosen, choose_parameters};
 
 use crate::Location;
-use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Source, Terms};
+use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Source, Terms, log2_tables};
 use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
-use crate::tfhe::lowering::KeySwitchOrder;
+use crate::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::noise::{self, Transform};
-use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, UnrollingError};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
 /// Noise of the look-ups of one node; of several elements, the worst.
@@ -173,6 +173,9 @@ pub enum NoiseError {
     /// The program cannot be flattened.
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
+    /// Keys are not made for so many secret bits an iteration.
+    #[error(transparent)]
+    KeyUnrolling(#[from] UnrollingError),
 }
 
 /// "file:line: ", or nothing.
@@ -184,7 +187,7 @@ fn place_of(location: &Option<String>) -> String {
 struct Model {
     input: f64,
     result: f64,
-    before_reading: f64,
+    switch: f64,
 }
 
 impl Model {
@@ -199,23 +202,16 @@ impl Model {
             noise::key_switch(parameters).ok_or_else(missing)
         };
         let rotation = noise::blind_rotation_unrolled(parameters, unrolling, transform);
-        let modulus_switch = noise::modulus_switch(parameters);
         Ok(match order {
-            KeySwitchOrder::None => Self {
-                input: noise::fresh(parameters, LweKind::Small),
-                result: rotation,
-                before_reading: modulus_switch,
-            },
-            KeySwitchOrder::Before => Self {
-                input: noise::fresh(parameters, LweKind::Large),
-                result: rotation,
-                before_reading: key_switch()? + modulus_switch,
-            },
-            KeySwitchOrder::After => Self {
-                input: noise::fresh(parameters, LweKind::Small),
-                result: rotation + key_switch()?,
-                before_reading: modulus_switch,
-            },
+            KeySwitchOrder::None => {
+                Self { input: noise::fresh(parameters, LweKind::Small), result: rotation, switch: 0.0 }
+            }
+            KeySwitchOrder::Before => {
+                Self { input: noise::fresh(parameters, LweKind::Large), result: rotation, switch: key_switch()? }
+            }
+            KeySwitchOrder::After => {
+                Self { input: noise::fresh(parameters, LweKind::Small), result: rotation + key_switch()?, switch: 0.0 }
+            }
         })
     }
 
@@ -260,34 +256,54 @@ pub fn report_unrolled(
     unrolling: KeyUnrolling,
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
-    report_flow(program, &Dataflow::new(program)?, parameters, order, unrolling, transform)
+    let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(order, Arithmetic::F64) };
+    report_lowered(program, parameters, &choice, transform)
+}
+
+/// The noise of `program` lowered by `choice`, products computed by `transform`.
+///
+/// # Errors
+/// As [`report`], and [`NoiseError::KeyUnrolling`].
+pub fn report_lowered(
+    program: &Program,
+    parameters: &Parameters,
+    choice: &TfheLowering,
+    transform: Transform,
+) -> Result<NoiseReport, NoiseError> {
+    report_flow(program, &Dataflow::new(program)?, parameters, choice, transform)
 }
 
 fn report_flow(
     program: &Program,
     flow: &Dataflow,
     parameters: &Parameters,
-    order: KeySwitchOrder,
-    unrolling: KeyUnrolling,
+    choice: &TfheLowering,
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
-    let model = Model::new(parameters, order, unrolling, transform)?;
+    let order = choice.key_switch;
+    let model = Model::new(parameters, order, KeyUnrolling::new(choice.key_unrolling)?, transform)?;
     let degree = parameters.ring_degree().get();
     let drift = |step: u32, units: i64| step_drift(parameters.torus_bits(), step) * units.unsigned_abs() as f64;
-    let margin = |function: &crate::tfhe::dataflow::Function| {
+    let margin = |function: &crate::tfhe::dataflow::Function, log2_tables: u32| {
         let units = function.domain.lo().abs().max(function.domain.hi().abs());
-        function.margin(degree) - drift(function.step_in, units)
+        function.margin(degree >> log2_tables) - drift(function.step_in, units)
     };
-    let margins: Vec<f64> = flow.functions.iter().map(margin).collect();
+    let mut margins: HashMap<(u32, u32), f64> = HashMap::new();
     let mut lookups: BTreeMap<NodeId, LookupNoise> = BTreeMap::new();
     let mut failures = Vec::new();
     for level in &flow.levels {
         let rows: Vec<(f64, f64)> =
             (0..level.bias.len()).map(|row| model.combination(&level.terms, row, &flow.sources)).collect();
-        for lookup in &level.lookups {
+        let rotations = level.rotations(choice.shared_rotations);
+        for (log2_tables, lookup) in
+            rotations.flat_map(|shared| shared.iter().map(|it| (log2_tables(shared.len()), it)))
+        {
             let (operand_variance, squared_norm) = rows[lookup.row as usize];
-            let variance = operand_variance + model.before_reading;
-            let margin = margins[lookup.function as usize];
+            let modulus_switch = noise::modulus_switch_with(parameters, choice.rounding, log2_tables);
+            let variance = operand_variance + model.switch + modulus_switch;
+            let function = &flow.functions[lookup.function as usize];
+            let key = (lookup.function, log2_tables);
+            let margin = *margins.entry(key).or_insert_with(|| margin(function, log2_tables));
             let log2_failure = noise::failure_probability_log2(variance, margin);
             failures.push((log2_failure, 1));
             let entry = lookups.entry(lookup.origin);

@@ -5,6 +5,7 @@ use crate::tfhe::kernel::{
     Body, BodyType, KernelProgram, OpKind, Primitive, TableChoice, TestPolynomial, ValueId, ValueType, op_name,
 };
 use polyfabric_schemes::tfhe::LweKind;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use std::fmt;
 use std::sync::Arc;
 
@@ -153,6 +154,13 @@ fn attributes(f: &mut fmt::Formatter<'_>, kind: &OpKind, bodies: &[&Arc<Body>]) 
             }
             write!(f, " body {}", position(bodies, body).unwrap_or(0))
         }
-        OpKind::Input { .. } | OpKind::ModulusSwitch | OpKind::SampleExtract => Ok(()),
+        OpKind::ModulusSwitch { rounding, log2_tables } => {
+            if *rounding == PhaseRounding::Centred {
+                f.write_str(" centred")?;
+            }
+            if *log2_tables > 0 { write!(f, " log2_tables {log2_tables}") } else { Ok(()) }
+        }
+        OpKind::SampleExtract { coefficients } if *coefficients > 1 => write!(f, " coefficients {coefficients}"),
+        OpKind::Input { .. } | OpKind::SampleExtract { .. } => Ok(()),
     }
 }

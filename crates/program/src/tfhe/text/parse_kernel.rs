@@ -18,6 +18,7 @@ use crate::tfhe::kernel::{
     ValueType,
 };
 use crate::tfhe::lowering::TfheLowering;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -175,7 +176,10 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
         }
         "gather" => OpKind::Gather { indices: lexer.numbers(Lexer::u32)?.into() },
         "key_switch" => OpKind::KeySwitch { body: named_body(lexer, bodies)? },
-        "modulus_switch" => OpKind::ModulusSwitch,
+        "modulus_switch" => OpKind::ModulusSwitch {
+            rounding: if lexer.accept("centred")? { PhaseRounding::Centred } else { PhaseRounding::Nearest },
+            log2_tables: if lexer.accept("log2_tables")? { lexer.u32()? } else { 0 },
+        },
         "blind_rotation" => {
             let tables = if lexer.accept("tables")? {
                 TableChoice::PerCiphertext(lexer.numbers(Lexer::u32)?.into())
@@ -185,7 +189,9 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
             };
             OpKind::BlindRotation { tables, body: named_body(lexer, bodies)? }
         }
-        "sample_extract" => OpKind::SampleExtract,
+        "sample_extract" => {
+            OpKind::SampleExtract { coefficients: if lexer.accept("coefficients")? { lexer.u32()? } else { 1 } }
+        }
         other => {
             let expected = "an operation of kernel programs".to_owned();
             return Err(place.expected(expected, format!("`{other}`")).into());

@@ -121,7 +121,7 @@ fn attributes(lexer: &mut Lexer<'_>, builder: &Builder, op: &str, operands: &[No
             lexer.expect("+")?;
             Attributes::Linear(Arc::new(matrix), lexer.numbers(Lexer::i64)?)
         }
-        "lookup" => {
+        "lookup" | "lookup_whole" | "lookup_each" => {
             let tables = lexer.list("{", "}", |lexer| {
                 let place = lexer.here();
                 let first = lexer.i64()?;
@@ -198,13 +198,18 @@ fn append(
         ("add_clear", Attributes::Numbers(values)) => builder.add_clear(operands[0], &values),
         ("mul_clear", Attributes::Numbers(values)) => builder.mul_clear(operands[0], &values),
         ("linear", Attributes::Linear(matrix, bias)) => builder.linear(operands[0], matrix, &bias),
-        ("lookup", Attributes::Tables(tables, choice)) => {
+        ("lookup" | "lookup_whole" | "lookup_each", Attributes::Tables(tables, choice)) => {
             let result = match element {
                 ElementType::Boolean => LookupResult::Boolean,
                 ElementType::Integer(_) => LookupResult::Integer,
                 ElementType::Torus { bits } => LookupResult::Torus { bits },
             };
-            builder.lookup(operands[0], tables, choice, result)
+            match op {
+                "lookup_each" if choice.is_some() => return None,
+                "lookup_each" => builder.lookup_each(operands[0], tables, result),
+                "lookup_whole" => builder.lookup_whole(operands[0], tables, choice, result),
+                _ => builder.lookup(operands[0], tables, choice, result),
+            }
         }
         ("sign", _) => builder.sign(operands[0], element == ElementType::Boolean),
         ("not", _) => builder.not(operands[0]),

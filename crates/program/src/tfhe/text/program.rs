@@ -47,13 +47,9 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
             f.write_str(" + ")?;
             list(f, bias.iter())
         }
-        Op::Lookup { tables, choice } => {
-            f.write_str(" {")?;
-            for (index, table) in tables.iter().enumerate() {
-                f.write_str(if index == 0 { "" } else { ", " })?;
-                print_table(f, table)?;
-            }
-            f.write_str("}")?;
+        Op::LookupEach { tables } => print_tables(f, tables),
+        Op::Lookup { tables, choice, .. } => {
+            print_tables(f, tables)?;
             match choice {
                 Some(choice) => {
                     f.write_str(" choice ")?;
@@ -64,6 +60,15 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         }
         _ => Ok(()),
     }
+}
+
+fn print_tables(f: &mut fmt::Formatter<'_>, tables: &[Table]) -> fmt::Result {
+    f.write_str(" {")?;
+    for (index, table) in tables.iter().enumerate() {
+        f.write_str(if index == 0 { "" } else { ", " })?;
+        print_table(f, table)?;
+    }
+    f.write_str("}")
 }
 
 fn print_table(f: &mut fmt::Formatter<'_>, table: &Table) -> fmt::Result {

@@ -2,14 +2,15 @@
 
 use crate::Progress;
 use crate::tfhe::RunError;
+use crate::tfhe::phases::switched;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
 use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
 use polyfabric_kernels::isa::{Isa, IsaError};
 use polyfabric_kernels::key_switch::KeySwitch;
-use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -116,9 +117,12 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// round(x · 2N / q) mod 2N of every element: n exponents and the body's for each ciphertext of `inputs`, which are
     /// under the small key.
     pub fn modulus_switch(&self, inputs: &LweBatch<T>) -> Vec<u32> {
-        let mut exponents = vec![0; inputs.data().len()];
-        modulus_switch(inputs.data(), self.parameters.ring_degree().log2() + 1, &mut exponents);
-        exponents
+        self.modulus_switch_with(inputs, PhaseRounding::Nearest, 0)
+    }
+
+    /// The same by `rounding`, to multiples of 2^`log2_tables`.
+    pub fn modulus_switch_with(&self, inputs: &LweBatch<T>, rounding: PhaseRounding, log2_tables: u32) -> Vec<u32> {
+        inputs.iter().flat_map(|ciphertext| switched(&self.parameters, ciphertext, rounding, log2_tables)).collect()
     }
 
     /// Blind rotations: for each ciphertext's n + 1 `exponents` a GLWE ciphertext of k + 1 polynomials, from
@@ -224,11 +228,18 @@ impl<'k, T: Torus> Executor<'k, T> {
 
     /// The constant coefficient of each GLWE ciphertext, under the large key.
     pub fn sample_extract(&self, accumulators: &[T]) -> LweBatch<T> {
+        self.coefficients_extract(accumulators, 1)
+    }
+
+    /// The first `coefficients` coefficients of each GLWE ciphertext, under the large key.
+    pub fn coefficients_extract(&self, accumulators: &[T], coefficients: usize) -> LweBatch<T> {
         let dimension = self.parameters.large_lwe_dimension();
-        let count = accumulators.len() / self.glwe_len();
+        let count = accumulators.len() / self.glwe_len() * coefficients;
         let mut outputs = LweBatch::zeros(dimension, count);
-        for (glwe, output) in accumulators.chunks_exact(self.glwe_len()).zip(outputs.iter_mut()) {
-            sample_extract(glwe, self.parameters.ring_degree().get(), output);
+        let wanted =
+            accumulators.chunks_exact(self.glwe_len()).flat_map(|glwe| (0..coefficients).map(move |c| (glwe, c)));
+        for ((glwe, coefficient), output) in wanted.zip(outputs.iter_mut()) {
+            sample_extract(glwe, self.parameters.ring_degree().get(), coefficient, output);
         }
         outputs
     }

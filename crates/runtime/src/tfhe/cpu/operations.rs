@@ -85,13 +85,17 @@ impl<T: Torus> Executor<'_, T> {
                 }
             },
             OpKind::KeySwitch { .. } => Value::Lwe(Arc::new(self.key_switch(&single(op, values), progress)?)),
-            OpKind::ModulusSwitch => Value::Exponents(self.modulus_switch(&single(op, values))),
+            OpKind::ModulusSwitch { rounding, log2_tables } => {
+                Value::Exponents(self.modulus_switch_with(&single(op, values), *rounding, *log2_tables))
+            }
             OpKind::BlindRotation { tables: choice, .. } => {
                 let table = |c: usize| tables[choice.get(c)].as_slice();
                 Value::Glwe(self.blind_rotate(exponents(operand(first)), table, progress))
             }
-            OpKind::SampleExtract => match operand(first) {
-                Some(Value::Glwe(accumulators)) => Value::Lwe(Arc::new(self.sample_extract(accumulators))),
+            OpKind::SampleExtract { coefficients } => match operand(first) {
+                Some(Value::Glwe(accumulators)) => {
+                    Value::Lwe(Arc::new(self.coefficients_extract(accumulators, *coefficients as usize)))
+                }
                 _ => unreachable!("the program is checked: an extraction reads GLWE ciphertexts"),
             },
         })

@@ -1,16 +1,17 @@
 //! The primitive operations on real data, in the arithmetic of choice.
 
 use crate::tfhe::RunError;
+use crate::tfhe::phases::switched;
 use polyfabric_kernels::aligned::AlignedVector;
 use polyfabric_kernels::decompose::{decompose_level, decompose_scalar};
 use polyfabric_kernels::fft::FoldedFft;
 use polyfabric_kernels::fixed::{FixedFft, FixedSpectrum};
-use polyfabric_kernels::modulus_switch::modulus_switch;
 use polyfabric_kernels::negacyclic::ExactMultiplier;
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_kernels::{Gadget, Torus};
 use polyfabric_program::tfhe::lowering::Arithmetic;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -322,16 +323,24 @@ impl<'k, T: Torus> Primitives<'k, T> {
 
     /// round(x · 2N / q) mod 2N of each element of an LWE ciphertext.
     pub fn modulus_switch(&self, ciphertext: &[T]) -> Vec<u32> {
-        let mut indices = vec![0; ciphertext.len()];
-        modulus_switch(ciphertext, self.parameters.ring_degree().log2() + 1, &mut indices);
-        indices
+        switched(&self.parameters, ciphertext, PhaseRounding::Nearest, 0)
+    }
+
+    /// The same by `rounding`, to multiples of 2^`log2_tables`.
+    pub fn modulus_switch_with(&self, ciphertext: &[T], rounding: PhaseRounding, log2_tables: u32) -> Vec<u32> {
+        switched(&self.parameters, ciphertext, rounding, log2_tables)
     }
 
     /// The constant coefficient of a GLWE ciphertext (k + 1 polynomials) as an LWE ciphertext under the large key.
     pub fn sample_extract(&self, accumulator: &[Vec<T>]) -> Vec<T> {
+        self.coefficient_extract(accumulator, 0)
+    }
+
+    /// Coefficient `coefficient` of a GLWE ciphertext as an LWE ciphertext under the large key.
+    pub fn coefficient_extract(&self, accumulator: &[Vec<T>], coefficient: usize) -> Vec<T> {
         let glwe: Vec<T> = accumulator.concat();
         let mut ciphertext = vec![T::default(); self.parameters.large_lwe_dimension().ciphertext_len()];
-        sample_extract(&glwe, self.degree(), &mut ciphertext);
+        sample_extract(&glwe, self.degree(), coefficient, &mut ciphertext);
         ciphertext
     }
 

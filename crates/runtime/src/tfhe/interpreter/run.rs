@@ -260,9 +260,10 @@ impl<T: Torus> Machine<'_, T> {
                     result.into_iter().flat_map(into_torus).collect()
                 })
             }
-            OpKind::ModulusSwitch => {
+            OpKind::ModulusSwitch { rounding, log2_tables } => {
                 let input = self.lwe(op.operands[0]);
-                let switch = |ciphertext| self.primitives.modulus_switch(input.get(ciphertext));
+                let switch =
+                    |ciphertext| self.primitives.modulus_switch_with(input.get(ciphertext), *rounding, *log2_tables);
                 Value::Indices(self.each(&stage, count, switch))
             }
             OpKind::BlindRotation { tables, body } => {
@@ -278,12 +279,13 @@ impl<T: Torus> Machine<'_, T> {
                     result.into_iter().map(into_torus).collect()
                 }))
             }
-            OpKind::SampleExtract => {
+            OpKind::SampleExtract { coefficients } => {
                 let Some(Value::Glwe(accumulators)) = operand(0) else {
                     unreachable!("the program is checked: sample extraction reads GLWE ciphertexts")
                 };
-                self.batch(&stage, count, LweKind::Large, |ciphertext| {
-                    self.primitives.sample_extract(&accumulators[ciphertext])
+                let coefficients = *coefficients as usize;
+                self.batch(&stage, count, LweKind::Large, |result| {
+                    self.primitives.coefficient_extract(&accumulators[result / coefficients], result % coefficients)
                 })
             }
         }

@@ -8,7 +8,7 @@
 //! | encryption | [`fresh`] | – |
 //! | Σ w_i c_i | [`linear`] | Σ w_i² V_i |
 //! | key switch | [`key_switch`] | to its input |
-//! | modulus switch to 2N | [`modulus_switch`] | to its input |
+//! | modulus switch to 2N | [`modulus_switch`], [`modulus_switch_with`] | to its input |
 //! | one CMUX | [`external_product`] | to the accumulator |
 //! | blind rotation and sample extraction | [`blind_rotation`] | independent of the input |
 //!
@@ -27,7 +27,7 @@ mod tests;
 
 pub(crate) use operations::Figures;
 pub use operations::{
-    Transform, blind_rotation, blind_rotation_unrolled, blind_rotation_with, external_product, fresh, key_switch,
-    linear, modulus_switch, squared_norm, transform_error,
+    PhaseRounding, Transform, blind_rotation, blind_rotation_unrolled, blind_rotation_with, external_product, fresh,
+    key_switch, linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
 };
 pub use probability::{failure_probability_log2, ln_erfc, sum_log2, union_log2};

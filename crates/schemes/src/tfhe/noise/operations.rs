@@ -30,6 +30,18 @@ impl Transform {
     }
 }
 
+/// How phases are rounded to multiples of 1/2N before a blind rotation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseRounding {
+    /// Every element to the nearest multiple.
+    #[default]
+    Nearest,
+    /// The mask's elements to the nearest, and half the sum of their rounding errors is taken off the body before it is rounded: Σ e_i s_i
+    /// becomes Σ e_i (s_i − 1/2), of half the variance.
+    Centred,
+}
+
 /// What the formulas read of a parameter set, checked or a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures {
@@ -83,9 +95,14 @@ impl Figures {
         digits * self.fresh(LweKind::Small) + rounding + mean
     }
 
-    pub fn modulus_switch(&self) -> f64 {
-        let kept = self.ring_degree.log2() + 1;
-        (1.0 + self.lwe_dimension as f64 / 2.0) * rounding_variance(self.torus_bits, kept)
+    /// To multiples of 2^`log2_tables`/2N.
+    pub fn modulus_switch(&self, rounding: PhaseRounding, log2_tables: u32) -> f64 {
+        let kept = self.ring_degree.log2() + 1 - log2_tables;
+        let key_weight = match rounding {
+            PhaseRounding::Nearest => 0.5,
+            PhaseRounding::Centred => 0.25,
+        };
+        (1.0 + self.lwe_dimension as f64 * key_weight) * rounding_variance(self.torus_bits, kept)
     }
 
     pub fn transform_error(&self, transform: Transform) -> f64 {
@@ -179,7 +196,13 @@ pub fn key_switch(parameters: &Parameters) -> Option<f64> {
 /// What the modulus switch of a small ciphertext to 2N adds: (1 + n/2) · ((1/2N)² − q^-2)/12, the rounding of the body and of every
 /// mask element whose secret bit is 1.
 pub fn modulus_switch(parameters: &Parameters) -> f64 {
-    Figures::from(parameters).modulus_switch()
+    modulus_switch_with(parameters, PhaseRounding::Nearest, 0)
+}
+
+/// [`modulus_switch`] with a rounding, to multiples of 2^`log2_tables`/2N, as 2^`log2_tables` tables in one test polynomial need. Centred:
+/// (1 + n/4) in place of (1 + n/2), as (s_i − 1/2)² = 1/4 whatever the key.
+pub fn modulus_switch_with(parameters: &Parameters, rounding: PhaseRounding, log2_tables: u32) -> f64 {
+    Figures::from(parameters).modulus_switch(rounding, log2_tables)
 }
 
 /// Error of one output coefficient of one external product from the transform alone, rounding to the torus included.

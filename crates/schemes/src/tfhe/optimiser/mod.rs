@@ -21,7 +21,7 @@ use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_kernels::{Gadget, RingDegree};
 
 use super::lwe::LweKind;
-use super::noise::{Figures, Transform, failure_probability_log2};
+use super::noise::{Figures, PhaseRounding, Transform, failure_probability_log2};
 use super::parameters::{MAX_LOG2_BASE, ParametersLiteral};
 use super::security;
 
@@ -45,6 +45,18 @@ pub struct Target {
     pub failure_log2: f64,
     /// 32 or 64.
     pub torus_bits: u32,
+    /// How the look-up rounds its input's phase.
+    pub rounding: PhaseRounding,
+    /// ν², the squared norm of the weights on earlier results that the look-up reads.
+    pub squared_norm: f64,
+}
+
+impl Target {
+    /// A default set: phases rounded to the nearest, weights of [`SQUARED_NORM`].
+    pub fn plain(message_bits: u32, failure_log2: f64, torus_bits: u32) -> Self {
+        let rounding = PhaseRounding::Nearest;
+        Self { message_bits, failure_log2, torus_bits, rounding, squared_norm: SQUARED_NORM }
+    }
 }
 
 /// Figures found, and what they cost.
@@ -167,7 +179,7 @@ fn literal(figures: &Figures, key_switch_gadget: Option<Gadget>) -> ParametersLi
 /// # Errors
 /// [`Infeasible`] if none in the searched range does, with the least noise that was found.
 pub fn derive(target: Target) -> Result<Derived, Infeasible> {
-    let Target { message_bits, failure_log2, torus_bits } = target;
+    let Target { message_bits, failure_log2, torus_bits, rounding, squared_norm } = target;
     let margin = (-f64::from(message_bits) - 2.0).exp2();
     let tolerable = tolerable_variance(margin, failure_log2);
     let mut best: Option<Derived> = None;
@@ -183,7 +195,7 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
                 lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
                 ..shape
             };
-            let modulus_switch = figures.modulus_switch();
+            let modulus_switch = figures.modulus_switch(rounding, 0);
             if modulus_switch > tolerable {
                 least = least.min(modulus_switch);
                 continue;
@@ -191,7 +203,7 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
             for (key_switch_gadget, key_switch) in best_gadgets(torus_bits, |gadget| figures.key_switch(gadget)) {
                 let switches = modulus_switch + key_switch;
                 for &(bootstrap_gadget, external_product) in &bootstraps {
-                    let variance = switches + SQUARED_NORM * n as f64 * external_product;
+                    let variance = switches + squared_norm * n as f64 * external_product;
                     least = least.min(variance);
                     let operations =
                         bootstrap_operations(n, shape.glwe_dimension, shape.ring_degree, bootstrap_gadget.levels)
@@ -229,8 +241,9 @@ pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<D
     let shape = shapes(torus_bits)
         .into_iter()
         .find(|shape| shape.glwe_dimension == glwe_dimension && shape.ring_degree == ring_degree)?;
-    let input =
-        |figures: &Figures| DIRECT_INPUT_SQUARED_NORM * figures.fresh(LweKind::Small) + figures.modulus_switch();
+    let input = |figures: &Figures| {
+        DIRECT_INPUT_SQUARED_NORM * figures.fresh(LweKind::Small) + figures.modulus_switch(PhaseRounding::Nearest, 0)
+    };
     let figures = LWE_DIMENSIONS
         .map(|n| Figures {
             lwe_dimension: n,
@@ -288,7 +301,7 @@ mod tests {
     #[test]
     fn targets_are_met_by_the_public_formulas() {
         for (message_bits, failure_log2, torus_bits) in [(1, -128.0, 32), (4, -64.0, 64), (3, -128.0, 64)] {
-            let derived = derive(Target { message_bits, failure_log2, torus_bits }).expect("feasible");
+            let derived = derive(Target::plain(message_bits, failure_log2, torus_bits)).expect("feasible");
             let mut literal = derived.literal.clone();
             literal.name = "derived".to_owned();
             let parameters = Parameters::check(&literal).expect("usable");
@@ -306,7 +319,7 @@ mod tests {
     #[test]
     fn harder_targets_cost_more() {
         let operations = |message_bits, failure_log2, torus_bits| {
-            derive(Target { message_bits, failure_log2, torus_bits }).expect("feasible").operations
+            derive(Target::plain(message_bits, failure_log2, torus_bits)).expect("feasible").operations
         };
         assert!(operations(2, -128.0, 64) > operations(2, -64.0, 64));
         assert!(operations(3, -64.0, 64) > operations(2, -64.0, 64));
@@ -315,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_said() {
-        let error = derive(Target { message_bits: 9, failure_log2: -128.0, torus_bits: 32 }).expect_err("too much");
+        let error = derive(Target::plain(9, -128.0, 32)).expect_err("too much");
         let message = error.to_string();
         assert!(
             message.starts_with("no set with N up to 32768, n up to 1400 and 128-bit noise carries 9 message bits on a 32-bit torus with a failure probability of 2^-128: the least noise found is 2^-")

@@ -21,7 +21,7 @@ pub fn defaults_toml() -> String {
         for failure in [64, 128] {
             for message_bits in 1..=6 {
                 let name = format!("polyfabric-{message_bits}-p{failure}-t{torus_bits}");
-                let target = Target { message_bits, failure_log2: -f64::from(failure), torus_bits };
+                let target = Target::plain(message_bits, -f64::from(failure), torus_bits);
                 match derive(target) {
                     Ok(derived) => {
                         let note = format!(
