@@ -38,6 +38,7 @@ pub mod builtin;
 mod convolution;
 mod dataflow;
 pub mod homomorphic;
+pub mod integers;
 pub mod kernel;
 pub mod lowering;
 pub mod matrix;

@@ -32,6 +32,13 @@ pub const SQUARED_NORM: f64 = 16.0;
 /// ν² of the weights on fresh inputs that the direct set is balanced for: a dot product with a row of small weights.
 pub const DIRECT_INPUT_SQUARED_NORM: f64 = 128.0;
 
+/// ν² of the weights that a look-up of an integer's digits reads (four signs of a comparison, 1 + 4 + 16 + 64, and room).
+pub const INTEGERS_SQUARED_NORM: f64 = 88.0;
+
+/// log2 of the failure probability of one look-up of an integer's digits: an operation on wide integers has thousands, of a program that
+/// fails with 2^-128.
+pub const INTEGERS_FAILURE_LOG2: f64 = -144.0;
+
 /// What the direct set's results must be read with: as ±1/8, with a failure probability of 2^-64.
 const DIRECT_OUTPUT_MARGIN: f64 = 0.125;
 const DIRECT_FAILURE_LOG2: f64 = -64.0;
@@ -52,6 +59,13 @@ pub struct Target {
 }
 
 impl Target {
+    /// A set for integers of any width: phases centred, weights of [`INTEGERS_SQUARED_NORM`].
+    pub fn integers(message_bits: u32) -> Self {
+        let rounding = PhaseRounding::Centred;
+        let (failure_log2, squared_norm) = (INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM);
+        Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm }
+    }
+
     /// A default set: phases rounded to the nearest, weights of [`SQUARED_NORM`].
     pub fn plain(message_bits: u32, failure_log2: f64, torus_bits: u32) -> Self {
         let rounding = PhaseRounding::Nearest;

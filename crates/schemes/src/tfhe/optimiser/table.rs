@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use polyfabric_kernels::RingDegree;
 
-use super::{DIRECT_INPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct};
+use super::{
+    DIRECT_INPUT_SQUARED_NORM, Derived, INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM, SQUARED_NORM, Target, derive,
+    derive_direct,
+};
 
 const HEADER: &str = "\
 # Our own sets: 128 bits of security and a failure probability of 2^-64 or 2^-128 of one look-up, by the optimiser.
@@ -37,6 +40,23 @@ pub fn defaults_toml() -> String {
                     Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
                 }
             }
+        }
+    }
+    for message_bits in [3, 4] {
+        let name = format!("polyfabric-integers-{message_bits}-t64");
+        match derive(Target::integers(message_bits)) {
+            Ok(derived) => {
+                let note = format!(
+                    "for integers of any width on a processor: {message_bits} message bits and padding; one look-up, its phase centred, after a key switch and a sum of squared norm {INTEGERS_SQUARED_NORM} fails with 2^{:.1}, so that 65,536 of them together fail with 2^-128; {:.0} million operations",
+                    derived.failure_log2,
+                    derived.operations / 1e6
+                );
+                let target = format!(
+                    "optimiser: {message_bits} message bits, centred phase, failure 2^{INTEGERS_FAILURE_LOG2}, 64-bit torus"
+                );
+                write_set(&mut text, &name, &note, &target, &derived);
+            }
+            Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
         }
     }
     for (name, degree) in [("polyfabric-direct-t32", 2048), ("polyfabric-direct-1024-t32", 1024)] {

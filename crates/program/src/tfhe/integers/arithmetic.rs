@@ -1,0 +1,274 @@
+//! Sums, differences, products, powers, and what is made of them.
+
+use super::carry::Columns;
+use super::digit::{Circuit, Digit};
+use super::{BASE, CAPACITY, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
+use crate::tfhe::homomorphic::Builder;
+
+/// Greatest value of a digit that waits for its carries: a carry of up to 3 comes on top when it is read.
+const WAITING: i64 = CAPACITY - BASE;
+
+/// One addend of a sum: −1, 0 or 1 times an integer.
+#[derive(Clone, Copy, Debug)]
+pub struct Weighted {
+    /// Its factor.
+    pub weight: i64,
+    /// The integer.
+    pub value: IntegerId,
+}
+
+impl Integers {
+    /// Σ weight · value modulo 2^bits, weights from −3 to 3.
+    ///
+    /// # Errors
+    /// [`IntegerError::Types`], [`IntegerError::Lengths`].
+    pub fn sum(&mut self, builder: &mut Builder, op: &'static str, addends: &[Weighted]) -> Result<IntegerId> {
+        let Some(&first) = addends.first() else { return Err(IntegerError::Unknown(u32::MAX)) };
+        let count = addends.iter().map(|addend| self.count(addend.value)).try_fold(1, |n, c| c.map(|c| n.max(c)))?;
+        let kind = self.kind(first.value)?;
+        let mut columns = Columns::new(kind.digits());
+        let mut digits = vec![Digit::constant(0); kind.digits()];
+        let mut waits = true;
+        for addend in addends {
+            let (_, value, _) = self.matched(builder, op, first.value, addend.value)?;
+            let value = if self.count(value)? == count { value } else { self.take(builder, value, &vec![0; count])? };
+            // Carried digits if they are there already: they are the narrower ones, and new ciphertexts.
+            let own = self.get(value)?.clone();
+            let own = own.carried.unwrap_or(own.digits);
+            for (position, digit) in own.iter().enumerate() {
+                columns.add_weighted(position, addend.weight, digit);
+                digits[position] = Digit::combine(&[(1, &digits[position]), (addend.weight, digit)], 0);
+            }
+            waits &= addend.weight > 0;
+        }
+        if waits && digits.iter().all(|digit| digit.hi() <= WAITING) {
+            return Ok(self.add_value(kind, count, digits));
+        }
+        let lanes = self.lanes;
+        let mut circuit = self.circuit(builder, count);
+        let digits = circuit.carried(columns, lanes)?;
+        let digits = circuit.fitted(kind, digits)?;
+        Ok(self.add_value(kind, count, digits))
+    }
+
+    /// `a + b`.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn add(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<IntegerId> {
+        self.sum(builder, "+", &[Weighted { weight: 1, value: a }, Weighted { weight: 1, value: b }])
+    }
+
+    /// `a - b`.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn sub(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<IntegerId> {
+        self.sum(builder, "-", &[Weighted { weight: 1, value: a }, Weighted { weight: -1, value: b }])
+    }
+
+    /// `a + b` or, with `subtract`, `a - b`, and whether it left the type's range: a bit.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn overflowing(
+        &mut self,
+        builder: &mut Builder,
+        a: IntegerId,
+        b: IntegerId,
+        subtract: bool,
+    ) -> Result<(IntegerId, IntegerId)> {
+        let kind = self.kind(a)?;
+        let wide = IntegerType { bits: kind.bits + 1, signed: kind.signed || subtract };
+        let (left, right) = (self.cast(builder, a, wide)?, self.cast(builder, b, wide)?);
+        let sum = if subtract { self.sub(builder, left, right)? } else { self.add(builder, left, right)? };
+        let result = self.cast(builder, sum, kind)?;
+        // The bit above the width is the sign's, or 0.
+        let above = self.bit(builder, sum, kind.bits)?;
+        let over = if kind.signed {
+            let sign = self.bit(builder, sum, kind.bits - 1)?;
+            self.bitwise(builder, super::BitOperation::Xor, above, sign)?
+        } else {
+            above
+        };
+        Ok((result, over))
+    }
+
+    /// `a * b` modulo 2^bits.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn mul(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<IntegerId> {
+        let (Operands { kind, count }, x, y) = self.pair(builder, "*", a, b)?;
+        let (square, lanes) = (a == b, self.lanes);
+        let mut circuit = self.circuit(builder, count);
+        let mut columns = Columns::new(kind.digits());
+        for (i, x) in x.iter().enumerate() {
+            for (j, y) in y.iter().enumerate().take(kind.digits() - i) {
+                match (square, x.public(), y.public()) {
+                    // x_i · x_j and x_j · x_i are one look-up, twice.
+                    (true, ..) if j < i => {}
+                    (false, Some(public), _) => circuit.times_public(&mut columns, i + j, y, public),
+                    (false, _, Some(public)) => circuit.times_public(&mut columns, i + j, x, public),
+                    _ => circuit.times(&mut columns, i + j, x, y, square && i != j)?,
+                }
+            }
+        }
+        let digits = circuit.carried(columns, lanes)?;
+        let digits = circuit.fitted(kind, digits)?;
+        Ok(self.add_value(kind, count, digits))
+    }
+
+    /// `a` to the power `exponent`.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn pow(&mut self, builder: &mut Builder, a: IntegerId, mut exponent: u64) -> Result<IntegerId> {
+        let kind = self.kind(a)?;
+        let mut one = vec![0; kind.digits()];
+        one[0] = 1;
+        let mut result: Option<IntegerId> = None;
+        let mut square = a;
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = Some(match result {
+                    None => square,
+                    Some(result) => self.mul(builder, result, square)?,
+                });
+            }
+            exponent >>= 1;
+            if exponent > 0 {
+                square = self.mul(builder, square, square)?;
+            }
+        }
+        match result {
+            Some(result) => Ok(result),
+            None => {
+                let ones = vec![one; self.count(a)?];
+                self.public(builder, kind, &ones)
+            }
+        }
+    }
+
+    /// `-a` modulo 2^bits.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn neg(&mut self, builder: &mut Builder, a: IntegerId) -> Result<IntegerId> {
+        self.sum(builder, "-", &[Weighted { weight: -1, value: a }])
+    }
+
+    /// `-a` where the bit `condition` is 1, else `a`.
+    ///
+    /// # Errors
+    /// As [`Self::sum`], and [`IntegerError::Needs`] unless `condition` is a bit.
+    pub fn negated_if(&mut self, builder: &mut Builder, condition: IntegerId, a: IntegerId) -> Result<IntegerId> {
+        let condition = self.condition(builder, "negation", condition, self.count(a)?)?;
+        let digits = self.carried(builder, a)?;
+        let Integer { kind, count, .. } = *self.get(a)?;
+        let mut circuit = self.circuit(builder, count);
+        let mut turned = Vec::new();
+        for (index, digit) in digits.iter().enumerate() {
+            let base = kind.base(index);
+            let both = circuit.read(&[(1, digit), (BASE, &condition)], 0)?;
+            turned.push(circuit.lookup(&both, &|value| match value {
+                value if value >= BASE => base - 1 - (value - BASE).min(base - 1),
+                value => value.min(base - 1),
+            })?);
+        }
+        turned[0] = Digit::combine(&[(1, &turned[0]), (1, &condition)], 0);
+        Ok(self.add_value(kind, count, turned))
+    }
+
+    /// |a|; of the least signed integer, itself.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn abs(&mut self, builder: &mut Builder, a: IntegerId) -> Result<IntegerId> {
+        let kind = self.kind(a)?;
+        if !kind.signed {
+            return Ok(a);
+        }
+        let sign = self.bit(builder, a, kind.bits - 1)?;
+        self.negated_if(builder, sign, a)
+    }
+
+    /// Another type with the same value, modulo 2^bits of it.
+    ///
+    /// # Errors
+    /// [`IntegerError::Bits`].
+    pub fn cast(&mut self, builder: &mut Builder, a: IntegerId, to: IntegerType) -> Result<IntegerId> {
+        super::check_bits("cast", to.bits)?;
+        let from = self.kind(a)?;
+        if from == to {
+            return Ok(a);
+        }
+        let (digits, count) = (self.carried(builder, a)?, self.count(a)?);
+        let mut circuit = self.circuit(builder, count);
+        let mut digits = circuit.extended(from, digits, to.digits())?;
+        digits.truncate(to.digits());
+        let digits = circuit.fitted(to, digits)?;
+        Ok(self.add_value(to, count, digits))
+    }
+
+    /// The single bit `condition`, of `count` elements.
+    pub(super) fn condition(
+        &mut self,
+        builder: &mut Builder,
+        op: &'static str,
+        condition: IntegerId,
+        count: usize,
+    ) -> Result<Digit> {
+        let found = self.kind(condition)?;
+        if found != IntegerType::unsigned(1) {
+            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found });
+        }
+        let condition = match self.count(condition)? {
+            own if own == count => condition,
+            1 => self.take(builder, condition, &vec![0; count])?,
+            own => return Err(IntegerError::Lengths { op, left: own, right: count }),
+        };
+        Ok(self.carried(builder, condition)?.remove(0))
+    }
+}
+
+impl Circuit<'_> {
+    /// x · y, or twice that, to `columns`.
+    fn times(&mut self, columns: &mut Columns, at: usize, x: &Digit, y: &Digit, twice: bool) -> Result<()> {
+        let both = self.read(&[(BASE, x), (1, y)], 0)?;
+        let factor = if twice { 2 } else { 1 };
+        let product = |value: i64| (value / BASE) * (value % BASE) * factor;
+        for (index, power) in [1, BASE, BASE * BASE].into_iter().enumerate() {
+            if columns.has(at + index) {
+                let digit = self.lookup(&both, &|value| product(value) / power % BASE)?;
+                columns.add(at + index, digit);
+            }
+        }
+        Ok(())
+    }
+
+    /// x · public to `columns`: 3 as 4 − 1.
+    fn times_public(&mut self, columns: &mut Columns, at: usize, x: &Digit, public: i64) {
+        if public == BASE - 1 {
+            columns.add_weighted(at, -1, x);
+            columns.add_weighted(at + 1, 1, x);
+        } else {
+            columns.add_weighted(at, public, x);
+        }
+    }
+
+    /// `digits` of an integer of type `from`, continued to `length`: with its sign, if it has one.
+    pub(super) fn extended(&mut self, from: IntegerType, mut digits: Vec<Digit>, length: usize) -> Result<Vec<Digit>> {
+        let base = from.base(from.digits() - 1);
+        if !from.signed || (length <= digits.len() && base == BASE) {
+            digits.resize(length.max(digits.len()), Digit::constant(0));
+            return Ok(digits);
+        }
+        let Some(top) = digits.pop() else { return Ok(digits) };
+        let sign = if base == BASE { self.lookup(&top, &|value| i64::from(value >= 2))? } else { top.clone() };
+        let full = Digit::combine(&[(BASE - 1, &sign)], 0);
+        digits.push(if base == BASE { top } else { full.clone() });
+        digits.resize(length.max(digits.len()), full);
+        Ok(digits)
+    }
+}

@@ -1,0 +1,160 @@
+//! Bitwise operations, single bits, leading zeros, selection.
+
+use super::carry::Columns;
+use super::digit::Digit;
+use super::{BASE, CAPACITY, DIGIT_BITS, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
+use crate::tfhe::homomorphic::Builder;
+
+/// A bitwise operation of two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BitOperation {
+    /// Both.
+    And,
+    /// At least one.
+    Or,
+    /// Exactly one.
+    Xor,
+}
+
+impl BitOperation {
+    fn of(self, a: i64, b: i64) -> i64 {
+        match self {
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Xor => a ^ b,
+        }
+    }
+}
+
+impl Integers {
+    /// `a & b`, `a | b` or `a ^ b`.
+    ///
+    /// # Errors
+    /// [`IntegerError::Types`], [`IntegerError::Lengths`].
+    pub fn bitwise(
+        &mut self,
+        builder: &mut Builder,
+        operation: BitOperation,
+        a: IntegerId,
+        b: IntegerId,
+    ) -> Result<IntegerId> {
+        let (Operands { kind, count }, x, y) = self.pair(builder, "bitwise operation", a, b)?;
+        let mut circuit = self.circuit(builder, count);
+        let mut digits = Vec::new();
+        for (index, (x, y)) in x.iter().zip(&y).enumerate() {
+            let most = kind.base(index) - 1;
+            let (read, public) = if x.public().is_some() { (y, x) } else { (x, y) };
+            digits.push(match public.public() {
+                // One that changes nothing, or leaves nothing to change.
+                Some(public) if (0..=most).all(|v| operation.of(v, public) & most == v) => read.clone(),
+                Some(public) => circuit.lookup(read, &|value| operation.of(value, public) & most)?,
+                None => {
+                    let both = circuit.read(&[(BASE, x), (1, y)], 0)?;
+                    circuit.lookup(&both, &|value| operation.of(value / BASE, value % BASE))?
+                }
+            });
+        }
+        Ok(self.add_value(kind, count, digits))
+    }
+
+    /// `~a`: free.
+    ///
+    /// # Errors
+    /// [`IntegerError::Unknown`].
+    pub fn not(&mut self, builder: &mut Builder, a: IntegerId) -> Result<IntegerId> {
+        let digits = self.carried(builder, a)?;
+        let Integer { kind, count, .. } = *self.get(a)?;
+        let turned = |(index, digit): (usize, &Digit)| Digit::combine(&[(-1, digit)], kind.base(index) - 1);
+        let digits = digits.iter().enumerate().map(turned).collect();
+        Ok(self.add_value(kind, count, digits))
+    }
+
+    /// Bit `index` of `a`, as a condition.
+    ///
+    /// # Errors
+    /// [`IntegerError::Index`].
+    pub fn bit(&mut self, builder: &mut Builder, a: IntegerId, index: u32) -> Result<IntegerId> {
+        let (kind, count) = (self.kind(a)?, self.count(a)?);
+        if index >= kind.bits {
+            return Err(IntegerError::Index { index: index as usize, length: kind.bits as usize });
+        }
+        let digit = self.carried(builder, a)?[(index / DIGIT_BITS) as usize].clone();
+        let place = index % DIGIT_BITS;
+        let mut circuit = self.circuit(builder, count);
+        let bit = if digit.hi() <= 1 && place == 0 { digit } else { circuit.lookup(&digit, &|v| (v >> place) & 1)? };
+        Ok(self.add_value(IntegerType::unsigned(1), count, vec![bit]))
+    }
+
+    /// The number of zeros above the highest 1 of `a`: all bits, if there is none.
+    ///
+    /// # Errors
+    /// [`IntegerError::Unknown`].
+    pub fn leading_zeros(&mut self, builder: &mut Builder, a: IntegerId) -> Result<IntegerId> {
+        let (kind, count, lanes) = (self.kind(a)?, self.count(a)?, self.lanes);
+        let digits = self.carried(builder, a)?;
+        let result = IntegerType::unsigned(u32::BITS - kind.bits.leading_zeros());
+        let mut circuit = self.circuit(builder, count);
+        let mut columns = Columns::new(result.digits());
+        let mut zeros_above = Digit::constant(1);
+        for (index, digit) in digits.iter().enumerate().rev() {
+            let bits = if kind.base(index) == BASE { 2 } else { 1 };
+            let sum = circuit.read(&[(1, digit), (BASE, &zeros_above)], 0)?;
+            let zeros = |value: i64| match value - BASE {
+                0 => bits,
+                1 => bits - 1,
+                _ => 0,
+            };
+            let mut both = circuit.lookup_each(&sum, &[&zeros, &|value| i64::from(value == BASE)])?;
+            zeros_above = both.pop().unwrap_or(zeros_above);
+            both.into_iter().for_each(|zeros| columns.add(0, zeros));
+        }
+        let digits = circuit.carried(columns, lanes)?;
+        let digits = circuit.fitted(result, digits)?;
+        Ok(self.add_value(result, count, digits))
+    }
+
+    /// `then` where the bit `condition` is 1, else `otherwise`.
+    ///
+    /// # Errors
+    /// [`IntegerError::Types`], [`IntegerError::Lengths`], [`IntegerError::Needs`] unless `condition` is a bit.
+    pub fn select(
+        &mut self,
+        builder: &mut Builder,
+        condition: IntegerId,
+        then: IntegerId,
+        otherwise: IntegerId,
+    ) -> Result<IntegerId> {
+        let op = "select";
+        let (then, otherwise, Operands { kind, .. }) = self.matched(builder, op, then, otherwise)?;
+        let (then, condition_wide, count) = self.stretched(builder, op, then, condition)?;
+        let (otherwise, ..) = self.stretched(builder, op, otherwise, then)?;
+        let condition = self.condition(builder, op, condition_wide, count)?;
+        let (x, y) = (self.carried(builder, then)?, self.carried(builder, otherwise)?);
+        let mut circuit = self.circuit(builder, count);
+        let mut digits = Vec::new();
+        for (index, (x, y)) in x.iter().zip(&y).enumerate() {
+            digits.push(circuit.chosen(&condition, x, y)?.within(0, kind.base(index) - 1));
+        }
+        Ok(self.add_value(kind, count, digits))
+    }
+}
+
+impl super::Circuit<'_> {
+    /// `then` where `condition` is 1, else `otherwise`: `otherwise` + (condition ? then − otherwise : 0), by one look-up on the difference
+    /// and the condition side by side.
+    pub(super) fn chosen(&mut self, condition: &Digit, then: &Digit, otherwise: &Digit) -> Result<Digit> {
+        let (lo, hi) = (then.lo().min(otherwise.lo()), then.hi().max(otherwise.hi()));
+        let difference = Digit::combine(&[(1, then), (-1, otherwise)], 0);
+        if let Some(difference) = difference.public() {
+            let sum = Digit::combine(&[(1, otherwise), (difference, condition)], 0);
+            return Ok(if otherwise.public().is_some() { sum } else { sum.within(lo, hi) });
+        }
+        let (least, span) = (difference.lo(), difference.hi() - difference.lo() + 1);
+        if 2 * span > CAPACITY {
+            return Err(IntegerError::Range { lo: difference.lo(), hi: difference.hi(), most: 4 });
+        }
+        let both = self.read(&[(1, then), (-1, otherwise), (span, condition)], -least)?;
+        let change = self.lookup(&both, &|value| if value < span { 0 } else { value - span + least })?;
+        Ok(Digit::combine(&[(1, otherwise), (1, &change)], 0).within(lo, hi))
+    }
+}

@@ -1,0 +1,257 @@
+//! Columns of digits to one integer: sums with carries.
+//!
+//! A column holds digits that are added to each other. Columns are read in chunks: a sum of at most 7 gives its digit and its carry (0 or
+//! 1) by one bootstrap, one of at most 15 its digit and a carry of up to 3 by two. The last carries go from column to column, one after
+//! the other: the fewest look-ups; or, where more of them can go at once than there are columns, by a parallel prefix over groups of
+//! three columns: the fewest levels.
+
+use super::digit::{CAPACITY, Circuit, Digit};
+use super::{BASE, IntegerError};
+
+type Result<T> = std::result::Result<T, IntegerError>;
+
+/// What a chunk of one column may add up to.
+const CHUNK: i64 = CAPACITY - 1;
+/// The same for one bootstrap of digit and carry.
+const PAIR: i64 = CAPACITY / 2 - 1;
+
+/// Digits that are added to each other, by position.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns(Vec<Vec<Digit>>);
+
+impl Columns {
+    /// `positions` empty columns.
+    pub fn new(positions: usize) -> Self {
+        Self(vec![Vec::new(); positions])
+    }
+
+    /// Whether there is such a position.
+    pub fn has(&self, position: usize) -> bool {
+        position < self.0.len()
+    }
+
+    /// Adds `digit` at `position`; beyond the last one it is a multiple of the modulus, and falls away.
+    pub fn add(&mut self, position: usize, digit: Digit) {
+        if digit.public() != Some(0)
+            && let Some(column) = self.0.get_mut(position)
+        {
+            column.push(digit);
+        }
+    }
+
+    /// Adds `weight` (−3 to 3) times `digit`, whose values are from 0 up, at `position`: a negative one as what is missing to its greatest
+    /// value, and that value taken off.
+    pub fn add_weighted(&mut self, position: usize, weight: i64, digit: &Digit) {
+        if weight >= 0 {
+            self.add(position, Digit::combine(&[(weight, digit)], 0));
+        } else {
+            let most = -weight * digit.hi();
+            self.add(position, Digit::combine(&[(weight, digit)], most));
+            self.subtract_public(position, most);
+        }
+    }
+
+    /// Takes a public number off at `position`, modulo the modulus.
+    fn subtract_public(&mut self, position: usize, value: i64) {
+        // −v = (B − 1 − v) + 1 − B at this position, carried on as −1 at the next.
+        let mut owed = value;
+        for position in position..self.0.len() {
+            if owed == 0 {
+                break;
+            }
+            self.add(position, Digit::constant((-owed).rem_euclid(BASE)));
+            owed = (owed + (-owed).rem_euclid(BASE)) / BASE;
+        }
+    }
+
+    /// Public parts of each column in one number below the base, carried up.
+    fn gather_public(&mut self) {
+        let mut carry = 0;
+        for column in &mut self.0 {
+            let public: i64 = column.iter().filter_map(Digit::public).sum::<i64>() + carry;
+            column.retain(|digit| digit.public().is_none());
+            carry = public.div_euclid(BASE);
+            if public.rem_euclid(BASE) != 0 {
+                column.push(Digit::constant(public.rem_euclid(BASE)));
+            }
+        }
+    }
+}
+
+fn total(column: &[Digit]) -> i64 {
+    column.iter().map(Digit::hi).sum()
+}
+
+/// The terms of `column` with the greatest values whose sum stays within `most`, taken out of it.
+fn chunk(column: &mut Vec<Digit>, most: i64) -> Vec<Digit> {
+    column.sort_by_key(Digit::hi);
+    let (mut taken, mut sum) = (Vec::new(), 0);
+    for index in (0..column.len()).rev() {
+        if sum + column[index].hi() <= most {
+            sum += column[index].hi();
+            taken.push(column.remove(index));
+        }
+    }
+    taken
+}
+
+impl Circuit<'_> {
+    /// The digits of the sum of `columns` modulo BASE^positions, each from 0 to BASE − 1. `lanes` look-ups take the time of one.
+    pub fn carried(&mut self, mut columns: Columns, lanes: usize) -> Result<Vec<Digit>> {
+        columns.gather_public();
+        let positions = columns.0.len();
+        if prefix_is_faster(positions, self.count, lanes) {
+            self.compress(&mut columns)?;
+            return self.prefix(columns);
+        }
+        let mut results = Vec::with_capacity(positions);
+        let mut rest = columns.0.into_iter().peekable();
+        let mut carries: Vec<Digit> = Vec::new();
+        while let Some(mut column) = rest.next() {
+            let last = rest.peek().is_none();
+            let mut next = Vec::new();
+            // Chunks of what is there first: they need not wait for the carries from below.
+            while total(&column) + total(&carries) > CHUNK && column.len() > 1 {
+                self.reduce(&mut column, &mut next, last)?;
+            }
+            column.append(&mut carries);
+            while total(&column) > CHUNK {
+                self.reduce(&mut column, &mut next, last)?;
+            }
+            let sum = self.sum(&column)?;
+            results.push(self.split(&sum, &mut next, last)?);
+            carries = next;
+        }
+        Ok(results)
+    }
+
+    /// One chunk of `column` to its digit, which stays, and its carry, which goes to `next`.
+    fn reduce(&mut self, column: &mut Vec<Digit>, next: &mut Vec<Digit>, last: bool) -> Result<()> {
+        let taken = chunk(column, CHUNK);
+        let sum = self.sum(&taken)?;
+        let digit = self.split(&sum, next, last)?;
+        column.push(digit);
+        Ok(())
+    }
+
+    fn sum(&mut self, digits: &[Digit]) -> Result<Digit> {
+        self.read(&digits.iter().map(|digit| (1, digit)).collect::<Vec<_>>(), 0)
+    }
+
+    /// The digit of `sum`; its carry goes to `next`, unless it is the `last`.
+    fn split(&mut self, sum: &Digit, next: &mut Vec<Digit>, last: bool) -> Result<Digit> {
+        if sum.lo() >= 0 && sum.hi() < BASE {
+            return Ok(sum.clone());
+        }
+        if last {
+            return self.lookup(sum, &|value| value.rem_euclid(BASE));
+        }
+        let mut both = self.lookup_each(sum, &[&|value| value.rem_euclid(BASE), &|value| value.div_euclid(BASE)])?;
+        let carry = both.pop().unwrap_or(Digit::constant(0));
+        if carry.public() != Some(0) {
+            next.push(carry);
+        }
+        Ok(both.pop().unwrap_or(Digit::constant(0)))
+    }
+
+    /// Reads all columns in chunks, time after time, until none is above 2(BASE − 1).
+    fn compress(&mut self, columns: &mut Columns) -> Result<()> {
+        let positions = columns.0.len();
+        while columns.0.iter().any(|column| total(column) >= PAIR) {
+            let mut next = Columns::new(positions);
+            for (position, column) in columns.0.iter_mut().enumerate() {
+                while !column.is_empty() {
+                    let taken = chunk(column, CHUNK);
+                    // Where no chunk can be made, the terms wait.
+                    if taken.is_empty() {
+                        next.0[position].append(column);
+                        break;
+                    }
+                    let sum = self.sum(&taken)?;
+                    let mut carries = Vec::new();
+                    let digit = self.split(&sum, &mut carries, position + 1 == positions)?;
+                    next.add(position, digit);
+                    carries.into_iter().for_each(|carry| next.add(position + 1, carry));
+                }
+            }
+            next.gather_public();
+            *columns = next;
+        }
+        Ok(())
+    }
+
+    /// Columns of at most 2(BASE − 1), by a parallel prefix of carries.
+    fn prefix(&mut self, columns: Columns) -> Result<Vec<Digit>> {
+        let mut digits = Vec::new();
+        let mut states = Vec::new();
+        for column in &columns.0 {
+            let sum = self.sum(column)?;
+            let state = |value: i64| match value {
+                value if value >= BASE => 2,
+                value if value == BASE - 1 => 1,
+                _ => 0,
+            };
+            let mut both = self.lookup_each(&sum, &[&|value| value.rem_euclid(BASE), &state])?;
+            states.push(both.pop().unwrap_or(Digit::constant(0)));
+            digits.push(both.pop().unwrap_or(Digit::constant(0)));
+        }
+        states.pop();
+        let carries = self.carries(&states, &Digit::constant(0))?;
+        let mut results = Vec::with_capacity(digits.len());
+        for (index, digit) in digits.iter().enumerate() {
+            let below = if index == 0 { Digit::constant(0) } else { carries[index - 1].clone() };
+            let sum = self.read(&[(1, digit), (1, &below)], 0)?;
+            results.push(self.split(&sum, &mut Vec::new(), true)?);
+        }
+        Ok(results)
+    }
+
+    /// The carry out of each position. A state is 0, 1 or 2: none, that of the position below, or one of its own. States add up like binary
+    /// digits: 2^k positions up there is a carry where Σ 2^i · state_i + carry reaches 2^k.
+    fn carries(&mut self, states: &[Digit], below: &Digit) -> Result<Vec<Digit>> {
+        const GROUP: usize = 3;
+        let mut into = vec![below.clone()];
+        if states.len() > GROUP {
+            let whole = &states[..(states.len() - 1) / GROUP * GROUP];
+            let mut groups = Vec::new();
+            for group in whole.chunks(GROUP) {
+                let sum = self.read(&weighted(group), 0)?;
+                groups.push(self.lookup(&sum, &|value| match value {
+                    8.. => 2,
+                    7 => 1,
+                    _ => 0,
+                })?);
+            }
+            into.extend(self.carries(&groups, below)?);
+        }
+        let mut carries = Vec::new();
+        for (group, below) in states.chunks(GROUP).zip(&into) {
+            for end in 1..=group.len() {
+                let mut parts = weighted(&group[..end]);
+                parts.push((1, below));
+                let sum = self.read(&parts, 0)?;
+                carries.push(self.lookup(&sum, &|value| i64::from(value >= 1 << end))?);
+            }
+        }
+        Ok(carries)
+    }
+}
+
+fn weighted(states: &[Digit]) -> Vec<(i64, &Digit)> {
+    states.iter().enumerate().map(|(index, state)| (1 << index, state)).collect()
+}
+
+/// Whether a parallel prefix of `positions` takes less time than one carry after the other, for `count` integers at once.
+fn prefix_is_faster(positions: usize, count: usize, lanes: usize) -> bool {
+    let rounds = |lookups: usize| (lookups * count).div_ceil(lanes);
+    let ripple = positions * rounds(1);
+    // Both ends of the tree and its levels.
+    let mut prefix = 2 * rounds(positions);
+    let mut states = positions;
+    while states > 3 {
+        prefix += rounds(states / 3) + rounds(states);
+        states /= 3;
+    }
+    prefix += rounds(states);
+    prefix < ripple
+}

@@ -1,0 +1,172 @@
+//! Comparisons.
+//!
+//! A look-up on the whole torus reads the difference of two digits side by side, from −15 to 15, and gives its sign −1, 0 or 1: the signs
+//! of values half a torus (16) apart are each other's negatives. Signs s_j from the least significant up have the sign of Σ 2^j s_j, so four
+//! more are read at a time, and the last three give the answer.
+
+use super::digit::{Circuit, Digit};
+use super::{BASE, CAPACITY, IntegerId, IntegerType, Integers, Operands, Result};
+use crate::tfhe::homomorphic::Builder;
+
+/// A comparison of two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// a = b.
+    Equal,
+    /// a ≠ b.
+    NotEqual,
+    /// a < b.
+    Less,
+    /// a ≤ b.
+    LessOrEqual,
+    /// a > b.
+    Greater,
+    /// a ≥ b.
+    GreaterOrEqual,
+}
+
+/// Signs that one look-up on the whole torus reads.
+const SIGNS: usize = 4;
+/// The same for the last one, whose answers are no negatives of each other.
+const LAST_SIGNS: usize = 3;
+
+impl Integers {
+    /// Whether the comparison holds, as a condition.
+    ///
+    /// # Errors
+    /// [`super::IntegerError::Types`], [`super::IntegerError::Lengths`].
+    pub fn compare(
+        &mut self,
+        builder: &mut Builder,
+        comparison: Comparison,
+        a: IntegerId,
+        b: IntegerId,
+    ) -> Result<IntegerId> {
+        let (Operands { kind, count }, x, y) = self.pair(builder, "comparison", a, b)?;
+        let mut circuit = self.circuit(builder, count);
+        let answer = match comparison {
+            Comparison::Equal => circuit.equal(&x, &y)?,
+            Comparison::NotEqual => {
+                let equal = circuit.equal(&x, &y)?;
+                Digit::combine(&[(-1, &equal)], 1)
+            }
+            Comparison::Less => circuit.order(kind, &x, &y, &|sign| sign < 0)?,
+            Comparison::LessOrEqual => circuit.order(kind, &x, &y, &|sign| sign <= 0)?,
+            Comparison::Greater => circuit.order(kind, &x, &y, &|sign| sign > 0)?,
+            Comparison::GreaterOrEqual => circuit.order(kind, &x, &y, &|sign| sign >= 0)?,
+        };
+        Ok(self.add_value(IntegerType::unsigned(1), count, vec![answer]))
+    }
+
+    /// The greater of each pair, or with `least` the smaller.
+    ///
+    /// # Errors
+    /// As [`Self::compare`].
+    pub fn extreme(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId, least: bool) -> Result<IntegerId> {
+        let comparison = if least { Comparison::LessOrEqual } else { Comparison::GreaterOrEqual };
+        let condition = self.compare(builder, comparison, a, b)?;
+        self.select(builder, condition, a, b)
+    }
+}
+
+/// Two digits, or a last one alone, side by side: weights for a difference.
+fn differences(x: &[Digit], y: &[Digit]) -> Vec<Vec<(i64, Digit)>> {
+    let side_by_side = |(x, y): (&[Digit], &[Digit])| {
+        let weight = |index: usize| BASE.pow(index as u32);
+        let left = x.iter().enumerate().map(|(index, digit)| (weight(index), digit.clone()));
+        let right = y.iter().enumerate().map(|(index, digit)| (-weight(index), digit.clone()));
+        left.chain(right).collect()
+    };
+    x.chunks(2).zip(y.chunks(2)).map(side_by_side).collect()
+}
+
+fn borrowed(parts: &[(i64, Digit)]) -> Vec<(i64, &Digit)> {
+    parts.iter().map(|(weight, digit)| (*weight, digit)).collect()
+}
+
+impl Circuit<'_> {
+    /// 1 where all digits are equal.
+    pub(super) fn equal(&mut self, x: &[Digit], y: &[Digit]) -> Result<Digit> {
+        let mut equal = Vec::new();
+        for parts in differences(x, y) {
+            let difference = self.read(&borrowed(&parts), 0)?;
+            equal.push(self.lookup_whole(&difference, &|value| i64::from(value == 0))?);
+        }
+        self.all(equal)
+    }
+
+    /// 1 where every one of the bits is.
+    pub(super) fn all(&mut self, mut bits: Vec<Digit>) -> Result<Digit> {
+        while bits.len() > 1 {
+            let mut next = Vec::new();
+            for group in bits.chunks(CAPACITY as usize - 1) {
+                let most = group.len() as i64;
+                let sum = self.read(&group.iter().map(|bit| (1, bit)).collect::<Vec<_>>(), 0)?;
+                next.push(if most == 1 { group[0].clone() } else { self.lookup(&sum, &|v| i64::from(v == most))? });
+            }
+            bits = next;
+        }
+        Ok(bits.pop().unwrap_or(Digit::constant(1)))
+    }
+
+    /// 1 where `answer` holds of the sign of x − y.
+    pub(super) fn order(
+        &mut self,
+        kind: IntegerType,
+        x: &[Digit],
+        y: &[Digit],
+        answer: &dyn Fn(i64) -> bool,
+    ) -> Result<Digit> {
+        let last = x.len() - 1;
+        let (mut x, mut y) = (x.to_vec(), y.to_vec());
+        let mut top = None;
+        if kind.signed {
+            // The last digits as signed ones: side by side, as their difference alone does not tell.
+            let base = kind.base(last);
+            let (left, right) = (x.remove(last), y.remove(last));
+            let both = self.read(&[(BASE, &left), (1, &right)], 0)?;
+            let signed = move |value: i64| if value >= base / 2 { value - base } else { value };
+            top = Some((both, signed));
+        }
+        let alone = x.is_empty();
+        let only = x.len() <= 2 && top.is_none();
+        let mut signs = Vec::new();
+        for parts in differences(&x, &y) {
+            let difference = self.read(&borrowed(&parts), 0)?;
+            if only && difference.hi() - difference.lo() < CAPACITY {
+                return self.lookup(&difference, &|value| i64::from(answer(value.signum())));
+            }
+            signs.push(self.lookup_whole(&difference, &|value| value.signum())?);
+        }
+        if let Some((both, signed)) = top {
+            let difference = |value: i64| signed(value / BASE) - signed(value % BASE);
+            if alone {
+                return self.lookup(&both, &|value| i64::from(answer(difference(value))));
+            }
+            signs.push(self.lookup(&both, &|value| difference(value).signum())?);
+        }
+        while signs.len() > LAST_SIGNS {
+            let mut surplus = signs.len() - LAST_SIGNS;
+            let mut next = Vec::new();
+            let mut rest = &signs[..];
+            while !rest.is_empty() {
+                let (group, after) = rest.split_at((surplus + 1).min(SIGNS).min(rest.len()));
+                surplus -= (group.len() - 1).min(surplus);
+                next.push(if let [one] = group {
+                    one.clone()
+                } else {
+                    let sum = self.read(&powers(group), 0)?;
+                    self.lookup_whole(&sum, &|value| value.signum())?
+                });
+                rest = after;
+            }
+            signs = next;
+        }
+        let sum = self.read(&powers(&signs), 0)?;
+        self.lookup(&sum, &|value| i64::from(answer(value.signum())))
+    }
+}
+
+fn powers(signs: &[Digit]) -> Vec<(i64, &Digit)> {
+    signs.iter().enumerate().map(|(index, sign)| (1 << index, sign)).collect()
+}

@@ -1,0 +1,268 @@
+//! Digits as linear combinations of ciphertexts, and the look-ups that read them.
+//!
+//! A digit costs nothing until a look-up reads it: sums and differences are collected, with the range that the value is known to have,
+//! and become nodes of the program when they are read. What is read is kept within what the parameter sets for integers are made for:
+//! [`CAPACITY`] values in half the torus, twice as many on the whole of it, and weights of a squared norm of [`NORM_LIMIT`].
+
+use super::IntegerError;
+use crate::tfhe::homomorphic::{Builder, ElementType, LookupResult, NodeId, Range, Table};
+use crate::tfhe::matrix::MatrixBuilder;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Values that a look-up on half the torus reads; those of tables that share a bootstrap count once a table.
+pub const CAPACITY: i64 = 16;
+
+/// Greatest Σ w² over the ciphertexts that a look-up reads; a digit that brings more is refreshed first, by a look-up of its own.
+pub const NORM_LIMIT: f64 = 88.0;
+
+/// Σ weight · node + bias, known to lie from `lo` to `hi`, for each element of the vector.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Digit {
+    terms: Vec<(NodeId, i64)>,
+    bias: i64,
+    lo: i64,
+    hi: i64,
+}
+
+impl Digit {
+    /// A public number.
+    pub fn constant(value: i64) -> Self {
+        Self { terms: Vec::new(), bias: value, lo: value, hi: value }
+    }
+
+    /// The number, if it is public.
+    pub fn public(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.bias)
+    }
+
+    pub fn lo(&self) -> i64 {
+        self.lo
+    }
+
+    pub fn hi(&self) -> i64 {
+        self.hi
+    }
+
+    /// Σ weight · part + bias, of the range that interval arithmetic gives.
+    pub fn combine(parts: &[(i64, &Self)], bias: i64) -> Self {
+        let mut terms: Vec<(NodeId, i64)> = parts
+            .iter()
+            .flat_map(|(weight, part)| part.terms.iter().map(move |(node, w)| (*node, w * weight)))
+            .collect();
+        terms.sort_unstable_by_key(|term| term.0);
+        terms.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        terms.retain(|term| term.1 != 0);
+        let sum = |of: fn(i64, &Self) -> i64| parts.iter().map(|(weight, part)| of(*weight, part)).sum::<i64>() + bias;
+        Self {
+            terms,
+            bias: sum(|weight, part| weight * part.bias),
+            lo: sum(|weight, part| weight * if weight < 0 { part.hi } else { part.lo }),
+            hi: sum(|weight, part| weight * if weight < 0 { part.lo } else { part.hi }),
+        }
+        .narrowed()
+    }
+
+    /// What is public has one value.
+    fn narrowed(self) -> Self {
+        if self.terms.is_empty() { Self::constant(self.bias) } else { self }
+    }
+
+    /// This digit, which is known to lie from `lo` to `hi` for reasons that interval arithmetic does not see.
+    pub fn within(mut self, lo: i64, hi: i64) -> Self {
+        self.lo = self.lo.max(lo);
+        self.hi = self.hi.min(hi);
+        self.narrowed()
+    }
+}
+
+/// Appends look-ups to a program, on vectors of `count` elements.
+pub(super) struct Circuit<'a> {
+    pub builder: &'a mut Builder,
+    /// Σ w² of nodes that are sums of others' elements; 1 for all others.
+    pub norms: &'a mut HashMap<NodeId, f64>,
+    pub count: usize,
+}
+
+type Result<T> = std::result::Result<T, IntegerError>;
+
+/// A function of a digit's value.
+pub(super) type Function<'f> = &'f dyn Fn(i64) -> i64;
+
+impl Circuit<'_> {
+    /// Σ w² of `digit`.
+    pub fn norm(&self, digit: &Digit) -> f64 {
+        let of = |(node, weight): &(NodeId, i64)| (weight * weight) as f64 * self.norms.get(node).unwrap_or(&1.0);
+        digit.terms.iter().map(of).sum()
+    }
+
+    /// An existing vector of integers as a digit.
+    pub fn existing(&self, node: NodeId) -> Result<Digit> {
+        let ElementType::Integer(range) = self.builder.element(node)? else {
+            return Err(IntegerError::Operand { found: self.builder.element(node)?.to_string() });
+        };
+        Ok(Digit { terms: vec![(node, 1)], bias: 0, lo: range.lo(), hi: range.hi() })
+    }
+
+    /// The program's node for `digit`.
+    pub fn node(&mut self, digit: &Digit) -> Result<NodeId> {
+        let mut sum: Option<NodeId> = None;
+        for &(node, weight) in &digit.terms {
+            let scaled = match weight {
+                1 => node,
+                -1 if sum.is_some() => node,
+                _ => self.builder.mul_clear(node, &vec![weight; self.count])?,
+            };
+            sum = Some(match sum {
+                None => scaled,
+                Some(sum) if weight == -1 => self.builder.sub(sum, node)?,
+                Some(sum) => self.builder.add(sum, scaled)?,
+            });
+        }
+        let Some(mut node) = sum else {
+            let point = ElementType::Integer(Range::point(digit.bias));
+            return Ok(self.builder.constant(point, &vec![digit.bias; self.count])?);
+        };
+        if digit.bias != 0 {
+            node = self.builder.add_clear(node, &vec![digit.bias; self.count])?;
+        }
+        let ElementType::Integer(inferred) = self.builder.element(node)? else { return Ok(node) };
+        match Range::new(digit.lo, digit.hi) {
+            Some(known) if inferred.lo() < digit.lo || inferred.hi() > digit.hi => {
+                Ok(self.builder.assume(node, known)?)
+            }
+            _ => Ok(node),
+        }
+    }
+
+    /// Σ weight · part + bias to be read by a look-up: parts that bring too much noise are refreshed first.
+    pub fn read(&mut self, parts: &[(i64, &Digit)], bias: i64) -> Result<Digit> {
+        let mut own: Vec<(i64, Digit)> = parts.iter().map(|(weight, part)| (*weight, (*part).clone())).collect();
+        loop {
+            let borrowed: Vec<(i64, &Digit)> = own.iter().map(|(weight, part)| (*weight, part)).collect();
+            let sum = Digit::combine(&borrowed, bias);
+            if self.norm(&sum) <= NORM_LIMIT {
+                return Ok(sum);
+            }
+            let brought = |(weight, part): &(i64, Digit)| {
+                let norm = self.norm(part);
+                if norm > 1.0 { (weight * weight) as f64 * (norm - 1.0) } else { 0.0 }
+            };
+            let worst = (0..own.len()).max_by(|&a, &b| brought(&own[a]).total_cmp(&brought(&own[b])));
+            match worst.filter(|&worst| brought(&own[worst]) > 0.0) {
+                Some(worst) => own[worst].1 = self.refreshed(&own[worst].1.clone())?,
+                // Weights alone exceed the limit: the noise check of the program decides.
+                None => return Ok(sum),
+            }
+        }
+    }
+
+    /// The same value in a ciphertext of its own.
+    pub fn refreshed(&mut self, digit: &Digit) -> Result<Digit> {
+        self.lookup(digit, &|value| value)
+    }
+
+    fn made(&self, node: NodeId) -> Result<Digit> {
+        let digit = self.existing(node)?;
+        Ok(if digit.lo == digit.hi { Digit::constant(digit.lo) } else { digit })
+    }
+
+    /// `function` of the digit, by one look-up.
+    pub fn lookup(&mut self, digit: &Digit, function: Function<'_>) -> Result<Digit> {
+        self.lookup_by(digit, function, false)
+    }
+
+    /// [`Self::lookup`] on the whole torus: `function` of values [`CAPACITY`] apart must be each other's negatives.
+    pub fn lookup_whole(&mut self, digit: &Digit, function: Function<'_>) -> Result<Digit> {
+        self.lookup_by(digit, function, true)
+    }
+
+    fn lookup_by(&mut self, digit: &Digit, function: Function<'_>, whole: bool) -> Result<Digit> {
+        if let Some(value) = digit.public() {
+            return Ok(Digit::constant(function(value)));
+        }
+        let node = self.node(digit)?;
+        let table = self.table(node, function)?;
+        if let Some(value) = self.only_result(node, &table)? {
+            return Ok(Digit::constant(value));
+        }
+        let result = match whole {
+            true => self.builder.lookup_whole(node, vec![table], None, LookupResult::Integer)?,
+            false => self.builder.lookup(node, vec![table], None, LookupResult::Integer)?,
+        };
+        self.made(result)
+    }
+
+    /// All `functions` of the digit: by one bootstrap if its values are few enough, else by a look-up each.
+    pub fn lookup_each(&mut self, digit: &Digit, functions: &[Function<'_>]) -> Result<Vec<Digit>> {
+        let span = (digit.hi - digit.lo + 1) * (functions.len() as i64).max(1);
+        if digit.public().is_some() || span > CAPACITY {
+            return functions.iter().map(|function| self.lookup(digit, function)).collect();
+        }
+        let node = self.node(digit)?;
+        let tables = functions.iter().map(|function| self.table(node, function)).collect::<Result<Vec<_>>>()?;
+        let constant: Vec<Option<i64>> =
+            tables.iter().map(|table| self.only_result(node, table)).collect::<Result<_>>()?;
+        let live: Vec<Table> =
+            tables.iter().zip(&constant).filter(|(_, c)| c.is_none()).map(|(table, _)| table.clone()).collect();
+        if live.len() < 2 {
+            return functions.iter().map(|function| self.lookup(digit, function)).collect();
+        }
+        let all = self.builder.lookup_each(node, live, LookupResult::Integer)?;
+        let mut part = 0;
+        let mut results = Vec::with_capacity(functions.len());
+        for constant in constant {
+            results.push(match constant {
+                Some(value) => Digit::constant(value),
+                None => {
+                    let elements: Vec<u32> = (part * self.count..(part + 1) * self.count).map(|i| i as u32).collect();
+                    part += 1;
+                    let own = self.builder.select(all, &elements)?;
+                    self.made(own)?
+                }
+            });
+        }
+        Ok(results)
+    }
+
+    fn table(&self, node: NodeId, function: Function<'_>) -> Result<Table> {
+        let ElementType::Integer(range) = self.builder.element(node)? else {
+            return Err(IntegerError::Operand { found: self.builder.element(node)?.to_string() });
+        };
+        Ok(Table::tabulate(range, function)?)
+    }
+
+    fn only_result(&self, node: NodeId, table: &Table) -> Result<Option<i64>> {
+        let ElementType::Integer(range) = self.builder.element(node)? else { return Ok(None) };
+        let image = table.image(range)?;
+        Ok((image.lo() == image.hi()).then_some(image.lo()))
+    }
+
+    /// The elements `indices` of the digit's vector.
+    pub fn take(&mut self, digit: &Digit, indices: &[u32]) -> Result<Digit> {
+        if digit.public().is_some() {
+            return Ok(digit.clone());
+        }
+        let (node, norm) = (self.node(digit)?, self.norm(digit));
+        let taken = self.builder.select(node, indices)?;
+        self.norms.insert(taken, norm);
+        Ok(self.existing(taken)?.within(digit.lo, digit.hi))
+    }
+
+    /// The sums of the elements `rows[r]` of the digit's vector, a vector of as many.
+    pub fn sums(&mut self, digit: &Digit, rows: &[Vec<usize>]) -> Result<Digit> {
+        let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let (node, norm) = (self.node(digit)?, self.norm(digit) * most as f64);
+        let mut matrix = MatrixBuilder::new(self.count)?;
+        for row in rows {
+            matrix.push_row(row.iter().map(|&column| (column, 1)))?;
+        }
+        let sum = self.builder.linear(node, Arc::new(matrix.finish()), &vec![0; rows.len()])?;
+        self.norms.insert(sum, norm);
+        self.existing(sum)
+    }
+}

@@ -1,0 +1,247 @@
+//! Shifts and rotations, by a public amount and by an encrypted one.
+//!
+//! Whole digits move for free. One bit within digits is a look-up a digit with two results: what stays and what goes to the neighbour. By
+//! an encrypted amount, each of its bits moves every digit by a power of two or leaves it: one look-up a digit gives what moves, and what
+//! stays is the digit less that.
+
+use super::digit::{Circuit, Digit};
+use super::{BASE, DIGIT_BITS, IntegerError, IntegerId, IntegerType, Integers, Result};
+use crate::tfhe::homomorphic::Builder;
+
+/// Where bits go, and what becomes of those that go over the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the more significant ones; zeros follow.
+    Left,
+    /// To the less significant ones; zeros follow, or copies of a sign.
+    Right,
+    /// To the more significant ones, and round.
+    RotateLeft,
+    /// To the less significant ones, and round.
+    RotateRight,
+}
+
+impl Direction {
+    fn left(self) -> bool {
+        matches!(self, Self::Left | Self::RotateLeft)
+    }
+
+    fn round(self) -> bool {
+        matches!(self, Self::RotateLeft | Self::RotateRight)
+    }
+}
+
+/// By how many bits to shift.
+#[derive(Clone, Copy, Debug)]
+pub enum Amount {
+    /// As many as the program says.
+    Public(u64),
+    /// As many as an unsigned integer has.
+    Encrypted(IntegerId),
+}
+
+/// One shift: its direction, what follows at the top of a shift to the right, and the digits.
+struct Shift {
+    direction: Direction,
+    /// 0, or 1 for a negative number.
+    sign: Digit,
+    length: usize,
+}
+
+impl Shift {
+    /// The position whose digit comes to `position` from `distance` digits away; `None` beyond the ends.
+    fn source(&self, position: usize, distance: usize) -> Option<usize> {
+        let length = self.length;
+        match (self.direction.left(), self.direction.round()) {
+            (true, true) => Some((position + length - distance % length) % length),
+            (false, true) => Some((position + distance) % length),
+            (true, false) => position.checked_sub(distance),
+            (false, false) => position.checked_add(distance).filter(|&source| source < length),
+        }
+    }
+
+    /// Digits that come from beyond the ends.
+    fn beyond(&self) -> Digit {
+        match self.direction {
+            Direction::Right => Digit::combine(&[(BASE - 1, &self.sign)], 0),
+            _ => Digit::constant(0),
+        }
+    }
+
+    /// Of a digit moved by one bit, what stays in its place.
+    fn stays(&self, value: i64) -> i64 {
+        if self.direction.left() { value * 2 % BASE } else { value / 2 }
+    }
+
+    /// Of a digit moved by one bit, what goes to its neighbour.
+    fn goes(&self, value: i64) -> i64 {
+        if self.direction.left() { value / 2 } else { value % 2 * 2 }
+    }
+}
+
+impl Integers {
+    /// `a` shifted or rotated. Shifts by the width or more leave nothing but zeros, or copies of the sign; rotations go round as often as it
+    /// takes.
+    ///
+    /// # Errors
+    /// [`IntegerError::Needs`] for a signed amount, and for a rotation of an odd width; [`IntegerError::Lengths`].
+    pub fn shift(
+        &mut self,
+        builder: &mut Builder,
+        direction: Direction,
+        a: IntegerId,
+        amount: Amount,
+    ) -> Result<IntegerId> {
+        let (own, kind) = (self.kind(a)?, self.kind(a)?);
+        if kind.bits % 2 == 1 && direction.round() {
+            return Err(IntegerError::Needs { op: "rotation", expected: "an even width", found: kind });
+        }
+        let (a, count, bits) = match amount {
+            Amount::Public(_) => (a, self.count(a)?, Vec::new()),
+            Amount::Encrypted(amount) => {
+                let found = self.kind(amount)?;
+                if found.signed {
+                    return Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found });
+                }
+                let (a, amount, count) = self.stretched(builder, "shift", a, amount)?;
+                let digits = self.carried(builder, amount)?;
+                let bits = self.circuit(builder, count).bits(found, &digits)?;
+                (a, count, bits)
+            }
+        };
+        let digits = self.carried(builder, a)?;
+        let mut circuit = self.circuit(builder, count);
+        // An odd width as the even one above it.
+        let mut digits = circuit.extended(own, digits, kind.digits())?;
+        let sign = match (kind.signed && direction == Direction::Right, digits.last()) {
+            (true, Some(top)) => circuit.lookup(top, &|value| i64::from(value >= BASE / 2))?,
+            _ => Digit::constant(0),
+        };
+        let shift = Shift { direction, sign, length: digits.len() };
+        match amount {
+            Amount::Public(amount) => {
+                let most = u64::from(kind.bits);
+                let amount = if direction.round() { amount % most } else { amount.min(most + 1) } as usize;
+                digits = shift.moved(&digits, amount / DIGIT_BITS as usize);
+                if amount % 2 == 1 {
+                    digits = circuit.one_bit(&shift, &digits, None)?;
+                }
+            }
+            Amount::Encrypted(_) => digits = circuit.by_bits(&shift, digits, &bits)?,
+        }
+        let digits = circuit.fitted(kind, digits)?;
+        Ok(self.add_value(kind, count, digits))
+    }
+}
+
+impl Shift {
+    fn moved(&self, digits: &[Digit], distance: usize) -> Vec<Digit> {
+        let from = |position| self.source(position, distance).map_or(self.beyond(), |source| digits[source].clone());
+        (0..self.length).map(from).collect()
+    }
+}
+
+impl Circuit<'_> {
+    /// The bits of an unsigned integer, least significant first.
+    fn bits(&mut self, kind: IntegerType, digits: &[Digit]) -> Result<Vec<Digit>> {
+        let mut bits = Vec::new();
+        for (index, digit) in digits.iter().enumerate() {
+            if kind.base(index) == 2 || digit.hi() <= 1 {
+                bits.push(digit.clone());
+                bits.push(Digit::constant(0));
+            } else {
+                bits.extend(self.lookup_each(digit, &[&|value| value % 2, &|value| value / 2])?);
+            }
+        }
+        bits.truncate(kind.bits as usize);
+        Ok(bits)
+    }
+
+    /// All digits by one bit, or only where `condition` is 1.
+    fn one_bit(&mut self, shift: &Shift, digits: &[Digit], condition: Option<&Digit>) -> Result<Vec<Digit>> {
+        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        for digit in digits {
+            let both = match condition {
+                Some(condition) => self.read(&[(1, digit), (BASE, condition)], 0)?,
+                None => self.read(&[(1, digit)], BASE)?,
+            };
+            let stays = |value: i64| if value < BASE { value } else { shift.stays(value - BASE) };
+            let goes = |value: i64| if value < BASE { 0 } else { shift.goes(value - BASE) };
+            let mut parts = self.lookup_each(&both, &[&stays, &goes])?;
+            go.push(parts.pop().unwrap_or(Digit::constant(0)));
+            stay.push(parts.pop().unwrap_or(Digit::constant(0)));
+        }
+        // The sign comes in at the top of a shift to the right.
+        let incoming = match (shift.direction, condition) {
+            (Direction::Right, None) => Digit::combine(&[(2, &shift.sign)], 0),
+            (Direction::Right, Some(condition)) => {
+                let negative = self.both(condition, &shift.sign)?;
+                Digit::combine(&[(2, &negative)], 0)
+            }
+            _ => Digit::constant(0),
+        };
+        let sum = |(position, stay): (usize, &Digit)| {
+            let came = shift.source(position, 1).map_or(&incoming, |source| &go[source]);
+            Digit::combine(&[(1, stay), (1, came)], 0).within(0, BASE - 1)
+        };
+        Ok(stay.iter().enumerate().map(sum).collect())
+    }
+
+    /// By Σ 2^i · bits[i] bits.
+    fn by_bits(&mut self, shift: &Shift, mut digits: Vec<Digit>, bits: &[Digit]) -> Result<Vec<Digit>> {
+        let Some((lowest, rest)) = bits.split_first() else { return Ok(digits) };
+        let mut over = Vec::new();
+        for (index, bit) in rest.iter().enumerate() {
+            // 2^(index + 1) bits are 2^index digits.
+            let distance = match (shift.direction.round(), 1usize.checked_shl(index as u32)) {
+                // Where every one of these amounts is a multiple of the width.
+                (true, Some(distance)) if distance % shift.length == 0 => continue,
+                (true, Some(distance)) => distance % shift.length,
+                (true, None) => continue,
+                (false, Some(distance)) if distance < shift.length => distance,
+                (false, _) => {
+                    over.push(bit.clone());
+                    continue;
+                }
+            };
+            digits = self.far(shift, &digits, distance, bit)?;
+        }
+        // Amounts whose higher bits alone shift everything out.
+        if !over.is_empty() {
+            let none: Vec<Digit> = over.iter().map(|bit| Digit::combine(&[(-1, bit)], 1)).collect();
+            let none = self.all(none)?;
+            let beyond = shift.beyond();
+            for digit in &mut digits {
+                *digit = self.chosen(&none, digit, &beyond)?.within(0, BASE - 1);
+            }
+        }
+        self.one_bit(shift, &digits, Some(lowest))
+    }
+
+    /// All digits by `distance` where `condition` is 1.
+    fn far(&mut self, shift: &Shift, digits: &[Digit], distance: usize, condition: &Digit) -> Result<Vec<Digit>> {
+        let mut moves = Vec::new();
+        for digit in digits {
+            let both = self.read(&[(1, digit), (BASE, condition)], 0)?;
+            moves.push(self.lookup(&both, &|value| (value - BASE).max(0))?);
+        }
+        let incoming = match shift.direction {
+            Direction::Right => {
+                let negative = self.both(condition, &shift.sign)?;
+                Digit::combine(&[(BASE - 1, &negative)], 0)
+            }
+            _ => Digit::constant(0),
+        };
+        let sum = |(position, digit): (usize, &Digit)| {
+            let came = shift.source(position, distance).map_or(&incoming, |source| &moves[source]);
+            Digit::combine(&[(1, digit), (-1, &moves[position]), (1, came)], 0).within(0, BASE - 1)
+        };
+        Ok(digits.iter().enumerate().map(sum).collect())
+    }
+
+    /// 1 where both bits are.
+    pub(super) fn both(&mut self, a: &Digit, b: &Digit) -> Result<Digit> {
+        let sum = self.read(&[(1, a), (1, b)], 0)?;
+        self.lookup(&sum, &|value| i64::from(value == 2))
+    }
+}

@@ -1,0 +1,110 @@
+//! Tables with an encrypted index.
+//!
+//! The index is read in groups of two digits. Of the lowest group comes one bit for each of its 16 values, and a row of the table is a
+//! combination of these with public weights, or a look-up where the weights are too large. Each further group picks one of 16 rows: a
+//! look-up for each row, and their sum.
+
+use super::digit::{Circuit, Digit, NORM_LIMIT};
+use super::{BASE, CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
+use crate::tfhe::homomorphic::Builder;
+
+/// Widest index.
+pub const MAX_INDEX_BITS: u32 = 16;
+
+impl Integers {
+    /// `entries[index]`: 2^bits entries of type `kind` by their digits, least significant first.
+    ///
+    /// # Errors
+    /// [`IntegerError::Bits`], [`IntegerError::Entries`], [`IntegerError::Public`], [`IntegerError::Needs`] for a signed index.
+    pub fn table(
+        &mut self,
+        builder: &mut Builder,
+        index: IntegerId,
+        kind: IntegerType,
+        entries: &[Vec<u8>],
+    ) -> Result<IntegerId> {
+        let (found, count) = (self.kind(index)?, self.count(index)?);
+        if found.bits > MAX_INDEX_BITS {
+            return Err(IntegerError::Bits { op: "index", bits: found.bits, least: 1, most: MAX_INDEX_BITS });
+        }
+        if found.signed {
+            return Err(IntegerError::Needs { op: "table", expected: "an unsigned index", found });
+        }
+        if entries.len() != 1 << found.bits {
+            return Err(IntegerError::Entries { entries: entries.len(), bits: found.bits });
+        }
+        if let Some(wrong) = entries.iter().find(|entry| entry.len() != kind.digits()) {
+            return Err(IntegerError::Public { digits: wrong.len(), kind });
+        }
+        let digits = self.carried(builder, index)?;
+        let mut circuit = self.circuit(builder, count);
+        let mut result = Vec::new();
+        let groups = circuit.groups(found, &digits)?;
+        for position in 0..kind.digits() {
+            let column: Vec<i64> = entries.iter().map(|entry| i64::from(entry[position])).collect();
+            result.push(circuit.entry(&groups, &column)?.within(0, kind.base(position) - 1));
+        }
+        Ok(self.add_value(kind, count, result))
+    }
+}
+
+/// Two digits of an index.
+struct Group {
+    /// Both, side by side.
+    value: Digit,
+    /// For each value 1 where it is that one.
+    bits: Vec<Digit>,
+}
+
+impl Circuit<'_> {
+    fn groups(&mut self, kind: IntegerType, digits: &[Digit]) -> Result<Vec<Group>> {
+        let mut groups = Vec::new();
+        for (index, pair) in digits.chunks(2).enumerate() {
+            let weighted: Vec<(i64, &Digit)> =
+                pair.iter().enumerate().map(|(at, digit)| (BASE.pow(at as u32), digit)).collect();
+            let value = self.read(&weighted, 0)?;
+            let values: i64 = (0..pair.len()).map(|at| kind.base(index * 2 + at)).product();
+            let bits =
+                (0..values).map(|v| self.lookup(&value, &|value| i64::from(value == v))).collect::<Result<_>>()?;
+            groups.push(Group { value, bits });
+        }
+        Ok(groups)
+    }
+
+    /// One digit of the entry that `groups` name, of all entries' digits.
+    fn entry(&mut self, groups: &[Group], column: &[i64]) -> Result<Digit> {
+        let Some((highest, lower)) = groups.split_last() else { return Ok(Digit::constant(column[0])) };
+        if lower.is_empty() {
+            return self.row(highest, column);
+        }
+        let size = column.len() / highest.bits.len();
+        let mut sum = Vec::new();
+        for (rows, bit) in column.chunks(size).zip(&highest.bits) {
+            let entry = self.entry(lower, rows)?;
+            sum.push(match entry.public() {
+                Some(value) => Digit::combine(&[(value, bit)], 0),
+                None => {
+                    let both = self.read(&[(1, &entry), (BASE, bit)], 0)?;
+                    self.lookup(&both, &|value| (value - BASE).max(0))?
+                }
+            });
+        }
+        let sum = Digit::combine(&sum.iter().map(|part| (1, part)).collect::<Vec<_>>(), 0);
+        Ok(sum.within(0, BASE - 1))
+    }
+
+    /// The entry of `row` that the group names.
+    fn row(&mut self, group: &Group, row: &[i64]) -> Result<Digit> {
+        let weights: Vec<(i64, &Digit)> = row.iter().zip(&group.bits).map(|(entry, bit)| (*entry, bit)).collect();
+        let sum = Digit::combine(&weights, 0);
+        // Whoever reads it adds a condition of weight BASE.
+        if row.iter().all(|entry| *entry == row[0]) {
+            Ok(Digit::constant(row[0]))
+        } else if self.norm(&sum) <= NORM_LIMIT - CAPACITY as f64 {
+            Ok(sum.within(0, BASE - 1))
+        } else {
+            let entry = |value: i64| row.get(value as usize).copied().unwrap_or(0);
+            self.lookup(&group.value, &entry)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Elements of vectors of integers, and what is found in texts: vectors of characters.
+
+use super::arithmetic::Weighted;
+use super::digit::Digit;
+use super::{CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
+use crate::tfhe::homomorphic::Builder;
+
+impl Integers {
+    /// The elements `indices` of `a`.
+    ///
+    /// # Errors
+    /// [`IntegerError::Index`].
+    pub fn take(&mut self, builder: &mut Builder, a: IntegerId, indices: &[usize]) -> Result<IntegerId> {
+        let (kind, length) = (self.kind(a)?, self.count(a)?);
+        if let Some(&index) = indices.iter().find(|&&index| index >= length) {
+            return Err(IntegerError::Index { index, length });
+        }
+        let digits = self.carried(builder, a)?;
+        let indices: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
+        let mut circuit = self.circuit(builder, length);
+        let digits = digits.iter().map(|digit| circuit.take(digit, &indices)).collect::<Result<_>>()?;
+        Ok(self.add_value(kind, indices.len(), digits))
+    }
+
+    /// The elements of all `parts`, which are of one type, one after the other.
+    ///
+    /// # Errors
+    /// [`IntegerError::Types`].
+    pub fn concat(&mut self, builder: &mut Builder, parts: &[IntegerId]) -> Result<IntegerId> {
+        let Some(&first) = parts.first() else { return Err(IntegerError::Unknown(u32::MAX)) };
+        let kind = self.kind(first)?;
+        let mut columns = vec![Vec::new(); kind.digits()];
+        let mut count = 0;
+        for &part in parts {
+            let right = self.kind(part)?;
+            if right != kind {
+                return Err(IntegerError::Types { op: "concat", left: kind, right });
+            }
+            let (digits, own) = (self.carried(builder, part)?, self.count(part)?);
+            let mut circuit = self.circuit(builder, own);
+            for (column, digit) in columns.iter_mut().zip(&digits) {
+                column.push((circuit.node(digit)?, circuit.norm(digit), digit.clone()));
+            }
+            count += own;
+        }
+        let mut digits = Vec::new();
+        for column in columns {
+            let nodes: Vec<_> = column.iter().map(|(node, ..)| *node).collect();
+            let all = builder.concat(&nodes)?;
+            self.norms.insert(all, column.iter().map(|(_, norm, _)| *norm).fold(0.0, f64::max));
+            let lo = column.iter().map(|(.., digit)| digit.lo()).min().unwrap_or(0);
+            let hi = column.iter().map(|(.., digit)| digit.hi()).max().unwrap_or(0);
+            digits.push(self.circuit(builder, count).existing(all)?.within(lo, hi));
+        }
+        Ok(self.add_value(kind, count, digits))
+    }
+
+    /// The sum of all elements of `a`, modulo 2^bits.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn total(&mut self, builder: &mut Builder, a: IntegerId) -> Result<IntegerId> {
+        let elements = (0..self.count(a)?).map(|element| self.take(builder, a, &[element]));
+        let addends: Vec<Weighted> =
+            elements.map(|value| Ok(Weighted { weight: 1, value: value? })).collect::<Result<_>>()?;
+        self.sum(builder, "sum", &addends)
+    }
+
+    /// Whether, in each of `rows` of elements of the conditions `a`, all hold, or with `any` at least one does: a vector of as many.
+    ///
+    /// # Errors
+    /// [`IntegerError::Needs`] unless `a` holds conditions, [`IntegerError::Index`].
+    pub fn holds(&mut self, builder: &mut Builder, a: IntegerId, rows: &[Vec<usize>], any: bool) -> Result<IntegerId> {
+        let length = self.count(a)?;
+        if let Some(&index) = rows.iter().flatten().find(|&&index| index >= length) {
+            return Err(IntegerError::Index { index, length });
+        }
+        let mut flags = self.condition(builder, if any { "any" } else { "all" }, a, length)?;
+        // What is counted: conditions that hold, for any; those that do not, for all. It is 0 or it is not.
+        if !any {
+            flags = Digit::combine(&[(-1, &flags)], 1);
+        }
+        let mut rows = rows.to_vec();
+        let mut count = length;
+        loop {
+            let most = CAPACITY as usize - 1;
+            let chunks: Vec<Vec<Vec<usize>>> =
+                rows.iter().map(|row| row.chunks(most).map(<[usize]>::to_vec).collect()).collect();
+            let mut start = 0;
+            let next: Vec<Vec<usize>> = chunks
+                .iter()
+                .map(|chunks: &Vec<Vec<usize>>| {
+                    start += chunks.len();
+                    (start - chunks.len()..start).collect()
+                })
+                .collect();
+            let sums = self.circuit(builder, count).sums(&flags, &chunks.concat())?;
+            count = start;
+            flags = self.circuit(builder, count).lookup(&sums, &|value| i64::from(value > 0))?;
+            rows = next;
+            if rows.iter().all(|row| row.len() <= 1) {
+                break;
+            }
+        }
+        if !any {
+            flags = Digit::combine(&[(-1, &flags)], 1);
+        }
+        Ok(self.add_value(IntegerType::unsigned(1), count, vec![flags]))
+    }
+}

@@ -1,0 +1,48 @@
+//! Look-ups and levels of each operation, as the documentation tells them.
+
+use crate::common::Compiled;
+use polyfabric_program::tfhe::integers::{Amount, BitOperation, Comparison, Direction, IntegerType};
+use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
+use polyfabric_schemes::tfhe::sets;
+
+/// Blind rotations, and how many follow each other.
+pub fn cost(made: &Compiled) -> (usize, usize) {
+    let parameters = sets::parameters("polyfabric-4-p128-t64").unwrap();
+    let kernel = lower(&made.program, &parameters, &TfheLowering::processor(KeySwitchOrder::Before)).unwrap();
+    let mut depths = vec![0; kernel.ops.len()];
+    for (index, op) in kernel.ops.iter().enumerate() {
+        let below = op.operands.iter().map(|operand| depths[operand.index()]).max().unwrap_or(0);
+        depths[index] = below + usize::from(matches!(op.kind, OpKind::BlindRotation { .. }));
+    }
+    (kernel.lookups(), depths.into_iter().max().unwrap_or(0))
+}
+
+#[test]
+fn operations_cost_what_the_table_says() {
+    let mut found = Vec::new();
+    for bits in [8, 32, 64] {
+        let kind = IntegerType::unsigned(bits);
+        let amount = IntegerType::unsigned(bits.ilog2());
+        let bit = IntegerType::unsigned(1);
+        let two = |operation: &dyn Fn(&mut _, &mut _, _, _) -> _| {
+            cost(&Compiled::new(2, 1, &[kind, kind], |i, b, x| Ok(vec![operation(i, b, x[0], x[1])?])))
+        };
+        found.push((bits, "add", two(&|i: &mut polyfabric_program::tfhe::integers::Integers, b, x, y| i.add(b, x, y))));
+        found.push((bits, "and", two(&|i, b, x, y| i.bitwise(b, BitOperation::And, x, y))));
+        found.push((bits, "equal", two(&|i, b, x, y| i.compare(b, Comparison::Equal, x, y))));
+        found.push((bits, "less", two(&|i, b, x, y| i.compare(b, Comparison::Less, x, y))));
+        found.push((bits, "max", two(&|i, b, x, y| i.extreme(b, x, y, false))));
+        found.push((bits, "multiply", two(&|i, b, x, y| i.mul(b, x, y))));
+        found.push((bits, "divide", two(&|i, b, x, y| Ok(i.divide(b, x, y)?.0))));
+        let shift = Compiled::new(2, 1, &[kind, amount], |i, b, x| {
+            Ok(vec![i.shift(b, Direction::Left, x[0], Amount::Encrypted(x[1]))?])
+        });
+        found.push((bits, "shift", cost(&shift)));
+        let select = Compiled::new(2, 1, &[bit, kind, kind], |i, b, x| Ok(vec![i.select(b, x[0], x[1], x[2])?]));
+        found.push((bits, "select", cost(&select)));
+    }
+    let text: String =
+        found.iter().map(|(bits, name, (lookups, levels))| format!("{bits} {name} {lookups} {levels}\n")).collect();
+    assert_eq!(text, include_str!("costs.txt"), "{text}");
+}
