@@ -26,10 +26,11 @@ from .errors import (
     RunError,
 )
 from .execution import Keys, RunResult, SecurityWarning
+from .language.integers import Integer, Table
 from .language.program import Program, program
 from .language.slot_program import SlotProgram
 from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
-from .language.types import Bool, Complex, Int, Mod, Real, SlotType, Torus, Type
+from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
 from .language.values import (
     Value,
     concat,
@@ -45,6 +46,9 @@ from .language.values import (
     sign,
     xnor,
 )
+from .language.values import maximum as max  # noqa: A004 - as pf.max
+from .language.values import minimum as min  # noqa: A004 - as pf.min
+from .language.values import total as sum  # noqa: A004 - as pf.sum
 from .machines import Machine
 from .machines import load as machine
 from .reports import Report
@@ -58,6 +62,8 @@ __all__ = [
     "FileError",
     "InputError",
     "Int",
+    "Integer",
+    "IntegerType",
     "InternalError",
     "Keys",
     "Machine",
@@ -71,14 +77,18 @@ __all__ = [
     "Report",
     "RunError",
     "RunResult",
+    "SInt",
     "SecurityWarning",
     "SlotKeys",
     "SlotParameters",
     "SlotProgram",
     "SlotType",
     "SlotValue",
+    "Table",
+    "Text",
     "Torus",
     "Type",
+    "UInt",
     "Value",
     "bootstrap",
     "chebyshev",
@@ -88,7 +98,9 @@ __all__ = [
     "instruction_set",
     "lookup",
     "machine",
+    "max",
     "maximum",
+    "min",
     "minimum",
     "mux",
     "nand",
@@ -98,6 +110,7 @@ __all__ = [
     "relu",
     "rotate",
     "sign",
+    "sum",
     "sum_slots",
     "xnor",
 ]

@@ -2,6 +2,7 @@
 
 mod built_in;
 mod failure;
+mod integers;
 mod isa;
 mod kernel;
 mod keys;

@@ -5,11 +5,15 @@ use polyfabric_program::Location;
 use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
+use polyfabric_program::tfhe::integers::Integers;
 use polyfabric_program::tfhe::text::parse_program;
 use polyfabric_program::tfhe::{Convolution, Extent, Matrix, MatrixBuilder};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Look-ups that take the time of one on a processor, where nothing else is said: those of two cores.
+const LANES: usize = 2;
 
 fn refused(error: ProgramError) -> PyErr {
     Failure::new(Kind::Program, error).into()
@@ -81,6 +85,9 @@ impl PyElementType {
 #[pyclass(name = "ProgramBuilder")]
 pub struct PyProgramBuilder {
     builder: Option<Builder>,
+    integers: Integers,
+    /// "file:line: " of the nodes that follow.
+    pub place: String,
 }
 
 fn gate_of(name: &str) -> Result<Gate, Failure> {
@@ -100,8 +107,14 @@ fn gate_of(name: &str) -> Result<Gate, Failure> {
 
 impl PyProgramBuilder {
     fn open(&mut self) -> PyResult<&mut Builder> {
-        let finished = || Failure::new(Kind::Program, "the program is finished; start a new one").into();
-        self.builder.as_mut().ok_or_else(finished)
+        Ok(self.integers()?.1)
+    }
+
+    /// The program's integers, and the program.
+    pub fn integers(&mut self) -> PyResult<(&mut Integers, &mut Builder)> {
+        let finished = || PyErr::from(Failure::new(Kind::Program, "the program is finished; start a new one"));
+        let builder = self.builder.as_mut().ok_or_else(finished)?;
+        Ok((&mut self.integers, builder))
     }
 
     fn append(&mut self, step: impl FnOnce(&mut Builder) -> Result<NodeId, ProgramError>) -> PyResult<u32> {
@@ -113,12 +126,14 @@ impl PyProgramBuilder {
 impl PyProgramBuilder {
     #[new]
     fn new(name: &str) -> PyResult<Self> {
-        Ok(Self { builder: Some(Builder::new(name).map_err(refused)?) })
+        let builder = Some(Builder::new(name).map_err(refused)?);
+        Ok(Self { builder, integers: Integers::new(LANES), place: String::new() })
     }
 
     /// Source location of the nodes that follow.
     fn at(&mut self, file: &str, line: u32) -> PyResult<()> {
         self.open()?.at(Some(Location { file: file.into(), line }));
+        self.place = format!("{file}:{line}: ");
         Ok(())
     }
 
@@ -197,22 +212,31 @@ impl PyProgramBuilder {
     }
 
     /// Each table is (first operand, entries); `result` the type of the entries: integer entries give their own range.
-    #[pyo3(signature = (a, tables, choice, result))]
+    /// On the `whole` torus where values half of it apart have results that are each other's negatives.
+    #[pyo3(signature = (a, tables, choice, result, whole = false))]
     fn lookup(
         &mut self,
         a: u32,
         tables: Vec<(i64, Vec<i64>)>,
         choice: Option<Vec<u32>>,
         result: PyElementType,
+        whole: bool,
     ) -> PyResult<u32> {
         let tables: Result<Vec<_>, _> = tables.into_iter().map(|(first, values)| Table::new(first, values)).collect();
         let tables = tables.map_err(|error| PyErr::from(Failure::new(Kind::Program, error)))?;
-        let result = match result.0 {
-            ElementType::Boolean => LookupResult::Boolean,
-            ElementType::Integer(_) => LookupResult::Integer,
-            ElementType::Torus { bits } => LookupResult::Torus { bits },
-        };
-        self.append(|builder| builder.lookup(NodeId(a), tables, choice, result))
+        let result = result_of(result);
+        self.append(|builder| match whole {
+            true => builder.lookup_whole(NodeId(a), tables, choice, result),
+            false => builder.lookup(NodeId(a), tables, choice, result),
+        })
+    }
+
+    /// Every table on each element by one bootstrap: the results of the first one, then those of the second.
+    fn lookup_each(&mut self, a: u32, tables: Vec<(i64, Vec<i64>)>, result: PyElementType) -> PyResult<u32> {
+        let tables: Result<Vec<_>, _> = tables.into_iter().map(|(first, values)| Table::new(first, values)).collect();
+        let tables = tables.map_err(|error| PyErr::from(Failure::new(Kind::Program, error)))?;
+        let result = result_of(result);
+        self.append(|builder| builder.lookup_each(NodeId(a), tables, result))
     }
 
     fn sign(&mut self, a: u32, boolean: bool) -> PyResult<u32> {
@@ -262,6 +286,14 @@ impl PyProgramBuilder {
         let finished = self.builder.take().map(Builder::finish).transpose().map_err(refused)?;
         let spent = || PyErr::from(Failure::new(Kind::Internal, "the builder was spent"));
         finished.map(|program| PyProgram(Arc::new(program))).ok_or_else(spent)
+    }
+}
+
+fn result_of(element: PyElementType) -> LookupResult {
+    match element.0 {
+        ElementType::Boolean => LookupResult::Boolean,
+        ElementType::Integer(_) => LookupResult::Integer,
+        ElementType::Torus { bits } => LookupResult::Torus { bits },
     }
 }
 

@@ -15,10 +15,11 @@ from .. import _native
 from ..errors import InputError, ProgramError
 from ..names import suggestion
 from . import slot_program
-from .place import refuse, source
+from .integers import Integer
+from .place import refuse, source, whole
 from .slot_program import SlotProgram
 from .slots import SlotValue
-from .types import SlotType, Type
+from .types import IntegerType, SlotType, Type
 from .values import Tracer, Value
 
 if TYPE_CHECKING:
@@ -27,21 +28,28 @@ if TYPE_CHECKING:
     from ..reports import Report
 
 Clear = int | Sequence[int] | NDArray[np.integer]
-Outputs = dict[str, "int | list[int]"]
+Outputs = dict[str, "int | list[int] | str"]
 
 
 class Program:
     """A program on encrypted data. Made by `@pf.program`, or from its text by `Program.parse`."""
 
-    def __init__(self, native: _native.Program, scalars: frozenset[str] = frozenset(), doc: str | None = None) -> None:
+    def __init__(
+        self,
+        native: _native.Program,
+        scalars: frozenset[str] = frozenset(),
+        doc: str | None = None,
+        integers: Mapping[str, IntegerType] | None = None,
+    ) -> None:
         self.native = native
         self._scalars = scalars
+        self._integers = dict(integers or {})
         self.__name__ = native.name
         self.__doc__ = doc or f"The program {native.name}."
 
     @classmethod
     def parse(cls, text: str) -> Program:
-        """The program that `text()` printed. Every input and output is a vector."""
+        """The program that `text()` printed. Every input and output is a vector; integers of any width are vectors of their digits."""
         return cls(_native.Program.parse(text))
 
     @property
@@ -50,14 +58,17 @@ class Program:
         return self.native.name
 
     @property
-    def inputs(self) -> dict[str, Type]:
+    def inputs(self) -> dict[str, Type | IntegerType]:
         """Type of each input."""
-        return {name: Type(e, n, name in self._scalars) for name, e, n in self.native.inputs}
+        return {name: self._integers.get(name, Type(e, n, name in self._scalars)) for name, e, n in self.native.inputs}
 
     @property
-    def outputs(self) -> dict[str, Type]:
+    def outputs(self) -> dict[str, Type | IntegerType]:
         """Type of each output, with its inferred range."""
-        return {name: Type(e, n, f"->{name}" in self._scalars) for name, e, n in self.native.outputs}
+        return {
+            name: self._integers.get(f"->{name}", Type(e, n, f"->{name}" in self._scalars))
+            for name, e, n in self.native.outputs
+        }
 
     def text(self) -> str:
         """The homomorphic program as text, which `Program.parse` reads back."""
@@ -86,6 +97,9 @@ class Program:
         for name, kind in known.items():
             if name not in inputs:
                 raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
+            if isinstance(kind, IntegerType):
+                flat[name] = self._digits(name, kind, inputs[name])
+                continue
             array = np.asarray(inputs[name])
             if array.dtype == bool:
                 array = array.astype(np.int64)
@@ -98,9 +112,30 @@ class Program:
             flat[name] = [int(x) for x in array.reshape(-1)]
         return flat
 
+    def _digits(self, name: str, kind: IntegerType, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
+        """The digits of an input: all first ones, then all second ones."""
+        try:
+            elements = kind.elements(values)
+            if len(elements) != kind.length:
+                raise InputError(
+                    f"{self.name}: input {name!r} has {len(elements)} values, but {kind} takes {kind.length}"
+                )
+            digits = [kind.digits(value) for value in elements]
+        except ProgramError as error:
+            raise InputError(f"{self.name}: input {name!r}: {str(error).split(': ', 1)[-1]}") from None
+        return [number[place] for place in range(kind.size) for number in digits]
+
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
-        """Outputs as the user reads them: single values as integers."""
-        return {n: values[0] if f"->{n}" in self._scalars else values for n, values in outputs.items()}
+        """Outputs as the user reads them: single values as integers, texts as texts."""
+        shaped: Outputs = {}
+        for name, values in outputs.items():
+            kind = self._integers.get(f"->{name}")
+            if kind is not None:
+                count = len(values) // kind.size
+                shaped[name] = kind.given([values[element::count] for element in range(count)])
+            else:
+                shaped[name] = values[0] if f"->{name}" in self._scalars else values
+        return shaped
 
     def evaluate(self, inputs: Mapping[str, Clear]) -> Outputs:
         """What the program computes, in the clear: the answer that every execution must give."""
@@ -167,6 +202,7 @@ def program(
     *,
     scheme: str | Type | SlotType | None = None,
     slots: int | Type | SlotType | None = None,
+    lanes: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names.
@@ -175,13 +211,16 @@ def program(
     ("result0", "result1", ..) or a dictionary of outputs.
 
     `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
-    slots, a power of two; without it, as many as the longest input needs.
+    slots, a power of two; without it, as many as the longest input needs. `lanes` is how many look-ups take the time of one
+    where integers of any width will run (2 without it): where there are many, as on an accelerator, carries go by a parallel prefix.
     """
     # Parameters of the function may bear these names too.
-    if isinstance(scheme, Type | SlotType):
-        inputs["scheme"], scheme = scheme, None
-    if isinstance(slots, Type | SlotType):
-        inputs["slots"], slots = slots, None
+    if isinstance(scheme, Type | SlotType | IntegerType):
+        inputs["scheme"], scheme = scheme, None  # type: ignore[assignment]
+    if isinstance(slots, Type | SlotType | IntegerType):
+        inputs["slots"], slots = slots, None  # type: ignore[assignment]
+    if isinstance(lanes, Type | SlotType | IntegerType):
+        inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
     if callable(name):
         raise refuse(
             "@pf.program needs the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or another type"
@@ -190,7 +229,7 @@ def program(
         raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
 
     def decorate(function: Callable[..., Any]) -> Program | SlotProgram:
-        return trace(function, inputs, name, scheme=scheme, slots=slots)
+        return trace(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
 
     return decorate
 
@@ -202,6 +241,7 @@ def trace(
     *,
     scheme: str | None = None,
     slots: int | None = None,
+    lanes: int | None = None,
 ) -> Program | SlotProgram:
     """The program of `function` on inputs of the given types."""
     _check_signature(function, inputs)
@@ -219,7 +259,7 @@ def trace(
             )
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
-        return _trace_elements(function, own, inputs)  # type: ignore[arg-type]
+        return _trace_elements(function, own, inputs, lanes)  # type: ignore[arg-type]
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
@@ -230,15 +270,24 @@ def trace(
     return slot_program.finish(made, on_slots, named, function.__doc__)
 
 
-def _trace_elements(function: Callable[..., Any], own: str, inputs: Mapping[str, Type]) -> Program:
+def _trace_elements(
+    function: Callable[..., Any], own: str, inputs: Mapping[str, Type | IntegerType], lanes: int | None
+) -> Program:
     tracer = Tracer(own)
+    if lanes is not None:
+        tracer.builder.integer_lanes(whole("lanes", lanes, 1, 1 << 20))
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
+    integers = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, IntegerType)}
     for output, value in _named(_called(function, values, own), own, tracer).items():
+        if isinstance(value, Integer):
+            tracer.builder.integer_output(output, value.handle)
+            integers[f"->{output}"] = value.kind
+            continue
         tracer.builder.output(output, value.node)
         if value.scalar:
             scalars.add(f"->{output}")
-    return Program(tracer.builder.finish(), frozenset(scalars), function.__doc__)
+    return Program(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str) -> Any:  # noqa: ANN401 - whatever it returns
@@ -274,15 +323,15 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             raise refuse(
                 f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
             )
-        if not isinstance(kind, Type | SlotType):
+        if not isinstance(kind, Type | SlotType | IntegerType):
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has {kind!r} as its type; give pf.Bool, pf.Int(lo, hi), "
-                "pf.Real, pf.Complex, pf.Mod(t) or a vector of them"
+                "pf.UInt(bits), pf.SInt(bits), pf.Text(length), pf.Real, pf.Complex, pf.Mod(t) or a vector of them"
             )
 
 
 def _named(result: Any, name: str, tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
-    if isinstance(result, Value | SlotValue):
+    if isinstance(result, Value | SlotValue | Integer):
         named: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         named = {str(key): value for key, value in result.items()}
@@ -291,7 +340,7 @@ def _named(result: Any, name: str, tracer: Any) -> dict[str, Any]:  # noqa: ANN4
     else:
         raise ProgramError(f"{name} returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
     for output, value in named.items():
-        if not isinstance(value, Value | SlotValue):
+        if not isinstance(value, Value | SlotValue | Integer):
             raise ProgramError(
                 f"{name}: output {output!r} is {value!r}, which is not encrypted; return encrypted values"
             )

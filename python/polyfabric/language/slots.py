@@ -196,9 +196,11 @@ class SlotValue(NumpyCalls):
     __int__ = __index__ = __float__ = __complex__ = _as_number
 
     def _compared(self, _other: object) -> NoReturn:
+        remedy = (
+            "use" if self._tracer.modulus is not None else "use pf.sign of the difference, which is a polynomial, or"
+        )
         raise refuse(
-            f"{self._tracer.scheme} does not compare encrypted numbers; use pf.sign of the difference, which is "
-            "a polynomial, or the integers of TFHE"
+            f"{self._tracer.scheme} does not compare encrypted numbers; {remedy} the integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
 
     def __pos__(self) -> SlotValue:
@@ -209,7 +211,7 @@ class SlotValue(NumpyCalls):
     def _rounded(self, *_others: object) -> NoReturn:
         raise refuse(
             f"{self._tracer.scheme} does not round, nor divide with a remainder: these are no polynomials; round the "
-            "decrypted output, or use the integers of TFHE"
+            "decrypted output, or use the integers of TFHE, pf.UInt(bits) or pf.SInt(bits)"
         )
 
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _rounded
@@ -225,6 +227,10 @@ class SlotValue(NumpyCalls):
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _bitwise
 
     def __abs__(self) -> NoReturn:
+        if self._tracer.modulus is not None:
+            raise refuse(
+                "integers modulo t have no absolute value; use the integers of TFHE, pf.SInt(bits) or pf.Int(lo, hi)"
+            )
         raise refuse("an absolute value is no polynomial; for numbers in [-1, 1], x * pf.sign(x) is close to it")
 
     def __rpow__(self, base: object) -> NoReturn:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
+
+import numpy as np
 
 from .._native import ElementType
 from .place import refuse, whole
@@ -43,6 +46,103 @@ def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as
 def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
     """A fixed-point value modulo 1, in multiples of 2^-bits."""
     return Type(ElementType.torus(bits))
+
+
+MOST_BITS = 4096
+"""Of an integer of any width."""
+
+
+@dataclass(frozen=True)
+class IntegerType:
+    """An integer modulo 2^bits, from 0 up, or in two's complement if signed. One digit of two bits is a ciphertext."""
+
+    bits: int
+    signed: bool = field(default=False, kw_only=True)
+    length: int = field(default=1, kw_only=True)
+    scalar: bool = field(default=True, kw_only=True)
+
+    def vector(self, length: int) -> IntegerType:
+        """A vector of `length` such integers."""
+        return self.of(whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
+
+    def of(self, length: int, *, scalar: bool) -> IntegerType:
+        """Such integers, so many."""
+        return IntegerType(self.bits, signed=self.signed, length=length, scalar=scalar)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest value."""
+        return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
+
+    @property
+    def size(self) -> int:
+        """Digits of one integer."""
+        return -(-self.bits // 2)
+
+    def digits(self, value: object) -> list[int]:
+        """The digits of one value, least significant first."""
+        lo, hi = self.bounds
+        number = whole(f"a value of {self}", value)
+        if not lo <= number <= hi:
+            raise refuse(
+                f"{number} is no {self.of(1, scalar=True)}, which goes from {lo} to {hi}; give one, or a wider type"
+            )
+        number &= (1 << self.bits) - 1
+        return [number >> 2 * place & 3 for place in range(self.size)]
+
+    def number(self, digits: Sequence[int]) -> int:
+        """The value with these digits."""
+        value = sum(digit << 2 * place for place, digit in enumerate(digits)) & ((1 << self.bits) - 1)
+        return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
+
+    def elements(self, values: object) -> list[object]:
+        """Values as they are given for this type, one by one."""
+        if isinstance(values, int | np.integer):
+            return [values]
+        return list(np.asarray(values, dtype=object).reshape(-1))
+
+    def given(self, flat: Sequence[Sequence[int]]) -> int | list[int] | str:
+        """The digits of each element as the caller reads them."""
+        numbers = [self.number(digits) for digits in flat]
+        return numbers[0] if self.scalar else numbers
+
+    def __str__(self) -> str:
+        name = f"{'sint' if self.signed else 'uint'}{self.bits}"
+        return name if self.scalar else f"{name} x {self.length}"
+
+
+@dataclass(frozen=True)
+class TextType(IntegerType):
+    """A text of at most `length` bytes, filled up with zeros."""
+
+    def elements(self, values: object) -> list[object]:
+        """The bytes of a text, filled up with zeros."""
+        if not isinstance(values, str | bytes):
+            return super().elements(values)
+        given = values.encode() if isinstance(values, str) else values
+        return list(given.ljust(self.length, b"\0"))
+
+    def given(self, flat: Sequence[Sequence[int]]) -> int | list[int] | str:
+        """The text of these bytes, without the zeros at its end."""
+        return bytes(self.number(digits) for digits in flat).rstrip(b"\0").decode(errors="replace")
+
+    def __str__(self) -> str:
+        return f"text of {self.length} bytes"
+
+
+def UInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
+    """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a condition."""
+    return IntegerType(whole("the width of pf.UInt", bits, 1, MOST_BITS))
+
+
+def SInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
+    """An integer from -2^(bits - 1) to 2^(bits - 1) - 1; results wrap."""
+    return IntegerType(whole("the width of pf.SInt", bits, 1, MOST_BITS), signed=True)
+
+
+def Text(length: int) -> TextType:  # noqa: N802 - it reads as a type
+    """A text of at most `length` bytes of UTF-8."""
+    return TextType(8, length=whole("the length of pf.Text", length, 1, MOST_ELEMENTS), scalar=False)
 
 
 def is_packed(modulus: int | None) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from functools import reduce
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
+from . import integers as wide
 from . import slots
+from .integers import Integer, Text
 from .numpy_calls import NumpyCalls
-from .place import place, refuse
+from .place import place, refuse, whole
 from .slots import SlotValue
-from .types import Type
+from .types import IntegerType, TextType, Type, UInt
 
 Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
@@ -30,14 +33,20 @@ class Tracer:
 
     def __init__(self, name: str) -> None:
         self.builder = ProgramBuilder(name)
+        self.made: dict[tuple[str, int, int], Value] = {}
 
     def node(self, step: _Node, *, scalar: bool) -> Value:
         """Appends one node, at the user's place."""
         self.builder.at(*place())
         return Value(self, step(self.builder), scalar=scalar)
 
-    def input(self, name: str, kind: Type) -> Value:
+    def input(self, name: str, kind: Type | IntegerType) -> Value | Integer:
         """An encrypted input."""
+        if isinstance(kind, IntegerType):
+            self.builder.at(*place())
+            handle = self.builder.integer_input(name, kind.bits, kind.signed, kind.length)
+            made = Integer(self, handle, scalar=kind.scalar)
+            return Text.of(made) if isinstance(kind, TextType) else made
         return self.node(lambda b: b.input(name, kind.element, kind.length), scalar=kind.scalar)
 
 
@@ -98,6 +107,13 @@ class Value(NumpyCalls):
     def _new(self, step: _Node, *, scalar: bool | None = None) -> Value:
         return self._tracer.node(step, scalar=self.scalar if scalar is None else scalar)
 
+    def _once(self, op: str, other: Value, step: _Node) -> Value:
+        """One node for the same operation on the same operands, so that what is said of a value twice is said of one."""
+        key = (op, self.node, other.node)
+        if key not in self._tracer.made:
+            self._tracer.made[key] = self._new(step)
+        return self._tracer.made[key]
+
     def _stretched(self, length: int) -> Value:
         """This single value, `length` times."""
         if not self.scalar or length == self.length:
@@ -124,7 +140,7 @@ class Value(NumpyCalls):
     def __add__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             a, b = self._with(other)
-            return a._new(lambda builder: builder.add(a.node, b.node))
+            return a._once("add", b, lambda builder: builder.add(a.node, b.node))
         a, values = self._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, values))
 
@@ -133,7 +149,7 @@ class Value(NumpyCalls):
     def __sub__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             a, b = self._with(other)
-            return a._new(lambda builder: builder.sub(a.node, b.node))
+            return a._once("sub", b, lambda builder: builder.sub(a.node, b.node))
         a, values = self._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, [-v for v in values]))
 
@@ -145,13 +161,24 @@ class Value(NumpyCalls):
 
     def __mul__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
+            if other.node == self.node:
+                return lookup(self, lambda x: x * x)
             # a·b = q(a+b) − q(a−b) with q(s) = ⌊s²/4⌋, since a+b and a−b have the same parity.
             a, b = self._with(other)
-            return lookup(a + b, lambda s: s * s // 4) - lookup(a - b, lambda s: s * s // 4)
+            product = lookup(a + b, lambda s: s * s // 4) - lookup(a - b, lambda s: s * s // 4)
+            ends = [x * y for x in a._ends for y in b._ends]
+            return product._within(min(ends), max(ends))
         a, values = self._clear(other)
         return a._new(lambda builder: builder.mul_clear(a.node, values))
 
     __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Value:
+        power = whole("the exponent", exponent, 0, 64)
+        return lookup(self, lambda x: x**power)
+
+    def __abs__(self) -> Value:
+        return lookup(self, abs)
 
     def __matmul__(self, other: Clear) -> Value:
         matrix = integers(other)
@@ -171,6 +198,19 @@ class Value(NumpyCalls):
         terms = [[(int(c), int(row[c])) for c in np.flatnonzero(row)] for row in rows]
         bias = [0] * len(terms)
         return self._new(lambda b: b.linear(self.node, self.length, terms, bias), scalar=matrix.ndim == 1)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        lo, hi, _ = self.element.bounds
+        return lo, hi
+
+    def _within(self, lo: int, hi: int) -> Value:
+        """This value, which is known to lie from `lo` to `hi`: what interval arithmetic does not see."""
+        own_lo, own_hi = self._ends
+        if lo <= own_lo and own_hi <= hi:
+            return self
+        known = ElementType.integer(max(lo, own_lo), min(hi, own_hi))
+        return self._new(lambda builder: builder.assume(self.node, known))
 
     # -- comparisons: a Boolean for each element ---------------------------------------------------------------
 
@@ -195,7 +235,11 @@ class Value(NumpyCalls):
             raise refuse(f"an encrypted {self.element} is not comparable with {type(other).__name__}; give integers")
         if self.element.kind == "boolean":
             return ~(self ^ other)
-        return lookup(self - other, lambda difference: int(difference == 0), boolean=True)
+        return (self - other)._is_zero()
+
+    def _is_zero(self) -> Value:
+        """Whether each element is 0, by one look-up."""
+        return lookup(self, lambda difference: int(difference == 0), boolean=True)
 
     def __ne__(self, other: object) -> Value:  # type: ignore[override]
         return ~(self == other)
@@ -244,6 +288,12 @@ class Value(NumpyCalls):
 
     def __iter__(self) -> Iterator[Value]:
         return (self[i] for i in range(len(self)))
+
+    def cast(self, kind: IntegerType) -> Integer:
+        """The same values as integers of any width, `pf.UInt(bits)` or `pf.SInt(bits)`."""
+        if not isinstance(kind, IntegerType):
+            raise refuse(f"cast: {kind!r} is no integer of any width; give pf.UInt(bits) or pf.SInt(bits)")
+        return wide.converted(self, kind)
 
     def assume(self, kind: Type) -> Value:
         """This value, promised to lie in the range of `kind`: narrows what interval arithmetic over-estimates."""
@@ -359,12 +409,50 @@ def _elements(what: str, values: Sequence[object], instead: str) -> None:
             raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
 
 
-def mux(condition: Value, then: Value, otherwise: Value) -> Value:
-    """`then` where `condition` holds, else `otherwise`; all Boolean, by two look-ups an element."""
+def mux(
+    condition: Value | Integer, then: Value | Integer | Clear, otherwise: Value | Integer | Clear
+) -> Value | Integer:
+    """`then` where `condition` holds, else `otherwise`: of Booleans by two look-ups an element, of integers by one and the condition's.
+
+    Integers of any width (`pf.UInt`, `pf.SInt`) are chosen digit by digit, one look-up each.
+    """
+    if any(isinstance(value, Integer) for value in (condition, then, otherwise)):
+        if isinstance(condition, Value):
+            condition = condition.cast(UInt(1))
+        if not isinstance(condition, Integer):
+            raise refuse(f"mux: the condition is {type(condition).__name__}, but an encrypted one is needed")
+        return wide.select(condition, then, otherwise)  # type: ignore[arg-type]
+    if isinstance(condition, Value) and any(
+        not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)
+    ):
+        return _mux_integers(condition, then, otherwise)
     _elements("mux", (condition, then, otherwise), "with c of 0s and 1s, write c * a + (1 - c) * b")
     length = max(condition.length, then.length, otherwise.length)
     c, t, o = (v._stretched(length) for v in (condition, then, otherwise))
     return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
+
+
+def _mux_integers(condition: Value, then: Value | Clear, otherwise: Value | Clear) -> Value:
+    """otherwise + (condition ? then − otherwise : 0), by one look-up on the difference and the condition side by side."""
+    for value in (then, otherwise):
+        if isinstance(value, SlotValue) or (isinstance(value, Value) and value.element.kind != "integer"):
+            raise refuse("mux: the choices have different types; give two Booleans, or two integers")
+    known = then if isinstance(then, Value) else otherwise
+    if not isinstance(known, Value):
+        return lookup(condition, [int(cast(int, otherwise)), int(cast(int, then))])
+    ends = [end for value in (then, otherwise) for end in _ends(value)]
+    difference = then - otherwise  # type: ignore[operator]
+    lo, hi = difference._ends
+    bit = lookup(condition, [0, hi - lo + 1])
+    change = lookup(difference + bit - lo, lambda x: 0 if x <= hi - lo else x - (hi - lo + 1) + lo)
+    return (change + otherwise)._within(min(ends), max(ends))
+
+
+def _ends(value: Value | Clear) -> tuple[int, int]:
+    if isinstance(value, Value):
+        return value._ends
+    array = integers(value)
+    return int(array.min()), int(array.max())
 
 
 def nand(a: Value, b: Value) -> Value:
@@ -386,18 +474,50 @@ def concat(*values: Value) -> Value:
     """The elements of all operands, one after the other."""
     if not values:
         raise refuse("concat: no operand; give at least one value")
+    if all(isinstance(value, Integer) for value in values):
+        return wide.joined(values)  # type: ignore[arg-type, return-value]
     _elements("concat", values, "rotate each to its place, in a program of enough slots=, and add them")
     return values[0]._new(lambda builder: builder.concat([v.node for v in values]), scalar=False)
 
 
-def maximum(a: Value, b: Value | Clear) -> Value:
-    """The larger of each pair, by one look-up on the difference."""
-    return lookup(a - b, lambda difference: max(difference, 0)) + b
+def maximum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
+    """The larger of each pair, by one look-up on the difference; of integers of any width, by a comparison and a choice."""
+    if isinstance(a, Integer) or isinstance(b, Integer):
+        return wide.extreme(a, b, "max")  # type: ignore[arg-type]
+    if not isinstance(a, Value):
+        a, b = b, a
+    _elements("maximum", (a,), "with reals, a + pf.relu(b - a); or the integers of TFHE, pf.UInt(bits)")
+    (low, high), (other_low, other_high) = _ends(a), _ends(b)  # type: ignore[arg-type]
+    larger = lookup(a - b, lambda difference: max(difference, 0)) + b  # type: ignore[operator, arg-type]
+    return larger._within(max(low, other_low), max(high, other_high))
 
 
-def minimum(a: Value, b: Value | Clear) -> Value:
-    """The smaller of each pair, by one look-up on the difference."""
-    return lookup(a - b, lambda difference: min(difference, 0)) + b
+def minimum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
+    """The smaller of each pair, by one look-up on the difference; of integers of any width, by a comparison and a choice."""
+    if isinstance(a, Integer) or isinstance(b, Integer):
+        return wide.extreme(a, b, "min")  # type: ignore[arg-type]
+    if not isinstance(a, Value):
+        a, b = b, a
+    _elements("minimum", (a,), "with reals, a - pf.relu(a - b); or the integers of TFHE, pf.UInt(bits)")
+    (low, high), (other_low, other_high) = _ends(a), _ends(b)  # type: ignore[arg-type]
+    smaller = lookup(a - b, lambda difference: min(difference, 0)) + b  # type: ignore[operator, arg-type]
+    return smaller._within(min(low, other_low), min(high, other_high))
+
+
+def total(values: Value | Integer | Sequence[Integer] | Sequence[Value]) -> Value | Integer:
+    """The sum of a vector's elements, or of all values of a sequence."""
+    if isinstance(values, SlotValue):
+        return values.sum_slots()
+    if isinstance(values, Value):
+        return dot([1] * values.length, values)  # type: ignore[return-value]
+    if isinstance(values, Integer):
+        return wide.total(values)
+    given = list(values)
+    if given and all(isinstance(value, Integer) for value in given):
+        return wide.total(given)  # type: ignore[arg-type]
+    if not given or not all(isinstance(value, Value) for value in given):
+        raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")
+    return reduce(lambda a, b: a + b, given)  # type: ignore[return-value]
 
 
 def relu(

@@ -189,10 +189,19 @@ fn integer(
             let (lo, hi) = if boolean { (0, 1) } else { (-2, 3) };
             let count = stream.between(1, 2) as usize;
             let table = |stream: &mut Stream| Table::new(range.lo(), stream.vector(entries, lo, hi)).unwrap();
-            let tables = (0..count).map(|_| table(stream)).collect();
+            let tables: Vec<Table> = (0..count).map(|_| table(stream)).collect();
             let choice = (count > 1).then(|| (0..length).map(|_| stream.below(count) as u32).collect());
             let result = if boolean { LookupResult::Boolean } else { LookupResult::Integer };
-            builder.lookup(a, tables, choice, result).unwrap()
+            match stream.below(3) {
+                // Of the whole torus, the negative of what is half of it away: as any table on the half torus, or the sign with its zero.
+                0 if boolean || count > 1 => builder.lookup_whole(a, tables, choice, result).unwrap(),
+                0 => {
+                    let sign = Table::tabulate(range, i64::signum).unwrap();
+                    builder.lookup_whole(a, vec![sign], None, result).unwrap()
+                }
+                1 => builder.lookup_each(a, tables, result).unwrap(),
+                _ => builder.lookup(a, tables, choice, result).unwrap(),
+            }
         }
         11 => builder.assume(a, range).unwrap(),
         _ => {

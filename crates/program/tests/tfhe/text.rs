@@ -178,7 +178,7 @@ fn both_forms_read_well() {
         head,
         r#"kernel "threshold"
 parameters {"name":"toy-256","torus_bits":32,"lwe_dimension":16,"glwe_dimension":1,"ring_degree":256,"bootstrap_gadget":{"log2_base":8,"levels":2},"key_switch_gadget":{"log2_base":3,"levels":5},"lwe_noise_log2":-20.0,"glwe_noise_log2":-28.0,"sources":{}}
-lowering {"accumulation":"transform-domain","input_transform":"shared","key_switch":"after","key_unrolling":1,"arithmetic":"f64"}
+lowering {"accumulation":"transform-domain","input_transform":"shared","key_switch":"after","key_unrolling":1,"rounding":"nearest","shared_rotations":false,"arithmetic":"f64"}
 table 0 = [231 x 0x20000000, 25 x 0xe0000000]
 "#
     );

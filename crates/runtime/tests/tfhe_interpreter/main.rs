@@ -4,6 +4,7 @@ mod arithmetic;
 mod builtin;
 mod common;
 mod gates;
+mod integers;
 mod noise;
 #[path = "../../../program/tests/tfhe/random_program.rs"]
 mod random_program;

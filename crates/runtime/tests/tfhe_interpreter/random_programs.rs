@@ -22,8 +22,11 @@ fn carried_program(stream: &mut Stream, parameters: &Parameters) -> Program {
     loop {
         let candidate = program(stream, LIMITS);
         let carries = |order| {
-            let report = noise::report(&candidate, parameters, order, Transform::F64).unwrap();
-            report.check(parameters, -30.0).is_ok()
+            let plain = TfheLowering::new(order, Arithmetic::F64);
+            [plain, TfheLowering::processor(order)].iter().all(|choice| {
+                let report = noise::report_lowered(&candidate, parameters, choice, Transform::F64).unwrap();
+                report.check(parameters, -30.0).is_ok()
+            })
         };
         if carries(KeySwitchOrder::Before) && carries(KeySwitchOrder::After) {
             return candidate;
@@ -46,11 +49,15 @@ fn check<T: Torus>(keys: &Keys<T>, seed: u64) {
             let decrypted = keys.interpret(&program, &choice, &values);
             assert_eq!(decrypted, expected, "seed {seed}, {choice:?}\n{program}");
         }
-        let lowered = keys.lower(&program, &TfheLowering::new(order, Arithmetic::F64));
-        let encrypted = keys.encrypt(&program, &lowered, &values, 101);
-        let executor = Executor::new(&keys.server, 0).unwrap();
-        let outputs = executor.run(&lowered, &encrypted, &NoProgress).unwrap();
-        assert_eq!(keys.decrypt(&program, &outputs), expected, "seed {seed}, batched, {order:?}\n{program}");
+        let shared = TfheLowering::processor(order);
+        assert_eq!(keys.interpret(&program, &shared, &values), expected, "seed {seed}, {shared:?}\n{program}");
+        for choice in [TfheLowering::new(order, Arithmetic::F64), shared] {
+            let lowered = keys.lower(&program, &choice);
+            let encrypted = keys.encrypt(&program, &lowered, &values, 101);
+            let executor = Executor::new(&keys.server, 0).unwrap();
+            let outputs = executor.run(&lowered, &encrypted, &NoProgress).unwrap();
+            assert_eq!(keys.decrypt(&program, &outputs), expected, "seed {seed}, batched, {choice:?}\n{program}");
+        }
     }
 }
 

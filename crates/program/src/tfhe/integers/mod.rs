@@ -4,7 +4,7 @@
 //! last digit. [`Integers`] appends the look-ups of an operation to a [`Builder`], so what comes out is an ordinary homomorphic program:
 //! every runtime and every machine executes it, and its noise is checked as that of any other.
 //!
-//! - Sums carry nothing until something reads them: up to four or five addends cost one pass of carries ([`carry`]).
+//! - Sums carry nothing until something reads them: up to four or five addends cost one pass of carries.
 //! - Two digits of two bits side by side, x · 4 + y, are what one look-up reads: 16 values. A comparison reads differences of four bits, from
 //!   −15 to 15, on the whole torus.
 //! - A look-up of at most eight values gives two results (a digit and its carry) by one bootstrap.
@@ -212,6 +212,11 @@ impl Integers {
     /// For a place where `lanes` look-ups take the time of one: carries go by a parallel prefix where that saves time.
     pub fn new(lanes: usize) -> Self {
         Self { values: Vec::new(), norms: HashMap::new(), lanes: lanes.max(1) }
+    }
+
+    /// [`Self::new`]'s `lanes`, for the operations that follow.
+    pub fn set_lanes(&mut self, lanes: usize) {
+        self.lanes = lanes.max(1);
     }
 
     fn get(&self, id: IntegerId) -> Result<&Integer> {

@@ -89,7 +89,7 @@ pub enum NoiseError {
     #[error(
         "{}{} %{} leaves its noise budget with parameter set {parameters}: reading {} fails with probability 2^{:.1}, more than 2^{target:.1} \
          (noise 2^{:.2}, margin 2^{:.2} of the torus, sum of squared weights {}); \
-         use smaller weights or a narrower range, put a look-up before the sum, or choose a larger parameter set",
+         use smaller weights or a narrower range, or put a look-up before the sum",
         place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, .lookup.log2_failure,
         .lookup.variance.log2() / 2.0, .lookup.margin.log2(), .lookup.squared_norm
     )]
@@ -104,7 +104,7 @@ pub enum NoiseError {
     /// A ring too small to tell the values of a look-up apart.
     #[error(
         "{}{} %{} reads {}, whose values parameter set {parameters} cannot tell apart: the ring degree {ring_degree} gives {} phases; \
-         narrow the range or choose a larger ring",
+         narrow the range",
         place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, 2 * .ring_degree
     )]
     RingTooSmall {
@@ -118,7 +118,7 @@ pub enum NoiseError {
     /// An output leaves its budget.
     #[error(
         "{}output {:?} (%{}) leaves its noise budget with parameter set {parameters}: {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1} \
-         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range, or choose a larger parameter set",
+         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range",
         place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
         .output.variance.log2() / 2.0, .output.squared_norm
     )]
@@ -132,7 +132,7 @@ pub enum NoiseError {
     },
     /// Each look-up is within the budget, their union is not.
     #[error(
-        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; choose a set of smaller failure probability"
+        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups"
     )]
     Program {
         /// The parameter set.
@@ -154,7 +154,7 @@ pub enum NoiseError {
     },
     /// No default set carries the program.
     #[error(
-        "no default parameter set carries the program with failure probability 2^{target:.1}; the nearest is {nearest}: {reason}"
+        "no default parameter set carries the program with failure probability 2^{target:.1}; the nearest is {nearest}: {reason}; integers of more values than a look-up tells apart are UInt(bits) and SInt(bits), read digit by digit"
     )]
     NoSet {
         /// log2 of the accepted failure probability.

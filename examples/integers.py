@@ -1,0 +1,20 @@
+"""A first program with encrypted integers: who bids most, and by how much, without anybody seeing a bid.
+
+python examples/integers.py
+"""
+
+import polyfabric as pf
+
+
+@pf.program(bids=pf.UInt(16).vector(3))
+def auction(bids: pf.Integer) -> dict[str, pf.Integer]:
+    """Who won, what they pay, and how far the lowest bid is behind."""
+    best = pf.max(pf.max(bids[0], bids[1]), bids[2])
+    won = bids == best
+    return {"won": won, "paid": best, "lead": best - pf.min(pf.min(bids[0], bids[1]), bids[2])}
+
+
+if __name__ == "__main__":
+    result = auction.run({"bids": [1200, 40_000, 39_999]})
+    print(result.outputs, "on", result.parameters, "in", f"{result.seconds['execute']:.1f} s")
+    assert result.correct

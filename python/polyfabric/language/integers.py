@@ -1,0 +1,425 @@
+"""Encrypted integers of any width: every operator appends look-ups on digits, which the Rust half plans.
+
+The planning (digits, carries, when a digit is refreshed) is in `crates/program`, where a homomorphic program is built and its noise
+checked; here are the operators, and public numbers as digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .numpy_calls import NumpyCalls
+from .place import place, refuse, whole
+from .types import IntegerType, TextType, UInt
+
+if TYPE_CHECKING:
+    from .values import Tracer, Value
+
+Public: TypeAlias = "int | Sequence[int] | NDArray[np.integer] | str | bytes"
+
+
+class Integer(NumpyCalls):
+    """An encrypted integer, or a vector of them. Arithmetic wraps at the type's width; comparisons give one bit, `pf.UInt(1)`."""
+
+    __slots__ = ("_tracer", "handle", "kind")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tracer: Tracer, handle: int, *, scalar: bool) -> None:
+        self._tracer = tracer
+        self.handle = handle
+        bits, signed, count = tracer.builder.integer_type(handle)
+        self.kind = IntegerType(bits, signed=signed, length=count, scalar=scalar and count == 1)
+
+    @property
+    def type(self) -> IntegerType:
+        """Width, sign and length."""
+        return self.kind
+
+    def __len__(self) -> int:
+        if self.kind.scalar:
+            raise refuse(f"a single {self.kind} has no length; use a vector")
+        return self.kind.length
+
+    def __repr__(self) -> str:
+        return f"<encrypted {self.kind}>"
+
+    def _instead(self, name: str, operands: int) -> str:
+        if name in ("maximum", "minimum"):
+            return f"write pf.{name}(x, y)"
+        if name in ("sum", "add.reduce"):
+            return "write pf.sum(x)"
+        if name == "concatenate":
+            return "write pf.concat(x, y)"
+        if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
+            return "tabulate it, as pf.Table(lambda v: .., pf.UInt(8))[x], of up to 16 bits"
+        return "write it with operators, comparisons, pf.mux and tables"
+
+    def __bool__(self) -> bool:
+        raise refuse(
+            f"an encrypted {self.kind} decides no branch: its value is not known to the program; use pf.mux(condition, a, b)"
+        )
+
+    def __int__(self) -> int:
+        raise refuse(f"an encrypted {self.kind} is no Python integer; keep computing on it, and decrypt the output")
+
+    __float__ = __int__
+
+    # -- building -----------------------------------------------------------------------------------------------
+
+    def _step(self, step: Callable[[Any], int], *others: Integer, scalar: bool | None = None) -> Integer:
+        if any(other._tracer is not self._tracer for other in others):
+            raise refuse("the operands belong to two different programs; use values of one program")
+        self._tracer.builder.at(*place())
+        if scalar is None:
+            scalar = all(operand.kind.scalar for operand in (self, *others))
+        return Integer(self._tracer, step(self._tracer.builder), scalar=scalar)
+
+    def _operand(self, other: object, kind: IntegerType | None = None) -> Integer:
+        """`other` as an integer of this type, or of `kind`."""
+        kind = kind or self.kind
+        if isinstance(other, Integer):
+            return other
+        if not isinstance(other, int | np.integer | np.ndarray | Sequence) or isinstance(other, str | bytes):
+            raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers")
+        scalar = isinstance(other, int | np.integer)
+        return public(self._tracer, kind.of(1 if scalar else len(cast(Sequence[int], other)), scalar=scalar), other)
+
+    def _binary(self, op: str, other: object) -> Integer:
+        b = self._operand(other)
+        return self._step(lambda builder: builder.integer_binary(op, self.handle, b.handle), b)
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Integer | Public) -> Integer:
+        return self._binary("+", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Integer | Public) -> Integer:
+        return self._binary("-", other)
+
+    def __rsub__(self, other: Public) -> Integer:
+        return self._operand(other)._binary("-", self)
+
+    def __mul__(self, other: Integer | Public) -> Integer:
+        return self._binary("*", other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Integer:
+        return self._step(lambda builder: builder.integer_unary("-", self.handle))
+
+    def __pos__(self) -> Integer:
+        return self
+
+    def __abs__(self) -> Integer:
+        return self._step(lambda builder: builder.integer_unary("abs", self.handle))
+
+    def __pow__(self, exponent: int) -> Integer:
+        if isinstance(exponent, Integer):
+            raise refuse(
+                "** takes a public exponent; multiply powers by hand, pf.mux(bit, x * x, x), where it is encrypted"
+            )
+        power = whole("the exponent", exponent, 0, (1 << 64) - 1)
+        return self._step(lambda builder: builder.integer_pow(self.handle, power))
+
+    def __divmod__(self, other: Integer | Public) -> tuple[Integer, Integer]:
+        b = self._operand(other)
+        made: list[int] = []
+
+        def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
+            made.extend(builder.integer_divide(self.handle, b.handle))
+            return made[0]
+
+        quotient = self._step(step, b)
+        return quotient, Integer(self._tracer, made[1], scalar=quotient.kind.scalar)
+
+    def __rdivmod__(self, other: Public) -> tuple[Integer, Integer]:
+        return divmod(self._operand(other), self)
+
+    def __floordiv__(self, other: Integer | Public) -> Integer:
+        return divmod(self, other)[0]
+
+    def __mod__(self, other: Integer | Public) -> Integer:
+        return divmod(self, other)[1]
+
+    def __rfloordiv__(self, other: Public) -> Integer:
+        return divmod(self._operand(other), self)[0]
+
+    def __rmod__(self, other: Public) -> Integer:
+        return divmod(self._operand(other), self)[1]
+
+    def _checked(self, other: Integer | Public, *, subtract: bool) -> tuple[Integer, Integer]:
+        b = self._operand(other)
+        made: list[int] = []
+
+        def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
+            made.extend(builder.integer_overflowing(self.handle, b.handle, subtract))
+            return made[0]
+
+        result = self._step(step, b)
+        return result, Integer(self._tracer, made[1], scalar=result.kind.scalar)
+
+    def checked_add(self, other: Integer | Public) -> tuple[Integer, Integer]:
+        """The sum, and one bit that is 1 where it left the type's range."""
+        return self._checked(other, subtract=False)
+
+    def checked_sub(self, other: Integer | Public) -> tuple[Integer, Integer]:
+        """The difference, and one bit that is 1 where it left the type's range."""
+        return self._checked(other, subtract=True)
+
+    # -- bits ---------------------------------------------------------------------------------------------------
+
+    def __and__(self, other: Integer | Public) -> Integer:
+        return self._binary("&", other)
+
+    def __or__(self, other: Integer | Public) -> Integer:
+        return self._binary("|", other)
+
+    def __xor__(self, other: Integer | Public) -> Integer:
+        return self._binary("^", other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Integer:
+        return self._step(lambda builder: builder.integer_unary("~", self.handle))
+
+    def _shift(self, direction: str, amount: Integer | int) -> Integer:
+        if isinstance(amount, Integer):
+            return self._step(lambda builder: builder.integer_shift(direction, self.handle, 0, amount.handle), amount)
+        by = whole("the amount of a shift", amount, 0, (1 << 32) - 1)
+        return self._step(lambda builder: builder.integer_shift(direction, self.handle, by, None))
+
+    def __lshift__(self, amount: Integer | int) -> Integer:
+        return self._shift("<<", amount)
+
+    def __rshift__(self, amount: Integer | int) -> Integer:
+        return self._shift(">>", amount)
+
+    def rotate_left(self, amount: Integer | int) -> Integer:
+        """Bits that leave at the top come in at the bottom."""
+        return self._shift("rotate_left", amount)
+
+    def rotate_right(self, amount: Integer | int) -> Integer:
+        """Bits that leave at the bottom come in at the top."""
+        return self._shift("rotate_right", amount)
+
+    def bit(self, index: int) -> Integer:
+        """Bit `index`, 0 the least significant, as a `pf.UInt(1)`."""
+        at = whole("the index of a bit", index, 0, self.kind.bits - 1)
+        return self._step(lambda builder: builder.integer_bit(self.handle, at))
+
+    def leading_zeros(self) -> Integer:
+        """The number of zeros above the highest 1."""
+        return self._step(lambda builder: builder.integer_unary("leading_zeros", self.handle))
+
+    def cast(self, kind: IntegerType) -> Integer:
+        """The same value as another type, modulo 2 to its width."""
+        if not isinstance(kind, IntegerType):
+            raise refuse(f"cast: {kind!r} is no type of integers; give pf.UInt(bits) or pf.SInt(bits)")
+        return self._step(lambda builder: builder.integer_cast(self.handle, kind.bits, kind.signed))
+
+    # -- comparisons --------------------------------------------------------------------------------------------
+
+    def __lt__(self, other: Integer | Public) -> Integer:
+        return self._binary("<", other)
+
+    def __le__(self, other: Integer | Public) -> Integer:
+        return self._binary("<=", other)
+
+    def __gt__(self, other: Integer | Public) -> Integer:
+        return self._binary(">", other)
+
+    def __ge__(self, other: Integer | Public) -> Integer:
+        return self._binary(">=", other)
+
+    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
+        return self._binary("==", other)
+
+    def __ne__(self, other: object) -> Integer:  # type: ignore[override]
+        return self._binary("!=", other)
+
+    # -- elements -----------------------------------------------------------------------------------------------
+
+    def _taken(self, indices: Sequence[int], *, scalar: bool) -> Integer:
+        return self._step(lambda builder: builder.integer_take(self.handle, list(indices)), scalar=scalar)
+
+    def __getitem__(self, index: int | slice | Sequence[int]) -> Integer:
+        if self.kind.scalar:
+            raise refuse(f"a single {self.kind} has no elements; use a vector, or .bit(i) for its bits")
+        length = self.kind.length
+        if isinstance(index, slice):
+            return self._taken(range(*index.indices(length)), scalar=False)
+        single = isinstance(index, int | np.integer)
+        picked = [int(i) + length if int(i) < 0 else int(i) for i in ([index] if single else index)]  # type: ignore[list-item, union-attr]
+        for i in picked:
+            if not 0 <= i < length:
+                raise refuse(f"an index is beyond the {length} elements of {self.kind}; correct the index")
+        return self._taken(picked, scalar=single)
+
+    def __iter__(self) -> Iterator[Integer]:
+        return (self[i] for i in range(len(self)))
+
+    def _holds(self, rows: Sequence[Sequence[int]], *, any_of: bool, scalar: bool = True) -> Integer:
+        given = [list(row) for row in rows]
+        return self._step(lambda builder: builder.integer_holds(self.handle, given, any_of), scalar=scalar)
+
+    def all(self) -> Integer:
+        """Whether every condition of this vector of bits holds."""
+        return self._holds([range(self.kind.length)], any_of=False)
+
+    def any(self) -> Integer:
+        """Whether a condition of this vector of bits holds."""
+        return self._holds([range(self.kind.length)], any_of=True)
+
+
+class Text(Integer):
+    """An encrypted text of at most so many bytes, filled up with zeros."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, characters: Integer) -> Text:
+        """The text of these bytes."""
+        text = cls.__new__(cls)
+        text._tracer, text.handle = characters._tracer, characters.handle
+        text.kind = TextType(8, length=characters.kind.length, scalar=False)
+        return text
+
+    def _characters(self, text: Text | str | bytes, length: int | None = None) -> Integer:
+        if isinstance(text, Text):
+            return text
+        if not isinstance(text, str | bytes):
+            raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
+        given = text.encode() if isinstance(text, str) else text
+        wanted = len(given) if length is None else length
+        if not given or len(given) > wanted:
+            raise refuse(f"{text!r} is {len(given)} bytes, where 1 to {self.kind.length} are compared; shorten it")
+        return public(self._tracer, UInt(8).vector(wanted), list(given.ljust(wanted, b"\0")))
+
+    def _plain(self) -> Integer:
+        return Integer(self._tracer, self.handle, scalar=False)
+
+    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
+        if isinstance(other, Text) and len(other) != len(self):
+            raise refuse(f"texts of {len(self)} and {len(other)} bytes; declare them with one length")
+        characters = self._characters(cast("Text | str", other), self.kind.length)
+        return Integer.__eq__(self._plain(), _plain(characters)).all()
+
+    def __ne__(self, other: object) -> Integer:  # type: ignore[override]
+        return ~(self == other)
+
+    def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Integer:
+        """For each offset, whether the bytes from it on are those of `part`; zeros at its end fit anything."""
+        pattern = self._characters(part)
+        size = pattern.kind.length
+        if size > self.kind.length:
+            raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
+        own = self._plain()._taken([offset + i for offset in offsets for i in range(size)], scalar=False)
+        wanted = _plain(pattern)._taken([i for _ in offsets for i in range(size)], scalar=False)
+        fits = Integer.__eq__(own, wanted)
+        if isinstance(part, Text):
+            fits = fits | (wanted == 0)
+        rows = [range(at * size, (at + 1) * size) for at in range(len(offsets))]
+        return fits._holds(rows, any_of=False, scalar=False)
+
+    def startswith(self, part: Text | str | bytes) -> Integer:
+        """Whether the text starts with `part`; the zeros at the end of an encrypted one do not count."""
+        return self._matches(part, [0])[0]
+
+    def contains(self, part: Text | str | bytes) -> Integer:
+        """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
+        size = part.kind.length if isinstance(part, Text) else len(part.encode() if isinstance(part, str) else part)
+        offsets = range(self.kind.length - size + 1)
+        if not offsets:
+            raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
+        return self._matches(part, offsets).any()
+
+
+def _plain(characters: Integer) -> Integer:
+    return characters._plain() if isinstance(characters, Text) else characters
+
+
+class Table:
+    """A public table whose index may be encrypted: `table[i]`."""
+
+    def __init__(
+        self, entries: Sequence[int] | NDArray[np.integer] | Callable[[int], int], result: IntegerType
+    ) -> None:
+        if not isinstance(result, IntegerType):
+            raise refuse(f"a table of {result!r}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
+        self._entries = entries
+        self._kind = result
+
+    def __getitem__(self, index: Integer) -> Integer:
+        if not isinstance(index, Integer):
+            raise refuse(
+                f"a table's index is {type(index).__name__}; give an encrypted pf.UInt, or index the entries themselves"
+            )
+        size = 1 << index.kind.bits
+        entries = self._entries
+        if callable(entries):
+            if index.kind.bits > 16:
+                raise refuse(f"a table of 2^{index.kind.bits} entries; an index has at most 16 bits")
+            values = [int(entries(i)) for i in range(size)]
+        else:
+            values = [int(x) for x in entries]
+        if len(values) > size:
+            raise refuse(
+                f"a table of {len(values)} entries with an index of {index.kind.bits} bits; cast the index to a wider type"
+            )
+        kind = self._kind
+        digits = [kind.digits(value) for value in [*values, *[0] * (size - len(values))]]
+        return index._step(lambda builder: builder.integer_table(index.handle, kind.bits, kind.signed, digits))
+
+
+def public(tracer: Tracer, kind: IntegerType, values: object) -> Integer:
+    """Public numbers of type `kind` as an operand."""
+    digits = [kind.digits(value) for value in kind.elements(values)]
+    tracer.builder.at(*place())
+    return Integer(tracer, tracer.builder.integer_public(kind.bits, kind.signed, digits), scalar=kind.scalar)
+
+
+def converted(value: Value, kind: IntegerType) -> Integer:
+    """Small integers or Booleans of the program as integers of `kind`."""
+    value._tracer.builder.at(*place())
+    handle = value._tracer.builder.integer_from(value.node, kind.bits, kind.signed)
+    return Integer(value._tracer, handle, scalar=value.scalar)
+
+
+def select(condition: Integer, then: Integer | Public, otherwise: Integer | Public) -> Integer:
+    """`then` where the bit `condition` is 1, else `otherwise`."""
+    known = then if isinstance(then, Integer) else otherwise
+    if not isinstance(known, Integer):
+        raise refuse(
+            "mux: both choices are public; encrypt one, or give it a type with a cast, as condition.cast(pf.UInt(8)) * 5"
+        )
+    a, b = known._operand(then), known._operand(otherwise)
+    return condition._step(lambda builder: builder.integer_select(condition.handle, a.handle, b.handle), a, b)
+
+
+def extreme(a: Integer | Public, b: Integer | Public, op: str) -> Integer:
+    """The greater or the smaller of each pair."""
+    if isinstance(a, Integer):
+        return a._binary(op, b)
+    return cast(Integer, b)._binary(op, a)
+
+
+def total(values: Integer | Sequence[Integer]) -> Integer:
+    """The sum of a vector's elements, or of all values: carried once for every few of them."""
+    if isinstance(values, Integer):
+        return values._step(lambda builder: builder.integer_unary("total", values.handle), scalar=True)
+    first, *rest = values
+    addends = [(1, value.handle) for value in values]
+    return first._step(lambda builder: builder.integer_sum(addends), *rest)
+
+
+def joined(values: Sequence[Integer]) -> Integer:
+    """The elements of all values, one after the other."""
+    first, *rest = values
+    handles = [value.handle for value in values]
+    return first._step(lambda builder: builder.integer_concat(handles), *rest, scalar=False)

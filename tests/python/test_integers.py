@@ -1,0 +1,189 @@
+"""Do encrypted integers of every width compute what Python's own integers do, and do a few of them decrypt so?"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import polyfabric as pf
+import pytest
+
+WIDTHS = [5, 8, 12, 16, 24, 32, 40, 64, 100, 128, 192, 256]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def wrapped(value: int, kind: pf.IntegerType) -> int:
+    """`value` modulo 2^bits, in the type's range."""
+    value &= (1 << kind.bits) - 1
+    return value - (1 << kind.bits) if kind.signed and value >> (kind.bits - 1) else value
+
+
+def drawn(source: random.Random, kind: pf.IntegerType) -> int:
+    """A value of any size, or one at an end."""
+    lo, hi = kind.bounds
+    ends = [lo, hi, 0, wrapped(1, kind), wrapped(-1, kind)]
+    return source.choice([*ends, *(wrapped(source.getrandbits(source.randint(1, kind.bits)), kind) for _ in range(5))])
+
+
+def check(program: pf.Program, kinds: dict[str, pf.IntegerType], expected, rounds: int = 6, seed: int = 1) -> None:
+    """Compares every output with what `expected` gives for the same numbers."""
+    source = random.Random(seed)
+    for _ in range(rounds):
+        values = {name: drawn(source, kind) for name, kind in kinds.items()}
+        wanted = {
+            name: wrapped(int(value), kind)
+            for (name, kind), value in zip(program.outputs.items(), expected(**values), strict=True)
+        }
+        assert program.evaluate(values) == wanted, values
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+@pytest.mark.parametrize("signed", [False, True])
+def test_every_operator_is_pythons(bits: int, signed: bool) -> None:
+    kind = pf.SInt(bits) if signed else pf.UInt(bits)
+
+    @pf.program(x=kind, y=kind)
+    def cheap(x, y):
+        return (
+            *(x + y, x - y, -x, ~x, x & y, x | y, x ^ y, abs(x), x + 1, 3 - x, x * 5),
+            *(x < y, x <= y, x > y, x >= y, x == y, x != y),
+            *(pf.max(x, y), pf.min(x, y), pf.mux(x < y, x + y, 7 % (kind.bounds[1] + 1))),
+            *(x << bits // 3, x >> bits // 2, x.checked_add(y)[1], x.checked_sub(y)[1]),
+        )
+
+    def python(x: int, y: int):
+        one, lo, hi = wrapped(1, kind), *kind.bounds
+        left = lambda value: not lo <= value <= hi  # noqa: E731
+        return (
+            *(x + y, x - y, -x, ~x, x & y, x | y, x ^ y, abs(x), x + one, 3 - x, x * 5),
+            *(x < y, x <= y, x > y, x >= y, x == y, x != y),
+            *(max(x, y), min(x, y), x + y if x < y else 7 % (hi + 1)),
+            *(x << bits // 3, x >> bits // 2, left(x + y), left(x - y)),
+        )
+
+    check(cheap, {"x": kind, "y": kind}, python)
+
+
+@pytest.mark.parametrize(("bits", "signed"), [(8, False), (8, True), (32, False), (64, True), (256, False)])
+def test_products_powers_and_shifts_by_encrypted_amounts(bits: int, signed: bool) -> None:
+    kind = pf.SInt(bits) if signed else pf.UInt(bits)
+    amount = pf.UInt(9)
+
+    @pf.program(x=kind, y=kind, n=amount)
+    def dear(x, y, n):
+        return x * y, x**3, x << n, x >> n, x.rotate_left(n), x.leading_zeros()
+
+    def python(x: int, y: int, n: int):
+        own, turn = x & ((1 << bits) - 1), n % bits
+        return x * y, x**3, x << n, x >> n, own << turn | own >> (bits - turn), bits - own.bit_length()
+
+    check(dear, {"x": kind, "y": kind, "n": amount}, python, rounds=3)
+
+
+@pytest.mark.parametrize(("bits", "signed"), [(8, False), (8, True), (20, True), (64, False), (128, False)])
+def test_division_rounds_down(bits: int, signed: bool) -> None:
+    kind = pf.SInt(bits) if signed else pf.UInt(bits)
+
+    @pf.program(x=kind, y=kind)
+    def divided(x, y):
+        return x // y, x % y
+
+    source = random.Random(3)
+    for _ in range(12):
+        x, y = drawn(source, kind), drawn(source, kind) or 1
+        assert divided(x=x, y=y) == {"result0": wrapped(x // y, kind), "result1": x % y}, (x, y)
+
+
+def test_sums_of_many_vectors_and_casts() -> None:
+    kind = pf.UInt(16)
+
+    @pf.program(x=kind.vector(20), y=pf.Int(0, 9), b=pf.Bool)
+    def many(x, y, b):
+        wide = x.cast(pf.SInt(24))
+        return (
+            pf.sum(x),
+            pf.sum([wide, wide, -wide])[3],
+            pf.concat(x[:2], x[[19]]),
+            y.cast(kind) * 1000,
+            pf.mux(b, x[0], x[1]),
+        )
+
+    source = random.Random(4)
+    x = [source.getrandbits(16) for _ in range(20)]
+    assert many(x=x, y=7, b=1) == {
+        "result0": sum(x) % 65536,
+        "result1": x[3],
+        "result2": [x[0], x[1], x[19]],
+        "result3": 7000,
+        "result4": x[0],
+    }
+
+
+def test_tables_with_an_encrypted_index() -> None:
+    squares = pf.Table(lambda i: i * i, pf.UInt(16))
+    names = pf.Table([5, -3, 0, 100, -128], pf.SInt(8))
+
+    @pf.program(i=pf.UInt(8), j=pf.UInt(3), k=pf.UInt(11))
+    def read(i, j, k):
+        return squares[i], names[j], pf.Table(lambda v: v // 3, pf.UInt(10))[k]
+
+    for i, j, k in [(0, 0, 0), (255, 4, 2047), (17, 1, 900), (99, 7, 3)]:
+        assert tuple(read(i=i, j=j, k=k).values()) == (i * i, [5, -3, 0, 100, -128, 0, 0, 0][j], k // 3)
+
+
+def test_texts() -> None:
+    @pf.program(text=pf.Text(12), part=pf.Text(4))
+    def found(text, part):
+        return (
+            text == "hello world",
+            text.startswith("hello"),
+            text.contains(part),
+            text.startswith(part),
+            text.contains("wor"),
+        )
+
+    for text, part in [("hello world", "lo w"), ("hello there", "wor"), ("", "a"), ("abcd", "abcd"), ("hell", "h")]:
+        assert tuple(found(text=text, part=part).values()) == (
+            *(text == "hello world", text.startswith("hello"), part in text, text.startswith(part), "wor" in text),
+        )
+
+
+def test_few_values_decrypt_right() -> None:
+    @pf.program(x=pf.UInt(16), y=pf.UInt(16))
+    def both(x, y):
+        return x + y, pf.max(x, y), x == y
+
+    result = both.run({"x": 54321, "y": 23456})
+    assert result.correct
+    assert result.outputs == {"result0": 12241, "result1": 54321, "result2": 0}
+    assert result.noise["log2_failure"] <= -128
+    again = both.run({"x": 7, "y": 7}, keys=result.keys)
+    assert again.correct
+    assert again.outputs["result2"] == 1
+
+
+def test_what_is_refused_says_what_to_do() -> None:
+    def refusal(use) -> str:
+        with pytest.raises(pf.ProgramError) as error:
+            pf.program(x=pf.UInt(8), y=pf.SInt(8), z=pf.UInt(8).vector(3), t=pf.Text(4))(use)
+        return str(error.value)
+
+    assert "uint8 and sint8 are different types; cast one" in refusal(lambda x, y, z, t: x + y)
+    assert "300 is no uint8, which goes from 0 to 255" in refusal(lambda x, y, z, t: x + 300)
+    assert "does not combine with float" in refusal(lambda x, y, z, t: x + 0.5)
+    assert "use pf.mux(condition, a, b)" in refusal(lambda x, y, z, t: x if x > 3 else x + 1)
+    assert "the operands have 3 and 2 elements" in refusal(lambda x, y, z, t: z + z[:2])
+    assert "** takes a public exponent" in refusal(lambda x, y, z, t: x**x)
+    assert "5 bytes" in refusal(lambda x, y, z, t: t == "hello")
+    with pytest.raises(pf.InputError, match="300 is no uint8"):
+        pf.program(x=pf.UInt(8))(lambda x: x + 1)(x=300)
+
+
+def test_the_page_on_integers_runs_as_written() -> None:
+    page = (ROOT / "docs" / "integers.md").read_text(encoding="utf-8")
+    scope: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) >= 4
+    for block in blocks:
+        exec(block, scope)
