@@ -50,7 +50,7 @@ pub fn whole_torus_fits(range: Range, entries: &[i64], step: u64) -> bool {
     if step >= table_requirement(range) {
         return true;
     }
-    if step % 2 != 0 || step < output_requirement(range) {
+    if !step.is_multiple_of(2) || step < output_requirement(range) {
         return false;
     }
     let (step, slot) = (step as i64, range.slot());

@@ -1,9 +1,9 @@
 //! Columns of digits to one integer: sums with carries.
 //!
-//! A column holds digits that are added to each other. Columns are read in chunks: a sum of at most 7 gives its digit and its carry (0 or
-//! 1) by one bootstrap, one of at most 15 its digit and a carry of up to 3 by two. The last carries go from column to column, one after
-//! the other: the fewest look-ups; or, where more of them can go at once than there are columns, by a parallel prefix over groups of
-//! three columns: the fewest levels.
+//! A column holds digits that are added to each other. Columns are read in chunks: a sum of at most 7 gives its digit and its carry, of 0 or
+//! one, by one bootstrap; one of at most 15 its digit and a carry of up to 3 by two. The last carries go from column to column, one after
+//! the other, which is the fewest look-ups. Where more of them can go at once than there are columns, they go by a parallel prefix over
+//! groups of three columns, which is the fewest levels.
 
 use super::digit::{CAPACITY, Circuit, Digit};
 use super::{BASE, IntegerError};

@@ -94,7 +94,7 @@ impl Circuit<'_> {
     }
 
     /// Takes `other` off `from` where it is not greater and `fits` is 1; the result says where.
-    fn take_off(&mut self, from: &mut Vec<Digit>, other: &[Digit], fits: &Digit) -> Result<Digit> {
+    fn take_off(&mut self, from: &mut [Digit], other: &[Digit], fits: &Digit) -> Result<Digit> {
         let mut borrow = Digit::constant(0);
         let mut differences = Vec::new();
         for (digit, other) in from.iter().zip(other) {
