@@ -562,7 +562,7 @@ impl<'a> Audit<'a> {
         for (op, kernel) in (0..).zip(&self.program.ops) {
             let count = kernel.result.count() as u32;
             match &kernel.kind {
-                OpKind::Linear { .. } | OpKind::KeySwitch { .. } | OpKind::SampleExtract => {
+                OpKind::Linear { .. } | OpKind::KeySwitch { .. } | OpKind::SampleExtract { .. } => {
                     expected.extend((0..count).map(|element| Datum::Lwe { op, element }));
                 }
                 OpKind::BlindRotation { body, .. } => {
@@ -573,7 +573,7 @@ impl<'a> Audit<'a> {
                     }
                     self.rotation(op, body, count)?;
                 }
-                OpKind::Input { .. } | OpKind::Gather { .. } | OpKind::ModulusSwitch => {}
+                OpKind::Input { .. } | OpKind::Gather { .. } | OpKind::ModulusSwitch { .. } => {}
             }
         }
         for &datum in &expected {
