@@ -487,10 +487,11 @@ impl Emitter<'_> {
                 let value = if task.ends.1 { self.lwe(result) } else { sum(pass + 1) };
                 writes.push(place(value, late));
             }
-            // Only weights are work; the cluster passes all columns of the block.
+            // Only weights and biases are work; the cluster passes all columns of the block.
+            let biases = if task.ends.0 { mine.len() } else { 0 };
             let weights = |row: usize| matrix.row(row).filter(|(column, _)| task.columns.contains(column)).count();
             let weights: usize = mine.clone().map(weights).sum();
-            let work = weights as u64 * (layer.dimension as u64 + 1);
+            let work = (biases + weights) as u64 * (layer.dimension as u64 + 1);
             let action = Action { resource: core.switch, start, occupancy, work, parts: 1 };
             self.push(&action, op(kind, mine.start as u32), reads, writes);
         }
