@@ -12,7 +12,8 @@ from .reports import Report
 def reproduction(paper: str, progress: ProgressHook | None = None, *, applications: bool = False) -> Report:
     """Every published figure of a paper with the model's, the deviation, and what kind of figure it is.
 
-    With `applications`, the paper's applications are timed too, which takes minutes.
+    A figure that cannot be computed has its cause as `failure`, and the others stand. With `applications`, the paper's applications are
+    timed too, which takes minutes.
     """
     timer = papers.applications(paper) if applications else None
     timed = timer(progress) if timer else []

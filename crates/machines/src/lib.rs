@@ -18,4 +18,4 @@ pub mod torus;
 pub use contract::{Family, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
 pub use registry::{choose, description, descriptions, family, names, parse};
-pub use reproduce::{Kind, Prediction, ReproduceError, Row, reproduce};
+pub use reproduce::{Basis, Kind, Prediction, Reading, ReproduceError, Row, reproduce};

@@ -4,17 +4,95 @@ use crate::contract::MachineError;
 use crate::registry::{MACHINES, names};
 use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Where a model's number comes from.
+/// What a model's number is worth as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// It follows from the architecture.
     Predicted,
+    /// It follows from the architecture under a reading of what the paper leaves open.
+    PredictedUnderReading,
+    /// It follows from another published result or another row: no second piece of evidence.
+    Identity,
+    /// A choice was made after seeing the result, and nothing but the result speaks for it.
+    Calibrated,
     /// A published result that the machine file takes in, or a sum of such.
     Input,
-    /// A constant was chosen after seeing the result.
-    Calibrated,
+    /// The model has no such number.
+    NotModelled,
+}
+
+/// A reading under which a number holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// The reading: `fact=option` of a machine file, or a few words.
+    pub name: String,
+    /// What speaks for it besides the result; absent if nothing does.
+    pub evidence: Option<String>,
+}
+
+/// A kind, and the readings if it is [`Kind::PredictedUnderReading`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BasisLiteral")]
+pub struct Basis {
+    kind: Kind,
+    readings: Vec<Reading>,
+}
+
+#[derive(Deserialize)]
+struct BasisLiteral {
+    kind: Kind,
+    #[serde(default)]
+    readings: Vec<Reading>,
+}
+
+impl TryFrom<BasisLiteral> for Basis {
+    type Error = String;
+
+    fn try_from(written: BasisLiteral) -> Result<Self, String> {
+        let BasisLiteral { kind, readings } = written;
+        if (kind == Kind::PredictedUnderReading) == readings.is_empty() {
+            return Err(format!(
+                "{kind:?} with {} readings: only what is predicted under readings has some",
+                readings.len()
+            ));
+        }
+        Ok(Self { kind, readings })
+    }
+}
+
+impl Basis {
+    /// It follows from the architecture.
+    pub const PREDICTED: Self = Self::plain(Kind::Predicted);
+    /// It follows from another row.
+    pub const IDENTITY: Self = Self::plain(Kind::Identity);
+    /// A choice was made after seeing the result.
+    pub const CALIBRATED: Self = Self::plain(Kind::Calibrated);
+    /// The machine file takes it in.
+    pub const INPUT: Self = Self::plain(Kind::Input);
+
+    const fn plain(kind: Kind) -> Self {
+        Self { kind, readings: Vec::new() }
+    }
+
+    /// Predicted under `readings`: each with what speaks for it besides the result, if anything does. Without any, predicted.
+    pub fn under(readings: &[(&str, Option<&str>)]) -> Self {
+        let reading = |&(name, evidence): &(&str, Option<&str>)| Reading {
+            name: name.to_owned(),
+            evidence: evidence.map(str::to_owned),
+        };
+        let kind = if readings.is_empty() { Kind::Predicted } else { Kind::PredictedUnderReading };
+        Self { kind, readings: readings.iter().map(reading).collect() }
+    }
+
+    /// What the number is worth.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
 }
 
 /// One cell of a published table or figure beside the model's number.
@@ -30,14 +108,22 @@ pub struct Row {
     pub unit: String,
     /// The published number; absent if it is unknown to the project or not published.
     pub published: Option<f64>,
+    /// The least that the paper allows, where it gives no number but a bound.
+    pub published_least: Option<f64>,
+    /// The most that the paper allows.
+    pub published_most: Option<f64>,
     /// The model's; absent if the project cannot compute it yet.
     pub model: Option<f64>,
-    /// model / published - 1.
+    /// model / published - 1; of bounds, 0 within them and else from the nearer one.
     pub deviation: Option<f64>,
-    /// Where the model's number comes from.
-    pub kind: Kind,
-    /// Cause of the deviation, or reading and assumption behind the number.
+    /// What the model's number is worth; absent if there is none although the model could have it.
+    pub kind: Option<Kind>,
+    /// The readings under which it holds.
+    pub readings: Vec<Reading>,
+    /// Cause of the deviation, or assumption behind the number.
     pub reason: String,
+    /// Why the model's number could not be computed this time: a fault.
+    pub failure: Option<String>,
 }
 
 /// A cell of a file of published figures.
@@ -49,11 +135,22 @@ struct Cell {
     cell: String,
     unit: String,
     value: Option<f64>,
+    lower_bound: Option<f64>,
     upper_bound: Option<f64>,
-    /// What the number is, where the model has none.
-    kind: Option<Kind>,
     /// Why the model has no number.
     unmodelled: Option<String>,
+}
+
+impl Cell {
+    fn deviation(&self, model: f64) -> Option<f64> {
+        let beyond = |bound: Option<f64>, is: fn(f64, f64) -> bool| bound.filter(|&bound| is(model, bound));
+        let bounded = self.lower_bound.is_some() || self.upper_bound.is_some();
+        let against = self
+            .value
+            .or_else(|| beyond(self.lower_bound, |model, least| model < least))
+            .or_else(|| beyond(self.upper_bound, |model, most| model > most));
+        against.map(|published| model / published - 1.0).or(bounded.then_some(0.0))
+    }
 }
 
 /// A file of published figures.
@@ -66,21 +163,102 @@ struct Figures {
     figure: Vec<Cell>,
 }
 
-/// A number of a model.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A number of a model, or why there is none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prediction {
     /// Identifier of the published cell, or of a number beside it.
     pub id: String,
     /// Table, cell and unit of a number that stands beside the published ones.
     #[serde(default)]
     pub beside: Option<(String, String, String)>,
-    /// The number.
-    pub value: f64,
-    /// Where it comes from.
-    pub kind: Kind,
-    /// Cause of a deviation, reading, assumption.
+    /// The number; absent if it could not be computed.
+    pub value: Option<f64>,
+    /// Why not.
+    #[serde(default)]
+    pub failure: Option<String>,
+    /// What it is worth.
+    #[serde(flatten)]
+    pub basis: Basis,
+    /// Cause of a deviation, assumption.
     pub reason: String,
+}
+
+/// Why one number could not be computed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RowFailure(pub String);
+
+/// A number, or why there is none.
+pub type Number = Result<f64, RowFailure>;
+
+/// The numbers of a machine, collected one by one: one that fails says so, and the others stand.
+pub struct Collector<'a> {
+    rows: Vec<Prediction>,
+    progress: &'a dyn Progress,
+    done: u64,
+    steps: u64,
+}
+
+impl<'a> Collector<'a> {
+    /// No number yet, of about `steps` simulations.
+    pub fn new(steps: u64, progress: &'a dyn Progress) -> Self {
+        Self { rows: Vec::new(), progress, done: 0, steps }
+    }
+
+    /// Does `work`, which `what` names, and tells its progress. A panic in it is a failure like an error.
+    ///
+    /// # Errors
+    /// [`RowFailure`] with the error's text.
+    pub fn attempt<T, E: Display>(&mut self, what: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, RowFailure> {
+        self.done += 1;
+        self.progress.update(what, self.done.min(self.steps), self.steps);
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(found) => found.map_err(|error| RowFailure(error.to_string())),
+            Err(payload) => {
+                let text = payload.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+                Err(RowFailure(format!("a defect of the model: {text}")))
+            }
+        }
+    }
+
+    /// The number of published cell `id`.
+    pub fn add(&mut self, id: impl Into<String>, value: Number, basis: &Basis, reason: impl Into<String>) {
+        self.push(id.into(), None, value, basis, reason.into());
+    }
+
+    /// A number beside cell `id`, with its table, name and unit.
+    pub fn beside(
+        &mut self,
+        id: impl Into<String>,
+        (table, cell, unit): (&str, String, &str),
+        value: Number,
+        basis: &Basis,
+        reason: impl Into<String>,
+    ) {
+        let place = (table.to_owned(), cell, unit.to_owned());
+        self.push(id.into(), Some(place), value, basis, reason.into());
+    }
+
+    fn push(
+        &mut self,
+        id: String,
+        beside: Option<(String, String, String)>,
+        value: Number,
+        basis: &Basis,
+        reason: String,
+    ) {
+        let (value, failure) = match value {
+            Ok(value) => (Some(value), None),
+            Err(RowFailure(cause)) => (None, Some(cause)),
+        };
+        self.rows.push(Prediction { id, beside, value, failure, basis: basis.clone(), reason });
+    }
+
+    /// All of them.
+    pub fn finish(self) -> Vec<Prediction> {
+        self.rows
+    }
 }
 
 /// Why nothing can be compared.
@@ -138,55 +316,166 @@ pub fn reproduce(
     let figures: Figures = toml::from_str(machine.published()).map_err(|error| file(error.to_string()))?;
     let mut predictions = machine.predictions(progress)?;
     predictions.extend(applications);
+    let stray = predictions.iter().find(|p| p.beside.is_none() && figures.figure.iter().all(|cell| cell.id != p.id));
+    if let Some(Prediction { id, .. }) = stray {
+        return Err(file(format!("there is no cell {id:?}, of which the model has a number; add it")));
+    }
+    Ok(compare(&figures, &predictions))
+}
+
+/// Every published cell with its number and what stands beside it, then the numbers of no published cell.
+fn compare(figures: &Figures, predictions: &[Prediction]) -> Vec<Row> {
     let mut rows = Vec::new();
     for cell in &figures.figure {
         let found = predictions.iter().find(|prediction| prediction.id == cell.id && prediction.beside.is_none());
-        rows.push(row(&figures.paper, cell, found));
+        rows.push(published_row(&figures.paper, cell, found));
         let beside = predictions.iter().filter(|p| p.beside.is_some() && p.id == cell.id);
         rows.extend(beside.filter_map(|prediction| beside_row(&figures.paper, prediction)));
     }
     let known = |prediction: &&Prediction| figures.figure.iter().all(|cell| cell.id != prediction.id);
     rows.extend(predictions.iter().filter(known).filter_map(|prediction| beside_row(&figures.paper, prediction)));
-    Ok(rows)
+    rows
 }
 
-fn row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> Row {
-    let model = prediction.map(|prediction| prediction.value);
-    let published = cell.value.or(cell.upper_bound);
-    Row {
+fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> Row {
+    let empty = Row {
         paper: paper.to_owned(),
         table: cell.table.clone(),
         cell: cell.cell.clone(),
         unit: cell.unit.clone(),
-        published,
-        model,
-        deviation: model.zip(published).map(|(model, published)| model / published - 1.0),
-        kind: prediction.map_or(cell.kind.unwrap_or(Kind::Predicted), |prediction| prediction.kind),
-        reason: prediction.map_or_else(
-            || {
-                let application =
-                    "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes";
-                cell.unmodelled.clone().unwrap_or_else(|| application.to_owned())
-            },
-            |prediction| match cell.upper_bound {
-                Some(_) => format!("published as an upper bound; {}", prediction.reason),
-                None => prediction.reason.clone(),
-            },
-        ),
+        published: cell.value,
+        published_least: cell.lower_bound,
+        published_most: cell.upper_bound,
+        model: None,
+        deviation: None,
+        kind: None,
+        readings: Vec::new(),
+        reason: "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes".to_owned(),
+        failure: None,
+    };
+    match (prediction, &cell.unmodelled) {
+        (Some(prediction), _) => {
+            let deviation = prediction.value.and_then(|model| cell.deviation(model));
+            Row { deviation, ..with_number(empty, prediction) }
+        }
+        (None, Some(cause)) => Row { kind: Some(Kind::NotModelled), reason: cause.clone(), ..empty },
+        (None, None) => empty,
+    }
+}
+
+fn with_number(row: Row, prediction: &Prediction) -> Row {
+    Row {
+        model: prediction.value,
+        kind: prediction.value.map(|_| prediction.basis.kind),
+        readings: prediction.basis.readings.clone(),
+        reason: prediction.reason.clone(),
+        failure: prediction.failure.clone(),
+        ..row
     }
 }
 
 fn beside_row(paper: &str, prediction: &Prediction) -> Option<Row> {
-    let (table, cell, unit) = prediction.beside.as_ref()?;
-    Some(Row {
+    let (table, cell, unit) = prediction.beside.clone()?;
+    let empty = Row {
         paper: paper.to_owned(),
-        table: table.clone(),
-        cell: cell.clone(),
-        unit: unit.clone(),
+        table,
+        cell,
+        unit,
         published: None,
-        model: Some(prediction.value),
+        published_least: None,
+        published_most: None,
+        model: None,
         deviation: None,
-        kind: prediction.kind,
-        reason: prediction.reason.clone(),
-    })
+        kind: None,
+        readings: Vec::new(),
+        reason: String::new(),
+        failure: None,
+    };
+    Some(with_number(empty, prediction))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a number that cannot be computed say so, and do the others stand?
+
+    use super::*;
+    use polyfabric_runtime::NoProgress;
+
+    const FIGURES: &str = r#"
+        paper = "P"
+        title = "A paper"
+        [[figure]]
+        id = "a"
+        table = "T"
+        cell = "a number"
+        unit = "ns"
+        value = 2.0
+        [[figure]]
+        id = "b"
+        table = "T"
+        cell = "a bound"
+        unit = "%"
+        lower_bound = 20.0
+        upper_bound = 30.0
+        [[figure]]
+        id = "c"
+        table = "T"
+        cell = "neither computed nor modelled"
+        unit = "x"
+        unmodelled = "there is no model"
+        [[figure]]
+        id = "d"
+        table = "T"
+        cell = "an application"
+        unit = "s"
+    "#;
+
+    fn rows(fill: impl FnOnce(&mut Collector)) -> Vec<Row> {
+        let mut table = Collector::new(1, &NoProgress);
+        fill(&mut table);
+        compare(&toml::from_str(FIGURES).expect("well formed"), &table.finish())
+    }
+
+    #[test]
+    fn a_number_that_fails_says_why_and_the_rest_stands() {
+        let rows = rows(|table| {
+            let broken = table.attempt("a", || Err::<f64, _>("the scratchpad is full"));
+            let panicked = table.attempt("b", || -> Result<f64, String> { panic!("index {} out of range", 7) });
+            table.add("a", broken, &Basis::PREDICTED, "why");
+            table.beside("a", ("T", "beside it".to_owned(), "ns"), Ok(3.0), &Basis::IDENTITY, "of a");
+            table.add("b", panicked, &Basis::PREDICTED, "why");
+        });
+        assert_eq!(rows.len(), 5);
+        assert_eq!(rows[0].failure.as_deref(), Some("the scratchpad is full"));
+        assert_eq!((rows[0].model, rows[0].deviation, rows[0].kind), (None, None, None));
+        assert_eq!((rows[1].model, rows[1].kind), (Some(3.0), Some(Kind::Identity)));
+        assert_eq!(rows[2].failure.as_deref(), Some("a defect of the model: index 7 out of range"));
+        assert_eq!((rows[3].kind, rows[3].reason.as_str()), (Some(Kind::NotModelled), "there is no model"));
+        assert_eq!((rows[4].kind, &rows[4].failure), (None, &None));
+    }
+
+    #[test]
+    fn a_bound_is_met_within_and_missed_beyond() {
+        let deviation = |model: f64| {
+            rows(|table| table.add("b", Ok(model), &Basis::PREDICTED, "why"))[1].deviation.expect("a bound")
+        };
+        assert_eq!((deviation(20.0), deviation(25.0), deviation(30.0)), (0.0, 0.0, 0.0));
+        assert!((deviation(10.0) + 0.5).abs() < 1e-12 && (deviation(45.0) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn readings_belong_to_what_is_predicted_under_them() {
+        let basis = Basis::under(&[("fact=option", None), ("other", Some("section 3"))]);
+        let prediction =
+            Prediction { id: "a".into(), beside: None, value: Some(1.0), failure: None, basis, reason: "why".into() };
+        let text = serde_json::to_string(&prediction).expect("plain data");
+        let read: Prediction = serde_json::from_str(&text).expect("what was written");
+        assert_eq!(read.basis, prediction.basis);
+        for (kind, readings) in
+            [("predicted", r#"[{"name": "r", "evidence": null}]"#), ("predicted_under_reading", "[]")]
+        {
+            let text = format!(r#"{{"id": "a", "value": 1, "kind": "{kind}", "readings": {readings}, "reason": ""}}"#);
+            assert!(serde_json::from_str::<Prediction>(&text).is_err(), "{text}");
+        }
+    }
 }

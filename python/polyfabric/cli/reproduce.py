@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from ..progress import bars
 from ..reproduction import reproduction
-from .console import out, print_json
+from .console import error_line, out, print_json
 
 
 @click.command()
@@ -25,7 +26,8 @@ from .console import out, print_json
 def reproduce(paper: str, *, folder: Path | None, applications: bool, as_json: bool) -> None:
     """Compare every published figure of PAPER with the model: published, model, deviation.
 
-    A figure is predicted (from a schedule), an input (taken from the paper), or calibrated (chosen after the result).
+    A figure is predicted (from a schedule), predicted under a named reading, an identity (of another figure), calibrated (chosen
+    after the result), an input (taken from the paper), or not modelled. One that cannot be computed says why; the status is then 1.
     """
     with bars() as progress:
         report = reproduction(paper, progress, applications=applications)
@@ -35,3 +37,8 @@ def reproduce(paper: str, *, folder: Path | None, applications: bool, as_json: b
         print_json(report["rows"])
     else:
         report.print(out())
+    failures = [row for row in report["rows"] if row["failure"]]
+    for row in failures:
+        error_line(f"{row['table']}, {row['cell']}: {row['failure']}")
+    if failures:
+        sys.exit(1)

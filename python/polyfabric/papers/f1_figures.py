@@ -5,7 +5,9 @@ from __future__ import annotations
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Error
 from ..machines import Machine, simulation
+from .rows import failed, predicted
 
 if TYPE_CHECKING:
     from .. import _native
@@ -29,8 +31,22 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 """Table 5's columns, as the compiler takes them."""
 
 
-def figure_9(name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of figure 9 for a program's report: MiB of traffic by class, with the least there can be, and watts by component."""
+_COMPUTATION = ("ntt", "automorphism", "multiply", "add")
+"""Components that compute; the others move data."""
+
+_IDLE = {
+    "name": "three tenths of a component's power always flow",
+    "evidence": "an assumption: nothing published divides the power",
+}
+_ENCODING = {
+    "name": "the model's own encoding of instructions",
+    "evidence": "an assumption: section 3 gives its form alone",
+}
+
+
+def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of figure 9 for the report of a program, which is table 3's `cell`: MiB of traffic by class, with the least there can be, watts by
+    component, and the shares of which the paper says in words what they are."""
     traffic, seconds = report["traffic_bytes"], report["seconds"]
     total = traffic["total"]
     least = traffic["hints"] + traffic["inputs_outputs"]
@@ -39,7 +55,8 @@ def figure_9(name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
         return predicted("figure9a", size / 2**20, reason, ["Figure 9a", f"{name}, {label}", "MiB"])
 
     def watts(label: str, joule: float, reason: str) -> dict[str, Any]:
-        return predicted("figure9b", joule / seconds, reason, ["Figure 9b", f"{name}, {label}", "W"])
+        place = ["Figure 9b", f"{name}, {label}", "W"]
+        return predicted("figure9b", joule / seconds, reason, place, readings=[_IDLE])
 
     rows = [
         mebibytes(label, traffic[key], f"{traffic[key] / total:.1%} of the traffic") for key, label in _CLASSES.items()
@@ -60,7 +77,33 @@ def figure_9(name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
         rows.append(watts("memory off chip", report["off_chip_energy_j"], "energy a bit of the traffic"))
     if report["energy_j"] is not None:
         rows.append(watts("total", report["energy_j"], "average over the program"))
+        computing = [part["energy_j"] for _, part in parts if part["name"] in _COMPUTATION]
+        if None not in computing:
+            share = 100 * sum(computing) / report["energy_j"]
+            reason = "power of units over that of chip and memory"
+            rows.append(predicted(f"figure9b.computation.{cell}", share, reason, readings=[_IDLE]))
+    hints = 100 * (traffic["hints"] + traffic["hints_again"]) / total
+    intermediates = 100 * (traffic["intermediate_loads"] + traffic["intermediate_stores"]) / total
+    if cell in HINTS_DOMINATE:
+        rows.append(predicted(f"figure9a.hints.{cell}", hints, "hints, loaded once or again, over all traffic"))
+    else:
+        reason = "hints, loaded once or again, over all traffic"
+        rows.append(predicted("figure9a", hints, reason, ["Figure 9a", f"{name}, share of hints", "%"]))
+    rows.append(predicted(f"figure9a.intermediates.{cell}", intermediates, "loads and stores over all traffic"))
+    fetched = 100 * traffic["instructions"] / total
+    place = ["Section 3", f"{name}: instruction fetches' share of the memory traffic", "%"]
+    rows.append(predicted("section3.fetch", fetched, "all streams, once", place, readings=[_ENCODING]))
     return rows
+
+
+HINTS_DOMINATE = ("helr", "db", "bgv_bootstrapping", "ckks_bootstrapping")
+"""Cells of the programs whose traffic is mostly hints, as section 8.2 says."""
+
+
+def beside_figure_9(cell: str) -> list[str]:
+    """The published statements on the program of a cell that `figure_9` has numbers for."""
+    shares = ["figure9b.computation", "figure9a.intermediates"] + (["figure9a.hints"] if cell in HINTS_DOMINATE else [])
+    return [f"{share}.{cell}" for share in shares]
 
 
 def table_5(
@@ -69,24 +112,24 @@ def table_5(
     """Rows `table5.CELL.*`: how many times as long a program takes with slower units or under CSR as the `seconds` of F1's own."""
     rows = []
     for column, options in _VARIANTS.items():
-        report = simulation(machine.compile(planned, **options)).to_dict()
+        name = f"table5.{cell}.{column}"
+        try:
+            report = simulation(machine.compile(planned, **options)).to_dict()
+        except Error as error:
+            rows.append(failed(name, error))
+            continue
         mebibytes = report["traffic_bytes"]["total"] / 2**20
         reason = f"{1e3 * report['seconds']:.3g} ms against {1e3 * seconds:.3g} ms; {mebibytes:,.0f} MiB of traffic"
-        rows.append(predicted(f"table5.{cell}.{column}", report["seconds"] / seconds, reason))
+        rows.append(predicted(name, report["seconds"] / seconds, reason))
     return rows
 
 
 def table_5_means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows `table5.gmean.*` over the programs of `rows`."""
+    """Rows `table5.gmean.*` over the programs of `rows` that could be timed."""
     means = []
     for column in _VARIANTS:
-        slowdowns = [row["value"] for row in rows if row["id"].endswith(f".{column}")]
+        slowdowns = [row["value"] for row in rows if row["id"].endswith(f".{column}") and row["value"] is not None]
         if slowdowns:
             reason = f"geometric mean over {len(slowdowns)} programs; the published one is over seven"
             means.append(predicted(f"table5.gmean.{column}", geometric_mean(slowdowns), reason))
     return means
-
-
-def predicted(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
-    """A row of the comparison: a published cell's, or one `beside` it with its table, name and unit."""
-    return {"id": cell, "beside": beside, "value": value, "kind": "predicted", "reason": reason}

@@ -187,21 +187,61 @@ def _reproduction(d: dict[str, Any]) -> list[Rows]:
     columns = ("cell", "unit", "published", "model", "deviation", "kind", "note")
     made = []
     for name, rows in tables.items():
-        notes = {
-            reason: number for number, reason in enumerate(dict.fromkeys(r["reason"] for r in rows if r["reason"]), 1)
-        }
+        said = [_said(row) for row in rows]
+        notes = {text: number for number, text in enumerate(dict.fromkeys(text for text in said if text), 1)}
         cells = [
             (
                 row["cell"],
                 row["unit"],
-                "-" if row["published"] is None else number(row["published"]),
-                "-" if row["model"] is None else number(row["model"]),
-                "-" if row["deviation"] is None else f"{100 * row['deviation']:+.2f} %",
-                row["kind"],
-                f"[{notes[row['reason']]}]" if row["reason"] else "",
+                published(row),
+                "failed" if row["failure"] else "-" if row["model"] is None else number(row["model"]),
+                deviation(row),
+                kind(row),
+                f"[{notes[text]}]" if text else "",
             )
-            for row in rows
+            for row, text in zip(rows, said, strict=True)
         ]
-        note = "\n".join(f"[{index}] {reason}" for reason, index in notes.items())
+        note = "\n".join(f"[{index}] {text}" for text, index in notes.items())
         made.append(Rows(f"{d['paper']}, {name}", columns, cells, left=2, note=note))
     return made
+
+
+def published(row: dict[str, Any]) -> str:
+    """The published figure of a comparison's row, or its bounds."""
+    least, most = row["published_least"], row["published_most"]
+    if row["published"] is not None:
+        return number(row["published"])
+    if least is not None and most is not None:
+        return f"{number(least)} to {number(most)}"
+    if least is not None:
+        return f"> {number(least)}"
+    return "-" if most is None else f"< {number(most)}"
+
+
+def deviation(row: dict[str, Any]) -> str:
+    """How far the model is from the published figure, or that it is within bounds."""
+    if row["deviation"] is None:
+        return "-"
+    if row["published"] is None and row["deviation"] == 0:
+        return "within"
+    return f"{100 * row['deviation']:+.2f} %"
+
+
+def kind(row: dict[str, Any]) -> str:
+    """What the model's figure is worth as evidence."""
+    if row["kind"] is None:
+        return "-"
+    if row["kind"] != "predicted_under_reading":
+        return words(row["kind"])
+    return "predicted under " + ", ".join(reading["name"] for reading in row["readings"])
+
+
+def _said(row: dict[str, Any]) -> str:
+    """What a comparison's row says below the table: its failure, or its reason and what speaks for its readings."""
+    if row["failure"]:
+        return f"failed: {row['failure']}"
+    readings = [
+        f"{reading['name']}: {reading['evidence'] or 'nothing but this result speaks for it'}"
+        for reading in row["readings"]
+    ]
+    return ". ".join(filter(None, [row["reason"], *readings]))

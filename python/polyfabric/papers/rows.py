@@ -1,0 +1,28 @@
+"""Rows of the comparison with a paper, as the applications give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import Error
+
+
+def predicted(
+    cell: str,
+    value: float,
+    reason: str,
+    beside: list[str] | None = None,
+    readings: list[dict[str, str | None]] | None = None,
+) -> dict[str, Any]:
+    """A row of the comparison: a published cell's, or one `beside` it with its table, name and unit. It is predicted, under `readings`
+    if there are some: each with its name and what speaks for it besides the result."""
+    kind = "predicted_under_reading" if readings else "predicted"
+    row = {"id": cell, "beside": beside, "value": value, "kind": kind, "readings": readings or []}
+    return {**row, "reason": reason}
+
+
+def failed(cell: str, error: Exception, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row that could not be computed, with its cause."""
+    cause = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    row = {"id": cell, "beside": beside, "value": None, "kind": "predicted", "readings": []}
+    return {**row, "failure": cause, "reason": "it could not be computed"}
