@@ -281,9 +281,11 @@ def run(
 
 
 def place(on: str, readings: tuple[str, ...] = ()) -> Machine | None:
-    """The machine called `on`, by one reading of its paper; nothing for this computer's "cpu" and "interpreter"."""
+    """The machine called `on`, or of the file `on`, by one reading of its paper; nothing for this computer's "cpu" and "interpreter"."""
     if on in HERE:
         return None
+    if machines.is_file(on):
+        return machines.load(on, readings)
     return machines.load(pick("place to run", on, [*HERE, *machines.names()]), readings)
 
 

@@ -1,4 +1,4 @@
-"""Sweeps over the sizes of a machine: performance against area, and the best at each area (F1, figure 11)."""
+"""Sweeps over the figures of a machine: performance against area, and the best at each area."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from itertools import product
@@ -20,24 +20,38 @@ from typing import Any
 
 from . import _native, machines, programs
 from .errors import Error, FileError, InputError, MachineError, RunError
-from .execution import SecurityWarning
+from .execution import Plan, SecurityWarning
 from .progress import ProgressHook
 from .reports import Report, write_text
 
+Value = float | str
+"""Of an axis: a figure's value in the unit of the machine file, or the name of a network."""
+
+NETWORK = "network"
+"""The axis that is no figure: what connects clusters and banks."""
+
+NETWORKS = ("crossbar", "clos", "benes")
+"""Its values."""
+
 
 @dataclass(frozen=True)
-class Size:
-    """How many of each a machine has."""
+class Point:
+    """A machine in which some figures have other values: pairs of key and value."""
 
-    clusters: int
-    banks: int
-    stacks: int
-    network: str = "crossbar"
+    values: tuple[tuple[str, Value], ...]
+
+    def of(self, machine: machines.Machine) -> machines.Machine:
+        """The machine with these values."""
+        figures = [(key, float(value)) for key, value in self.values if key != NETWORK]
+        native = machine.native.changed(figures) if figures else machine.native
+        for key, value in self.values:
+            native = native.with_network(str(value)) if key == NETWORK else native
+        return machines.Machine(native)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A machine, and the programs that are timed on it in every size: all that a worker is sent."""
+    """A machine, and the programs that are timed on it at every point: all that a worker is sent."""
 
     machine: str
     """Name or file."""
@@ -45,52 +59,115 @@ class Task:
     """The file's text; nothing for a name."""
     programs: tuple[str, ...]
     """Each PROGRAM or PROGRAM@PARAMS."""
+    batch: int = 640
+    """Ciphertexts of a built-in program of TFHE."""
 
     @staticmethod
-    def of(machine: str, programs: Sequence[str]) -> Task:
-        """The task for a machine's name, or for a file, which is read here and not by workers."""
-        if not (machine.endswith(".toml") or "/" in machine):
-            return Task(machine, None, tuple(programs))
-        try:
-            return Task(machine, Path(machine).read_text(encoding="utf-8"), tuple(programs))
-        except (OSError, UnicodeDecodeError) as error:
-            raise MachineError(f"{machine}: cannot read the machine file ({error}); check the path") from error
+    def of(machine: str, programs: Sequence[str] = (), batch: int = 640) -> Task:
+        """The task for a machine's name, or for a file, which is read here and not by workers. Without programs, those of the machine
+        file's sweep."""
+        text = None
+        if machines.is_file(machine):
+            try:
+                text = Path(machine).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise MachineError(f"{machine}: cannot read the machine file ({error}); check the path") from error
+        task = Task(machine, text, tuple(programs), batch)
+        if programs:
+            return task
+        own = task.load().to_dict().get("sweep_programs", [])
+        if not own:
+            raise InputError(f"{machine}: the machine file names no `sweep_programs`; name some with --programs")
+        return Task(machine, text, tuple(own), batch)
 
     def load(self) -> machines.Machine:
-        """The machine in its own size."""
+        """The machine as its file has it."""
         if self.text is None:
             return machines.load(self.machine)
         return machines.Machine(_native.Machine.parse(self.machine, self.text, []))
 
-    def size(self) -> Size:
-        """Its own size."""
-        return Size(*self.load().native.size())
+    def own(self, axes: Sequence[Axis]) -> Point:
+        """The values that the file itself has on these axes."""
+        machine = self.load()
+        keys = dict.fromkeys(key for axis in axes for key in axis)
+        return Point(tuple((key, NETWORKS[0] if key == NETWORK else _figure(machine, key)) for key in keys))
 
 
-def sizes(
-    clusters: Iterable[int], banks: Iterable[int], stacks: Iterable[int], networks: Iterable[str] = ("crossbar",)
-) -> list[Size]:
-    """Every combination, each once."""
-    return [Size(*values) for values in dict.fromkeys(product(clusters, banks, stacks, networks))]
+Axis = dict[str, list[Value]]
+"""Values of a figure by its key; figures of one axis change together."""
 
 
-def evaluate(task: Task, size: Size) -> dict[str, Any]:
-    """Area in mm² and, for each program, seconds from the checked schedule; or the error that says why there are none.
+def _figure(machine: machines.Machine, key: str) -> float:
+    value = machine.native.figure(key)
+    if value is None:
+        known = ", ".join(machine.native.figure_keys())
+        raise InputError(f"{machine.name} has no figure {key!r} with a value; axes are {NETWORK} and: {known}")
+    return value
+
+
+def own_axes(task: Task) -> list[Axis]:
+    """The axes of the machine file's own sweep."""
+    axes = task.load().to_dict().get("sweep", [])
+    if not axes:
+        raise InputError(f"{task.machine}: the machine file has no [[sweep]] table; name axes with --axis KEY=V1,V2,..")
+    return axes
+
+
+def axis(text: str) -> Axis:
+    """An axis from `KEY=V1,V2`, or from several of them that change together: `KEY=V1,V2;KEY=W1,W2`."""
+    found: Axis = {}
+    for part in text.split(";"):
+        key, equals, values = part.strip().partition("=")
+        if not equals or not values:
+            raise InputError(f"--axis: {part!r} is not KEY=V1,V2,..; correct it")
+        found[key] = [_value(key, value) for value in values.split(",")]
+    lengths = {len(values) for values in found.values()}
+    if len(lengths) > 1:
+        raise InputError(f"--axis: {text!r} has {' and '.join(map(str, sorted(lengths)))} values; give as many of each")
+    return found
+
+
+def _value(key: str, text: str) -> Value:
+    if key == NETWORK:
+        if text not in NETWORKS:
+            raise InputError(f"--axis: there is no network {text!r}; take {', '.join(NETWORKS)}")
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(f"--axis: {text!r} is no number; {key} takes numbers in the unit of its file") from error
+
+
+def points(axes: Sequence[Axis]) -> list[Point]:
+    """Every combination of the axes, each once."""
+    steps = [[tuple(zip(axis, values, strict=True)) for values in zip(*axis.values(), strict=True)] for axis in axes]
+    made = [Point(tuple((key, _plain(value)) for step in chosen for key, value in step)) for chosen in product(*steps)]
+    return list(dict.fromkeys(made))
+
+
+def _plain(value: Value) -> Value:
+    """Whole numbers and others compare as numbers."""
+    return value if isinstance(value, str) else float(value)
+
+
+def evaluate(task: Task, point: Point) -> dict[str, Any]:
+    """Area in mm² and, for each program, seconds and joules from the checked schedule; or the error that says why there are none.
 
     Workers call it: in processes of this computer, or of a cluster.
     """
-    point: dict[str, Any] = asdict(size)
+    found: dict[str, Any] = {"values": dict(point.values)}
     try:
-        machine = machines.Machine(_machine(task).native.scaled(size.clusters, size.banks, size.stacks, size.network))
+        machine = point.of(_machine(task))
         area = machine.native.area()
         if area is None:
             raise MachineError(f"{task.machine}: the area of a component is unknown; give it, or remove the component")
-        seconds = {name: machine.compile(_kernel(task, name)) for name in task.programs}
-        point["area_mm2"] = area
-        point["seconds"] = {name: json.loads(mapped.report())["seconds"] for name, mapped in seconds.items()}
+        reports = {name: machine.simulate(_planned(task, name)).to_dict() for name in task.programs}
+        found["area_mm2"] = area
+        found["seconds"] = {name: report["seconds"] for name, report in reports.items()}
+        found["energy_j"] = {name: report["energy_j"] for name, report in reports.items()}
     except Error as error:
-        point["error"] = str(error)
-    return point
+        found["error"] = str(error)
+    return found
 
 
 @cache
@@ -99,44 +176,49 @@ def _machine(task: Task) -> machines.Machine:
 
 
 @cache
-def _kernel(task: Task, name: str) -> _native.ResidueKernel:
-    """A program, lowered once a worker: for every size the same. Nothing is encrypted, so any set's security will do."""
+def _planned(task: Task, name: str) -> Plan | _native.ResidueKernel:
+    """A program, lowered once a worker: for every point the same. Nothing is encrypted, so any set's security will do."""
     program, _, parameters = name.partition("@")
+    machine = _machine(task)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
-        return programs.residue_kernel(program, parameters or None, _machine(task))
+        if machine.on_slots:
+            return programs.residue_kernel(program, parameters or None, machine)
+        if program in _native.built_in_names():
+            return programs.timed(program, parameters or None, task.batch, machine)
+        return programs.planned(program, parameters or None, None, machine, 0.0)
 
 
 def explore(
     task: Task,
-    points: Sequence[Size],
+    axes: Sequence[Axis],
     *,
     results: Path | None = None,
     jobs: int | None = None,
     dask: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Times the task's programs in every size.
+    """Times the task's programs at every combination of the axes, and as the file has the machine.
 
     `results` is a file to which each point is added as it is found; what it holds of the same task is not computed again. The
     work is done by `jobs` processes (as many as there are cores), or by the Dask cluster whose scheduler is at `dask`.
     """
-    own = task.size()
-    wanted = list(dict.fromkeys([own, *points]))
+    own = task.own(axes)
+    wanted = list(dict.fromkeys([own, *points(axes)]))
     found = {} if results is None else _read(results, task, wanted)
-    missing = [size for size in wanted if size not in found]
+    missing = [point for point in wanted if point not in found]
     done = len(found)
     if progress is not None:
         progress("explore", done, len(wanted))
     if missing:
         with _workers(jobs, dask) as workers:
-            futures = {workers.submit(evaluate, task, size): size for size in missing}
+            futures = {workers.submit(evaluate, task, point): point for point in missing}
             try:
                 for future in as_completed(futures):
-                    size = futures[future]
-                    found[size] = _result(future.result, size)
+                    point = futures[future]
+                    found[point] = _result(future.result, point)
                     if results is not None:
-                        _append(results, task, size, found[size])
+                        _append(results, task, point, found[point])
                     done += 1
                     if progress is not None:
                         progress("explore", done, len(wanted))
@@ -144,14 +226,16 @@ def explore(
                 for future in futures:
                     future.cancel()
                 raise
-    return Report("exploration", _data(task, own, [found[size] for size in wanted]))
+    return Report("exploration", _data(task, own, [found[point] for point in wanted]))
 
 
-def _result(result: Any, size: Size) -> dict[str, Any]:  # noqa: ANN401 - a method of any library's future
+def _result(result: Any, point: Point) -> dict[str, Any]:  # noqa: ANN401 - a method of any library's future
+    """What a worker found; where it failed itself, a point that says so."""
     try:
         return result()
     except Exception as error:
-        raise RunError(f"a worker failed on {asdict(size)}: {type(error).__name__}: {error}; start again") from error
+        cause = f"a worker failed: {type(error).__name__}: {error}; start again"
+        return {"values": dict(point.values), "error": cause}
 
 
 def _cores() -> int:
@@ -179,28 +263,28 @@ def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
         yield pool
 
 
-def _key(task: Task, size: Size) -> str:
+def _key(task: Task, point: Point) -> str:
     """What a result depends on."""
-    content = [version("polyfabric"), _machine(task).to_dict(), task.programs, asdict(size)]
+    content = [version("polyfabric"), _machine(task).to_dict(), task.programs, task.batch, sorted(point.values)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _read(path: Path, task: Task, points: Sequence[Size]) -> dict[Size, dict[str, Any]]:
+def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[str, Any]]:
     """The points of a results file that are of this task and have no error."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: cannot read the results file ({error}); name another one") from error
     whole, newline, torn = text.rpartition("\n")
-    keys = {_key(task, size): size for size in points}
+    keys = {_key(task, point): point for point in wanted}
     found = {}
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             entry = json.loads(line)
-            size, point = keys.get(entry["key"]), entry["point"]
-            if size is not None and "error" not in point:
-                float(point["area_mm2"]), [float(point["seconds"][name]) for name in task.programs]
-                found[size] = point
+            point, held = keys.get(entry["key"]), entry["point"]
+            if point is not None and "error" not in held:
+                float(held["area_mm2"]), [float(held["seconds"][name]) for name in task.programs]
+                found[point] = held
         except (ValueError, KeyError, TypeError) as error:
             raise FileError(
                 f"{path}:{number}: no line of a results file; name another file, or remove the line"
@@ -217,50 +301,35 @@ _BEGIN = '{"key": "'
 """How a line of a results file begins."""
 
 
-def _append(path: Path, task: Task, size: Size, point: dict[str, Any]) -> None:
+def _append(path: Path, task: Task, point: Point, found: dict[str, Any]) -> None:
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": _key(task, size), "point": point}) + "\n")
+            file.write(json.dumps({"key": _key(task, point), "point": found}) + "\n")
     except OSError as error:
         raise FileError(f"{path}: cannot write ({error.strerror}); check that the folder exists") from error
 
 
-def _data(task: Task, own: Size, points: list[dict[str, Any]]) -> dict[str, Any]:
+def _data(task: Task, own: Point, found: list[dict[str, Any]]) -> dict[str, Any]:
     """Performance of every point, as a multiple of the machine's own, and which points none beats at their area."""
-    base = points[0]
-    if "error" in base:
-        raise MachineError(f"{task.machine} in its own size: {base['error']}")
-    for point in points:
-        point["own"] = point is base
-        if "error" in point:
-            continue
+    whole = [point for point in found if "error" not in point]
+    if not whole:
+        raise MachineError(f"{task.machine}: no point has a result; as its file has it: {found[0]['error']}")
+    # Where the machine's own point failed, the others are compared with the first that has a result.
+    base = whole[0]
+    for point in found:
+        point["own"] = point is found[0]
+    for point in whole:
         speedups = [base["seconds"][name] / point["seconds"][name] for name in task.programs]
         point["performance"] = geometric_mean(speedups)
     best = 0.0
-    for point in sorted((p for p in points if "error" not in p), key=lambda p: (p["area_mm2"], -p["performance"])):
+    for point in sorted(whole, key=lambda p: (p["area_mm2"], -p["performance"])):
         point["pareto"] = point["performance"] > best
         best = max(best, point["performance"])
-    return {"machine": task.machine, "programs": list(task.programs), "own": asdict(own), "points": points}
-
-
-NETWORKS = ("crossbar", "clos", "benes")
-"""What can connect clusters and banks."""
-
-
-def networks(text: str, option: str) -> list[str]:
-    """Names from `crossbar,clos`."""
-    for name in (names := text.split(",")):
-        if name not in NETWORKS:
-            raise InputError(f"{option}: there is no network {name!r}; take {', '.join(NETWORKS)}")
-    return names
-
-
-def positive(text: str, option: str) -> list[int]:
-    """Numbers from `1,2,4`."""
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(f"{option}: {text!r} is not whole numbers separated by commas; correct it") from error
-    if min(numbers) < 1:
-        raise InputError(f"{option}: {min(numbers)} is less than one; correct it")
-    return numbers
+    axes = [key for key, _ in own.values]
+    return {
+        "machine": task.machine,
+        "programs": list(task.programs),
+        "axes": axes,
+        "own": dict(own.values),
+        "points": found,
+    }

@@ -23,6 +23,11 @@ def names() -> list[str]:
     return _native.machine_names()
 
 
+def is_file(name: str) -> bool:
+    """Whether that is the path of a machine file, and no machine's name."""
+    return name.endswith(".toml") or "/" in name
+
+
 def load(name: str, readings: Sequence[str] = ()) -> Machine:
     """The machine of that name, or of that file (`.toml`). `readings` are choices `fact=option` of what its paper leaves open."""
     choices = []
@@ -31,7 +36,7 @@ def load(name: str, readings: Sequence[str] = ()) -> Machine:
         if not equals:
             raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
         choices.append((fact, option))
-    if name.endswith(".toml") or "/" in name:
+    if is_file(name):
         return Machine(_native.Machine.from_file(Path(name), choices))
     return Machine(_native.Machine.named(pick("machine", name, names()), choices))
 

@@ -195,7 +195,7 @@ def test_a_machine_file_of_ones_own_is_simulated(polyfabric, tmp_path):
     text = MACHINE.read_text().replace('name = "morphling"', 'name = "half-clock"', 1)
     text = text.replace("clock = { value = 1.2,", "clock = { value = 0.6,", 1)
     (tmp_path / "mine.toml").write_text(text)
-    common = ("simulate", "pbs", "--params", "morphling-I", "--json", "--machine")
+    common = ("simulate", "pbs", "--params", "morphling-I", "--max-failure", "0", "--json", "--machine")
     mine, theirs = (json.loads(polyfabric(*common, name).out) for name in ("mine.toml", "morphling"))
     assert mine["machine"] == "half-clock"
     # A slower chip meets a memory that is twice as fast a cycle.

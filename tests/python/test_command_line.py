@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,10 @@ SIMULATION = {
     "energy_j",
 }
 RUN = {"correct", "output", "expected", "seconds", "noise"}
-COMPARISON = {"paper", "table", "cell", "unit", "published", "model", "deviation", "kind", "reason"}
+COMPARISON = {
+    *("paper", "table", "cell", "unit", "published", "published_least", "published_most", "model", "deviation"),
+    *("kind", "readings", "reason", "failure"),
+}
 
 
 def test_run_digits_on_the_cpu(polyfabric):
@@ -112,7 +116,7 @@ def test_keys_are_a_step_of_their_own(polyfabric, tmp_path):
 
 def test_simulate(polyfabric, tmp_path):
     done = polyfabric(
-        "simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--batch", "16",
+        "simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--batch", "16", "--max-failure", "0",
         "--report", "report", "--timeline", "line.json", "--json",
     )  # fmt: skip
     assert done.status == 0, done.err
@@ -141,7 +145,7 @@ def test_simulate_for_people(polyfabric):
 
 
 def test_a_reading_changes_the_result(polyfabric):
-    common = ("simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--json")
+    common = ("simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--max-failure", "0", "--json")
     published = json.loads(polyfabric(*common).out)
     literal = json.loads(polyfabric(*common, "--reading", "fft_rate=literal").out)
     assert literal["cycles"] > 1.5 * published["cycles"]
@@ -201,8 +205,28 @@ def test_reproduce(polyfabric):
     assert done.status == 0, done.err
     rows = json.loads(done.out)
     assert all(row.keys() == COMPARISON for row in rows)
-    assert {row["kind"] for row in rows} <= {"predicted", "input", "calibrated"}
+    kinds = {None, "predicted", "predicted_under_reading", "identity", "calibrated", "input", "not_modelled"}
+    assert {row["kind"] for row in rows} <= kinds
     assert {"Table V", "Table IV", "Figure 3"} <= {row["table"] for row in rows}
+
+
+def test_simulate_refuses_what_run_does(polyfabric):
+    for command, place in (("run", "--on"), ("simulate", "--machine")):
+        done = polyfabric(command, "pbs", place, "morphling", "--params", "morphling-I", "--batch", "4")
+        assert done.status == 2, done.out
+        assert "accept it with --max-failure 0" in " ".join(done.err.split())
+
+
+def test_a_machine_file_of_ones_own_is_run_on(polyfabric, tmp_path):
+    text = (Path(__file__).resolve().parents[2] / "machines" / "f1.toml").read_text()
+    (tmp_path / "own.toml").write_text(text.replace('name = "f1"', 'name = "own"', 1))
+    (tmp_path / "own.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.Mod(65537).vector(4))\ndef twice(x):\n    return x + x\n"
+    )
+    done = polyfabric("run", "own.py:twice", "--on", "own.toml", "--input", "x=1,2,3,4", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["correct"] is True
+    assert json.loads(done.out)["machine"]["machine"] == "own"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Does a sweep give the best sizes at each area, go on where it was stopped, and name the sizes that cannot be?"""
+"""Does a sweep give the best points at each area, go on where it was stopped, and name the points that cannot be?"""
 
 from __future__ import annotations
 
@@ -9,45 +9,58 @@ from pathlib import Path
 import polyfabric as pf
 import pytest
 from polyfabric import exploration
-from polyfabric.exploration import Size, Task, explore, sizes
+from polyfabric.exploration import Task, axis, explore, own_axes, points
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
 TASK = Task.of("f1", ["permute@12"])
-POINTS = [*sizes([4, 8], [16], [1, 2]), Size(16, 16, 2, "clos"), Size(33, 16, 2)]
+CLUSTERS = "units.cluster.count"
+AXES = [
+    axis(f"{CLUSTERS}=4,8,33"),
+    axis("channels.hbm.count=1,2;channels.hbm.bandwidth=0.512,1.024"),
+    axis("network=crossbar"),
+]
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
     results = tmp_path_factory.mktemp("sweep") / "results.jsonl"
     calls = []
-    report = explore(TASK, POINTS, results=results, jobs=1, progress=lambda *call: calls.append(call))
+    report = explore(TASK, AXES, results=results, jobs=1, progress=lambda *call: calls.append(call))
     assert calls[0] == ("explore", 0, 7)
     assert calls[-1] == ("explore", 7, 7)
     return results, report
 
 
 def test_the_front_is_what_nothing_beats(swept):
-    points = swept[1]["points"]
-    assert points[0] | {"own": True, "performance": 1.0} == points[0]
-    assert (points[0]["clusters"], points[0]["banks"], points[0]["stacks"]) == (16, 16, 2)
-    assert points[0]["area_mm2"] == pytest.approx(151.4, abs=0.1)
-    found = [p for p in points if "error" not in p]
-    assert len(found) == 6
+    own = swept[1]["points"][0]
+    assert own | {"own": True, "performance": 1.0} == own
+    assert own["values"] == {
+        CLUSTERS: 16.0,
+        "channels.hbm.count": 2.0,
+        "channels.hbm.bandwidth": 1.024,
+        "network": "crossbar",
+    }
+    assert own["area_mm2"] == pytest.approx(151.4, abs=0.1)
+    found = [p for p in swept[1]["points"] if "error" not in p]
+    assert len(found) == 5
     for p in found:
         better = [q for q in found if q["area_mm2"] <= p["area_mm2"] and q["performance"] >= p["performance"]]
         assert p["pareto"] == (better == [p])
-        assert p["performance"] == pytest.approx(points[0]["seconds"]["permute@12"] / p["seconds"]["permute@12"])
+        assert p["performance"] == pytest.approx(own["seconds"]["permute@12"] / p["seconds"]["permute@12"])
 
 
-def test_a_size_that_cannot_be_is_named_with_its_cause(swept):
-    (failed,) = [p for p in swept[1]["points"] if "error" in p]
-    assert failed["clusters"] == 33
-    assert "lies between 1 and 32" in failed["error"]
+def test_a_point_that_cannot_be_is_named_with_its_cause(swept):
+    failed = [p for p in swept[1]["points"] if "error" in p]
+    assert [p["values"][CLUSTERS] for p in failed] == [33.0, 33.0]
+    assert "lies between 1 and 32" in failed[0]["error"]
     assert "lies between 1 and 32" in " ".join(swept[1].table().split())
 
 
-def test_the_sweep_is_drawn(swept, tmp_path):
-    assert swept[1].table().count("█") == sum(p.get("pareto", False) for p in swept[1]["points"]) + 1
+def test_the_sweep_is_drawn_with_the_papers_own_point(swept, tmp_path):
+    best = sum(p.get("pareto", False) and not p["own"] for p in swept[1]["points"])
+    # In the drawing, and once in its title.
+    assert swept[1].table().count("█") == best + 1
+    assert swept[1].table().count("◆") == 2
     swept[1].plot(tmp_path / "sweep.svg")
     assert "<svg" in (tmp_path / "sweep.svg").read_text()
 
@@ -59,19 +72,42 @@ def test_what_a_results_file_holds_is_not_computed_again(swept, tmp_path, monkey
     results.write_text("\n".join(lines[:3]) + "\n" + lines[3][:20])
     asked = []
     evaluate = exploration.evaluate
-    monkeypatch.setattr(exploration, "evaluate", lambda task, size: asked.append(size) or evaluate(task, size))
+    monkeypatch.setattr(exploration, "evaluate", lambda task, point: asked.append(point) or evaluate(task, point))
     monkeypatch.setattr(exploration, "_workers", _here)
     held = [json.loads(line)["point"] for line in lines[:3]]
-    report = explore(TASK, POINTS, results=results)
+    report = explore(TASK, AXES, results=results)
     assert len(asked) == 7 - sum("error" not in point for point in held)
     assert report["points"] == swept[1]["points"]
     asked.clear()
-    explore(TASK, POINTS, results=results)
+    explore(TASK, AXES, results=results)
     # What failed is tried again; another program is another task.
-    assert asked == [Size(33, 16, 2)]
+    assert [dict(point.values)[CLUSTERS] for point in asked] == [33.0, 33.0]
     asked.clear()
-    explore(Task.of("f1", ["ntt@12"]), POINTS[:1], results=results)
+    explore(Task.of("f1", ["ntt@12"]), [axis(f"{CLUSTERS}=8")], results=results)
     assert len(asked) == 2
+
+
+def test_where_the_own_point_fails_the_others_stand(monkeypatch):
+    def evaluate(task, point):
+        found = {"values": dict(point.values)}
+        if dict(point.values)[CLUSTERS] == 16:
+            return {**found, "error": "the scratchpad is full"}
+        if dict(point.values)[CLUSTERS] == 4:
+            raise RuntimeError("lost")
+        return {**found, "area_mm2": 1.0, "seconds": {"permute@12": 1.0}, "energy_j": {"permute@12": 1.0}}
+
+    monkeypatch.setattr(exploration, "evaluate", evaluate)
+    monkeypatch.setattr(exploration, "_workers", _here)
+    report = explore(TASK, [axis(f"{CLUSTERS}=4,8")])
+    assert [p.get("error", "")[:25] for p in report["points"]] == [
+        "the scratchpad is full",
+        "a worker failed: RuntimeE",
+        "",
+    ]
+    assert report["points"][2]["performance"] == 1.0
+    assert "the scratchpad is full" in report.table()
+    with pytest.raises(pf.MachineError, match="no point has a result; as its file has it: the scratchpad is full"):
+        explore(TASK, [axis(f"{CLUSTERS}=4")])
 
 
 class _here:  # noqa: N801 - stands for a function
@@ -90,7 +126,10 @@ class _here:  # noqa: N801 - stands for a function
         from concurrent.futures import Future
 
         future = Future()
-        future.set_result(work(*arguments))
+        try:
+            future.set_result(work(*arguments))
+        except Exception as error:
+            future.set_exception(error)
         return future
 
 
@@ -98,7 +137,7 @@ def test_another_file_is_no_results_file(tmp_path):
     results = tmp_path / "results.jsonl"
     results.write_text("{}\nno json\n")
     with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file"):
-        explore(TASK, POINTS, results=results)
+        explore(TASK, AXES, results=results)
 
 
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):
@@ -106,29 +145,77 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path):
         notes = tmp_path / "notes.txt"
         notes.write_text(text)
         with pytest.raises(pf.FileError, match=r"notes\.txt.*no "):
-            explore(TASK, POINTS, results=notes)
+            explore(TASK, AXES, results=notes)
         assert notes.read_text() == text
 
 
-def test_ones_own_machine_is_swept(polyfabric, tmp_path):
+def test_ones_own_machine_is_swept_and_a_changed_file_agrees(polyfabric, tmp_path):
     text = FILE.read_text().replace('value = 200, unit = "cycles"', 'value = 300, unit = "cycles"')
     (tmp_path / "mine.toml").write_text(text)
-    common = ("explore", "mine.toml", "--programs", "ntt@12", "--clusters", "8", "--banks", "8", "--jobs", "1")
-    done = polyfabric(*common, "--stacks", "1", "--json")
+    common = ("explore", "mine.toml", "--programs", "ntt@12", "--jobs", "1")
+    done = polyfabric(*common, "--axis", f"{CLUSTERS}=8", "--json")
     assert done.status == 0, done.err
-    assert [p["clusters"] for p in json.loads(done.out)["points"]] == [16, 8]
+    own, other = json.loads(done.out)["points"]
+    assert [p["values"] for p in (own, other)] == [{CLUSTERS: 16.0}, {CLUSTERS: 8.0}]
+    # The file with that figure written into it is the same machine for `simulate`: area, time and energy.
+    fewer = text.replace(
+        'count = { value = 16, unit = "units", source = "section 3" }',
+        'count = { value = 8, unit = "units", source = "mine" }',
+    )
+    (tmp_path / "fewer.toml").write_text(fewer)
+    done = polyfabric("simulate", "ntt", "--machine", "fewer.toml", "--params", "12", "--json")
+    assert done.status == 0, done.err
+    report = json.loads(done.out)
+    assert report["area_mm2"] == pytest.approx(other["area_mm2"])
+    assert report["seconds"] == other["seconds"]["ntt@12"]
+    assert report["energy_j"] == pytest.approx(other["energy_j"]["ntt@12"])
+    assert {part["kind"] for part in report["components"]} == {"input", "scaled"}
     (tmp_path / "mine.toml").write_text(text.replace("[units.ntt]", "[units.nttt]"))
     done = polyfabric(*common)
     assert done.status == 2
     assert "Did you mean `units.ntt.count`?" in " ".join(done.err.split())
 
 
+def test_a_machine_of_tfhe_is_swept_on_its_own_figures(polyfabric):
+    done = polyfabric(
+        *("explore", "morphling", "--axis", "units.xpu.count=2,4", "--axis", "memories.private_a1.capacity=4,8"),
+        *("--batch", "128", "--jobs", "1", "--json"),
+    )
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    points = {tuple(p["values"].values()): p for p in data["points"]}
+    half, own, larger = points[2.0, 4.0], points[4.0, 4.0], points[4.0, 8.0]
+    assert own["own"] is True
+    assert own["area_mm2"] == pytest.approx(74.61, abs=0.01)
+    # Two of four XPUs of 9.2 mm², and the half of a network of 0.21; twice the buffer of 8.31.
+    assert half["area_mm2"] == pytest.approx(own["area_mm2"] - 2 * 9.2 - 0.105)
+    assert larger["area_mm2"] == pytest.approx(own["area_mm2"] + 8.31)
+    assert half["performance"] < 0.7
+
+
+def test_every_machine_has_a_sweep_of_its_own():
+    for name in pf.machines.names():
+        task = Task.of(name)
+        assert task.programs
+        assert len(points(own_axes(task))) > 4
+        assert points([*own_axes(task)])[0].of(task.load()).native.area() > 0
+
+
+@pytest.mark.parametrize("figure", ["memories.register_file.accesses", "clock"])
+def test_a_change_that_would_be_free_is_refused(figure):
+    machine = TASK.load()
+    with pytest.raises(pf.MachineError, match=r"no component says how|nothing says that they reach"):
+        machine.native.changed([(figure, 2 * machine.native.figure(figure))])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("morphling",), "units.cluster.count"),
-        (("f1", "--clusters", "2,x"), "not whole numbers"),
-        (("f1", "--banks", "0"), "less than one"),
+        (("morphling", "--axis", f"{CLUSTERS}=4"), "has no figure 'units.cluster.count'"),
+        (("f1", "--axis", f"{CLUSTERS}=2,x"), "'x' is no number"),
+        (("f1", "--axis", f"{CLUSTERS}"), "is not KEY=V1,V2"),
+        (("f1", "--axis", f"{CLUSTERS}=2,4;channels.hbm.count=1"), "has 1 and 2 values"),
+        (("f1", "--axis", "network=torus"), "there is no network 'torus'"),
         (("f1", "--programs", "pbs"), "no program of CKKS or BGV"),
         (("none.toml",), "cannot read the machine file"),
     ],
@@ -139,14 +226,21 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
     assert message in " ".join(done.err.split())
 
 
+def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabric):
+    done = polyfabric("explore", "f1", "--programs", "ntt@12", "--axis", f"{CLUSTERS}=8,33", "--jobs", "1")
+    assert done.status == 1
+    assert "1 of 3 points have no result" in " ".join(done.err.split())
+    assert "the file's own" in done.out
+
+
 def test_dask_is_asked_for_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(pf.RunError, match=r"pip install 'polyfabric\[dask\]'"):
-        explore(TASK, POINTS, dask="tcp://127.0.0.1:1")
+        explore(TASK, AXES, dask="tcp://127.0.0.1:1")
 
 
 def test_a_dask_cluster_gives_the_same(swept):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        report = explore(TASK, POINTS, dask=cluster.scheduler_address)
+        report = explore(TASK, AXES, dask=cluster.scheduler_address)
     assert report["points"] == swept[1]["points"]

@@ -82,3 +82,11 @@ pub fn specs(file: &str, mapper: &str) -> Result<&'static [FigureSpec], MachineE
 pub fn choose(machine: &Description, choices: &[(&str, &str)]) -> Result<Description, MachineError> {
     Ok(machine.choose(of(machine)?.specs(), choices)?)
 }
+
+/// The same machine with other values of some figures, in the units of its file, and with the area and power of that.
+///
+/// # Errors
+/// [`MachineError`] for a key that the file has not, a value out of range, or a figure that no component's area follows.
+pub fn changed(machine: &Description, changes: &[(String, f64)]) -> Result<Description, MachineError> {
+    Ok(machine.changed(of(machine)?.specs(), changes)?)
+}

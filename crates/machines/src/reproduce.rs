@@ -314,12 +314,17 @@ pub fn reproduce(
     };
     let file = |cause: String| ReproduceError::File { name: name.to_owned(), cause };
     let figures: Figures = toml::from_str(machine.published()).map_err(|error| file(error.to_string()))?;
+    let strays = |predictions: &[Prediction]| {
+        let stray =
+            predictions.iter().find(|p| p.beside.is_none() && figures.figure.iter().all(|cell| cell.id != p.id));
+        stray.map_or(Ok(()), |p| {
+            Err(file(format!("there is no cell {:?}, of which the model has a number; add it", p.id)))
+        })
+    };
+    strays(&applications)?;
     let mut predictions = machine.predictions(progress)?;
+    strays(&predictions)?;
     predictions.extend(applications);
-    let stray = predictions.iter().find(|p| p.beside.is_none() && figures.figure.iter().all(|cell| cell.id != p.id));
-    if let Some(Prediction { id, .. }) = stray {
-        return Err(file(format!("there is no cell {id:?}, of which the model has a number; add it")));
-    }
     Ok(compare(&figures, &predictions))
 }
 

@@ -7,10 +7,9 @@ use crate::noise::TransformName;
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use polyfabric_machines as machines;
-use polyfabric_machines::engine::description::Description;
+use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
-use polyfabric_machines::f1::machine::F1;
-use polyfabric_machines::f1::scaling::{NetworkError, Size, scaled};
+use polyfabric_machines::f1::network::{NetworkError, with_network};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -108,23 +107,37 @@ impl PyMachine {
         Ok(Self::chosen(&machine, &choices)?)
     }
 
-    /// A machine of residue polynomials in another size, with the area and power of that.
-    fn scaled(&self, clusters: usize, banks: usize, stacks: usize, network: &str) -> PyResult<Self> {
-        let network = network.parse().map_err(Failure::of::<NetworkError>(Kind::Input))?;
-        let machine = scaled(&self.0, Size { clusters, banks, stacks, network }).map_err(refused)?;
-        Ok(Self(Arc::new(machine)))
+    /// The machine with other values of some figures, each in the unit of its file, and with the area and power of that.
+    fn changed(&self, changes: Vec<(String, f64)>) -> PyResult<Self> {
+        Ok(Self(Arc::new(machines::registry::changed(&self.0, &changes).map_err(refused)?)))
     }
 
-    /// Clusters, scratchpad banks and memory stacks of a machine of residue polynomials.
-    fn size(&self) -> PyResult<(usize, usize, usize)> {
-        let machine = F1::new(&self.0).map_err(|error| refused(error.into()))?;
-        let Size { clusters, banks, stacks, .. } = Size::of(&machine);
-        Ok((clusters, banks, stacks))
+    /// The machine with another network between its clusters and banks.
+    fn with_network(&self, network: &str) -> PyResult<Self> {
+        let network = network.parse().map_err(Failure::of::<NetworkError>(Kind::Input))?;
+        Ok(Self(Arc::new(with_network(&self.0, network).map_err(refused)?)))
+    }
+
+    /// The value of a figure in the unit of its file, where it is known.
+    fn figure(&self, key: &str) -> Option<f64> {
+        let figure = self.0.figures().get(key)?;
+        let scale = Dimension::of_unit(&figure.written.unit)?.1;
+        figure.value.map(|value| value / scale)
+    }
+
+    /// Keys of its figures that have a value.
+    fn figure_keys(&self) -> Vec<String> {
+        self.0.figures().iter().filter(|(_, figure)| figure.value.is_some()).map(|(key, _)| key.clone()).collect()
     }
 
     /// Area in mm² of all components; `None` if one is unknown.
     fn area(&self) -> Option<f64> {
         self.0.components().iter().map(|part| part.area_mm2).sum()
+    }
+
+    /// Power in W of all components at full activity; `None` if one is unknown.
+    fn power(&self) -> Option<f64> {
+        self.0.components().iter().map(|part| part.power_w).sum()
     }
 
     #[getter]

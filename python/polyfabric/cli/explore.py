@@ -1,38 +1,40 @@
-"""`polyfabric explore`: the sizes of a machine, performance against area."""
+"""`polyfabric explore`: the figures of a machine, performance against area."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from ..exploration import NETWORKS, Task, networks, positive, sizes
+from ..exploration import NETWORK, NETWORKS, Task, axis, own_axes
 from ..exploration import explore as swept
 from ..progress import bars
-from .console import out, print_json
-
-DEFAULT_PROGRAMS = ("matvec", "permute@13", "multiply@13", "permute@12")
+from .console import error_line, out, print_json
 
 
 @click.command()
 @click.argument("machine")
 @click.option(
     "--programs",
-    default=",".join(DEFAULT_PROGRAMS),
-    show_default=True,
     metavar="LIST",
-    help="Programs on slots to be timed, each PROGRAM or PROGRAM@SET.",
+    help="Programs to be timed, each PROGRAM or PROGRAM@SET; without it, the file's `sweep_programs`.",
 )
-@click.option("--clusters", default="4,8,12,16,24,32", show_default=True, metavar="LIST", help="Compute clusters.")
-@click.option("--banks", default="8,16,32", show_default=True, metavar="LIST", help="Scratchpad banks.")
-@click.option("--stacks", default="1,2,4", show_default=True, metavar="LIST", help="Memory stacks and controllers.")
 @click.option(
-    "--networks",
-    "topologies",
-    default=NETWORKS[0],
+    "--axis",
+    "written",
+    multiple=True,
+    metavar="KEY=V1,V2,..",
+    help="A figure of the machine file and its values, in the file's unit; figures that change together are joined by a semicolon. "
+    f"{NETWORK}={','.join(NETWORKS)} is one, where the machine has such networks. Without it, the axes of the file's [[sweep]].",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=640,
     show_default=True,
-    metavar="LIST",
-    help=f"What connects clusters and banks: {', '.join(NETWORKS)}.",
+    metavar="N",
+    help="Ciphertexts of a built-in program of TFHE.",
 )
 @click.option(
     "--results",
@@ -59,11 +61,9 @@ DEFAULT_PROGRAMS = ("matvec", "permute@13", "multiply@13", "permute@12")
 def explore(
     machine: str,
     *,
-    programs: str,
-    clusters: str,
-    banks: str,
-    stacks: str,
-    topologies: str,
+    programs: str | None,
+    written: tuple[str, ...],
+    batch: int,
     results: Path | None,
     jobs: int | None,
     dask: str | None,
@@ -71,26 +71,28 @@ def explore(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Time programs on MACHINE (f1, or a file.toml of yours) in many sizes, and show the best at each area.
+    """Time programs on MACHINE (a name, or a file.toml of yours) with other figures, and show the best at each area.
 
-    Performance is the geometric mean of the programs' speeds over those of the machine as its file has it.
+    Performance is the geometric mean of the programs' speeds over those of the machine as its file has it. A point that cannot be says why,
+    and the others stand; the status is then 1.
     """
-    task = Task.of(machine, programs.split(","))
-    points = sizes(
-        positive(clusters, "--clusters"),
-        positive(banks, "--banks"),
-        positive(stacks, "--stacks"),
-        networks(topologies, "--networks"),
-    )
+    task = Task.of(machine, programs.split(",") if programs else (), batch)
+    axes = [axis(text) for text in written] or own_axes(task)
     with bars() as progress:
-        report = swept(task, points, results=results, jobs=jobs, dask=dask, progress=progress)
+        report = swept(task, axes, results=results, jobs=jobs, dask=dask, progress=progress)
     if plot is not None:
         report.plot(plot)
     if folder is not None:
         report.save(folder)
     if as_json:
         print_json(report.to_dict())
-        return
-    report.print(out())
-    for path in filter(None, (plot, folder)):
-        out().print(f"\nwritten: {path}")
+    else:
+        report.print(out())
+        for path in filter(None, (plot, folder)):
+            out().print(f"\nwritten: {path}")
+    failed = [point for point in report["points"] if "error" in point]
+    if failed:
+        error_line(
+            f"{len(failed)} of {len(report['points'])} points have no result, the first because: {failed[0]['error']}"
+        )
+        sys.exit(1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..machines import load, names
+from ..machines import Machine, load, names
 from .console import grid, out, print_json
 
 
@@ -16,13 +16,14 @@ from .console import grid, out, print_json
 def machines(name: str | None, *, as_json: bool) -> None:
     """List the machines; or show NAME (or a file.toml of yours): every figure, its source, the open readings."""
     if name is None:
-        found = [load(known).to_dict() for known in names()]
+        found = [load(known) for known in names()]
         if as_json:
-            print_json(found)
+            print_json([machine.to_dict() for machine in found])
             return
         table = grid("machine", "title", "clock", "area", "power", left=2)
-        for d in found:
-            table.add_row(d["name"], d["title"], _figure(d["clock"]), *_totals(d))
+        for machine in found:
+            d = machine.to_dict()
+            table.add_row(d["name"], d["title"], _figure(d["clock"]), *_totals(machine))
         out().print(table)
         return
     data = load(name).to_dict()
@@ -37,16 +38,11 @@ def _figure(figure: dict[str, Any]) -> str:
     return str(value) if unit in ("1", "flag") else f"{value} {unit}"
 
 
-def _totals(data: dict[str, Any]) -> tuple[str, str]:
-    sums = []
-    for key, unit in (("area", "mm²"), ("power", "W")):
-        values = [
-            c[key]["value"] * (c["count"]["value"] if c.get("count") else 1)
-            for c in data["components"].values()
-            if c.get(key) and isinstance(c[key]["value"], int | float)
-        ]
-        sums.append(f"{sum(values):.4g} {unit}" if values else "unknown")
-    return sums[0], sums[1]
+def _totals(machine: Machine) -> tuple[str, str]:
+    """Area and power of all components, or of none."""
+    sums = ((machine.native.area(), "mm²"), (machine.native.power(), "W"))
+    area, power = (f"{value:.4g} {unit}" if value else "unknown" for value, unit in sums)
+    return area, power
 
 
 def _show(data: dict[str, Any]) -> None:
@@ -56,6 +52,13 @@ def _show(data: dict[str, Any]) -> None:
     for key, figure in _flat(data):
         table.add_row(key, _figure(figure), "input" if figure.get("input") else "", figure["source"])
     console.print(table)
+    laws = grid("component", "as many as", "grows with", "beside", "source", left=5)
+    for name, component in data["components"].items():
+        count, size = component.get("count", "1"), component.get("size", {})
+        known = count if isinstance(count, str) else _figure(count)
+        laws.add_row(name, known, size.get("of", "-"), size.get("at", "-"), size.get("source", "-"))
+    console.print()
+    console.print(laws)
     for fact, reading in data.get("readings", {}).items():
         console.print(f"\n[bold]{fact}[/]: {reading['question']}")
         for option, content in reading["options"].items():

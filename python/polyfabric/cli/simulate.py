@@ -72,6 +72,12 @@ from .machine_choices import machine_choices
     help="CKKS, BGV: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
 )
 @click.option(
+    "--security",
+    type=float,
+    metavar="BITS",
+    help="CKKS, BGV: refuse a parameter set of fewer bits of security; 128 without it for one of yours.",
+)
+@click.option(
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -106,12 +112,13 @@ def simulate(
     show_groups: bool,
     show_operations: bool,
     key_switch: str | None,
+    security: float | None,
     save_file: Path | None,
     load_file: Path | None,
     as_json: bool,
     **choices: str | None,
 ) -> None:
-    """Time PROGRAM on a machine, from a checked schedule of all its operations.
+    """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
 
     PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, ckks-bootstrapping (CKKS), ntt,
@@ -136,10 +143,10 @@ def simulate(
                 programs.slot_parameters(program, parameters),
                 machine=machine,
                 key_switch=slot_execution.switch_for(parameters, machine, key_switch),
-                security=0,
+                security=security,
             )
         elif program in _native.built_in_names():
-            planned = programs.timed(program, parameters, batch or 64, machine)
+            planned = programs.planned(program, parameters, batch or 64, machine, target)
         elif program == "digits":
             from ..apps.digits.classify import prepare
 
@@ -154,6 +161,7 @@ def simulate(
                 "--operations": show_operations,
                 **{f"--{name.replace('_', '-')}": given for name, given in choices.items()},
                 "--key-switch": key_switch,
+                "--security": security is not None,
                 "--save": save_file,
                 "--load": load_file,
             }

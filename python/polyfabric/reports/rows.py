@@ -52,7 +52,7 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
     readings = ", ".join(f"{fact}: {option}" for fact, option in d["readings"].items())
     facts = [
         ("time", f"{scaled(d['seconds'], 's')} ({cycles:,} cycles)"),
-        ("first result after", scaled(d["latency_s"], "s")),
+        ("first load to last store", scaled(d["latency_s"], "s")),
         ("throughput", f"{d['throughput_per_s']:,.0f} {d['operation']} a second, of {d['operations']:,}"),
         (
             "lower bound",

@@ -1,4 +1,4 @@
-"""A sweep over a machine's sizes, as tables and as plots."""
+"""A sweep over a machine's figures, as tables and as plots."""
 
 from __future__ import annotations
 
@@ -16,34 +16,50 @@ WIDTH, HEIGHT = 72, 18
 def rows(d: dict[str, Any]) -> list[Rows]:
     """The best at each area, all of them drawn, and what failed."""
     found = _found(d)
-    best = sorted((p for p in found if p["pareto"]), key=lambda p: p["area_mm2"])
+    best = sorted((p for p in found if p["pareto"] or p["own"]), key=lambda p: p["area_mm2"])
     table = [
         (
             "the file's own" if p["own"] else "",
-            str(p["clusters"]),
-            str(p["banks"]),
-            str(p["stacks"]),
-            p["network"],
+            *_values(d, p),
             f"{p['area_mm2']:.1f} mm²",
             f"{p['performance']:.3f}",
             f"{1000 * p['performance'] / p['area_mm2']:.2f}",
         )
         for p in best
     ]
-    columns = ("", "clusters", "banks", "stacks", "network", "area", "performance", "per 1000 mm²")
+    axes = tuple(_short(key) for key in d["axes"])
     note = (
-        f"of {len(d['points'])} sizes; performance is the geometric mean over {', '.join(d['programs'])} of the speed over that "
-        f"of {d['machine']} itself. Area: the file's components, grown with their number; networks with their crosspoints"
+        f"of {len(d['points'])} points; performance is the geometric mean over {', '.join(d['programs'])} of the speed over that "
+        f"of {d['machine']} itself. Area: the file's components, as their counts and sizes follow its figures"
     )
     tables = [
-        Rows(f"{d['machine']}: the best at each area", columns, table, note=note),
-        Rows("performance against area (█ the best, · others)", ("",), [(line,) for line in _drawing(found)]),
+        Rows(
+            f"{d['machine']}: the best at each area",
+            ("", *axes, "area", "performance", "per 1000 mm²"),
+            table,
+            note=note,
+        ),
+        Rows(
+            "performance against area (█ the best, ◆ the file's own, · others)",
+            ("",),
+            [(line,) for line in _drawing(found)],
+        ),
     ]
-    parts = ("clusters", "banks", "stacks", "network")
-    failed = [(*(str(p[part]) for part in parts), p["error"]) for p in d["points"] if "error" in p]
+    failed = [(*_values(d, p), p["error"]) for p in d["points"] if "error" in p]
     if failed:
-        tables.append(Rows("without a result", (*parts, "cause"), failed, left=5))
+        tables.append(Rows("without a result", (*axes, "cause"), failed, left=len(axes) + 1))
     return tables
+
+
+def _short(key: str) -> str:
+    """A figure's key without its section."""
+    return key.split(".", 1)[-1]
+
+
+def _values(d: dict[str, Any], point: dict[str, Any]) -> tuple[str, ...]:
+    """A point's values on the axes."""
+    values = [point["values"][key] for key in d["axes"]]
+    return tuple(value if isinstance(value, str) else f"{value:g}" for value in values)
 
 
 def _found(d: dict[str, Any]) -> list[dict[str, Any]]:
@@ -54,10 +70,10 @@ def _drawing(points: list[dict[str, Any]]) -> list[str]:
     """Both axes from zero."""
     right, top = max(p["area_mm2"] for p in points), max(p["performance"] for p in points)
     cells = [[" "] * WIDTH for _ in range(HEIGHT)]
-    for p in sorted(points, key=lambda p: p["pareto"]):
+    for p in sorted(points, key=lambda p: (p["own"], p["pareto"])):
         column = round((WIDTH - 1) * p["area_mm2"] / right)
         row = HEIGHT - 1 - round((HEIGHT - 1) * p["performance"] / top)
-        cells[row][column] = "█" if p["pareto"] else "·"
+        cells[row][column] = "◆" if p["own"] else "█" if p["pareto"] else "·"
     scale = [f"{top:6.2f} │", *["       │"] * (HEIGHT - 2), "  0.00 │"]
     lines = [left + "".join(cell) for left, cell in zip(scale, cells, strict=True)]
     end = f"{right:.0f} mm²"
@@ -65,7 +81,7 @@ def _drawing(points: list[dict[str, Any]]) -> list[str]:
 
 
 def plot(d: dict[str, Any]) -> Figure:
-    """Area and performance of all sizes, with the best joined (F1, figure 11)."""
+    """Area and performance of all points, with the best joined and the file's own marked."""
     from matplotlib.figure import Figure
 
     from .plots import AMBER, BLUE, GRID, INK, MUTED
@@ -74,7 +90,7 @@ def plot(d: dict[str, Any]) -> Figure:
     best = sorted((p for p in found if p["pareto"]), key=lambda p: p["area_mm2"])
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    axes.scatter([p["area_mm2"] for p in found], [p["performance"] for p in found], color=MUTED, s=12, label="sizes")
+    axes.scatter([p["area_mm2"] for p in found], [p["performance"] for p in found], color=MUTED, s=12, label="points")
     axes.plot(
         [p["area_mm2"] for p in best],
         [p["performance"] for p in best],
@@ -84,7 +100,13 @@ def plot(d: dict[str, Any]) -> Figure:
     )
     own = [p for p in found if p["own"]]
     axes.scatter(
-        [p["area_mm2"] for p in own], [p["performance"] for p in own], color=AMBER, s=40, label="the file's own"
+        [p["area_mm2"] for p in own],
+        [p["performance"] for p in own],
+        color=AMBER,
+        marker="D",
+        s=48,
+        zorder=3,
+        label=f"{d['machine']}, the file's own",
     )
     axes.set_xlim(0)
     axes.set_ylim(0)

@@ -22,7 +22,8 @@ pub struct ComponentEnergy {
     pub area_mm2: Option<f64>,
     /// Power at full activity in W; absent if unknown.
     pub full_power_w: Option<f64>,
-    /// `input` if area or power is a published result that the model takes in, else `figure`.
+    /// `input` if area or power is a published result that the model takes in, `scaled` if it follows from one by the law of the machine
+    /// file, else `figure`.
     pub kind: &'static str,
     /// Share of the time at work.
     pub activity: f64,
@@ -151,7 +152,11 @@ fn component(
         name: part.name.clone(),
         area_mm2: part.area_mm2,
         full_power_w: part.power_w,
-        kind: if part.input { "input" } else { "figure" },
+        kind: match part.input {
+            true if part.size == 1.0 && part.clock == 1.0 => "input",
+            true => "scaled",
+            false => "figure",
+        },
         activity,
         idle_share: part.idle_share,
         idle_source: part.idle_source.clone(),

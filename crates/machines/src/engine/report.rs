@@ -4,7 +4,7 @@ use super::bound::Bound;
 use super::checker::{Violation, check};
 use super::description::{Description, DescriptionError};
 use super::energy::{ComponentEnergy, Energy, EnergyError, utilisation};
-use super::schedule::{Item, Schedule, Shift, Traffic, Value};
+use super::schedule::{Item, Resource, Schedule, Traffic};
 use super::stalls::{ClassStalls, Stall};
 use super::totals::Totals;
 use serde::Serialize;
@@ -66,7 +66,7 @@ pub struct SimulationReport {
     pub cycles: u64,
     /// Total time.
     pub seconds: f64,
-    /// From the first to the last event of ciphertext 0.
+    /// From the first load to the last store: of all that the program takes in and gives back.
     pub latency_s: f64,
     /// Units of throughput a second.
     pub throughput_per_s: f64,
@@ -154,7 +154,7 @@ impl SimulationReport {
             operation: subject.operation.to_owned(),
             cycles: checked.cycles,
             seconds,
-            latency_s: latency_cycles(schedule, 0).unwrap_or(checked.cycles) as f64 / clock,
+            latency_s: latency_cycles(schedule, checked.cycles) as f64 / clock,
             throughput_per_s: if seconds > 0.0 { subject.operations as f64 / seconds } else { 0.0 },
             lower_bound_cycles: bound.cycles,
             efficiency: bound.efficiency(checked.cycles),
@@ -175,38 +175,19 @@ impl SimulationReport {
     }
 }
 
-/// Cycles from the first to the last event of a ciphertext; `None` if it has none.
-pub fn latency_cycles(schedule: &Schedule, ciphertext: u32) -> Option<u64> {
-    span(&schedule.items, 0, Shift::default(), ciphertext).map(|(first, last)| (last - first) as u64)
+/// Cycles from the first transfer to the end of a schedule of `cycles`, which is its last store's or, without stores, its last event's.
+pub(super) fn latency_cycles(schedule: &Schedule, cycles: u64) -> u64 {
+    let channels = schedule.resources.units.len();
+    let first = first_start(&schedule.items, &|resource| resource.0 as usize >= channels);
+    cycles - first.map_or(0, |start| start.max(0) as u64)
 }
 
-fn span(items: &[Item], base: i64, shift: Shift, ciphertext: u32) -> Option<(i64, i64)> {
-    let join = |a: Option<(i64, i64)>, b: Option<(i64, i64)>| match (a, b) {
-        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-        (a, b) => a.or(b),
+/// Start of the first event on a resource that `counts`.
+fn first_start(items: &[Item], counts: &impl Fn(Resource) -> bool) -> Option<i64> {
+    let start = |item: &Item| match item {
+        Item::Event(event) => counts(event.resource).then_some(event.start),
+        // Later rounds start later.
+        Item::Repeat(repeat) => first_start(&repeat.body, counts).map(|start| repeat.start + start),
     };
-    let mut whole = None;
-    for item in items {
-        let part = match item {
-            Item::Event(event) => {
-                let op = event.op.shifted(shift);
-                (op.ciphertext == ciphertext && ciphertext != Value::NONE)
-                    .then(|| (base + event.start, base + event.end()))
-            }
-            Item::Repeat(repeat) => {
-                let round = |round: u64| {
-                    let start = base + repeat.start + round as i64 * repeat.period as i64;
-                    span(&repeat.body, start, shift.advanced(repeat.shift, round as i64), ciphertext)
-                };
-                if repeat.shift.ciphertext == 0 {
-                    // Every round has the same ciphertexts: the first and the last reach furthest.
-                    join(round(0), round(repeat.count - 1))
-                } else {
-                    (0..repeat.count).map(round).fold(None, join)
-                }
-            }
-        };
-        whole = join(whole, part);
-    }
-    whole
+    items.iter().filter_map(start).min()
 }

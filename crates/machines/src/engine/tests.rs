@@ -164,14 +164,12 @@ fn events_come_in_order_and_complete() {
 }
 
 #[test]
-fn latency_of_one_ciphertext() {
-    assert_eq!(latency_cycles(&accumulate(3, 4), 0), None);
-    let mut schedule = accumulate(1, 4);
-    if let super::schedule::Item::Event(event) = &mut schedule.items[2] {
-        event.op.ciphertext = 5;
-    }
-    // The adder's first event: cycles 7 to 11, the last sum being written in cycle 11.
-    assert_eq!(latency_cycles(&schedule, 5), Some(5));
+fn latency_is_from_the_first_load_to_the_last_store() {
+    let schedule = accumulate(3, 4);
+    assert_eq!(latency_cycles(&schedule, 36), 36);
+    // Later by seven cycles, all of it: what comes before the first load does not count.
+    let later = super::checker::tests::toy::shifted(&accumulate(3, 4), 7);
+    assert_eq!(latency_cycles(&later, 43), 36);
 }
 
 fn slices_by_track(trace: &Trace) -> BTreeMap<(u32, u32), Vec<(f64, f64)>> {

@@ -129,16 +129,10 @@ fn utilisation(compiled: &Compiled, machine: &F1) -> BTreeMap<String, f64> {
     shares
 }
 
-/// The cycle in which the first result is whole in memory.
-fn first_result(compiled: &Compiled) -> Option<u64> {
-    let graph = &compiled.translation.graph;
-    let mut results = vec![false; graph.values()];
-    graph.outputs().iter().for_each(|&output| results[graph.number(output)] = true);
-    let stored = compiled.actions.iter().filter_map(|timed| match timed.action {
-        Action::Store { value, .. } if results[value as usize] => Some(timed.cycle),
-        _ => None,
-    });
-    stored.min().map(|start| start + compiled.geometry.transfer.max(compiled.geometry.occupancy))
+/// Cycles from the first load to the end of the last store.
+fn latency_cycles(compiled: &Compiled) -> u64 {
+    let loads = compiled.actions.iter().filter(|timed| matches!(timed.action, Action::Load { .. }));
+    compiled.checked.cycles - loads.map(|timed| timed.cycle).min().unwrap_or(0)
 }
 
 /// What is counted for the throughput: key switches, or instructions of a program that has none.
@@ -191,7 +185,7 @@ pub fn report(
         operation: work.of.to_owned(),
         cycles,
         seconds,
-        latency_s: first_result(compiled).unwrap_or(cycles) as f64 / clock,
+        latency_s: latency_cycles(compiled) as f64 / clock,
         throughput_per_s: if seconds > 0.0 { work.count as f64 / seconds } else { 0.0 },
         lower_bound_cycles: bound,
         efficiency: if cycles > 0 { bound as f64 / cycles as f64 } else { 1.0 },

@@ -8,6 +8,11 @@ const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, 
     FigureSpec { key, dimension, least, most, meaning, optional: false }
 }
 
+/// A figure that components alone read.
+const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {
+    FigureSpec { key, dimension: Dimension::Rate, least: 1.0, most, meaning, optional: true }
+}
+
 /// Every figure.
 pub const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
@@ -32,6 +37,8 @@ pub const SPECS: &[FigureSpec] = &[
     ),
     figure("units.fft.points", Dimension::Rate, 1.0, 256.0, "folded points a cycle of an FFT unit"),
     figure("units.path.points", Dimension::Rate, 1.0, 128.0, "folded points a cycle of a row's path and IFFT unit"),
+    beside_area("units.fft.area_points", 256.0, "points a cycle of the FFT unit whose area the file has"),
+    beside_area("units.path.area_points", 128.0, "points a cycle of the path whose area the file has"),
     figure("units.pipeline.adder", Dimension::Cycles, 1.0, 64.0, "the registers of an adder"),
     figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
     figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers on the way to or from a bank"),

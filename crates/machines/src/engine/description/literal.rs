@@ -43,13 +43,38 @@ pub struct FigureLiteral {
     pub input: bool,
 }
 
+/// How many parts of a kind a chip has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CountLiteral {
+    /// As many as other figures say: a sum of products of figures and numbers, `"units.cluster.count * units.add.count"`.
+    Of(String),
+    /// A number, which no figure changes.
+    Figure(FigureLiteral),
+}
+
+/// What a part's area and power grow with, linearly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeLiteral {
+    /// The size: a sum of products of figures and numbers, in base units.
+    pub of: String,
+    /// Size of the part whose area and power the file gives: such a sum too.
+    pub at: String,
+    /// What says so, or a sentence that begins with the word `assumption`.
+    pub source: String,
+}
+
 /// One part of the chip, with area and power.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComponentLiteral {
     /// Number of such parts that `area` and `power` are for one of; 1 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<FigureLiteral>,
+    pub count: Option<CountLiteral>,
+    /// What one of them grows with; it has one size if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<SizeLiteral>,
     /// Area of one.
     pub area: FigureLiteral,
     /// Power of one at full activity.
@@ -98,6 +123,9 @@ pub struct DescriptionLiteral {
     pub paper: String,
     /// Clock.
     pub clock: FigureLiteral,
+    /// The clock that the power of the components is for, and that their pipelines are known to reach; the machine's own if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component_clock: Option<FigureLiteral>,
     /// Functional units: class, then figure.
     #[serde(default)]
     pub units: BTreeMap<String, BTreeMap<String, FigureLiteral>>,
@@ -116,12 +144,49 @@ pub struct DescriptionLiteral {
     /// Open facts.
     #[serde(default)]
     pub readings: BTreeMap<String, ReadingLiteral>,
+    /// Axes of the machine's own sweep: values of a figure, by its key; figures of one axis change together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<BTreeMap<String, Vec<Written>>>,
+    /// Programs of that sweep, each `PROGRAM` or `PROGRAM@SET`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweep_programs: Vec<String>,
 }
 
 /// Largest machine file that is read.
 pub const LARGEST_FILE: usize = 1 << 20;
 
 impl DescriptionLiteral {
+    /// Every place of a figure: `clock`, `units.x.count`, `components.x.area`; of one that a reading sets, one in each option.
+    pub(super) fn places(&mut self, key: &str) -> Vec<&mut FigureLiteral> {
+        if key == "clock" {
+            return vec![&mut self.clock];
+        }
+        let mut parts = key.splitn(3, '.');
+        let (Some(section), Some(group), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
+            return Vec::new();
+        };
+        if section == "components" {
+            let component = self.components.get_mut(group);
+            let figure = component.and_then(|component| match name {
+                "area" => Some(&mut component.area),
+                "power" => Some(&mut component.power),
+                "idle_share" => Some(&mut component.idle_share),
+                _ => None,
+            });
+            return figure.into_iter().collect();
+        }
+        let groups = match section {
+            "units" => Some(&mut self.units),
+            "memories" => Some(&mut self.memories),
+            "channels" => Some(&mut self.channels),
+            "machine" => Some(&mut self.machine),
+            _ => None,
+        };
+        let own = groups.and_then(|groups| groups.get_mut(group)).and_then(|figures| figures.get_mut(name));
+        let options = self.readings.values_mut().flat_map(|reading| reading.options.values_mut());
+        own.into_iter().chain(options.filter_map(|option| option.figures.get_mut(key))).collect()
+    }
+
     /// Reads TOML text.
     ///
     /// # Errors

@@ -5,18 +5,22 @@
 //! figure may be `"unknown"`: it stays unknown, and whoever asks for it gets an error, never 0. Where a source leaves a fact
 //! open, the file names the possible readings and one of them as the default.
 
+mod component;
 mod dimension;
 mod error;
 mod literal;
 #[cfg(test)]
 mod tests;
 
+pub use component::{Component, FURTHEST};
 pub use dimension::Dimension;
 pub use error::{DescriptionError, FigureError};
 pub use literal::{
-    ComponentLiteral, DescriptionLiteral, FigureLiteral, LARGEST_FILE, OptionLiteral, ReadingLiteral, Written,
+    ComponentLiteral, CountLiteral, DescriptionLiteral, FigureLiteral, LARGEST_FILE, OptionLiteral, ReadingLiteral,
+    SizeLiteral, Written,
 };
 
+use component::{Maker, named};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -46,27 +50,6 @@ pub struct Figure {
     pub dimension: Dimension,
     /// As written.
     pub written: FigureLiteral,
-}
-
-/// A part of the chip.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Component {
-    /// Name.
-    pub name: String,
-    /// Number of such parts.
-    pub count: f64,
-    /// Area of all of them in mm²; `None` if unknown.
-    pub area_mm2: Option<f64>,
-    /// Power of all of them at full activity in W; `None` if unknown.
-    pub power_w: Option<f64>,
-    /// Whether area and power are published results that the model takes in.
-    pub input: bool,
-    /// Share of the power that flows without activity.
-    pub idle_share: f64,
-    /// Source of the share.
-    pub idle_source: String,
-    /// What its activity is measured on.
-    pub activity: Vec<String>,
 }
 
 /// A checked machine file under one choice of readings.
@@ -156,9 +139,67 @@ impl Description {
             let (key, meaning) = (spec.key.to_owned(), spec.meaning.to_owned());
             return Err(DescriptionError::Missing { file: file.to_owned(), key, unit, meaning });
         }
-        let components = literal.components.iter().map(|(name, component)| check_component(file, name, component));
+        let clock = clock_of_components(file, literal, &figures)?;
+        let maker = Maker { file, mapper: &literal.mapper, figures: &figures, clock };
+        let components = literal.components.iter().map(|(name, component)| maker.component(name, component));
         let components = components.collect::<Result<_, _>>()?;
         Ok(Self { file: file.to_owned(), literal: literal.clone(), figures, components, readings })
+    }
+
+    /// The same machine with some figures changed: pairs of key and value, in the unit that the file has. A figure that a reading sets is
+    /// changed in all of its options.
+    ///
+    /// # Errors
+    /// [`DescriptionError`] for a key that the file has not, and as [`Description::check`].
+    pub fn changed(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
+        let mut literal = self.literal.clone();
+        for (key, value) in changes {
+            let places = literal.places(key);
+            if places.is_empty() {
+                spec_of(&self.file, &self.literal, specs, key)?;
+                let (file, key, mapper) = (self.file.clone(), key.clone(), self.literal.mapper.clone());
+                let remedy = "The file does not give it: add it there first".to_owned();
+                return Err(DescriptionError::UnexpectedKey { file, key, mapper, remedy });
+            }
+            if let Some(component) = self.not_followed(key) {
+                return Err(component);
+            }
+            for figure in places {
+                let whole = value.fract() == 0.0 && value.abs() < 1e15;
+                figure.value = if whole { Written::Integer(*value as i64) } else { Written::Number(*value) };
+                figure.source = format!("changed; {}", figure.source);
+            }
+        }
+        let choices: Vec<(&str, &str)> = self.readings.iter().map(|(fact, option)| (&**fact, &**option)).collect();
+        Self::check(&self.file, &literal, specs)?.choose(specs, &choices)
+    }
+
+    /// A refusal, if area and power of the components would stay as they are although figure `key` has another value.
+    fn not_followed(&self, key: &str) -> Option<DescriptionError> {
+        // Memory outside of the chip is no component; a component's own figures are what is asked for.
+        let outside = key == "clock" && self.literal.component_clock.is_some()
+            || key.starts_with("components.")
+            || (key.starts_with("channels.") && (key.ends_with(".latency") || key.ends_with(".energy")));
+        let laws = |part: &ComponentLiteral| {
+            let count = match &part.count {
+                Some(CountLiteral::Of(text)) => Some(text.clone()),
+                _ => None,
+            };
+            count.into_iter().chain(part.size.as_ref().map(|size| size.of.clone())).collect::<Vec<_>>()
+        };
+        let followed =
+            || self.literal.components.values().flat_map(laws).any(|law| named(&law).any(|name| name == key));
+        if outside || self.literal.components.is_empty() || followed() {
+            return None;
+        }
+        Some(DescriptionError::Figure {
+            file: self.file.clone(),
+            key: key.to_owned(),
+            value: "another value".to_owned(),
+            cause: "no component says how its area and power follow this figure, so they would not be those of the changed machine"
+                .to_owned(),
+            remedy: "Name it in the `count` or the `size` of the components that it changes, with a source".to_owned(),
+        })
     }
 
     /// Name on the command line.
@@ -247,6 +288,35 @@ impl Description {
             _ => Ok(value),
         }
     }
+}
+
+/// The clock beside the one that the components are for.
+fn clock_of_components(
+    file: &str,
+    literal: &DescriptionLiteral,
+    figures: &BTreeMap<String, Figure>,
+) -> Result<f64, DescriptionError> {
+    let Some(written) = &literal.component_clock else { return Ok(1.0) };
+    let (dimension, meaning) = (Dimension::Frequency, "the clock of the components");
+    let spec = FigureSpec { key: "", dimension, least: 1e6, most: 1e11, meaning, optional: false };
+    let theirs = check_figure(file, "component_clock", written, &spec)?.value;
+    let own = figures.get("clock").and_then(|figure| figure.value);
+    let Some((theirs, own)) = theirs.zip(own) else { return Ok(1.0) };
+    if own > theirs * (1.0 + 1e-9) {
+        return Err(DescriptionError::Figure {
+            file: file.to_owned(),
+            key: "clock".to_owned(),
+            value: literal.clock.value.to_string(),
+            cause: format!(
+                "area, power and pipeline registers of the file are of parts at {} {}, and nothing says that they reach {} {}",
+                written.value, written.unit, literal.clock.value, literal.clock.unit
+            ),
+            remedy:
+                "Lower the clock, or give parts that reach it: their area, power and registers, and `component_clock`"
+                    .to_owned(),
+        });
+    }
+    Ok(own / theirs)
 }
 
 fn unknown_reading<'a>(
@@ -349,37 +419,4 @@ fn check_figure(file: &str, key: &str, figure: &FigureLiteral, spec: &FigureSpec
         );
     }
     Ok(Figure { value: Some(value), dimension, written: figure.clone() })
-}
-
-fn check_component(file: &str, name: &str, component: &ComponentLiteral) -> Result<Component, DescriptionError> {
-    let check = |key: &str, figure: &FigureLiteral, dimension, least, most, meaning| {
-        let key = format!("components.{name}.{key}");
-        let spec = FigureSpec { key: "", dimension, least, most, meaning, optional: false };
-        check_figure(file, &key, figure, &spec)
-    };
-    let count = match &component.count {
-        Some(figure) => check("count", figure, Dimension::Count, 1.0, 1e6, "the number of parts")?,
-        None => Figure { value: Some(1.0), dimension: Dimension::Count, written: component.area.clone() },
-    };
-    let area = check("area", &component.area, Dimension::Area, 0.0, 1e6, "the area of a part")?;
-    let power = check("power", &component.power, Dimension::Power, 0.0, 1e6, "the power of a part")?;
-    let idle = check("idle_share", &component.idle_share, Dimension::Ratio, 0.0, 1.0, "the idle share of the power")?;
-    let needed = |key: &str, figure: &Figure| {
-        figure.value.ok_or_else(|| DescriptionError::Unknown {
-            file: file.to_owned(),
-            key: format!("components.{name}.{key}"),
-            source_text: figure.written.source.clone(),
-        })
-    };
-    let (count, idle_share) = (needed("count", &count)?, needed("idle_share", &idle)?);
-    Ok(Component {
-        name: name.to_owned(),
-        count,
-        area_mm2: area.value.map(|area| area * count),
-        power_w: power.value.map(|power| power * count),
-        input: component.area.input || component.power.input,
-        idle_share,
-        idle_source: component.idle_share.source.clone(),
-        activity: component.activity.clone(),
-    })
 }

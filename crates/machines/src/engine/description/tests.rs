@@ -215,3 +215,58 @@ fn texts_that_are_no_machine_file() {
         assert!(load(text).is_err());
     }
 }
+
+/// The toy with laws for its component, made at 1.5 GHz.
+fn lawful() -> String {
+    let clock = "component_clock = { value = 1.5, unit = \"GHz\", source = \"section 1\" }\n\n[units.adder]\n";
+    let laws = "count = \"units.adder.count\"\nsize = { of = \"2 * units.adder.rate + memories.buffer.capacity\", \
+                at = \"16 + 4 MiB\", source = \"assumption: it grows with both\" }\narea";
+    let count = "count = { value = 4, unit = \"units\", source = \"section 1\" }\narea";
+    GOOD.replacen("\n[units.adder]\n", clock, 1).replacen(count, laws, 1)
+}
+
+fn with(changes: &[(&str, f64)]) -> Result<Component, String> {
+    let changes: Vec<(String, f64)> = changes.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
+    let changed = load(&lawful()).expect("good").changed(SPECS, &changes).map_err(|error| error.to_string())?;
+    Ok(changed.components()[0].clone())
+}
+
+#[test]
+fn components_follow_the_figures_that_they_are_made_for() {
+    let same = with(&[]).expect("as it was");
+    assert_eq!((same.count, same.size, same.area_mm2, same.power_w), (4.0, 1.0, Some(2.0), Some(1.0)));
+    let twice = with(&[("units.adder.count", 8.0)]).expect("it holds");
+    assert_eq!((twice.count, twice.area_mm2, twice.power_w), (8.0, Some(4.0), Some(2.0)));
+    // 16 + 12 MiB over 16 + 4 MiB, with the rate as it is.
+    let larger = with(&[("memories.buffer.capacity", 12.0)]).expect("it holds");
+    let ratio = (16.0 + 12.0 * 1048576.0) / (16.0 + 4.0 * 1048576.0);
+    assert!((larger.area_mm2.expect("known") - 2.0 * ratio).abs() < 1e-9);
+    // Half the clock is half the power, and no less area.
+    let slower = with(&[("clock", 0.75)]).expect("it holds");
+    assert_eq!((slower.area_mm2, slower.power_w), (Some(2.0), Some(0.5)));
+    // A figure of a component itself, and one that a reading sets: in every option.
+    assert_eq!(with(&[("components.adders.area", 1.0)]).expect("it holds").area_mm2, Some(4.0));
+    let machine =
+        load(&lawful()).expect("good").changed(SPECS, &[("units.adder.rate".to_owned(), 32.0)]).expect("it holds");
+    let chosen = machine.choose(SPECS, &[("rate", "needed")]).expect("an option");
+    assert_eq!((machine.value("units.adder.rate"), chosen.value("units.adder.rate")), (Ok(32.0), Ok(32.0)));
+}
+
+#[test]
+fn a_change_that_would_be_free_or_out_of_reach_is_refused() {
+    for (changes, expected) in [
+        (("clock", 3.0), "`clock` = 3: area, power and pipeline registers of the file are of parts at 1.5 GHz"),
+        (("memories.buffer.capacity", 100.0), "`components.adders.size` = \"2 * units.adder.rate"),
+        (("channels.memory.bandwidth", 600.0), "no component says how its area and power follow this figure"),
+        (("units.adder.rates", 8.0), "Did you mean `units.adder.rate`?"),
+        (("units.adder.count", 65.0), "lies between 1 and 64"),
+    ] {
+        let refused = with(&[changes]).expect_err("refused");
+        assert!(refused.replace("= 2 *", "= \"2 *").contains(expected), "{refused}");
+    }
+    let wrong = lawful().replacen("count = \"units.adder.count\"", "count = \"units.adder.number\"", 1);
+    let refused = load(&wrong).expect_err("no such figure").to_string();
+    assert!(refused.contains("`units.adder.number` is no figure"), "{refused}");
+    let wrong = lawful().replacen("assumption: it grows with both", " ", 1);
+    assert!(load(&wrong).expect_err("no source").to_string().contains("no source is given"));
+}

@@ -4,11 +4,11 @@ mod csr;
 mod descriptions;
 mod full;
 mod lockstep;
+mod network;
 mod orders;
 mod programs;
 mod reports;
 mod saved;
-mod scaling;
 mod schedules;
 mod streams;
 

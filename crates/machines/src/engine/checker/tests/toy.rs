@@ -91,6 +91,18 @@ pub fn accumulate(pairs: u64, period: u64) -> Schedule {
     builder.finish()
 }
 
+/// The same schedule, later by some cycles.
+pub fn shifted(schedule: &Schedule, cycles: i64) -> Schedule {
+    let mut later = schedule.clone();
+    for item in &mut later.items {
+        match item {
+            Item::Event(event) => event.start += cycles,
+            Item::Repeat(repeat) => repeat.start += cycles,
+        }
+    }
+    later
+}
+
 #[test]
 fn golden_cycles() {
     // 4 (n - 1) + 12 with n = 2 pairs + 1.

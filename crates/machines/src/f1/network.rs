@@ -1,12 +1,6 @@
-//! Other sizes of a machine, for the sweep of figure 11: its description with other numbers of clusters, scratchpad banks
-//! and memory stacks or another network, and with the area and power that go with them.
-//!
-//! A component grows with what its activity is measured on: units and register files with the clusters, the scratchpad with its
-//! banks, the memory interface with the stacks. The networks grow with their crosspoints, an assumption for bit-sliced
-//! crossbars, whose wires dominate: two of clusters by banks and one of clusters by clusters. What is measured on nothing
-//! of these keeps its size. The bandwidth of the memory grows with the stacks.
+//! Other networks between clusters and scratchpad banks than the paper's crossbars (section 6 names these three), with their latency
+//! and their area and power, which grow with the crosspoints of all switches.
 
-use super::graph::UnitKind;
 use super::machine::F1;
 use super::specs::SPECS;
 use crate::contract::MachineError;
@@ -83,72 +77,25 @@ impl FromStr for Network {
     }
 }
 
-/// How many of each a machine has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Compute clusters, and so ports of a crossbar on that side.
-    pub clusters: usize,
-    /// Scratchpad banks, and so ports of a crossbar on the other.
-    pub banks: usize,
-    /// Memory stacks, each with its controller.
-    pub stacks: usize,
-    /// What connects clusters and banks.
-    pub network: Network,
+/// Crosspoints of the three networks of a machine: two between clusters and banks, one between clusters.
+fn crosspoints(network: Network, machine: &F1) -> f64 {
+    let (clusters, banks) = (machine.clusters, machine.banks);
+    (2 * network.crosspoints(clusters, banks) + network.crosspoints(clusters, clusters)) as f64
 }
 
-impl Size {
-    /// Of a machine, whose file describes crossbars.
-    pub fn of(machine: &F1) -> Self {
-        let network = Network::Crossbar;
-        Self { clusters: machine.clusters, banks: machine.banks, stacks: machine.stacks, network }
-    }
-
-    fn crosspoints(self) -> f64 {
-        let Self { clusters, banks, network, .. } = self;
-        (2 * network.crosspoints(clusters, banks) + network.crosspoints(clusters, clusters)) as f64
-    }
-
-    /// Stages of the longest of the three networks.
-    fn stages(self) -> u64 {
-        self.network.stages(self.clusters, self.banks)
-    }
-}
-
-/// `description` in another size.
+/// `description`, whose file describes crossbars, with another network.
 ///
 /// # Errors
 /// [`MachineError`] if the description is none of this mapper's, or a figure leaves its range.
-pub fn scaled(description: &Description, size: Size) -> Result<Description, MachineError> {
-    let base = Size::of(&F1::new(description)?);
+pub fn with_network(description: &Description, network: Network) -> Result<Description, MachineError> {
+    let machine = F1::new(description)?;
     let mut literal = description.literal().clone();
-    let stacks = size.stacks as f64 / base.stacks as f64;
-    for (section, group, name, count) in [
-        (&mut literal.units, "cluster", "count", size.clusters),
-        (&mut literal.memories, "scratchpad", "banks", size.banks),
-        (&mut literal.channels, "hbm", "count", size.stacks),
-    ] {
-        if let Some(figure) = section.get_mut(group).and_then(|figures| figures.get_mut(name)) {
-            figure.value = Written::Integer(count as i64);
-            figure.source = format!("swept; {}", figure.source);
-        }
+    if network != Network::Crossbar {
+        give_network(&mut literal, network, network.stages(machine.clusters, machine.banks));
     }
-    if let Some(figure) = literal.channels.get_mut("hbm").and_then(|figures| figures.get_mut("bandwidth")) {
-        multiply(figure, stacks);
-    }
-    if size.network != base.network {
-        give_network(&mut literal, size);
-    }
-    for component in literal.components.values_mut() {
-        let factor = match component.activity.first().map(String::as_str) {
-            Some("memory:scratchpad") => size.banks as f64 / base.banks as f64,
-            Some("crossbars") => size.crosspoints() / base.crosspoints(),
-            Some("hbm") => stacks,
-            Some(name) if name == "memory:register_file" || UnitKind::ALL.iter().any(|kind| kind.name() == name) => {
-                size.clusters as f64 / base.clusters as f64
-            }
-            _ => continue,
-        };
-        let ComponentLiteral { area, power, .. } = component;
+    let factor = crosspoints(network, &machine) / crosspoints(Network::Crossbar, &machine);
+    let networks = literal.components.values_mut().filter(|part| part.activity.iter().any(|name| name == "crossbars"));
+    for ComponentLiteral { area, power, .. } in networks {
         multiply(area, factor);
         multiply(power, factor);
     }
@@ -156,13 +103,13 @@ pub fn scaled(description: &Description, size: Size) -> Result<Description, Mach
     Ok(Description::check(description.file(), &literal, SPECS)?.choose(SPECS, &choices)?)
 }
 
-/// Puts the network of `size` in the place of crossbars.
-fn give_network(literal: &mut DescriptionLiteral, size: Size) {
-    let source = |figure: &mut FigureLiteral| figure.source = format!("{}; {}", size.network, figure.source);
+/// Puts a network of so many stages in the place of crossbars.
+fn give_network(literal: &mut DescriptionLiteral, network: Network, stages: u64) {
+    let source = |figure: &mut FigureLiteral| figure.source = format!("{network}; {}", figure.source);
     if let Some(figure) = literal.units.get_mut("pipeline").and_then(|figures| figures.get_mut("network"))
         && let Written::Integer(cycles) = figure.value
     {
-        figure.value = Written::Integer(cycles + size.stages() as i64 - 1);
+        figure.value = Written::Integer(cycles + stages as i64 - 1);
         source(figure);
     }
     let fixed = literal.units.get_mut("crossbar").and_then(|figures| figures.get_mut("multicast"));

@@ -1,26 +1,37 @@
-//! Does a machine in another size have the parts, the bandwidth and the area that belong to it?
+//! Does a machine with other figures, or another network, have the area that belongs to it?
 
 use super::paper;
+use crate::engine::description::Description;
 use crate::f1::machine::F1;
-use crate::f1::scaling::{Network, Size, scaled};
+use crate::f1::network::{Network, with_network};
+use crate::f1::specs::SPECS;
 use crate::registry::description;
 
-fn area(description: &crate::engine::description::Description) -> f64 {
+fn area(description: &Description) -> f64 {
     description.components().iter().filter_map(|part| part.area_mm2).sum()
 }
 
+fn changed(changes: &[(&str, f64)]) -> Result<Description, String> {
+    let changes: Vec<(String, f64)> = changes.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
+    description("f1").expect("the machine file").changed(SPECS, &changes).map_err(|error| error.to_string())
+}
+
 #[test]
-fn the_same_size_is_the_same_machine_and_another_one_has_its_parts() {
+fn the_same_figures_are_the_same_machine_and_others_have_their_parts() {
     let base = description("f1").expect("the machine file");
-    let size = Size::of(&paper());
-    let same = scaled(&base, size).expect("it holds");
+    let same = changed(&[("units.cluster.count", 16.0)]).expect("it holds");
     assert_eq!(F1::new(&same).expect("a machine"), paper());
     assert!((area(&same) - area(&base)).abs() < 1e-9);
 
-    let size = Size { clusters: 8, banks: 32, stacks: 3, network: Network::Crossbar };
-    let other = scaled(&base, size).expect("it holds");
+    let sizes = [
+        ("units.cluster.count", 8.0),
+        ("memories.scratchpad.banks", 32.0),
+        ("channels.hbm.count", 3.0),
+        ("channels.hbm.bandwidth", 1.536),
+    ];
+    let other = changed(&sizes).expect("it holds");
     let machine = F1::new(&other).expect("a machine");
-    assert_eq!(Size::of(&machine), size);
+    assert_eq!((machine.clusters, machine.banks, machine.stacks), (8, 32, 3));
     // A stack keeps its bandwidth.
     assert!((machine.stack_bytes - paper().stack_bytes).abs() < 1e-9);
     // Table 2: half of the compute, twice the scratchpad, 3/2 of the interface, and 576 of 768 crosspoints.
@@ -38,7 +49,7 @@ fn other_networks_have_their_switches_and_stages() {
         assert_eq!((network.crosspoints(16, 16), network.stages(16, 16)), (crosspoints, stages), "{network}");
         assert_eq!(network.to_string().parse(), Ok(network));
         let base = description("f1").expect("the machine file");
-        let other = scaled(&base, Size { network, ..Size::of(&paper()) }).expect("it holds");
+        let other = with_network(&base, network).expect("it holds");
         let machine = F1::new(&other).expect("a machine");
         assert_eq!(machine.multicast, network == Network::Crossbar);
         assert_eq!(machine.depth.network, paper().depth.network + stages - 1);
@@ -52,9 +63,10 @@ fn other_networks_have_their_switches_and_stages() {
 }
 
 #[test]
-fn a_size_that_cannot_be_is_refused() {
-    let base = description("f1").expect("the machine file");
-    let refused = scaled(&base, Size { clusters: 33, ..Size::of(&paper()) }).expect_err("33 clusters").to_string();
+fn what_cannot_be_is_refused() {
+    let refused = changed(&[("units.cluster.count", 33.0)]).expect_err("33 clusters");
     assert!(refused.contains("`units.cluster.count` = 33") && refused.contains("lies between 1 and 32"), "{refused}");
-    scaled(&description("morphling").expect("the file"), Size::of(&paper())).expect_err("another mapper's");
+    let refused = changed(&[("memories.register_file.accesses", 4.0)]).expect_err("whose area nobody knows");
+    assert!(refused.contains("no component says how its area and power follow"), "{refused}");
+    with_network(&description("morphling").expect("the file"), Network::Clos).expect_err("another mapper's");
 }

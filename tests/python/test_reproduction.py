@@ -1,0 +1,116 @@
+"""Does a comparison whose rows fail say which and why, keep the rest, and end with a status that is not 0?"""
+
+from __future__ import annotations
+
+import json
+
+import polyfabric as pf
+import pytest
+from click.testing import CliRunner
+from polyfabric.cli import reproduce as command
+from polyfabric.papers import f1, morphling
+from polyfabric.papers.rows import failed, predicted
+from polyfabric.reports import Report, rows
+
+FULL = pf.MachineError("the scratchpad is full")
+
+
+def row(**given):
+    known = {"paper": "P", "table": "T", "cell": "c", "unit": "ns", "published": 2.0, "model": None, "deviation": None}
+    bounds = {"published_least": None, "published_most": None}
+    return {**known, **bounds, "kind": None, "readings": [], "reason": "why", "failure": None, **given}
+
+
+ROWS = [
+    row(cell="broken", failure="the scratchpad is full"),
+    row(cell="whole", model=3.0, deviation=0.5, kind="identity"),
+    row(
+        cell="bounded",
+        published=None,
+        published_least=20.0,
+        published_most=30.0,
+        model=25.0,
+        deviation=0.0,
+        kind="predicted_under_reading",
+        readings=[{"name": "fact=option", "evidence": None}],
+    ),
+]
+
+
+def test_a_program_that_fails_leaves_the_others(monkeypatch):
+    def compiled(program, parameters, machine, key_switch):
+        if program.name == "bgv-bootstrapping":
+            raise FULL
+        report = {"seconds": 1e-3, "cycles": 1000, "lower_bound_cycles": 900, "traffic_bytes": {}}
+        return program, None, report
+
+    monkeypatch.setattr(f1, "F1_PROGRAMS", {})
+    monkeypatch.setattr(f1, "_compiled", compiled)
+    monkeypatch.setattr(f1, "_composition", lambda planned, report: "why")
+    monkeypatch.setattr(f1, "_compilers_choice", lambda cell, *_: predicted(cell, 1.0, "why", ["Table 3", "x", "ms"]))
+    monkeypatch.setattr(f1, "figure_9", lambda *_: [])
+    monkeypatch.setattr(f1, "table_5", lambda name, *_: [predicted(f"table5.{name}.ntt", 2.0, "why")])
+    found = {made["id"]: made for made in f1.applications(None) if made["beside"] is None}
+    assert found["table3.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
+    assert found["figure9b.computation.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
+    assert found["table3.ckks_bootstrapping"]["value"] == 1.0
+    assert found["table5.gmean.ntt"]["value"] == 2.0
+
+
+def test_an_inference_that_fails_leaves_the_others(monkeypatch):
+    class Machine:
+        def simulate(self, planned):
+            if planned == "vgg-9":
+                raise FULL
+            return Report("simulation", {"seconds": 0.5, "operations": 7})
+
+    monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(morphling, "_after", lambda program, name, machine: program.name)
+    made = morphling.applications(None)
+    (lost,) = [each for each in made if each.get("failure")]
+    assert (lost["id"], lost["value"]) == ("table6.vgg-9", None)
+    assert {each["kind"] for each in made if not each.get("failure")} == {"calibrated", "predicted_under_reading"}
+
+
+@pytest.mark.parametrize(("found", "status"), [(ROWS, 1), (ROWS[1:], 0)])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_row_that_fails_is_told_and_the_rest_printed(monkeypatch, found, status, form):
+    report = Report("reproduction", {"paper": "P", "rows": found})
+    monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
+    done = CliRunner().invoke(command.reproduce, ["p", *form])
+    assert done.exit_code == status
+    assert ("T, broken: the scratchpad is full" in " ".join(done.stderr.split())) == bool(status)
+    if form:
+        assert json.loads(done.stdout) == found
+    else:
+        assert "whole" in done.stdout
+
+
+def test_a_row_says_what_it_is_worth():
+    (table,) = rows.of(Report("reproduction", {"paper": "P", "rows": ROWS}))
+    assert [cells[2:6] for cells in table.rows] == [
+        ("2", "failed", "-", "-"),
+        ("2", "3", "+50.00 %", "identity"),
+        ("20 to 30", "25", "within", "predicted under fact=option"),
+    ]
+    assert "failed: the scratchpad is full" in table.note
+    assert "fact=option: nothing but this result speaks for it" in table.note
+
+
+def test_a_failure_reaches_the_comparison():
+    timed = [
+        failed("table6.vgg-9", FULL),
+        predicted("table6.deepcnn-50", 0.7, "why", readings=[{"name": "r", "evidence": "e"}]),
+    ]
+    # The model's own rows are there too.
+    found = json.loads(pf._native.reproduce("morphling", json.dumps(timed), None))
+    by_cell = {each["cell"]: each for each in found}
+    assert by_cell["VGG-9, execution time"]["failure"] == "the scratchpad is full"
+    assert by_cell["VGG-9, execution time"]["model"] is None
+    assert by_cell["DeepCNN-50, execution time"]["kind"] == "predicted_under_reading"
+    assert by_cell["Morphling, set I, latency"]["kind"] == "identity"
+
+
+def test_a_number_of_no_published_cell_is_refused():
+    with pytest.raises(pf.MachineError, match=r'no cell "table6\.none"'):
+        pf._native.reproduce("morphling", json.dumps([predicted("table6.none", 1.0, "why")]), None)
