@@ -8,7 +8,7 @@ import polyfabric as pf
 import pytest
 from click.testing import CliRunner
 from polyfabric.cli import reproduce as command
-from polyfabric.papers import f1, morphling
+from polyfabric.papers import f1, f1_figures, morphling
 from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
 
@@ -55,6 +55,19 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
     assert found["figure9b.computation.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
     assert found["table3.ckks_bootstrapping"]["value"] == 1.0
     assert found["table5.gmean.ntt"]["value"] == 2.0
+
+
+def test_a_program_that_the_other_scheduler_cannot_order_is_no_fault():
+    class Machine:
+        def compile(self, planned, **options):
+            raise pf.MachineError(
+                "CSR is intractable for this program in the time given" if "scheduler" in options else "broken"
+            )
+
+    made = {each["id"]: each for each in f1_figures.table_5("db", Machine(), None, 1.0)}
+    assert made["table5.db.csr"]["kind"] == "not_modelled"
+    assert made["table5.db.csr"].get("failure") is None
+    assert made["table5.db.ntt"]["failure"] == "broken"
 
 
 def test_an_inference_that_fails_leaves_the_others(monkeypatch):

@@ -371,7 +371,7 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> R
 fn with_number(row: Row, prediction: &Prediction) -> Row {
     Row {
         model: prediction.value,
-        kind: prediction.value.map(|_| prediction.basis.kind),
+        kind: Some(prediction.basis.kind).filter(|&kind| prediction.value.is_some() || kind == Kind::NotModelled),
         readings: prediction.basis.readings.clone(),
         reason: prediction.reason.clone(),
         failure: prediction.failure.clone(),

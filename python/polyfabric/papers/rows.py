@@ -26,3 +26,9 @@ def failed(cell: str, error: Exception, beside: list[str] | None = None) -> dict
     cause = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
     row = {"id": cell, "beside": beside, "value": None, "kind": "predicted", "readings": []}
     return {**row, "failure": cause, "reason": "it could not be computed"}
+
+
+def untold(cell: str, reason: str) -> dict[str, Any]:
+    """A row without a number, which is no fault."""
+    row = {"id": cell, "beside": None, "value": None, "kind": "not_modelled", "readings": []}
+    return {**row, "reason": reason}
