@@ -33,6 +33,33 @@ def morphling(found: list[Row]) -> Rows:
     ]
 
 
+def f1(found: list[Row]) -> Rows:
+    """All but the parts of the chip, whose areas are taken in one by one, and figures 9 and table 5 without a published number."""
+    parts = ("total", "compute")
+    return [deviation(row) for row in _compared(found) if row["table"] != "Table 2" or row["cell"].startswith(parts)]
+
+
+def f1_operations(found: list[Row]) -> Rows:
+    """Table 4 with the bound of the units: each published cell, and the row of its bound below it."""
+    table = [row for row in found if row["table"] == "Table 4"]
+    bounds = {row["cell"].split(":")[0]: row["model"] for row in table if "bound of" in row["cell"]}
+    made = []
+    for row in table:
+        name, _, size = row["cell"].partition(", N = ")
+        if "log Q" not in size:
+            continue
+        degree = size.split(",")[0]
+        short = {"homomorphic multiplication": "multiply", "homomorphic permutation": "permute"}.get(name, name.lower())
+        bound = bounds.get(f"{short}, N = {degree}")
+        model = "failed" if row["failure"] else rows.number(row["model"])
+        made.append((name, degree, rows.number(bound), model, rows.published(row).replace("-", "unknown")))
+    return made
+
+
+OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
+
 TABLES = {
     "morphling": ("reproduce-morphling", DEVIATION, morphling),
+    "f1": ("reproduce-f1", DEVIATION, f1),
+    "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
 }

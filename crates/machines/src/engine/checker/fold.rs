@@ -15,7 +15,7 @@
 use super::blame::{Blame, Cause, Pipeline, View};
 use super::plan::Node;
 use super::replay::{ByValue, Replay};
-use super::state::{Action, Advance, Cell, Flight, Phase};
+use super::state::{Action, Advance, Cell, InFlight, Phase};
 use super::violation::Violation;
 use crate::engine::schedule::{Repeat, Shift};
 use crate::engine::stalls::Tally;
@@ -30,7 +30,7 @@ pub(super) struct Snapshot {
     time: i64,
     busy: Vec<(i64, Cause)>,
     cells: Vec<(Cell, [Option<Blame>; 2])>,
-    actions: Vec<(Action, Option<(Flight, View)>)>,
+    actions: Vec<(Action, Option<(InFlight, View)>)>,
     /// Accesses by value in the round before.
     log: Vec<ByValue>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Frozen {
     tallies: Vec<Tally>,
     log: Vec<(ByValue, i64)>,
     cell_steps: Vec<i64>,
-    flight_steps: Vec<(usize, i64)>,
+    in_flight_steps: Vec<(usize, i64)>,
 }
 
 impl Replay<'_> {
@@ -99,10 +99,10 @@ impl Replay<'_> {
             }
         }
         own.sort_unstable();
-        let in_flight = |action: &Action| {
-            let flies = matches!(action.phase, Phase::Read | Phase::Write);
-            let flight = self.flights[action.flight].as_ref().filter(|_| flies)?;
-            Some((flight.clone(), flight.pipeline.view()))
+        let event_in_flight = |action: &Action| {
+            let accesses = matches!(action.phase, Phase::Read | Phase::Write);
+            let in_flight = self.in_flight[action.in_flight].as_ref().filter(|_| accesses)?;
+            Some((in_flight.clone(), in_flight.pipeline.view()))
         };
         let unit = |&resource: &usize| (self.busy[resource].until, self.busy[resource].cause(action.time));
         let look = |&cell: &usize| (self.cells[cell].clone(), self.cells[cell].blames(action.time));
@@ -110,7 +110,7 @@ impl Replay<'_> {
             time: action.time,
             busy: footprint.resource_list.iter().map(unit).collect(),
             cells: footprint.cell_list.iter().map(look).collect(),
-            actions: own.into_iter().map(|action| (action, in_flight(&action))).collect(),
+            actions: own.into_iter().map(|action| (action, event_in_flight(&action))).collect(),
             log,
         }
     }
@@ -127,9 +127,9 @@ impl Replay<'_> {
             && cells.all(|(&cell, (old, new))| {
                 old.0.becomes(&new.0, footprint.written.contains(cell), before.time, one) && old.1 == new.1
             })
-            && before.actions.iter().zip(&now.actions).all(|((old, old_flight), (new, new_flight))| {
+            && before.actions.iter().zip(&now.actions).all(|((old, old_in_flight), (new, new_in_flight))| {
                 old.becomes(new, one)
-                    && match (old_flight, new_flight) {
+                    && match (old_in_flight, new_in_flight) {
                         (Some(old), Some(new)) => old.0.becomes(&new.0, one) && old.1.becomes(&new.1, one.cycles),
                         (None, None) => true,
                         _ => false,
@@ -154,13 +154,13 @@ impl Replay<'_> {
             Action { time: action.time + rounds * period, phase: Phase::Resume, round: self.freezes, ..*action };
         agenda.push(Reverse(resume));
         self.agenda = agenda.into();
-        let flight_steps = before.actions.iter().zip(&now.actions).filter_map(|((_, old), (action, new))| {
+        let in_flight_steps = before.actions.iter().zip(&now.actions).filter_map(|((_, old), (action, new))| {
             let (old, new) = (old.as_ref()?, new.as_ref()?);
-            Some((action.flight, new.0.path - old.0.path))
+            Some((action.in_flight, new.0.path - old.0.path))
         });
-        let mut flight_steps: Vec<(usize, i64)> = flight_steps.collect();
-        flight_steps.sort_unstable();
-        flight_steps.dedup_by_key(|step| step.0);
+        let mut in_flight_steps: Vec<(usize, i64)> = in_flight_steps.collect();
+        in_flight_steps.sort_unstable();
+        in_flight_steps.dedup_by_key(|step| step.0);
         let path_step = |old: i64, new: i64| new - old;
         let frozen = Frozen {
             id: self.freezes,
@@ -184,7 +184,7 @@ impl Replay<'_> {
                 .zip(&now.cells)
                 .map(|((old, _), (new, _))| path_step(old.ready.path_last, new.ready.path_last))
                 .collect(),
-            flight_steps,
+            in_flight_steps,
         };
         self.at_peak(instance, true);
         self.instances[instance].frozen = Some(frozen);
@@ -228,12 +228,12 @@ impl Replay<'_> {
                 pipeline.advance(by.cycles);
             }
         };
-        for &(flight, step) in &frozen.flight_steps {
-            let Some(flight) = &mut self.flights[flight] else { continue };
-            advance(&flight.pipeline);
-            flight.start += by.cycles;
-            flight.shift = flight.shift.advanced(by.shift, 1);
-            flight.path += rounds * step;
+        for &(in_flight, step) in &frozen.in_flight_steps {
+            let Some(in_flight) = &mut self.in_flight[in_flight] else { continue };
+            advance(&in_flight.pipeline);
+            in_flight.start += by.cycles;
+            in_flight.shift = in_flight.shift.advanced(by.shift, 1);
+            in_flight.path += rounds * step;
         }
         for index in self.running.clone() {
             if index != instance && self.within(index, instance) {

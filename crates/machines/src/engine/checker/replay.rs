@@ -3,7 +3,7 @@
 
 use super::blame::{Blame, Cause, Member, Pipeline};
 use super::plan::{AccessPlan, Node, Plan};
-use super::state::{Action, Busy, Cell, Flight, Mover, NEVER, Phase, Ready, Who};
+use super::state::{Accessor, Action, Busy, Cell, InFlight, NEVER, Phase, Ready, Who};
 use super::violation::Violation;
 use crate::engine::schedule::{Event, MemoryKind, Order, Schedule, Shift, Traffic, Value, WaitCategory};
 use crate::engine::stalls::{Stall, Tally};
@@ -54,8 +54,8 @@ pub(super) struct Replay<'a> {
     pub cells: Vec<Cell>,
     pub by_value: HashMap<(usize, Value), Ready>,
     pub loads: Vec<u64>,
-    pub flights: Vec<Option<Flight>>,
-    pub free_flights: Vec<usize>,
+    pub in_flight: Vec<Option<InFlight>>,
+    pub free_indices: Vec<usize>,
     pub instances: Vec<Instance>,
     pub free_instances: Vec<usize>,
     pub running: Vec<usize>,
@@ -90,8 +90,8 @@ impl<'a> Replay<'a> {
             cells: vec![Cell::EMPTY; cells],
             by_value: HashMap::new(),
             loads: vec![0; ports],
-            flights: Vec::new(),
-            free_flights: Vec::new(),
+            in_flight: Vec::new(),
+            free_indices: Vec::new(),
             instances: Vec::new(),
             free_instances: Vec::new(),
             running: Vec::new(),
@@ -209,7 +209,7 @@ impl<'a> Replay<'a> {
                 iteration: shift.iteration,
                 round: 0,
                 instance,
-                flight: 0,
+                in_flight: 0,
             };
             match &self.plan.nodes[node] {
                 Node::Event { event, .. } => action.time += event.start,
@@ -323,27 +323,33 @@ impl<'a> Replay<'a> {
             }
         }
         let (start, shift) = (action.time, action.shift());
-        let flight =
-            Flight { node: action.node, start, shift, path: 0, remaining: accesses.len(), pipeline: pipeline.clone() };
-        let index = match self.free_flights.pop() {
+        let in_flight = InFlight {
+            node: action.node,
+            start,
+            shift,
+            path: 0,
+            remaining: accesses.len(),
+            pipeline: pipeline.clone(),
+        };
+        let index = match self.free_indices.pop() {
             Some(index) => {
-                self.flights[index] = Some(flight);
+                self.in_flight[index] = Some(in_flight);
                 index
             }
             None => {
-                self.flights.push(Some(flight));
-                self.flights.len() - 1
+                self.in_flight.push(Some(in_flight));
+                self.in_flight.len() - 1
             }
         };
         for (access, plan) in accesses.iter().enumerate() {
             let phase = if plan.write { Phase::Write } else { Phase::Read };
             let time = action.time + i64::from(plan.access.first);
-            self.push(Action { time, phase, access, flight: index, ..*action });
+            self.push(Action { time, phase, access, in_flight: index, ..*action });
         }
         self.critical_path = self.critical_path.max(occupancy);
         if accesses.is_empty() {
-            self.flights[index] = None;
-            self.free_flights.push(index);
+            self.in_flight[index] = None;
+            self.free_indices.push(index);
         }
         self.step(&pipeline);
         DONE
@@ -476,7 +482,7 @@ impl<'a> Replay<'a> {
             return AGAIN;
         }
         if !plan.cells.is_empty() {
-            let reader = self.mover(action, plan);
+            let reader = self.accessor(action, plan);
             for (cell, interval) in plan.cells.clone().zip(&plan.intervals) {
                 let state = &mut self.cells[cell];
                 let first = if plan.access.order == Order::Any { interval.1 } else { interval.0 };
@@ -493,9 +499,9 @@ impl<'a> Replay<'a> {
     }
 
     /// Who an event is to those that wait for it.
-    fn mover(&self, action: &Action, plan: &AccessPlan) -> Option<Mover> {
+    fn accessor(&self, action: &Action, plan: &AccessPlan) -> Option<Accessor> {
         let Node::Event { event, .. } = &self.plan.nodes[action.node] else { return None };
-        let pipeline = self.flights[action.flight].as_ref()?.pipeline.clone();
+        let pipeline = self.in_flight[action.in_flight].as_ref()?.pipeline.clone();
         let resources = self.plan.resources;
         let unit = resources.units.get(event.resource.0 as usize);
         let pipelined = unit.is_some_and(|unit| unit.wait == WaitCategory::Pipeline);
@@ -509,20 +515,20 @@ impl<'a> Replay<'a> {
             Some(_) => Stall::VectorUnit,
         };
         let streams = pipelined && plan.access.order == Order::Stream;
-        Some(Mover { since: pipeline.start(), pipeline, own, streams })
+        Some(Accessor { since: pipeline.start(), pipeline, own, streams })
     }
 
-    /// An access of an event is over: the last one frees its flight.
+    /// An access of an event is over: the last one frees its index.
     fn accessed(&mut self, action: &Action) {
-        let Some(flight) = &mut self.flights[action.flight] else { return };
-        let pipeline = flight.pipeline.clone();
-        flight.remaining -= 1;
-        if flight.remaining == 0 {
-            if let Node::Event { event, .. } = &self.plan.nodes[flight.node] {
-                self.critical_path = self.critical_path.max(flight.path + i64::from(event.occupancy));
+        let Some(in_flight) = &mut self.in_flight[action.in_flight] else { return };
+        let pipeline = in_flight.pipeline.clone();
+        in_flight.remaining -= 1;
+        if in_flight.remaining == 0 {
+            if let Node::Event { event, .. } = &self.plan.nodes[in_flight.node] {
+                self.critical_path = self.critical_path.max(in_flight.path + i64::from(event.occupancy));
             }
-            self.flights[action.flight] = None;
-            self.free_flights.push(action.flight);
+            self.in_flight[action.in_flight] = None;
+            self.free_indices.push(action.in_flight);
         }
         self.step(&pipeline);
     }
@@ -556,10 +562,10 @@ impl<'a> Replay<'a> {
         {
             return Err(self.not_in_step(who, plan, value, ready));
         }
-        let Some(flight) = &mut self.flights[action.flight] else { return Ok(None) };
-        flight.path = flight.path.max(-earlier(ready.path_first, ready.path_last, 0));
+        let Some(in_flight) = &mut self.in_flight[action.in_flight] else { return Ok(None) };
+        in_flight.path = in_flight.path.max(-earlier(ready.path_first, ready.path_last, 0));
         let Some(writer) = ready.writer.as_ref().filter(|_| plan.wire.is_none()) else { return Ok(None) };
-        if !self.accounts || slack > flight.pipeline.slack() {
+        if !self.accounts || slack > in_flight.pipeline.slack() {
             return Ok(None);
         }
         let blame = if streams && writer.streams {
@@ -568,7 +574,7 @@ impl<'a> Replay<'a> {
         } else {
             Blame { slack, cause: writer.cause(writer.own, action.time, who.start - slack) }
         };
-        flight.pipeline.constrain(action.time, blame);
+        in_flight.pipeline.constrain(action.time, blame);
         Ok(Some(blame))
     }
 
@@ -581,7 +587,8 @@ impl<'a> Replay<'a> {
         }
         let start = action.time - i64::from(plan.access.first);
         let who = Who { node: action.node, start, shift: action.shift() };
-        let Some(pipeline) = self.flights[action.flight].as_ref().map(|flight| flight.pipeline.clone()) else {
+        let Some(pipeline) = self.in_flight[action.in_flight].as_ref().map(|in_flight| in_flight.pipeline.clone())
+        else {
             return DONE;
         };
         for (cell, &(first, last)) in plan.cells.clone().zip(&plan.intervals) {
@@ -645,7 +652,7 @@ impl<'a> Replay<'a> {
 
     /// When the value of a write is there, and what its consumers wait for until then.
     fn ready(&self, action: &Action, plan: &AccessPlan, who: Who) -> Ready {
-        let path = self.flights[action.flight].as_ref().map_or(0, |flight| flight.path);
+        let path = self.in_flight[action.in_flight].as_ref().map_or(0, |in_flight| in_flight.path);
         let (first, last) = (i64::from(plan.access.first), i64::from(plan.access.last));
         let first_element = if plan.access.order == Order::Stream { first } else { last };
         Ready {
@@ -653,7 +660,7 @@ impl<'a> Replay<'a> {
             last: who.start + last,
             path_first: path + first,
             path_last: path + last,
-            writer: self.mover(action, plan),
+            writer: self.accessor(action, plan),
             who: Some(who),
         }
     }

@@ -38,7 +38,7 @@ impl Who {
 
 /// Who moved a value, as far as the waits of others go.
 #[derive(Clone, Debug)]
-pub(super) struct Mover {
+pub(super) struct Accessor {
     pub pipeline: Pipeline,
     /// Start of the pipeline.
     pub since: i64,
@@ -48,7 +48,7 @@ pub(super) struct Mover {
     pub streams: bool,
 }
 
-impl Mover {
+impl Accessor {
     /// What one waits for who waits for it until cycle `until`, seen in cycle `time`: `stall` while it is at work, and before
     /// that what it waited for itself.
     pub fn cause(&self, stall: Stall, time: i64, until: i64) -> Cause {
@@ -76,7 +76,7 @@ pub(super) struct Ready {
     pub path_first: i64,
     pub path_last: i64,
     /// By whom; nobody for inputs.
-    pub writer: Option<Mover>,
+    pub writer: Option<Accessor>,
     pub who: Option<Who>,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Cell {
     /// Latest cycles in which the first and last element are read, and by whom the last.
     pub read_first: i64,
     pub read_last: i64,
-    pub reader: Option<Mover>,
+    pub reader: Option<Accessor>,
     pub reads: Option<Who>,
     /// The value before, for messages.
     pub previous: Option<Value>,
@@ -137,7 +137,8 @@ impl Cell {
 
     /// What the writer and the reader waited for, as known at the start of cycle `time`.
     pub fn blames(&self, time: i64) -> [Option<Blame>; 2] {
-        [&self.ready.writer, &self.reader].map(|mover| mover.as_ref().map(|mover| mover.pipeline.blame(time)))
+        [&self.ready.writer, &self.reader]
+            .map(|accessor| accessor.as_ref().map(|accessor| accessor.pipeline.blame(time)))
     }
 
     /// Whether `later` is this cell one round on. `written`: the loop itself writes the cell.
@@ -226,7 +227,7 @@ impl Busy {
 
 /// An event that has started and whose accesses are not all done.
 #[derive(Clone, Debug)]
-pub(super) struct Flight {
+pub(super) struct InFlight {
     pub node: usize,
     pub start: i64,
     pub shift: Shift,
@@ -238,7 +239,7 @@ pub(super) struct Flight {
     pub pipeline: Pipeline,
 }
 
-impl Flight {
+impl InFlight {
     pub fn becomes(&self, later: &Self, one: &Advance) -> bool {
         self.node == later.node && self.start + one.cycles == later.start && self.remaining == later.remaining
     }
@@ -276,7 +277,7 @@ pub(super) struct Action {
     /// The loop's round, for [`Phase::Round`]; the freeze that it ends, for [`Phase::Resume`].
     pub round: u64,
     pub instance: usize,
-    pub flight: usize,
+    pub in_flight: usize,
 }
 
 impl Action {
@@ -291,12 +292,12 @@ impl Action {
         self.iteration += by.shift.iteration;
     }
 
-    /// Equal apart from where the replay keeps its flight and loop.
+    /// Equal apart from where the replay keeps its event and loop.
     pub fn becomes(&self, later: &Self, one: &Advance) -> bool {
         let mut moved = *self;
         moved.advance(one);
         moved.instance = later.instance;
-        moved.flight = later.flight;
+        moved.in_flight = later.in_flight;
         moved == *later
     }
 }

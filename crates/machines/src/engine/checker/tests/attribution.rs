@@ -207,3 +207,31 @@ fn what_is_on_a_wire_passes() {
     let parts = with(&|events| events[1].parts = 5).expect_err("there are four");
     assert_eq!(parts.hazard, Hazard::Malformed);
 }
+
+#[test]
+fn what_comes_later_changes_no_charge_before_it() {
+    use super::toy;
+    // Rounds at uneven distances, each in the buffers of those before: a later load overwrites what an earlier product read.
+    let starts = [0, 4, 11, 15, 29, 33, 38, 60];
+    let charges = |rounds: usize| {
+        let mut builder = toy::machine();
+        for (iteration, &start) in starts[..rounds].iter().enumerate() {
+            let buffer = iteration as u64 % 2;
+            toy::iteration(start, iteration as u32, buffer).into_iter().for_each(|event| builder.event(event));
+        }
+        let checked = check(&builder.finish(), &["adder".into(), "multiplier".into()]).expect("legal");
+        checked.stalls.iter().map(|class| Stall::ALL.map(|stall| class.tally.get(stall))).collect::<Vec<_>>()
+    };
+    let drain = Stall::ALL.into_iter().position(|stall| stall == Stall::FillDrain).expect("a category");
+    for rounds in 1..starts.len() {
+        let (now, later) = (charges(rounds), charges(rounds + 1));
+        for (class, (now, later)) in now.iter().zip(&later).enumerate() {
+            let mut added: Vec<i64> = later.iter().zip(now).map(|(later, now)| later - now).collect();
+            added[drain] = 0;
+            assert!(added.iter().all(|&cycles| cycles >= 0), "round {rounds} changed an earlier charge: {added:?}");
+            // The new event, and the gap before it.
+            let gap = starts[rounds] - starts[rounds - 1] - 4;
+            assert_eq!(added.iter().sum::<i64>(), 4 + gap, "class {class}, round {rounds}");
+        }
+    }
+}
