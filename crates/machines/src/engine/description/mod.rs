@@ -176,10 +176,6 @@ impl Description {
 
     /// A refusal, if area and power of the components would stay as they are although figure `key` has another value.
     fn not_followed(&self, key: &str) -> Option<DescriptionError> {
-        // Memory outside of the chip is no component; a component's own figures are what is asked for.
-        let outside = key == "clock" && self.literal.component_clock.is_some()
-            || key.starts_with("components.")
-            || (key.starts_with("channels.") && (key.ends_with(".latency") || key.ends_with(".energy")));
         let laws = |part: &ComponentLiteral| {
             let count = match &part.count {
                 Some(CountLiteral::Of(text)) => Some(text.clone()),
@@ -187,9 +183,21 @@ impl Description {
             };
             count.into_iter().chain(part.size.as_ref().map(|size| size.of.clone())).collect::<Vec<_>>()
         };
-        let followed =
-            || self.literal.components.values().flat_map(laws).any(|law| named(&law).any(|name| name == key));
-        if outside || self.literal.components.is_empty() || followed() {
+        let followed = |key: &str| {
+            let mut laws = self.literal.components.values().flat_map(laws);
+            laws.any(|law| named(&law).any(|name| name == key))
+        };
+        // Memory outside of the chip is no component, nor is the number of channels among which a bandwidth is divided.
+        let outside = key.strip_prefix("channels.").and_then(|channel| channel.rsplit_once('.'));
+        let outside = outside.is_some_and(|(channel, name)| match name {
+            "latency" | "energy" => true,
+            "count" => followed(&format!("channels.{channel}.bandwidth")),
+            _ => false,
+        });
+        let clocked = key == "clock" && self.literal.component_clock.is_some();
+        // A component's own figures are what is asked for.
+        let own = key.starts_with("components.") || self.literal.components.is_empty();
+        if own || clocked || outside || followed(key) {
             return None;
         }
         Some(DescriptionError::Figure {
