@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import polyfabric as pf
 import pytest
 from click.testing import CliRunner
-from polyfabric.cli import reproduce as command
 from polyfabric.papers import f1, f1_figures, morphling
 from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
+
+#: The module, whose name its command takes in the package.
+command = importlib.import_module("polyfabric.cli.reproduce")
 
 FULL = pf.MachineError("the scratchpad is full")
 
