@@ -193,12 +193,17 @@ def test_a_machine_of_tfhe_is_swept_on_its_own_figures(polyfabric):
     assert half["performance"] < 0.7
 
 
-def test_every_machine_has_a_sweep_of_its_own():
-    for name in pf.machines.names():
+def test_a_machine_file_has_a_sweep_of_its_own_or_says_that_it_has_none():
+    swept = [name for name in pf.machines.names() if pf.machines.load(name).to_dict().get("sweep")]
+    assert len(swept) >= 2
+    for name in swept:
         task = Task.of(name)
         assert task.programs
         assert len(points(own_axes(task))) > 4
-        assert points([*own_axes(task)])[0].of(task.load()).native.area() > 0
+        assert points(own_axes(task))[0].of(task.load()).native.area() > 0
+    for name in set(pf.machines.names()) - set(swept):
+        with pytest.raises(pf.InputError, match=r"no \[\[sweep\]\] table"):
+            own_axes(Task.of(name, ["pbs"]))
 
 
 @pytest.mark.parametrize("figure", ["memories.register_file.accesses", "clock"])

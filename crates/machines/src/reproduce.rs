@@ -255,6 +255,11 @@ impl<'a> Collector<'a> {
         self.rows.push(Prediction { id, beside, value, failure, basis: basis.clone(), reason });
     }
 
+    /// Whether cell `id` has a number, or a failure, already.
+    pub fn has(&self, id: &str) -> bool {
+        self.rows.iter().any(|row| row.id == id && row.beside.is_none())
+    }
+
     /// All of them.
     pub fn finish(self) -> Vec<Prediction> {
         self.rows

@@ -12,7 +12,7 @@ use crate::engine::report::SimulationError;
 use crate::engine::schedule::{Placed, Resource};
 use crate::engine::totals::Totals;
 use crate::registry;
-use crate::reproduce::{Kind, Prediction, ReproduceError};
+use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
@@ -40,13 +40,16 @@ const FIGURE_7: [(usize, &str); 3] = [(1024, "strix-II"), (2048, "strix-III"), (
 /// Number of simulations, for the progress.
 const STEPS: u64 = 4 * 4 + 2 + 5 * 4 + 9 + 3;
 
-const BUS: &str = "reading key_bus=each: 512 bits for each VMA unit, which is what its eight points of 64 bits take";
+const BUS: &str = "512 bits for each VMA unit, which is what its eight points of 64 bits take";
+
+/// The reading of nearly all rows, and what speaks for it besides the results.
+const KEY_BUS: (&str, Option<&str>) = ("key_bus=each", Some("what eight points of 64 bits of a VMA unit take"));
 
 struct Bench<'a> {
     description: Description,
-    rows: Vec<Prediction>,
-    progress: &'a dyn Progress,
-    done: u64,
+    table: Collector<'a>,
+    /// Throughput and latency of set I, for table VI.
+    set_one: Result<(f64, f64), RowFailure>,
 }
 
 /// What a checked schedule turned out to take.
@@ -59,26 +62,27 @@ struct Timed {
 /// Every number.
 ///
 /// # Errors
-/// [`ReproduceError`] when a program cannot be built, mapped or checked.
+/// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
 pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
     let description = registry::description(PAPER)?;
-    let mut bench = Bench { description, rows: Vec::new(), progress, done: 0 };
+    let set_one = Err(RowFailure("set I of table V was not computed".to_owned()));
+    let mut bench = Bench { description, table: Collector::new(STEPS, progress), set_one };
     bench.table_v()?;
-    bench.table_iii()?;
+    bench.table_iii();
     bench.table_vi()?;
     bench.table_vii()?;
     bench.figure_2();
     bench.figure_7()?;
     bench.figure_8()?;
-    Ok(bench.rows)
+    Ok(bench.table.finish())
 }
 
-fn failed(cause: String) -> ReproduceError {
-    ReproduceError::Program { name: PAPER.to_owned(), cause }
+fn failed(cause: impl std::fmt::Display) -> RowFailure {
+    RowFailure(cause.to_string())
 }
 
-fn parameters(set: &str) -> Result<Parameters, ReproduceError> {
-    sets::parameters(set).map_err(|error| failed(error.to_string()))
+fn parameters(set: &str) -> Result<Parameters, RowFailure> {
+    sets::parameters(set).map_err(failed)
 }
 
 fn lowering(machine: &Strix, parameters: &Parameters, order: KeySwitchOrder) -> TfheLowering {
@@ -88,11 +92,11 @@ fn lowering(machine: &Strix, parameters: &Parameters, order: KeySwitchOrder) -> 
     choice
 }
 
-fn program(machine: &Strix, name: &str, set: &str, batch: u64) -> Result<KernelProgram, ReproduceError> {
+fn program(machine: &Strix, name: &str, set: &str, batch: u64) -> Result<KernelProgram, RowFailure> {
     let parameters = parameters(set)?;
     let choice = lowering(machine, &parameters, KeySwitchOrder::None);
     let built = builtin::build(name, &parameters, batch as usize, &choice, Transform::Exact);
-    Ok(built.map_err(|error| failed(error.to_string()))?.kernel)
+    Ok(built.map_err(failed)?.kernel)
 }
 
 impl Bench<'_> {
@@ -102,159 +106,183 @@ impl Bench<'_> {
     }
 
     /// Times a checked schedule.
-    fn time(&mut self, machine: &Strix, program: &KernelProgram) -> Result<Timed, ReproduceError> {
-        self.done += 1;
-        let what = format!("simulate {} of {}", program.name, program.parameters.name());
-        self.progress.update(&what, self.done.min(STEPS), STEPS);
-        let mapping = |cause| MachineError::mapping(&self.description, &program.name, cause);
-        let mapped = map(machine, program).map_err(mapping)?;
-        let illegal = |violation| {
-            MachineError::from(SimulationError::Schedule {
-                program: program.name.to_string(),
-                machine: PAPER.to_owned(),
-                violation: Box::new(violation),
-            })
-        };
-        let cycles = check(&mapped.schedule, &[]).map_err(illegal)?.cycles as f64;
-        let totals = Totals::of(&mapped.schedule);
-        Ok(Timed { mapped, totals, cycles })
+    fn time(&mut self, machine: &Strix, program: &KernelProgram) -> Result<Timed, RowFailure> {
+        let description = &self.description;
+        self.table.attempt(&format!("simulate {} of {}", program.name, program.parameters.name()), || {
+            let mapping = |cause| MachineError::mapping(description, &program.name, cause);
+            let mapped = map(machine, program).map_err(mapping)?;
+            let illegal = |violation| {
+                MachineError::from(SimulationError::Schedule {
+                    program: program.name.to_string(),
+                    machine: PAPER.to_owned(),
+                    violation: Box::new(violation),
+                })
+            };
+            let cycles = check(&mapped.schedule, &[]).map_err(illegal)?.cycles as f64;
+            let totals = Totals::of(&mapped.schedule);
+            Ok::<_, MachineError>(Timed { mapped, totals, cycles })
+        })
     }
 
     /// A long run of `program`, and how many ciphertexts it has.
-    fn long(&mut self, machine: &Strix, name: &str, set: &str) -> Result<(Timed, f64), ReproduceError> {
+    fn long(&mut self, machine: &Strix, name: &str, set: &str) -> Result<(Timed, f64), RowFailure> {
         // As many as the local scratchpads hold at a time, which a first mapping says.
         let most = machine.cores * machine.batch;
-        let mapping = |cause| MachineError::mapping(&self.description, name, cause);
+        let mapping = |cause| failed(MachineError::mapping(&self.description, name, cause));
         let probe = map(machine, &program(machine, name, set, most)?).map_err(mapping)?;
         let count = EPOCHS * probe.tasks.layout.epoch(machine);
         Ok((self.time(machine, &program(machine, name, set, count)?)?, count as f64))
     }
 
+    /// Does `work`, which gives the numbers of cells `ids`; those that it did not come to say why.
+    fn cells(&mut self, ids: &[String], work: impl FnOnce(&mut Self) -> Result<(), RowFailure>) {
+        if let Err(failure) = work(self) {
+            for id in ids {
+                if !self.table.has(id) {
+                    self.table.add(id, Err(failure.clone()), &Basis::under(&[KEY_BUS]), "it could not be computed");
+                }
+            }
+        }
+    }
+
     fn add(&mut self, id: impl Into<String>, value: f64, reason: impl Into<String>) {
-        let (id, reason) = (id.into(), reason.into());
-        self.rows.push(Prediction { id, beside: None, value, kind: Kind::Predicted, reason });
+        self.table.add(id, Ok(value), &Basis::under(&[KEY_BUS]), reason);
     }
 
     fn beside(
         &mut self,
         id: impl Into<String>,
-        (table, cell, unit): (&'static str, String, &'static str),
+        cell: (&'static str, String, &'static str),
         value: f64,
         reason: impl Into<String>,
     ) {
-        let (id, reason) = (id.into(), reason.into());
-        let beside = Some((table.to_owned(), cell, unit.to_owned()));
-        self.rows.push(Prediction { id, beside, value, kind: Kind::Predicted, reason });
+        self.table.beside(id, cell, Ok(value), &Basis::under(&[KEY_BUS]), reason);
     }
 
     /// Milliseconds of one ciphertext a core, from the first load to the last store, and of them those in which a core's FFT
     /// units are at work.
-    fn latency(&mut self, machine: &Strix, set: &str) -> Result<(f64, f64), ReproduceError> {
+    fn latency(&mut self, machine: &Strix, set: &str) -> Result<(f64, f64), RowFailure> {
         let timed = self.time(machine, &program(machine, "pbs", set, machine.cores)?)?;
         let fft = timed.totals.needed[timed.mapped.chip.cores[0].fft.0 as usize] as f64;
         Ok((timed.cycles / machine.clock_hz * 1e3, fft / machine.clock_hz * 1e3))
     }
 
     fn table_v(&mut self) -> Result<(), ReproduceError> {
-        const TABLE: &str = "Table V";
         let base = self.figures(&[])?;
         let shared = self.figures(&[("key_bus", "shared")])?;
         for (name, set) in TABLE_V {
-            let (timed, count) = self.long(&base, "pbs", set)?;
-            let rate = count * base.clock_hz / timed.cycles;
-            let slots = timed.mapped.tasks.layout.slots;
-            let id = format!("table5.{name}.throughput");
-            let reason =
-                format!("{BUS}; pbs of {count} ciphertexts, {slots} a core in an epoch, first load to last store");
-            self.add(&id, rate, reason);
-            let (timed, count) = self.long(&base, "pbs+ks", set)?;
-            let cell = (TABLE, format!("Strix, set {name}, throughput of pbs+ks"), "PBS/s");
-            let reason = "with the key switch of every look-up, hidden behind the next epoch's blind rotation";
-            self.beside(&id, cell, count * base.clock_hz / timed.cycles, reason);
-            let (timed, count) = self.long(&shared, "pbs", set)?;
-            let cell = (TABLE, format!("Strix, set {name}, throughput, key_bus=shared"), "PBS/s");
-            let reason = "one bus of 512 bits for both VMA units feeds half of their multipliers";
-            self.beside(&id, cell, count * shared.clock_hz / timed.cycles, reason);
-
-            let id = format!("table5.{name}.latency");
-            let (latency, fft) = self.latency(&base, set)?;
-            let steps = timed.mapped.timeline.steps;
-            let reason = format!(
-                "one ciphertext a core, first load to last store. Every iteration takes its stream and {} cycles until its \
-                 accumulator can be read again: forward and inverse transform each give their first point after nearly all of \
-                 a polynomial has come, so no pipeline of this structure is as fast as the paper states. What the units' work \
-                 explains stands beside it",
-                steps.fill()
-            );
-            self.add(&id, latency, reason);
-            let cell = (TABLE, format!("Strix, set {name}, latency: FFT units at work"), "ms");
-            let reason = "the part of the latency in which a core computes: the stream of n iterations";
-            self.beside(&id, cell, fft, reason);
-            let cell = (TABLE, format!("Strix, set {name}, latency: pipeline, loads and stores"), "ms");
-            self.beside(&id, cell, latency - fft, "the rest: n times the pipeline's length, and the ends");
-            if name == "I" {
-                self.add("table6.on.throughput", rate, BUS);
-                self.add("table6.on.latency", latency, "as in table V");
-            }
+            let ids = [format!("table5.{name}.throughput"), format!("table5.{name}.latency")];
+            self.cells(&ids, |bench| bench.set_of_table_v(&base, &shared, name, set));
         }
         Ok(())
     }
 
-    fn table_iii(&mut self) -> Result<(), ReproduceError> {
+    fn set_of_table_v(&mut self, base: &Strix, shared: &Strix, name: &str, set: &str) -> Result<(), RowFailure> {
+        const TABLE: &str = "Table V";
+        let (timed, count) = self.long(base, "pbs", set)?;
+        let rate = count * base.clock_hz / timed.cycles;
+        let slots = timed.mapped.tasks.layout.slots;
+        let id = format!("table5.{name}.throughput");
+        let reason = format!("{BUS}; pbs of {count} ciphertexts, {slots} a core in an epoch, first load to last store");
+        self.add(&id, rate, reason);
+        let (timed, count) = self.long(base, "pbs+ks", set)?;
+        let cell = (TABLE, format!("Strix, set {name}, throughput of pbs+ks"), "PBS/s");
+        let reason = "with the key switch of every look-up, hidden behind the next epoch's blind rotation";
+        self.beside(&id, cell, count * base.clock_hz / timed.cycles, reason);
+        let (timed, count) = self.long(shared, "pbs", set)?;
+        let cell = (TABLE, format!("Strix, set {name}, throughput, key_bus=shared"), "PBS/s");
+        let reason = "one bus of 512 bits for both VMA units feeds half of their multipliers";
+        let basis = Basis::under(&[("key_bus=shared", Some("one bus of 512 bits"))]);
+        self.table.beside(&id, cell, Ok(count * shared.clock_hz / timed.cycles), &basis, reason);
+
+        let id = format!("table5.{name}.latency");
+        let (latency, fft) = self.latency(base, set)?;
+        let steps = timed.mapped.timeline.steps;
+        let reason = format!(
+            "one ciphertext a core, first load to last store. Every iteration takes its stream and {} cycles until its \
+                 accumulator can be read again: forward and inverse transform each give their first point after nearly all of \
+                 a polynomial has come, so no pipeline of this structure is as fast as the paper states. What the units' work \
+                 explains stands beside it",
+            steps.fill()
+        );
+        self.add(&id, latency, reason);
+        let cell = (TABLE, format!("Strix, set {name}, latency: FFT units at work"), "ms");
+        let reason = "the part of the latency in which a core computes: the stream of n iterations";
+        self.beside(&id, cell, fft, reason);
+        let cell = (TABLE, format!("Strix, set {name}, latency: pipeline, loads and stores"), "ms");
+        self.beside(&id, cell, latency - fft, "the rest: n times the pipeline's length, and the ends");
+        if name == "I" {
+            self.set_one = Ok((rate, latency));
+        }
+        Ok(())
+    }
+
+    fn table_iii(&mut self) {
         for component in self.description.components().to_vec() {
             for (what, value) in [("area", component.area_mm2), ("power", component.power_w)] {
                 let Some(value) = value else { continue };
-                let (id, reason) =
-                    (format!("table3.{}.{what}", component.name), "taken in by the machine file".to_owned());
-                self.rows.push(Prediction { id, beside: None, value, kind: Kind::Input, reason });
+                let id = format!("table3.{}.{what}", component.name);
+                self.table.add(id, Ok(value), &Basis::INPUT, "taken in by the machine file");
             }
         }
-        Ok(())
     }
 
     fn table_vi(&mut self) -> Result<(), ReproduceError> {
         let off = self.figures(&[("folding", "off")])?;
-        let of = |bench: &Self, id: &str| bench.rows.iter().find(|row| row.id == id).map_or(f64::NAN, |row| row.value);
-        let (timed, count) = self.long(&off, "pbs", "strix-I")?;
-        let rate = count * off.clock_hz / timed.cycles;
-        let (latency, _) = self.latency(&off, "strix-I")?;
-        let reason =
-            "reading folding=off: N points, four lanes everywhere; a key of N points a polynomial on the same bus";
-        self.add("table6.off.throughput", rate, reason);
-        self.add("table6.off.latency", latency, reason);
-        self.add("table6.improvement.throughput", of(self, "table6.on.throughput") / rate, reason);
-        self.add("table6.improvement.latency", latency / of(self, "table6.on.latency"), reason);
+        let on = self.set_one.clone();
+        let same = "the number of set I in table V";
+        self.table.add("table6.on.throughput", on.clone().map(|on| on.0), &Basis::IDENTITY, same);
+        self.table.add("table6.on.latency", on.clone().map(|on| on.1), &Basis::IDENTITY, same);
+        let ids = ["off.throughput", "off.latency", "improvement.throughput", "improvement.latency"];
+        self.cells(&ids.map(|id| format!("table6.{id}")), |bench| {
+            let (timed, count) = bench.long(&off, "pbs", "strix-I")?;
+            let rate = count * off.clock_hz / timed.cycles;
+            let (latency, _) = bench.latency(&off, "strix-I")?;
+            let reason = "folding=off: N points, four lanes everywhere; a key of N points a polynomial on the same bus";
+            bench.add("table6.off.throughput", rate, reason);
+            bench.add("table6.off.latency", latency, reason);
+            let (rate_on, latency_on) = on?;
+            bench.add("table6.improvement.throughput", rate_on / rate, reason);
+            bench.add("table6.improvement.latency", latency / latency_on, reason);
+            Ok(())
+        });
         Ok(())
     }
 
     fn table_vii(&mut self) -> Result<(), ReproduceError> {
-        const TABLE: &str = "Table VII";
-        const SET: &str = "strix-IV";
         let base = self.figures(&[])?;
         for (cores, lanes) in TABLE_VII {
-            // The key bus is as wide as the multipliers want it: 512 bits at four lanes.
-            let key_bus = base.key_bus * lanes / base.lanes;
-            let machine = Strix { cores, lanes, key_bus, ..base.clone() };
-            let id = |what: &str| format!("table7.{cores}.{lanes}.{what}");
-            let (timed, count) = self.long(&machine, "pbs", SET)?;
-            let slots = timed.mapped.tasks.layout.slots;
-            let reason =
-                format!("{BUS}, and as many for each lane; set IV, {slots} ciphertexts a core in an epoch, 300 GB/s");
-            self.add(id("throughput"), count * machine.clock_hz / timed.cycles, reason);
-            let (latency, _) = self.latency(&machine, SET)?;
-            self.add(id("latency"), latency, "one ciphertext a core, first load to last store, 300 GB/s");
-            for (alone, batch) in [(false, machine.batch), (true, 1)] {
-                // What moves in a run that no channel holds up.
-                let unlimited = Strix { channel_bytes: 1024.0 * machine.channel_bytes, batch, ..machine.clone() };
-                let (timed, _) = self.long(&unlimited, "pbs", SET)?;
-                let bandwidth = timed.totals.traffic_bytes() as f64 / timed.cycles * machine.clock_hz / 1e9;
-                let reason = "bytes between chip and memory over the time of a run whose channels never wait";
-                if alone {
-                    let cell = format!("TvLP {cores}, CLP {lanes}, required bandwidth with one ciphertext a core");
-                    self.beside(id("bandwidth"), (TABLE, cell, "GB/s"), bandwidth, reason);
-                } else {
-                    self.add(id("bandwidth"), bandwidth, format!("{reason}; {slots} ciphertexts a core share a key"));
-                }
+            let ids = ["throughput", "latency", "bandwidth"].map(|what| format!("table7.{cores}.{lanes}.{what}"));
+            self.cells(&ids, |bench| bench.point_of_table_vii(&base, cores, lanes));
+        }
+        Ok(())
+    }
+
+    fn point_of_table_vii(&mut self, base: &Strix, cores: u64, lanes: u64) -> Result<(), RowFailure> {
+        const TABLE: &str = "Table VII";
+        const SET: &str = "strix-IV";
+        // The key bus is as wide as the multipliers want it: 512 bits at four lanes.
+        let key_bus = base.key_bus * lanes / base.lanes;
+        let machine = Strix { cores, lanes, key_bus, ..base.clone() };
+        let id = |what: &str| format!("table7.{cores}.{lanes}.{what}");
+        let (timed, count) = self.long(&machine, "pbs", SET)?;
+        let slots = timed.mapped.tasks.layout.slots;
+        let reason =
+            format!("{BUS}, and as many for each lane; set IV, {slots} ciphertexts a core in an epoch, 300 GB/s");
+        self.add(id("throughput"), count * machine.clock_hz / timed.cycles, reason);
+        let (latency, _) = self.latency(&machine, SET)?;
+        self.add(id("latency"), latency, "one ciphertext a core, first load to last store, 300 GB/s");
+        for (alone, batch) in [(false, machine.batch), (true, 1)] {
+            // What moves in a run that no channel holds up.
+            let unlimited = Strix { channel_bytes: 1024.0 * machine.channel_bytes, batch, ..machine.clone() };
+            let (timed, _) = self.long(&unlimited, "pbs", SET)?;
+            let bandwidth = timed.totals.traffic_bytes() as f64 / timed.cycles * machine.clock_hz / 1e9;
+            let reason = "bytes between chip and memory over the time of a run whose channels never wait";
+            if alone {
+                let cell = format!("TvLP {cores}, CLP {lanes}, required bandwidth with one ciphertext a core");
+                self.beside(id("bandwidth"), (TABLE, cell, "GB/s"), bandwidth, reason);
+            } else {
+                self.add(id("bandwidth"), bandwidth, format!("{reason}; {slots} ciphertexts a core share a key"));
             }
         }
         Ok(())
@@ -275,17 +303,23 @@ impl Bench<'_> {
         let machine = self.figures(&[])?;
         for depth in [20, 50, 100] {
             for (degree, set) in FIGURE_7 {
-                let parameters = parameters(set)?;
-                let choice = lowering(&machine, &parameters, KeySwitchOrder::After);
-                let network = deep_nn(depth, &parameters, &choice);
-                let network = network.ok_or_else(|| failed(format!("set {set} has no key switch")))?;
-                let timed = self.time(&machine, &network)?;
-                let reason = format!(
-                    "set {set}: the paper takes its sets from another one, which names none of the project's. {} look-ups in \
-                     layers that wait for each other; linear layers on the key-switch clusters, an assumption",
-                    network.lookups()
-                );
-                self.add(format!("figure7.{depth}.{degree}"), timed.cycles / machine.clock_hz * 1e3, reason);
+                let id = format!("figure7.{depth}.{degree}");
+                self.cells(std::slice::from_ref(&id), |bench| {
+                    let parameters = parameters(set)?;
+                    let choice = lowering(&machine, &parameters, KeySwitchOrder::After);
+                    let network = deep_nn(depth, &parameters, &choice);
+                    let network = network.ok_or_else(|| failed(format!("set {set} has no key switch")))?;
+                    let timed = bench.time(&machine, &network)?;
+                    let reason = format!(
+                        "the paper takes its sets from another one, which names none of the project's. {} look-ups in \
+                         layers that wait for each other; linear layers on the key-switch clusters, an assumption",
+                        network.lookups()
+                    );
+                    let named = format!("set {set}");
+                    let basis = Basis::under(&[KEY_BUS, (&named, Some("the first of the project's with that ring"))]);
+                    bench.table.add(&id, Ok(timed.cycles / machine.clock_hz * 1e3), &basis, reason);
+                    Ok(())
+                });
             }
         }
         Ok(())
@@ -294,61 +328,68 @@ impl Bench<'_> {
     /// Shares of the time of two iterations, on the first core: of the first two that no load holds up, and of the very first.
     fn figure_8(&mut self) -> Result<(), ReproduceError> {
         let machine = self.figures(&[])?;
+        const UNITS: [&str; 8] = ["rotator", "decomposer", "fft", "vma", "ifft", "accumulator", "scratchpad", "hbm"];
         for (slots, first) in [(3, 1), (3, 0), (2, 1)] {
-            let timed = self.time(&machine, &program(&machine, "pbs", "strix-I", slots * machine.cores)?)?;
-            let core = timed.mapped.chip.cores[0].clone();
-            let units = [
-                ("rotator", core.rotator),
-                ("decomposer", core.decomposer),
-                ("fft", core.fft),
-                ("vma", core.vma),
-                ("ifft", core.ifft),
-                ("accumulator", core.accumulator),
-            ];
-            let reason = format!(
-                "busy cycles of core 0 between a unit's first events of iterations {first} and {}; {slots} ciphertexts a core. \
+            let ids = UNITS.map(|unit| format!("figure8.{unit}"));
+            self.cells(&ids, |bench| bench.iterations(&machine, slots, first));
+        }
+        Ok(())
+    }
+
+    fn iterations(&mut self, machine: &Strix, slots: u64, first: u32) -> Result<(), RowFailure> {
+        let timed = self.time(machine, &program(machine, "pbs", "strix-I", slots * machine.cores)?)?;
+        let core = timed.mapped.chip.cores[0].clone();
+        let units = [
+            ("rotator", core.rotator),
+            ("decomposer", core.decomposer),
+            ("fft", core.fft),
+            ("vma", core.vma),
+            ("ifft", core.ifft),
+            ("accumulator", core.accumulator),
+        ];
+        let reason = format!(
+            "busy cycles of core 0 between a unit's first events of iterations {first} and {}; {slots} ciphertexts a core. \
                  Iteration 0 also waits for each ciphertext to come over its link, whose width is an assumption",
-                first + 2
-            );
-            let add = |bench: &mut Self, what: &str, share: f64| {
-                if (slots, first) == (3, 1) {
-                    bench.add(format!("figure8.{what}"), 100.0 * share, reason.clone());
-                } else {
-                    let cell = format!("{what}, {slots} ciphertexts a core, iterations {first} and {}", first + 1);
-                    let cell = ("Figure 8", cell, "%");
-                    bench.beside(format!("figure8.{what}"), cell, 100.0 * share, reason.clone());
-                }
-            };
-            for (name, unit) in units {
-                let window = window(&timed, unit, first);
-                let share = busy(&timed, window, |placed| {
-                    (placed.event.resource == unit)
-                        .then_some((placed.start, placed.start + i64::from(placed.event.occupancy)))
-                });
-                add(self, name, share);
+            first + 2
+        );
+        let add = |bench: &mut Self, what: &str, share: f64| {
+            if (slots, first) == (3, 1) {
+                bench.add(format!("figure8.{what}"), 100.0 * share, reason.clone());
+            } else {
+                let cell = format!("{what}, {slots} ciphertexts a core, iterations {first} and {}", first + 1);
+                let cell = ("Figure 8", cell, "%");
+                bench.beside(format!("figure8.{what}"), cell, 100.0 * share, reason.clone());
             }
-            // The rotator's reads and the accumulators' writes.
-            let span = window(&timed, core.rotator, first);
-            let accesses = busy(&timed, span, |placed| {
-                let event = placed.event;
-                let access = if event.resource == core.rotator {
-                    event.reads.iter().find(|read| read.place.memory == core.local)
-                } else if event.resource == core.accumulator {
-                    event.writes.iter().find(|write| write.place.memory == core.local)
-                } else {
-                    None
-                }?;
-                Some((placed.start + i64::from(access.first), placed.start + i64::from(access.last) + 1))
-            });
-            add(self, "scratchpad", accesses);
-            let channel = timed.mapped.chip.channels[0];
-            let window = window(&timed, channel, first + 2);
+        };
+        for (name, unit) in units {
+            let window = window(&timed, unit, first);
             let share = busy(&timed, window, |placed| {
-                (placed.event.resource == channel)
+                (placed.event.resource == unit)
                     .then_some((placed.start, placed.start + i64::from(placed.event.occupancy)))
             });
-            add(self, "hbm", share);
+            add(self, name, share);
         }
+        // The rotator's reads and the accumulators' writes.
+        let span = window(&timed, core.rotator, first);
+        let accesses = busy(&timed, span, |placed| {
+            let event = placed.event;
+            let access = if event.resource == core.rotator {
+                event.reads.iter().find(|read| read.place.memory == core.local)
+            } else if event.resource == core.accumulator {
+                event.writes.iter().find(|write| write.place.memory == core.local)
+            } else {
+                None
+            }?;
+            Some((placed.start + i64::from(access.first), placed.start + i64::from(access.last) + 1))
+        });
+        add(self, "scratchpad", accesses);
+        let channel = timed.mapped.chip.channels[0];
+        let window = window(&timed, channel, first + 2);
+        let share = busy(&timed, window, |placed| {
+            (placed.event.resource == channel)
+                .then_some((placed.start, placed.start + i64::from(placed.event.occupancy)))
+        });
+        add(self, "hbm", share);
         Ok(())
     }
 }
