@@ -25,7 +25,7 @@ def names() -> list[str]:
 
 def is_file(name: str) -> bool:
     """Whether that is the path of a machine file, and no machine's name."""
-    return name.endswith(".toml") or "/" in name
+    return isinstance(name, str) and (name.endswith(".toml") or "/" in name)
 
 
 def load(name: str, readings: Sequence[str] = ()) -> Machine:

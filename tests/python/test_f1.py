@@ -132,13 +132,17 @@ def test_figure_9_divides_what_the_report_has(polyfabric):
     report = json.loads(
         polyfabric("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json").out
     )
-    rows = figure_9("permute", report)
-    values = {row["beside"][1].removeprefix("permute, "): row["value"] for row in rows}
+    rows = figure_9("table3.none", "permute", report)
+    beside = [row for row in rows if row["beside"]]
+    values = {row["beside"][1].removeprefix("permute, "): row["value"] for row in beside}
     traffic = report["traffic_bytes"]
-    classes = sum(value for name, value in values.items() if name.startswith(("key", "inputs", "intermediates")))
+    mebibytes = {
+        row["beside"][1].removeprefix("permute, "): row["value"] for row in beside if row["beside"][2] == "MiB"
+    }
+    classes = sum(value for name, value in mebibytes.items() if name != "compulsory minimum")
     assert classes == pytest.approx((traffic["total"] - traffic["instructions"]) / 2**20)
     assert values["compulsory minimum"] == (traffic["hints"] + traffic["inputs_outputs"]) / 2**20
-    watts = [row["value"] for row in rows if row["beside"][2] == "W"]
+    watts = [row["value"] for row in beside if row["beside"][2] == "W"]
     assert sum(watts[:-1]) == pytest.approx(watts[-1]) == pytest.approx(report["power_w"])
 
 
