@@ -195,7 +195,7 @@ pub enum SoftwareError {
     },
 }
 
-/// Operations that a value's name has room for, beside its number within one: see [`super::emit`].
+/// Operations that a value's name has room for, beside its number within one.
 pub const MOST_OPERATIONS: usize = 1 << 24;
 
 /// A place that is filled again.
