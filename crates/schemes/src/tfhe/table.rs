@@ -230,7 +230,9 @@ mod tests {
     #[test]
     fn default_sets_carry_what_their_names_say() {
         for row in table().into_iter().filter(|row| row.family == Family::Default) {
-            let mut parts = row.name.split('-').skip(1);
+            // Sets for integers are for phases that processors centre; the table has them rounded to the nearest.
+            let for_integers = row.name.starts_with("polyfabric-integers-");
+            let mut parts = row.name.split('-').skip(if for_integers { 2 } else { 1 });
             let Some(bits) = parts.next().and_then(|bits| bits.parse::<u32>().ok()) else {
                 assert_eq!(row.with_key_switch, None, "{}", row.name);
                 continue;
