@@ -51,6 +51,7 @@ from .language.values import minimum as min  # noqa: A004 - as pf.min
 from .language.values import total as sum  # noqa: A004 - as pf.sum
 from .machines import Machine
 from .machines import load as machine
+from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
 from .slot_execution import SlotKeys
 from .slot_parameters import SlotParameters
@@ -59,6 +60,7 @@ __all__ = [
     "Bool",
     "Complex",
     "Error",
+    "Fidelity",
     "FileError",
     "InputError",
     "Int",
@@ -69,6 +71,8 @@ __all__ = [
     "Machine",
     "MachineError",
     "Mod",
+    "Model",
+    "ModelRun",
     "NoiseError",
     "ParameterError",
     "Program",
@@ -95,6 +99,8 @@ __all__ = [
     "concat",
     "convolve",
     "dot",
+    "from_onnx",
+    "from_sklearn",
     "instruction_set",
     "lookup",
     "machine",

@@ -1,0 +1,54 @@
+"""What a user chooses of a model's quantisation, checked, and the encrypted model by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .forest import Ensemble, Grid
+from .model import ForestModel, Model, NetworkModel
+from .network import Network
+from .reading import Reading
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `from_sklearn` and `from_onnx`."""
+
+    bits: int | Literal["exact"]
+    value_bits: int | None
+    degree: int
+    margin: float
+    batch: int
+
+
+Core: TypeAlias = "Network | Ensemble"
+
+
+def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64], options: Options) -> Model:
+    """The encrypted model of a network, with CKKS, or of trees, with TFHE."""
+    if isinstance(core, Network):
+        degree = in_range("degree", options.degree, 2, 255)
+        batch = in_range("batch", options.batch, 1, 1 << 15)
+        if not isinstance(options.margin, int | float) or not 1 <= options.margin <= 100:
+            raise InputError(f"margin={options.margin!r}; give a number from 1, for the ranges of the rows, to 100")
+        return NetworkModel(name, core, reading, rows, degree, float(options.margin), 1 << (batch - 1).bit_length())
+    if options.bits != "exact":
+        in_range("bits", options.bits, 1, 16)
+    if options.batch != 1:
+        raise InputError(f"batch={options.batch!r}; trees take one row an execution: leave it out")
+    wide = in_range("value_bits", options.value_bits or (10 if reading.classes is None else 5), 1, 24)
+    grid = Grid.exact(core) if options.bits == "exact" else Grid.uniform(rows, options.bits)
+    return ForestModel(name, core, reading, grid, wide, rows)
+
+
+def in_range(what: str, value: object, least: int, most: int) -> int:
+    """`value` as an integer of a range."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        hint = ', or "exact"' if what == "bits" else ""
+        raise InputError(f"{what}={value!r}; give an integer from {least} to {most}{hint}")
+    return int(value)

@@ -1,0 +1,285 @@
+"""A trained model as a program on encrypted rows: what the client encodes, what the server computes, how scores are read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import execution, slot_execution
+from ..errors import InputError
+from ..execution import Keys, place
+from ..language.program import Program
+from ..language.slot_program import SlotProgram
+from ..slot_execution import SlotKeys
+from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
+from .network import Network
+from .reading import Reading
+
+if TYPE_CHECKING:
+    from ..progress import ProgressHook
+    from ..reports import Report
+
+Floats: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = "NDArray[Any] | list[list[float]]"
+
+
+INPUT_BOUND = 4.0
+"""How far from the middle of its range in the given rows a feature of a network may be, in halves of that range."""
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How close the quantised model, in the clear, is to the model it was made from, on the rows that were given."""
+
+    rows: int
+    equal: float
+    """Share of rows with the same prediction; of numbers, those that differ by at most a hundredth of their range."""
+    deviation: float
+    """Largest difference of a score."""
+    basis: str
+    """What was rounded or approximated."""
+
+    def __str__(self) -> str:
+        return f"{self.equal:.2%} of {self.rows} rows predicted as by the model, scores within {self.deviation:.3g} ({self.basis})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """Predictions of an encrypted execution, and what it took."""
+
+    predictions: NDArray[Any]
+    scores: Floats = field(repr=False)
+    expected: NDArray[Any] = field(repr=False)
+    """Predictions of the quantised model in the clear."""
+    correct: bool
+    """Whether every decrypted output is the clear program's: exactly with TFHE, within its bound with CKKS."""
+    parameters: str
+    seconds: dict[str, float]
+    """By step, all rows together."""
+    keys: Keys | SlotKeys = field(repr=False)
+
+
+class Model(ABC):
+    """A model of scikit-learn or ONNX that predicts on encrypted rows. Made by `pf.from_sklearn` and `pf.from_onnx`."""
+
+    program: Program | SlotProgram
+    """What the server executes."""
+    fidelity: Fidelity
+    batch: int
+    """Rows of one execution."""
+
+    def __init__(self, name: str, features: int, reading: Reading) -> None:
+        self.name = name
+        self.features = features
+        self.reading = reading
+
+    def __repr__(self) -> str:
+        scheme = "TFHE" if isinstance(self.program, Program) else self.program.scheme.upper()
+        return f"<encrypted {self.name} of {self.features} features, with {scheme}; {self.fidelity}>"
+
+    # -- the client's part ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def encode(self, rows: Rows) -> dict[str, Any]:
+        """Inputs of the program for up to `batch` rows."""
+
+    @abstractmethod
+    def decode(self, outputs: Mapping[str, Any]) -> Floats:
+        """Scores by row, of the program's decrypted outputs."""
+
+    # -- predictions ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def clear_scores(self, rows: Rows) -> Floats:
+        """Scores of the quantised model, computed in the clear."""
+
+    def clear(self, rows: Rows) -> NDArray[Any]:
+        """Predictions of the quantised model, computed in the clear."""
+        return self.reading.predictions(self.clear_scores(rows))
+
+    def predict(self, rows: Rows, **options: Any) -> NDArray[Any]:  # noqa: ANN401 - those of `run`
+        """Predictions on encrypted rows, as the model's own `predict` gives them. Options are those of `run`."""
+        return self.run(rows, **options).predictions
+
+    def predict_proba(self, rows: Rows, **options: Any) -> Floats:  # noqa: ANN401 - those of `run`
+        """Probabilities of the classes on encrypted rows, as the model's own `predict_proba` gives them."""
+        try:
+            return self.reading.probabilities(self.run(rows, **options).scores)
+        except ValueError as problem:
+            raise InputError(f"{self.name}: {problem}") from None
+
+    def run(
+        self,
+        rows: Rows,
+        *,
+        on: str = "cpu",
+        parameters: str | None = None,
+        keys: Keys | SlotKeys | None = None,
+        threads: int | None = None,
+        progress: ProgressHook | None = None,
+    ) -> ModelRun:
+        """Encrypts the rows, `batch` at a time and all with one key, executes, decrypts, and compares with the clear program."""
+        given = self.checked(rows)
+        machine = place(on)
+        found: list[Floats] = []
+        seconds: dict[str, float] = {}
+        correct = True
+        planned: execution.Plan | slot_execution.SlotPlan
+        if isinstance(self.program, Program):
+            asked = execution.matching(keys, parameters) if isinstance(keys, Keys) else parameters
+            planned = execution.plan(self.program, asked, machine=machine)
+        else:
+            own = keys.parameter_set if isinstance(keys, SlotKeys) else parameters
+            planned = slot_execution.plan(
+                self.program, own, machine=machine, security=0 if isinstance(keys, SlotKeys) else None
+            )
+        for start in range(0, len(given), self.batch):
+            part = given[start : start + self.batch]
+            done: execution.RunResult | slot_execution.SlotRunResult
+            options: dict[str, Any] = {"on": on, "machine": machine, "threads": threads, "progress": progress}
+            if isinstance(planned, execution.Plan):
+                done = execution.run_plan(planned, self.encode(part), keys=keys, **options)  # type: ignore[arg-type]
+            else:
+                done = slot_execution.run_plan(planned, self.encode(part), keys=keys, **options)  # type: ignore[arg-type]
+            keys = done.keys
+            correct = correct and done.correct
+            found.append(self.decode(done.outputs)[: len(part)])
+            for step, taken in done.seconds.items():
+                seconds[step] = seconds.get(step, 0.0) + taken
+        scores = np.concatenate(found)
+        assert keys is not None
+        return ModelRun(
+            predictions=self.reading.predictions(scores),
+            scores=scores,
+            expected=self.clear(given),
+            correct=correct,
+            parameters=done.parameters,
+            seconds=seconds,
+            keys=keys,
+        )
+
+    def cost(self) -> Report:
+        """What one execution, of `batch` rows, takes: before any key is made."""
+        return self.program.cost()
+
+    def checked(self, rows: Rows) -> Floats:
+        """Rows as an array of finite numbers, of as many features as the model has."""
+        try:
+            given = np.asarray(rows, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.name}: the rows are no table of numbers; encode categories as numbers first"
+            ) from None
+        if given.ndim == 1 and given.size == self.features:
+            given = given.reshape(1, -1)
+        if given.ndim > 2:
+            given = given.reshape(len(given), -1)
+        if given.ndim != 2 or given.shape[1] != self.features or not len(given):
+            shape = " x ".join(map(str, np.shape(rows)))
+            raise InputError(f"{self.name}: the rows are {shape}, but the model takes rows x {self.features} features")
+        if not np.isfinite(given).all():
+            row = int(np.argwhere(~np.isfinite(given))[0][0])
+            raise InputError(f"{self.name}: row {row} holds a value that is missing or not finite; fill it in first")
+        return given
+
+
+class ForestModel(Model):
+    """Trees, with TFHE: comparisons and leaves are look-ups."""
+
+    batch = 1
+
+    def __init__(
+        self, name: str, ensemble: Ensemble, reading: Reading, grid: Grid, value_bits: int, rows: Floats
+    ) -> None:
+        super().__init__(name, ensemble.features, reading)
+        self.ensemble = ensemble
+        self.forest = EncryptedForest.of(ensemble, grid, value_bits)
+        self.layout: Layout
+        self.layout, self.program = self.forest.cheapest()
+        known = "the thresholds themselves" if grid.cuts is not None else f"at most {int(grid.levels.max()) + 1} levels"
+        basis = f"features as {known}, values of a tree in multiples of {self.forest.unit:.3g}"
+        given = self.checked(rows)
+        self.fidelity = fidelity(reading, self.clear_scores(given), ensemble.scores(given), basis)
+
+    def encode(self, rows: Rows) -> dict[str, Any]:
+        """See `Model.encode`."""
+        quantised = self._quantised(rows)
+        return {"row": encode(quantised[0], self.forest.grid.levels, self.layout.digit_bits)}
+
+    def decode(self, outputs: Mapping[str, Any]) -> Floats:
+        """See `Model.decode`."""
+        return self.forest.scores(self.forest.added(self.layout, outputs["result"]).reshape(1, -1))
+
+    def clear_scores(self, rows: Rows) -> Floats:
+        """See `Model.clear_scores`."""
+        return self.forest.scores(self.forest.evaluate(self._quantised(rows)))
+
+    def _quantised(self, rows: Rows) -> NDArray[np.int64]:
+        return self.forest.grid.quantise(self.ensemble.rounded(self.checked(rows)))
+
+
+class NetworkModel(Model):
+    """Matrices and activations, with CKKS."""
+
+    def __init__(
+        self, name: str, network: Network, reading: Reading, rows: Floats, degree: int, margin: float, batch: int
+    ) -> None:
+        super().__init__(name, network.inputs, reading)
+        self.batch = batch
+        self.degree = degree
+        given = self.checked(rows)
+        self.middle, self.half = _ranges(given)
+        self.network = network.calibrated(given, margin)
+        self.program = self.network.on_unit_inputs(self.middle, self.half).program(degree, batch, INPUT_BOUND)
+        basis = "nothing is rounded but by CKKS"
+        if not network.is_linear:
+            shown = "; ".join(
+                f"{lo:.3g} to {hi:.3g}"
+                for lo, hi in (layer.interval for layer in self.network.layers if layer.activation is not None)
+            )
+            basis = f"activations as polynomials of degree {degree} on {shown}" if shown else basis
+        self.fidelity = fidelity(reading, self.clear_scores(given), network.scores(given), basis)
+
+    def encode(self, rows: Rows) -> dict[str, Any]:
+        """See `Model.encode`."""
+        given = self.checked(rows)
+        block = self.network.block
+        slots = np.zeros((self.batch, block))
+        slots[: len(given), : self.features] = (given - self.middle) / self.half
+        # Rows that are not there stand in the middle of each feature's range, where activations are on their intervals.
+        return {"x": slots.reshape(-1)}
+
+    def decode(self, outputs: Mapping[str, Any]) -> Floats:
+        """See `Model.decode`."""
+        return np.asarray(outputs["result"]).reshape(self.batch, -1)[:, : self.network.outputs]
+
+    def clear_scores(self, rows: Rows) -> Floats:
+        """See `Model.clear_scores`."""
+        return self.network.scores(self.checked(rows), self.degree)
+
+
+def _ranges(rows: Floats) -> tuple[Floats, Floats]:
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    half = (high - low) / 2
+    return (low + high) / 2, np.where(half > 0, half, np.maximum(np.abs(high), 1.0))
+
+
+def fidelity(reading: Reading, found: Floats, exact: Floats, basis: str) -> Fidelity:
+    """How close scores are to the model's."""
+    ours, own = reading.predictions(found), reading.predictions(exact)
+    if reading.classes is not None:
+        equal = ours == own
+    else:
+        width = float(np.ptp(own)) or 1.0
+        equal = np.abs(ours - own) <= width / 100
+        equal = equal if equal.ndim == 1 else equal.all(axis=1)
+    return Fidelity(len(found), float(np.mean(equal)), float(np.abs(found - exact).max()), basis)

@@ -1,0 +1,174 @@
+"""Layers on encrypted reals: matrices, and activations as polynomials on intervals that rows of data have shown.
+
+Linear maps that follow each other are one matrix. What an activation reads is brought to [-1, 1] by the matrix before it, so that the
+interval costs no level. A ciphertext holds as many rows as it is asked to, each in a block of slots of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import erf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ProgramError
+from ..language.program import trace
+from ..language.slot_program import SlotProgram
+from ..language.slots import SlotValue, chebyshev
+from ..language.types import Real
+
+Floats = NDArray[np.float64]
+
+_erf = np.vectorize(erf, otypes=[float])
+
+ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "relu": lambda u: np.maximum(u, 0),
+    "tanh": np.tanh,
+    "sigmoid": lambda u: 1 / (1 + np.exp(-u)),
+    "softplus": lambda u: np.logaddexp(u, 0),
+    "gelu": lambda u: u * (1 + _erf(u / np.sqrt(2))) / 2,
+    "exp": np.exp,
+    "erf": _erf,
+    "abs": np.abs,
+    "sqrt": lambda u: np.sqrt(np.maximum(u, 0)),
+    "reciprocal": lambda u: 1 / u,
+}
+"""By name, those that need no number of their own."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An activation of sums of matrices times earlier values, and a bias. Value 0 is the input, value i the result of layer i."""
+
+    terms: Mapping[int, Floats]
+    bias: Floats
+    activation: Callable[[Floats], Floats] | None = None
+    square: bool = False
+    """In the place of an activation: the exact square."""
+    interval: tuple[float, float] = (-1.0, 1.0)
+
+    def sums(self, values: list[Floats]) -> Floats:
+        """What the activation reads, for rows of values."""
+        total = np.tile(self.bias, (len(values[0]), 1))
+        for source, matrix in self.terms.items():
+            total = total + values[source] @ matrix.T
+        return total
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers, the last of which has no activation and gives the scores."""
+
+    layers: tuple[Layer, ...]
+    inputs: int
+
+    @property
+    def outputs(self) -> int:
+        """Scores of a row."""
+        return len(self.layers[-1].bias)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether there is nothing but one matrix."""
+        return len(self.layers) == 1
+
+    def scores(self, rows: Floats, degree: int | None = None) -> Floats:
+        """The scores of rows: with exact activations, or with their polynomials of `degree`."""
+        values = [rows]
+        for layer in self.layers:
+            sums = layer.sums(values)
+            if layer.square:
+                values.append(sums**2)
+            elif layer.activation is None:
+                values.append(sums)
+            elif degree is None:
+                values.append(layer.activation(sums))
+            else:
+                fitted = np.polynomial.Chebyshev.interpolate(layer.activation, degree, layer.interval)
+                values.append(fitted(sums))
+        return values[-1]
+
+    def calibrated(self, rows: Floats, margin: float) -> Network:
+        """This network with the intervals that `rows` show at each activation, widened by `margin`."""
+        values, layers = [rows], []
+        for layer in self.layers:
+            sums = layer.sums(values)
+            if layer.activation is None:
+                layers.append(layer)
+                values.append(sums**2 if layer.square else sums)
+                continue
+            lo, hi = float(sums.min()), float(sums.max())
+            middle, half = (lo + hi) / 2, max((hi - lo) / 2, 1e-6) * margin
+            layers.append(replace(layer, interval=(middle - half, middle + half)))
+            values.append(layer.activation(sums))
+        return replace(self, layers=tuple(layers))
+
+    def on_unit_inputs(self, middle: Floats, half: Floats) -> Network:
+        """The network of u, where its own input is middle + half * u."""
+        layers = []
+        for layer in self.layers:
+            if 0 not in layer.terms:
+                layers.append(layer)
+                continue
+            matrix = layer.terms[0]
+            terms = {**layer.terms, 0: matrix * half}
+            layers.append(replace(layer, terms=terms, bias=layer.bias + matrix @ middle))
+        return replace(self, layers=tuple(layers))
+
+    @property
+    def block(self) -> int:
+        """Slots of a row: the next power of two of the widest layer."""
+        widest = max([self.inputs, *(len(layer.bias) for layer in self.layers)])
+        return 1 << (widest - 1).bit_length()
+
+    def program(self, degree: int, batch: int, bound: float) -> SlotProgram:
+        """The program for `batch` rows, each in its block of slots, of inputs up to `bound`."""
+        block = self.block
+        slots = block * batch
+
+        def network(x: SlotValue) -> SlotValue:
+            """Scores of rows, each in its block."""
+            values = [x]
+            for layer in self.layers:
+                scaled, coefficients = _to_unit_interval(layer, degree)
+                total: SlotValue | None = None
+                for source, matrix in scaled.terms.items():
+                    product = np.kron(np.eye(batch), _padded(matrix, block)) @ values[source]
+                    total = product if total is None else total + product
+                if total is None:
+                    raise ProgramError("a layer does not depend on the input; the model gives one result for every row")
+                bias = np.tile(np.pad(scaled.bias, (0, block - len(scaled.bias))), batch)
+                total = total + bias if np.any(bias) else total
+                if layer.square:
+                    total = total * total
+                values.append(total if coefficients is None else chebyshev(total, coefficients))
+            return values[-1]
+
+        made = trace(network, {"x": Real.bounded(bound).vector(slots)}, "network", slots=slots)
+        assert isinstance(made, SlotProgram)
+        return made
+
+
+def _to_unit_interval(layer: Layer, degree: int) -> tuple[Layer, Floats | None]:
+    """The layer with its interval brought to [-1, 1], and the coefficients of its activation there."""
+    if layer.activation is None:
+        return layer, None
+    lo, hi = layer.interval
+    scale, shift = 2 / (hi - lo), (hi + lo) / (hi - lo)
+    terms = {source: matrix * scale for source, matrix in layer.terms.items()}
+    activation = layer.activation
+    coefficients = np.polynomial.chebyshev.chebinterpolate(
+        lambda nodes: activation((nodes * (hi - lo) + hi + lo) / 2), degree
+    )
+    if not np.all(np.isfinite(coefficients)):
+        raise ProgramError(
+            f"an activation is not finite from {lo:g} to {hi:g}, where rows of the data and the margin lead; give a smaller margin"
+        )
+    return replace(layer, terms=terms, bias=layer.bias * scale - shift), coefficients
+
+
+def _padded(matrix: Floats, block: int) -> Floats:
+    rows, columns = matrix.shape
+    return np.pad(matrix, ((0, block - rows), (0, block - columns)))

@@ -1,0 +1,431 @@
+"""Models in ONNX as networks and trees. The library's own reference evaluator says what an operator does.
+
+A tensor is affine in the input and in the results of activations before it. What an operator adds is found by evaluating it on zeros and on
+unit vectors; so every linear operator that the evaluator knows, convolutions and pooling included, is one matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError, InputError, ProgramError
+from .choices import Core, Options, encrypted
+from .forest import Ensemble, Tree
+from .network import Layer, Network
+from .reading import Link, Reading
+
+if TYPE_CHECKING:
+    from .model import Model
+
+Floats: TypeAlias = NDArray[np.float64]
+
+RESHAPING = ("Flatten", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast")
+"""Operators that leave the order of numbers as it is."""
+
+BY_ROW = ("Transpose", "Slice", "Gather", "Concat", "Pad", "Expand", "Split")
+"""Linear operators that may treat rows by their place, so that rows are evaluated one by one."""
+
+LINEAR = (
+    *("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Neg", "Sum", "Mean", "Conv", "ConvTranspose"),
+    *("AveragePool", "GlobalAveragePool", "BatchNormalization", "ReduceMean", "ReduceSum"),
+    *("Scaler", "LinearRegressor"),
+)
+"""Linear operators that treat every row alike."""
+
+ACTIVATIONS = (
+    *(
+        "Relu",
+        "LeakyRelu",
+        "PRelu",
+        "Sigmoid",
+        "Tanh",
+        "Elu",
+        "Selu",
+        "Celu",
+        "Softplus",
+        "Softsign",
+        "Gelu",
+        "Erf",
+        "Exp",
+    ),
+    *("Log", "Abs", "Sqrt", "Reciprocal", "Clip", "HardSigmoid", "HardSwish", "Mish", "Sin", "Cos", "ThresholdedRelu"),
+)
+"""Functions of one number, which polynomials stand for."""
+
+ENDS: dict[str, Link] = {"Softmax": "softmax", "LogSoftmax": "softmax", "Sigmoid": "sigmoid"}
+"""Last operators that the client computes on decrypted scores."""
+
+INSTEAD = {
+    "MaxPool": "AveragePool, which is linear",
+    "GlobalMaxPool": "GlobalAveragePool, which is linear",
+    "LayerNormalization": "BatchNormalization, whose figures are public",
+    "InstanceNormalization": "BatchNormalization, whose figures are public",
+    "LSTM": "a convolution over the sequence",
+    "GRU": "a convolution over the sequence",
+    "Softmax": "it as the last operator only, where the client computes it",
+    "ArgMax": "it as the last operator only, where the client computes it",
+}
+
+MOST_WEIGHTS = 1 << 27
+"""Numbers of one matrix, a gibibyte."""
+
+
+def from_onnx(
+    model: Any,  # noqa: ANN401 - a path, bytes, or onnx.ModelProto
+    rows: NDArray[Any],
+    *,
+    bits: int | Literal["exact"] = 8,
+    value_bits: int | None = None,
+    degree: int = 15,
+    margin: float = 1.5,
+    batch: int = 1,
+) -> Model:
+    """A model in ONNX, as a file or an `onnx.ModelProto`, as a program on encrypted rows.
+
+    `rows` are data of the kind that it will see, rows first; a row is taken in the shape of the model's input. The options are those of
+    `from_sklearn`: `bits` and `value_bits` of tree ensembles, `degree`, `margin` and `batch` of networks. A Softmax, Sigmoid or ArgMax at
+    the end is left to the client. Needs the package `onnx`.
+    """
+    graph = _Graph.load(model)
+    data = np.asarray(rows, dtype=float)
+    if data.ndim < 2 or data.size != len(data) * prod(graph.shape) or len(data) < 2:
+        raise InputError(
+            f"from_onnx: the rows are {' x '.join(map(str, data.shape))}, but the model's input {graph.input!r} takes rows of "
+            f"{' x '.join(map(str, graph.shape))}"
+        )
+    flat = data.reshape(len(data), -1)
+    core, reading = graph.read()
+    _expect_same(graph, core, reading, flat)
+    return encrypted(graph.name, core, reading, flat, Options(bits, value_bits, degree, margin, batch))
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """Numbers of a row that are sums of matrices times earlier values, and a bias; flat, with their shape without rows."""
+
+    terms: dict[int, Floats]
+    bias: Floats
+    shape: tuple[int, ...]
+
+
+class _Graph:
+    """A graph of ONNX with one input."""
+
+    def __init__(self, proto: Any) -> None:  # noqa: ANN401 - onnx has no types
+        from onnx import numpy_helper
+
+        self.proto = proto
+        self.name = proto.graph.name or "onnx"
+        self.constants: dict[str, NDArray[Any]] = {
+            tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer
+        }
+        inputs = [value for value in proto.graph.input if value.name not in self.constants]
+        if len(inputs) != 1:
+            raise ProgramError(
+                f"from_onnx: the model has {len(inputs)} inputs; give one with one input, joined from the parts"
+            )
+        self.input = inputs[0].name
+        sizes = [dimension.dim_value for dimension in inputs[0].type.tensor_type.shape.dim]
+        if len(sizes) < 2 or any(size < 1 for size in sizes[1:]):
+            raise ProgramError(
+                f"from_onnx: the shape of input {self.input!r} is open beyond its rows; export the model with fixed sizes"
+            )
+        self.shape = tuple(sizes[1:])
+        self.layers: list[Layer] = []
+        self.sizes = [prod(self.shape)]
+
+    @classmethod
+    def load(cls, model: Any) -> _Graph:  # noqa: ANN401 - a path, bytes, or onnx.ModelProto
+        """The graph of a file, of its bytes, or of a model in memory."""
+        try:
+            import onnx
+            from google.protobuf.message import DecodeError
+        except ImportError:
+            raise ProgramError("from_onnx needs the package onnx; install it with: pip install onnx") from None
+        if isinstance(model, onnx.ModelProto):
+            return cls(model)
+        what = "the bytes" if isinstance(model, bytes) else str(model)
+        try:
+            proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(str(Path(model)))
+        except OSError as problem:
+            raise FileError(f"{what}: cannot read ({problem.strerror}); check the path") from None
+        except TypeError:
+            raise InputError(
+                f"from_onnx: the model is {type(model).__name__}; give a path or an onnx.ModelProto"
+            ) from None
+        except DecodeError as problem:
+            raise FileError(f"{what}: not a model in ONNX ({problem}); export it again") from None
+        if not proto.graph.node:
+            raise FileError(f"{what}: not a model in ONNX (it has no operators); export it again")
+        return cls(proto)
+
+    # -- what a node computes -------------------------------------------------------------------------------------
+
+    def evaluated(self, node: Any, operands: Sequence[NDArray[Any] | None]) -> NDArray[Any]:  # noqa: ANN401 - a node of onnx
+        """The first result of one node."""
+        from onnx import TensorProto, helper
+        from onnx.reference import ReferenceEvaluator
+
+        given = {name: value for name, value in zip(node.input, operands, strict=True) if name and value is not None}
+        graph = helper.make_graph(
+            [node],
+            "node",
+            [
+                helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None)
+                for name, value in given.items()
+            ],
+            [helper.make_tensor_value_info(node.output[0], TensorProto.UNDEFINED, None)],
+        )
+        single = helper.make_model(graph, opset_imports=self.proto.opset_import)
+        return np.asarray(ReferenceEvaluator(single).run(None, given)[0])
+
+    def own_outputs(self, rows: Floats) -> list[Any]:
+        """What the model itself gives for rows."""
+        from onnx.reference import ReferenceEvaluator
+
+        evaluator = ReferenceEvaluator(self.proto)
+        fixed = self.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value
+        shaped = rows.astype(np.float32).reshape(-1, *self.shape)
+        if fixed == 1:
+            each = [evaluator.run(None, {self.input: row[None]}) for row in shaped]
+            return [np.concatenate([np.atleast_1d(own[i]) for own in each]) for i in range(len(each[0]))]
+        return evaluator.run(None, {self.input: shaped})
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self) -> tuple[Core, Reading]:
+        """The network or the trees, and how their scores are read."""
+        from onnx import numpy_helper
+
+        whole = prod(self.shape)
+        tensors: dict[str, _Tensor] = {self.input: _Tensor({0: np.eye(whole)}, np.zeros(whole), self.shape)}
+        reading = Reading()
+        outputs = {value.name for value in self.proto.graph.output}
+        for node in self.proto.graph.node:
+            encrypted_operands = [name for name in node.input if name in tensors]
+            if node.op_type == "Constant":
+                self.constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+                continue
+            if not encrypted_operands:
+                public = [self.constants[name] if name else None for name in node.input]
+                self.constants[node.output[0]] = self.evaluated(node, public)
+                continue
+            if node.op_type.startswith("TreeEnsemble"):
+                if encrypted_operands != [self.input]:
+                    raise self._refused(
+                        node, "the trees read computed features", "the trees alone, on the client's features"
+                    )
+                return _trees(node, whole)
+            if node.op_type == "LinearClassifier":
+                return self._linear_classifier(node, tensors[node.input[0]])
+            ends = bool(outputs.intersection(node.output)) or self._only_ends_follow(node)
+            if ends and node.op_type in ENDS:
+                size = len(tensors[node.input[0]].bias)
+                labels = tuple(range(2 if size == 1 else size))
+                reading = Reading(ENDS[node.op_type], labels)
+                tensors[node.output[0]] = tensors[node.input[0]]
+            elif ends and node.op_type == "ArgMax":
+                reading = Reading(reading.link, tuple(range(len(tensors[node.input[0]].bias))))
+                tensors[node.output[0]] = tensors[node.input[0]]
+            else:
+                tensors[node.output[0]] = self._node(node, tensors)
+        last = tensors.get(self.proto.graph.output[0].name)
+        if last is None:
+            raise ProgramError("from_onnx: the model's output does not depend on its input; check how it was exported")
+        self.layers.append(Layer(last.terms, last.bias))
+        return Network(tuple(self.layers), whole), reading
+
+    def _only_ends_follow(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
+        following = [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
+        return bool(following) and all(other.op_type in (*ENDS, "ArgMax", "Identity") for other in following)
+
+    def _refused(self, node: Any, why: str, remedy: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
+        where = f"{node.op_type} {node.name or node.output[0]!r}"
+        return ProgramError(f"from_onnx: {where}: {why}; use {remedy}")
+
+    def _node(self, node: Any, tensors: dict[str, _Tensor]) -> _Tensor:  # noqa: ANN401 - a node of onnx
+        operands = [tensors.get(name) for name in node.input]
+        held = [operand for operand in operands if operand is not None]
+        op = node.op_type
+        if op in ACTIVATIONS and len(held) == 1:
+            return self._activated(node, held[0], self._function(node))
+        if len(held) == 2 and op == "Mul" and node.input[0] == node.input[1]:
+            return self._activated(node, held[0], None)
+        if op == "Pow" and len(held) == 1:
+            if np.all(self.constants[node.input[1]] == 2):
+                return self._activated(node, held[0], None)
+            return self._activated(node, held[0], self._function(node))
+        if (op in ("Mul", "Div", "MatMul", "Gemm", "Conv") and len(held) != 1) or (op == "Div" and operands[0] is None):
+            raise self._refused(node, "it multiplies or divides by encrypted values", "a layer with public weights")
+        if op not in (*RESHAPING, *BY_ROW, *LINEAR):
+            raise self._refused(
+                node,
+                "this operator is neither linear nor a function of one number",
+                INSTEAD.get(op, f"{', '.join(LINEAR)}, and activations such as Relu and Tanh"),
+            )
+        return self._linear(node, operands)
+
+    def _function(self, node: Any) -> Callable[[Floats], Floats]:  # noqa: ANN401 - a node of onnx
+        public = [self.constants.get(name) for name in node.input[1:]]
+
+        def function(numbers: Floats) -> Floats:
+            flat = np.asarray(numbers, dtype=np.float32)
+            return np.asarray(self.evaluated(node, [flat, *public]), dtype=float).reshape(np.shape(numbers))
+
+        return function
+
+    def _activated(self, node: Any, tensor: _Tensor, function: Callable[[Floats], Floats] | None) -> _Tensor:  # noqa: ANN401 - a node of onnx
+        if not tensor.terms:
+            raise self._refused(node, "its operand is public", "a model that was simplified before it was exported")
+        self.layers.append(Layer(tensor.terms, tensor.bias, function, square=function is None))
+        size = len(tensor.bias)
+        self.sizes.append(size)
+        return _Tensor({len(self.layers): np.eye(size)}, np.zeros(size), tensor.shape)
+
+    def _linear(self, node: Any, operands: Sequence[_Tensor | None]) -> _Tensor:  # noqa: ANN401 - a node of onnx
+        def applied(at: int, rows: Floats) -> NDArray[Any]:
+            """The node's result where operand `at` has these rows and other encrypted ones are zero."""
+            given: list[NDArray[Any] | None] = []
+            for place, name in enumerate(node.input):
+                operand = operands[place]
+                if operand is None:
+                    given.append(self.constants[name] if name else None)
+                elif place == at:
+                    given.append(rows.astype(np.float32).reshape(len(rows), *operand.shape))
+                else:
+                    given.append(np.zeros((len(rows), *operand.shape), dtype=np.float32))
+            return self.evaluated(node, given)
+
+        held = [place for place, operand in enumerate(operands) if operand is not None]
+        first = operands[held[0]]
+        assert first is not None
+        zero = applied(held[0], np.zeros((1, len(first.bias))))
+        shape = tuple(zero.shape[1:])
+        offset = zero.reshape(-1).astype(float)
+        if node.op_type in RESHAPING:
+            return _Tensor(first.terms, first.bias, shape)
+        terms: dict[int, Floats] = {}
+        bias = offset.copy()
+        for place in held:
+            operand = operands[place]
+            assert operand is not None
+            size = len(operand.bias)
+            if size * len(offset) > MOST_WEIGHTS:
+                raise self._refused(node, f"it is a matrix of {len(offset)} x {size}", "a smaller image or stride")
+            unit = np.eye(size)
+            if node.op_type in BY_ROW:
+                columns = np.stack([applied(place, unit[i : i + 1]).reshape(-1) for i in range(size)])
+            else:
+                columns = applied(place, unit).reshape(size, -1)
+            matrix = columns.astype(float).T - offset[:, None]
+            bias += matrix @ operand.bias
+            for source, own in operand.terms.items():
+                terms[source] = terms.get(source, 0) + matrix @ own
+        return _Tensor(terms, bias, shape)
+
+    def _linear_classifier(self, node: Any, tensor: _Tensor) -> tuple[Network, Reading]:  # noqa: ANN401 - a node of onnx
+        from onnx import helper
+
+        own = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+        bias = np.asarray(own["intercepts"], dtype=float)
+        matrix = np.asarray(own["coefficients"], dtype=float).reshape(len(bias), -1)
+        labels = _labels(own)
+        if len(labels) == 2 and len(bias) == 2:
+            matrix, bias = matrix[1:] - matrix[:1], bias[1:] - bias[:1]
+        links: dict[str, Link] = {"SOFTMAX": "softmax", "LOGISTIC": "sigmoid"}
+        transform = bytes(own.get("post_transform", b"NONE")).decode()
+        self.layers.append(
+            Layer({source: matrix @ m for source, m in tensor.terms.items()}, matrix @ tensor.bias + bias)
+        )
+        return Network(tuple(self.layers), self.sizes[0]), Reading(links.get(transform, "identity"), labels)
+
+
+def _labels(own: dict[str, Any]) -> tuple[Any, ...]:
+    texts = [text.decode() for text in own.get("classlabels_strings", [])]
+    numbers = own.get("classlabels_int64s", own.get("classlabels_ints", []))
+    return tuple(texts or [int(number) for number in numbers])
+
+
+def _trees(node: Any, features: int) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a node of onnx
+    """TreeEnsembleClassifier and TreeEnsembleRegressor of ai.onnx.ml."""
+    from onnx import helper
+
+    own = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    classifier = node.op_type == "TreeEnsembleClassifier"
+    if node.op_type not in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
+        raise ProgramError(
+            f"from_onnx: {node.op_type}; export the model as TreeEnsembleClassifier or TreeEnsembleRegressor of ai.onnx.ml"
+        )
+    kind = "class" if classifier else "target"
+    modes = [mode.decode() for mode in own["nodes_modes"]]
+    other = set(modes) - {"BRANCH_LEQ", "BRANCH_LT", "LEAF"}
+    if other:
+        raise ProgramError(f"from_onnx: {node.op_type} with nodes of {other.pop()}; use BRANCH_LEQ or BRANCH_LT")
+    places = np.asarray(own[f"{kind}_ids"])
+    labels = _labels(own) if classifier else ()
+    single = classifier and len(labels) == 2 and len(set(places.tolist())) == 1
+    outputs = 1 if single else len(labels) or int(own.get("n_targets", 1))
+    tree_of, node_of = np.asarray(own["nodes_treeids"]), np.asarray(own["nodes_nodeids"])
+    weight_tree = np.asarray(own[f"{kind}_treeids"])
+    weight_node, weights = np.asarray(own[f"{kind}_nodeids"]), np.asarray(own[f"{kind}_weights"], dtype=float)
+    thresholds = np.asarray(own["nodes_values"], dtype=np.float32)
+    below = np.nextafter(thresholds, np.float32(-np.inf))
+    thresholds = np.where(np.asarray(modes) == "BRANCH_LT", below, thresholds).astype(float)
+    trees = []
+    for number in sorted(set(tree_of.tolist())):
+        mine = tree_of == number
+        index = {int(node): at for at, node in enumerate(node_of[mine])}
+        leaf = np.asarray(modes)[mine] == "LEAF"
+        left, right = (
+            np.asarray([index.get(int(child), 0) for child in np.asarray(own[f"nodes_{side}nodeids"])[mine]])
+            for side in ("true", "false")
+        )
+        values = np.zeros((int(mine.sum()), outputs))
+        for at in np.flatnonzero(weight_tree == number):
+            values[index[int(weight_node[at])], 0 if single else int(places[at])] += weights[at]
+        feature = np.where(leaf, -1, np.asarray(own["nodes_featureids"])[mine])
+        trees.append(Tree(feature, thresholds[mine], left, right, values))
+    base = np.zeros(outputs)
+    if own.get("base_values") is not None:
+        base = base + np.asarray(own["base_values"], dtype=float)[-outputs:]
+    scale = 1.0
+    if bytes(own.get("aggregate_function", b"SUM")) == b"AVERAGE":
+        scale = 1 / len(trees)
+    ensemble = Ensemble(tuple(trees), base, features, scale, single=True)
+    if not classifier:
+        return ensemble, Reading()
+    transform = bytes(own.get("post_transform", b"NONE")).decode()
+    links: dict[str, Link] = {"SOFTMAX": "softmax", "LOGISTIC": "sigmoid", "NONE": "normalise"}
+    if transform not in links:
+        raise ProgramError(f"from_onnx: post_transform {transform}; use NONE, LOGISTIC or SOFTMAX")
+    return ensemble, Reading(links[transform], labels, 0.5 if single and transform == "NONE" else 0.0)
+
+
+def _expect_same(graph: _Graph, core: Core, reading: Reading, rows: Floats) -> None:
+    """Refuses a model whose own outputs are not those of what was read from it."""
+    few = rows[:50]
+    found = core.scores(few)
+    own = np.asarray(graph.own_outputs(few)[0])
+    if reading.classes is not None and own.size == len(few) and (len(reading.classes) > 2 or own.dtype.kind in "iUOS"):
+        differing = reading.predictions(found) != own.reshape(-1)
+    else:
+        ours = found
+        if reading.link == "softmax":
+            ours = reading.probabilities(found)
+            own = np.exp(own) if (own <= 0).all() else own
+        elif reading.link == "sigmoid":
+            ours = 1 / (1 + np.exp(-found))
+        own = own.reshape(len(few), -1)
+        differing = np.abs(ours - own).max(axis=1) > 1e-3 * (np.abs(own).max() + 1e-6)
+    if np.mean(differing) > 0.02:
+        raise ProgramError(
+            f"from_onnx: for row {int(np.argmax(differing))} the model gives {own[int(np.argmax(differing))]}, and its nodes as they "
+            "are read give something else; an operator treats rows by their place: export the model with an open number of rows"
+        )

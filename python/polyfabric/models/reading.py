@@ -1,0 +1,70 @@
+"""How a client reads the decrypted scores of a model: plain data, so that a client needs no model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+Link = Literal["identity", "exp", "sigmoid", "softmax", "normalise"]
+"""What turns scores into predictions or probabilities."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Scores to predictions: numbers, or one of some classes."""
+
+    link: Link = "identity"
+    classes: tuple[Any, ...] | None = None
+    """Labels of a classifier, in the order of its scores; a single score decides between two, by its sign against `threshold`."""
+    threshold: float = 0.0
+    neighbours: int | None = None
+    """Of a classifier by nearest neighbours: how many of the least scores vote; `classes` then has a label for each score."""
+
+    def predictions(self, scores: Floats) -> NDArray[Any]:
+        """What the model's `predict` gives, for rows of scores."""
+        if self.classes is None:
+            values = np.exp(scores) if self.link == "exp" else scores
+            return values[:, 0] if values.shape[1] == 1 else values
+        labels = np.asarray(self.classes)
+        if self.neighbours is not None:
+            return self._votes(scores, labels)
+        if scores.shape[1] == 1:
+            return labels[(scores[:, 0] > self.threshold).astype(int)]
+        return labels[np.argmax(scores, axis=1)]
+
+    def _votes(self, scores: Floats, labels: NDArray[Any]) -> NDArray[Any]:
+        kinds, kind_of = np.unique(labels, return_inverse=True)
+        nearest = np.argsort(scores, axis=1, kind="stable")[:, : self.neighbours]
+        votes = np.stack([(kind_of[nearest] == kind).sum(axis=1) for kind in range(len(kinds))], axis=1)
+        return kinds[np.argmax(votes, axis=1)]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """What the model's `predict_proba` gives; `ValueError` where it has none."""
+        if self.classes is None or self.neighbours is not None or self.link in ("identity", "exp"):
+            raise ValueError("this model gives no probabilities; use predictions")
+        if self.link == "normalise":
+            # Scores that are probabilities already, but for rounding.
+            first = np.clip(scores, 0, 1)
+            return np.hstack([1 - first, first]) if scores.shape[1] == 1 else first / first.sum(axis=1, keepdims=True)
+        if self.link == "sigmoid":
+            each = 1 / (1 + np.exp(-scores))
+            if scores.shape[1] == 1:
+                return np.hstack([1 - each, each])
+            return each / each.sum(axis=1, keepdims=True)
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Reading:
+        """From `to_dict`."""
+        classes = data.get("classes")
+        return cls(**{**data, "classes": None if classes is None else tuple(classes)})

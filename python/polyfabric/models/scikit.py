@@ -1,0 +1,423 @@
+"""Models of scikit-learn, and of libraries with its interface, as networks and trees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, ProgramError
+from .choices import Core, Options, encrypted
+from .forest import Ensemble, Tree
+from .model import Model
+from .network import ACTIVATIONS, Layer, Network
+from .reading import Link, Reading
+
+Floats: TypeAlias = NDArray[np.float64]
+
+LINEAR_REGRESSORS = (
+    *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "Lars", "LarsCV"),
+    *("ElasticNet", "ElasticNetCV", "OrthogonalMatchingPursuit", "BayesianRidge", "ARDRegression", "HuberRegressor"),
+    *("TheilSenRegressor", "QuantileRegressor", "SGDRegressor", "LinearSVR"),
+)
+LOG_LINK = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")
+LINEAR_CLASSIFIERS = (
+    *("LogisticRegression", "LogisticRegressionCV", "SGDClassifier", "LinearSVC", "RidgeClassifier"),
+    *("RidgeClassifierCV", "Perceptron", "PassiveAggressiveClassifier", "LinearDiscriminantAnalysis"),
+)
+TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
+FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
+BOOSTED = ("GradientBoostingClassifier", "GradientBoostingRegressor")
+HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
+XGBOOST = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
+PERCEPTRONS = ("MLPClassifier", "MLPRegressor")
+SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
+PROJECTIONS = ("PCA", "TruncatedSVD", "IncrementalPCA")
+
+SUPPORTED = (
+    *LINEAR_REGRESSORS,
+    *LOG_LINK,
+    *LINEAR_CLASSIFIERS,
+    *TREES,
+    *FORESTS,
+    *BOOSTED,
+    *HISTOGRAMS,
+    *XGBOOST,
+    *PERCEPTRONS,
+    "KNeighborsClassifier",
+)
+"""Classes that `from_sklearn` takes, by name."""
+
+INSTEAD = {
+    "SVC": "LinearSVC, or a kernel approximated by Nystroem in front of one, applied by the client",
+    "SVR": "LinearSVR",
+    "NuSVC": "LinearSVC",
+    "GaussianNB": "LogisticRegression, whose decision is linear",
+    "KNeighborsRegressor": "RandomForestRegressor",
+    "AdaBoostClassifier": "GradientBoostingClassifier",
+    "BaggingClassifier": "RandomForestClassifier",
+    "VotingClassifier": "its members, one by one, and vote on the decrypted predictions",
+    "StackingClassifier": "its members, one by one",
+    "GaussianProcessClassifier": "MLPClassifier",
+    "LGBMClassifier": "HistGradientBoostingClassifier, which grows the same kind of trees",
+    "CatBoostClassifier": "HistGradientBoostingClassifier",
+}
+"""What does the work of a class that is not supported."""
+
+
+def from_sklearn(
+    model: Any,  # noqa: ANN401 - any fitted estimator
+    rows: NDArray[Any],
+    *,
+    bits: int | Literal["exact"] = 8,
+    value_bits: int | None = None,
+    degree: int = 15,
+    margin: float = 1.5,
+    batch: int = 1,
+) -> Model:
+    """A fitted model of scikit-learn (or of xgboost) as a program on encrypted rows.
+
+    `rows` are data of the kind that it will see, its training data as a rule: ranges are taken from them, and `fidelity` says how far
+    the quantised model is from the model on them. Linear models, networks and nearest neighbours run with CKKS, trees with TFHE.
+
+    Of trees: `bits` is the width of a quantised feature, over its range in `rows`; with "exact", features become ranks among the
+    model's thresholds, which the client then knows, and every comparison is that of the model. `value_bits` is the width of a tree's
+    values: 5 for classifiers and 10 for regressors without it.
+
+    Of networks: `degree` is that of the polynomials in the place of activations, on the intervals that `rows` show, widened by `margin`;
+    a row that leads beyond one is refused before it is encrypted. `batch` rows are in one ciphertext.
+    """
+    own, transformers = _last(model)
+    name = type(own).__name__
+    if not hasattr(own, "predict"):
+        raise InputError(
+            f"from_sklearn: {name} has no predict; give a fitted model, such as LogisticRegression().fit(X, y)"
+        )
+    if name not in SUPPORTED:
+        remedy = INSTEAD.get(name, f"one of {', '.join(SUPPORTED)}")
+        raise ProgramError(f"from_sklearn: {name} is not computed on encrypted data; train {remedy}")
+    data = _table(rows)
+    try:
+        core, reading = _reader(name)(own)
+    except AttributeError as problem:
+        if "object has no attribute" in str(problem) and not _is_fitted(own):
+            raise InputError(f"from_sklearn: {name} is not fitted; call fit(X, y) first") from None
+        raise
+    for step in reversed(transformers):
+        core = _after(step, core)
+    wanted = core.inputs if isinstance(core, Network) else core.features
+    if data.shape[1] != wanted:
+        raise InputError(f"from_sklearn: the rows have {data.shape[1]} columns, but {name} was fitted on {wanted}")
+    if isinstance(core, Ensemble):
+        core = _with_base(core, own, transformers, data)
+    _expect_same(name, core, reading, model, data)
+    options = Options(bits, value_bits, degree, margin, batch)
+    return encrypted(name, core, reading, data, options)
+
+
+def _table(rows: object) -> Floats:
+    try:
+        data = np.asarray(rows, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("from_sklearn: the rows are no table of numbers; encode categories as numbers first") from None
+    if data.ndim != 2 or len(data) < 2:
+        raise InputError(
+            f"from_sklearn: the rows are an array of {' x '.join(map(str, data.shape)) or 'no dimension'}; give the training data, rows x features"
+        )
+    if not np.isfinite(data).all():
+        raise InputError("from_sklearn: some values of the rows are missing or not finite; fill them in first")
+    return data
+
+
+def _last(model: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401 - any estimator
+    """The model at the end of a pipeline, and what stands before it."""
+    if type(model).__name__ != "Pipeline":
+        return model, []
+    steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
+    for step in steps[:-1]:
+        name = type(step).__name__
+        if name not in (*SCALERS, *PROJECTIONS):
+            raise ProgramError(
+                f"from_sklearn: the pipeline has a {name}, which is not a linear map; let the client apply it before encryption, "
+                f"and give the steps behind it, or use {', '.join((*SCALERS, *PROJECTIONS))}"
+            )
+    return steps[-1], steps[:-1]
+
+
+def _is_fitted(model: Any) -> bool:  # noqa: ANN401 - any estimator
+    return any(name.endswith("_") and not name.startswith("_") for name in vars(model))
+
+
+def _after(step: Any, core: Core) -> Core:  # noqa: ANN401 - a fitted transformer
+    """`core` on rows that `step` has not transformed yet."""
+    count = int(step.n_features_in_)
+    shift = step.transform(np.zeros((1, count)))[0]
+    matrix = (step.transform(np.eye(count)) - shift).T
+    if getattr(step, "clip", False) or getattr(step, "whiten", False):
+        raise ProgramError(f"from_sklearn: {type(step).__name__} with clip or whiten; leave that option out")
+    if isinstance(core, Network):
+        layers = [
+            replace(
+                layer,
+                terms={source: m @ matrix if source == 0 else m for source, m in layer.terms.items()},
+                bias=layer.bias + layer.terms[0] @ shift if 0 in layer.terms else layer.bias,
+            )
+            for layer in core.layers
+        ]
+        return replace(core, layers=tuple(layers), inputs=count)
+    if type(step).__name__ in PROJECTIONS:
+        raise ProgramError(
+            f"from_sklearn: trees on the mixed features of a {type(step).__name__}; let the client apply it before encryption"
+        )
+    scale = np.diag(matrix)
+    trees = [
+        replace(
+            tree,
+            threshold=np.where(
+                tree.feature >= 0,
+                (tree.threshold - shift[np.maximum(tree.feature, 0)]) / scale[np.maximum(tree.feature, 0)],
+                tree.threshold,
+            ),
+        )
+        for tree in core.trees
+    ]
+    return replace(core, trees=tuple(trees))
+
+
+def _with_base(core: Ensemble, own: Any, transformers: list[Any], rows: Floats) -> Ensemble:  # noqa: ANN401 - any estimator
+    """`core` with what the library adds to the sum of its trees: the same for every row, or refused by the comparison that follows."""
+    name = type(own).__name__
+    if name in (*TREES, *FORESTS):
+        return core
+    first = rows[:1]
+    for step in transformers:
+        first = step.transform(first)
+    if name in XGBOOST:
+        scores = own.predict(first, output_margin=True)
+    elif hasattr(own, "decision_function"):
+        scores = own.decision_function(first)
+    else:
+        scores = own.predict(first)
+        if getattr(own, "loss", "") in ("poisson", "gamma"):
+            scores = np.log(scores)
+    return replace(core, base=np.asarray(scores, dtype=float).reshape(-1) - core.scores(rows[:1])[0])
+
+
+def _expect_same(name: str, core: Core, reading: Reading, model: Any, rows: Floats) -> None:  # noqa: ANN401 - any estimator
+    """Refuses a model whose own predictions are not those of what was read from it."""
+    own = np.asarray(model.predict(rows))
+    ours = reading.predictions(core.scores(rows))
+    if reading.classes is None:
+        width = float(np.ptp(own)) or 1.0
+        differing = np.abs(ours - own.reshape(ours.shape)) > 1e-4 * width
+    else:
+        differing = ours != own
+    # Rows on a boundary may fall to either side by a rounding.
+    if np.mean(differing) > 0.002:
+        row = int(np.argwhere(differing)[0][0])
+        raise ProgramError(
+            f"from_sklearn: {name} predicts {own[row]} for row {row}, and its parameters as they are read give {ours[row]}; this "
+            "version or option of it is not supported: train it with constant initial predictions and no missing values or categories"
+        )
+
+
+# -- readers --------------------------------------------------------------------------------------------------------
+
+
+def _reader(name: str) -> Callable[[Any], tuple[Core, Reading]]:
+    for names, reader in (
+        ((*LINEAR_REGRESSORS, *LOG_LINK), _linear_regressor),
+        (LINEAR_CLASSIFIERS, _linear_classifier),
+        (TREES, lambda model: _trees([model], model)),
+        (FORESTS, lambda model: _trees(list(model.estimators_), model)),
+        (BOOSTED, _boosted),
+        (HISTOGRAMS, _histograms),
+        (XGBOOST, _xgboost),
+        (PERCEPTRONS, _perceptron),
+    ):
+        if name in names:
+            return reader
+    return _neighbours
+
+
+def _dense(weights: object) -> Floats:
+    toarray = getattr(weights, "toarray", None)
+    return np.atleast_2d(np.asarray(toarray() if toarray else weights, dtype=float))
+
+
+def _one_matrix(weights: object, bias: object) -> Network:
+    matrix = _dense(weights)
+    whole = np.broadcast_to(np.atleast_1d(np.asarray(bias, dtype=float)), (len(matrix),)).copy()
+    return Network((Layer({0: matrix}, whole),), matrix.shape[1])
+
+
+def _linear_regressor(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitted model
+    name = type(model).__name__
+    log = name in ("PoissonRegressor", "GammaRegressor")
+    if name == "TweedieRegressor":
+        log = model.link == "log" or (model.link == "auto" and model.power > 0)
+    return _one_matrix(model.coef_, model.intercept_), Reading("exp" if log else "identity")
+
+
+def _labels(model: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a fitted model
+    classes = model.classes_
+    if isinstance(classes, list):
+        raise ProgramError(
+            f"from_sklearn: {type(model).__name__} was fitted on several targets at once; fit one model a target"
+        )
+    return tuple(np.asarray(classes).tolist())
+
+
+def _linear_classifier(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitted model
+    name = type(model).__name__
+    labels = _labels(model)
+    link: Link = "identity"
+    if name.startswith("LogisticRegression") or name == "LinearDiscriminantAnalysis":
+        by_class = len(labels) == 2 or getattr(model, "solver", "") == "liblinear"
+        link = "sigmoid" if by_class else "softmax"
+    elif getattr(model, "loss", "") == "log_loss":
+        link = "sigmoid"
+    return _one_matrix(model.coef_, model.intercept_), Reading(link, labels)
+
+
+def _perceptron(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitted model
+    names = {"logistic": "sigmoid", "tanh": "tanh", "relu": "relu", "identity": None}
+    hidden = names[model.activation]
+    layers: list[Layer] = []
+    for number, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
+        last = number == len(model.coefs_) - 1
+        activation = None if last or hidden is None else ACTIVATIONS[hidden]
+        layers.append(Layer({number: np.asarray(weights, dtype=float).T}, np.asarray(bias, dtype=float), activation))
+    network = Network(tuple(layers), int(model.n_features_in_))
+    if not hasattr(model, "classes_"):
+        return network, Reading()
+    links: dict[str, Link] = {"logistic": "sigmoid", "softmax": "softmax"}
+    return network, Reading(links[model.out_activation_], _labels(model))
+
+
+def _neighbours(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitted model
+    if model.weights != "uniform" or model.effective_metric_ != "euclidean":
+        raise ProgramError(
+            f"from_sklearn: KNeighborsClassifier with weights={model.weights!r} and metric={model.effective_metric_!r}; "
+            "use weights='uniform' and the Euclidean metric"
+        )
+    points = np.asarray(model._fit_X, dtype=float)
+    labels = np.asarray(_labels(model))[np.asarray(model._y).reshape(-1)]
+    # |t - x|² less |x|², which is the same for every training row t.
+    network = _one_matrix(-2 * points, (points**2).sum(axis=1))
+    return network, Reading(classes=tuple(labels.tolist()), neighbours=int(model.n_neighbors))
+
+
+def _tree(own: Any, values: Floats) -> Tree:  # noqa: ANN401 - scikit-learn's arrays of a tree
+    leaf = own.children_left < 0
+    return Tree(
+        np.where(leaf, -1, own.feature), own.threshold.astype(float), own.children_left, own.children_right, values
+    )
+
+
+def _trees(members: list[Any], model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - fitted models
+    """The mean of trees."""
+    share = 1 / len(members)
+    count = int(model.n_features_in_)
+    if not hasattr(model, "classes_"):
+        trees = tuple(_tree(member.tree_, member.tree_.value[:, :, 0].astype(float)) for member in members)
+        return Ensemble(trees, np.zeros(trees[0].values.shape[1]), count, share, single=True), Reading()
+    labels = _labels(model)
+
+    def shares(own: Any) -> Floats:  # noqa: ANN401 - scikit-learn's arrays of a tree
+        votes = own.value[:, 0, :].astype(float)
+        votes = votes / votes.sum(axis=1, keepdims=True)
+        return votes[:, 1:] if len(labels) == 2 else votes
+
+    trees = tuple(_tree(member.tree_, shares(member.tree_)) for member in members)
+    reading = Reading("normalise", labels, 0.5 if len(labels) == 2 else 0.0)
+    return Ensemble(trees, np.zeros(trees[0].values.shape[1]), count, share, single=True), reading
+
+
+def _placed(values: Floats, output: int, outputs: int) -> Floats:
+    """A tree's values as those of one of several outputs."""
+    wide = np.zeros((len(values), outputs))
+    wide[:, output] = values
+    return wide
+
+
+def _boosted(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted model
+    rounds = model.estimators_
+    outputs = rounds.shape[1]
+    trees = tuple(
+        _tree(member.tree_, _placed(model.learning_rate * member.tree_.value[:, 0, 0], output, outputs))
+        for row in rounds
+        for output, member in enumerate(row)
+    )
+    ensemble = Ensemble(trees, np.zeros(outputs), int(model.n_features_in_), single=True)
+    return ensemble, _margins(model, outputs)
+
+
+def _margins(model: Any, outputs: int) -> Reading:  # noqa: ANN401 - a fitted model
+    """How the sums of boosted trees are read."""
+    if not hasattr(model, "classes_"):
+        return Reading("exp" if getattr(model, "loss", "") in ("poisson", "gamma") else "identity")
+    return Reading("sigmoid" if outputs == 1 else "softmax", _labels(model))
+
+
+def _histograms(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted model
+    rounds = model._predictors
+    outputs = len(rounds[0])
+    trees = []
+    for row in rounds:
+        for output, member in enumerate(row):
+            nodes = member.nodes
+            if nodes["is_categorical"].any():
+                raise ProgramError(
+                    f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before it is fitted"
+                )
+            leaf = nodes["is_leaf"].astype(bool)
+            trees.append(
+                Tree(
+                    np.where(leaf, -1, nodes["feature_idx"]),
+                    np.where(leaf, 0.0, nodes["num_threshold"]),
+                    nodes["left"].astype(int),
+                    nodes["right"].astype(int),
+                    _placed(nodes["value"].astype(float), output, outputs),
+                )
+            )
+    return Ensemble(tuple(trees), np.zeros(outputs), int(model.n_features_in_)), _margins(model, outputs)
+
+
+def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted model
+    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    booster = learner["gradient_booster"]
+    if "model" not in booster:
+        raise ProgramError(
+            f"from_sklearn: {type(model).__name__} with booster={booster.get('name')!r}; use booster='gbtree'"
+        )
+    information = booster["model"]["tree_info"]
+    outputs = max(information) + 1
+    trees = []
+    for own, output in zip(booster["model"]["trees"], information, strict=True):
+        if any(own.get("split_type", ())):
+            raise ProgramError(
+                f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before it is fitted"
+            )
+        left = np.asarray(own["left_children"])
+        conditions = np.asarray(own["split_conditions"], dtype=np.float32)
+        # It goes to the left below the threshold, and to the right at it.
+        below = np.nextafter(conditions, np.float32(-np.inf)).astype(float)
+        trees.append(
+            Tree(
+                np.where(left < 0, -1, np.asarray(own["split_indices"])),
+                below,
+                left,
+                np.asarray(own["right_children"]),
+                _placed(conditions.astype(float), output, outputs),
+            )
+        )
+    ensemble = Ensemble(tuple(trees), np.zeros(outputs), int(model.n_features_in_), single=True)
+    objective = learner["objective"]["name"]
+    if not hasattr(model, "classes_"):
+        return ensemble, Reading("exp" if objective in ("count:poisson", "reg:gamma", "reg:tweedie") else "identity")
+    return ensemble, _margins(model, outputs)

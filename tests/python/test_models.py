@@ -1,0 +1,490 @@
+"""Does a model of scikit-learn or ONNX predict the same on encrypted rows as it does itself, and is what is not supported refused with a way out?"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric.models.forest import Ensemble, Grid, Tree
+from polyfabric.models.scikit import SUPPORTED
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    SGDClassifier,
+    SGDRegressor,
+    TweedieRegressor,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+IRIS = load_iris(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+def fitted(model: Any, data: Any) -> tuple[Any, Any, Any]:
+    """The model fitted on every second row, those rows, and the others."""
+    rows, labels = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(rows[::2], labels[::2]), rows[::2], rows[1::2]
+
+
+LINEAR = {
+    "logistic": (make_pipeline(StandardScaler(), LogisticRegression()), CANCER, 4),
+    "logistic, three classes": (LogisticRegression(max_iter=500), IRIS, 1),
+    "stochastic gradient": (make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0)), CANCER, 1),
+    "support vectors": (LinearSVC(), IRIS, 2),
+    "discriminant": (LinearDiscriminantAnalysis(), IRIS, 1),
+    "neighbours": (KNeighborsClassifier(3), IRIS, 1),
+    "least squares": (LinearRegression(), DIABETES, 8),
+    "ridge on components": (make_pipeline(MinMaxScaler(), PCA(5), Ridge()), DIABETES, 1),
+    "lasso": (Lasso(0.1), DIABETES, 1),
+    "elastic net": (ElasticNet(0.001), DIABETES, 1),
+    "support vector regression": (LinearSVR(random_state=0), DIABETES, 1),
+    "stochastic gradient regression": (SGDRegressor(random_state=0), DIABETES, 1),
+    "Poisson": (PoissonRegressor(), DIABETES, 1),
+    "gamma": (GammaRegressor(), DIABETES, 1),
+    "Tweedie": (TweedieRegressor(power=1.5), DIABETES, 1),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_linear_model_predicts_as_itself(name: str) -> None:
+    unfitted, data, batch = LINEAR[name]
+    model, seen, unseen = fitted(unfitted, data)
+    encrypted = pf.from_sklearn(model, seen, batch=batch)
+    done = encrypted.run(unseen[:5])
+    assert done.correct
+    assert encrypted.fidelity.equal == 1
+    own = model.predict(unseen[:5])
+    if own.dtype.kind == "f":
+        np.testing.assert_allclose(done.predictions, own, rtol=1e-5)
+    else:
+        assert done.predictions.tolist() == own.tolist()
+
+
+def test_probabilities_are_the_models() -> None:
+    for data in (IRIS, CANCER):
+        model, seen, unseen = fitted(make_pipeline(StandardScaler(), LogisticRegression()), data)
+        found = pf.from_sklearn(model, seen, batch=4).predict_proba(unseen[:4])
+        np.testing.assert_allclose(found, model.predict_proba(unseen[:4]), atol=1e-5)
+    with pytest.raises(pf.InputError, match="gives no probabilities; use predictions"):
+        pf.from_sklearn(fitted(LinearSVC(), IRIS)[0], IRIS[0]).predict_proba(IRIS[0][:1])
+
+
+CLASSIFIERS = {
+    "tree": (DecisionTreeClassifier(max_depth=4, random_state=0), IRIS),
+    "forest": (RandomForestClassifier(5, max_depth=3, random_state=0), IRIS),
+    "extra trees": (ExtraTreesClassifier(4, max_depth=3, random_state=0), CANCER),
+    "fully grown forest": (RandomForestClassifier(3, random_state=0), CANCER),
+    "boosted": (GradientBoostingClassifier(n_estimators=6, max_depth=2, random_state=0), CANCER),
+    "boosted, three classes": (GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0), IRIS),
+    "histograms": (HistGradientBoostingClassifier(max_iter=4, max_depth=3, random_state=0), CANCER),
+    "tree behind a scaler": (
+        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)),
+        IRIS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_trees_with_exact_thresholds_predict_as_themselves(name: str) -> None:
+    unfitted, data = CLASSIFIERS[name]
+    model, seen, unseen = fitted(unfitted, data)
+    encrypted = pf.from_sklearn(model, seen, bits="exact")
+    # On every row in the clear, on two of different classes encrypted.
+    assert np.mean(encrypted.clear(unseen) == model.predict(unseen)) >= 0.99
+    labels = model.predict(unseen)
+    rows = unseen[[int(np.argmax(labels == label)) for label in np.unique(labels)[:2]]]
+    done = encrypted.run(rows)
+    assert done.correct
+    assert done.predictions.tolist() == model.predict(rows).tolist()
+
+
+REGRESSORS = {
+    "tree": DecisionTreeRegressor(max_depth=4, random_state=0),
+    "forest": RandomForestRegressor(3, max_depth=3, random_state=0),
+    "boosted": GradientBoostingRegressor(n_estimators=5, max_depth=2, random_state=0),
+    "histograms": HistGradientBoostingRegressor(max_iter=3, max_depth=3, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_regression_trees_are_as_close_as_they_say(name: str) -> None:
+    model, seen, unseen = fitted(REGRESSORS[name], DIABETES)
+    encrypted = pf.from_sklearn(model, seen, bits="exact")
+    assert encrypted.fidelity.equal == 1
+    done = encrypted.run(unseen[:1])
+    assert done.correct
+    assert abs(done.predictions[0] - model.predict(unseen[:1])[0]) <= 2 * encrypted.fidelity.deviation
+
+
+def test_features_of_few_bits_cost_accuracy_and_the_fidelity_says_so() -> None:
+    model, seen, unseen = fitted(RandomForestClassifier(10, max_depth=4, random_state=0), CANCER)
+    shares = {}
+    for bits in (1, 8):
+        encrypted = pf.from_sklearn(model, seen, bits=bits)
+        assert encrypted.fidelity.equal == np.mean(encrypted.clear(seen) == model.predict(seen))
+        shares[bits] = np.mean(encrypted.clear(unseen) == model.predict(unseen))
+    assert shares[1] < 0.9 < 0.98 <= shares[8]
+
+
+def test_wide_features_are_compared_digit_by_digit() -> None:
+    # A stump on each of three features; 7 bits are several digits of 2, 3 or 4 bits.
+    threshold = np.array([36.5, 0.0, 0.0])
+    trees = tuple(
+        Tree(np.array([f, -1, -1]), threshold + 20 * f, np.array([1, -1, -1]), np.array([2, -1, -1]), np.eye(3)[:, 2:])
+        for f in range(3)
+    )
+    ensemble = Ensemble(trees, np.zeros(1), 3)
+    grid = Grid.uniform(np.array([[0.0, 0, 0], [100, 100, 100]]), 7)
+    from polyfabric.models.forest import EncryptedForest, Layout, encode
+
+    forest = EncryptedForest.of(ensemble, grid, 5)
+    rows = np.array([[f, f, f] for f in range(101)])
+    expected = (rows[:, 0] > 36.5).astype(int) + (rows[:, 1] > 56.5) + (rows[:, 2] > 76.5)
+    for digit_bits in (2, 3, 4):
+        layout = Layout(digit_bits, (0, 0, 0))
+        program = forest.program(layout)
+        found = [program(row=encode(row, grid.levels, digit_bits))["result"][0] for row in rows]
+        assert found == expected.tolist() == forest.evaluate(rows)[:, 0].tolist()
+
+
+NETWORKS = {
+    "rectifiers": (make_pipeline(StandardScaler(), MLPClassifier((12,), max_iter=600, random_state=0)), IRIS, 15),
+    "hyperbolic tangents": (
+        make_pipeline(StandardScaler(), MLPClassifier((8, 6), activation="tanh", max_iter=900, random_state=0)),
+        IRIS,
+        15,
+    ),
+    "two classes": (
+        make_pipeline(StandardScaler(), MLPClassifier((6,), activation="logistic", max_iter=300, random_state=0)),
+        CANCER,
+        7,
+    ),
+    "regression": (
+        make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(8,), max_iter=2000, random_state=0)),
+        DIABETES,
+        31,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_predicts_nearly_as_itself(name: str) -> None:
+    unfitted, data, degree = NETWORKS[name]
+    model, seen, unseen = fitted(unfitted, data)
+    encrypted = pf.from_sklearn(model, seen, degree=degree, batch=2)
+    assert encrypted.fidelity.equal >= 0.95
+    done = encrypted.run(unseen[:3])
+    assert done.correct
+    if done.predictions.dtype.kind == "f":
+        np.testing.assert_allclose(done.predictions, model.predict(unseen[:3]), atol=2 * encrypted.fidelity.deviation)
+    else:
+        assert done.predictions.tolist() == model.predict(unseen[:3]).tolist()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_xgboost_is_read(classes: int) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model, seen, unseen = fitted(xgboost.XGBClassifier(n_estimators=3, max_depth=2), CANCER if classes == 2 else IRIS)
+    encrypted = pf.from_sklearn(model, seen, bits="exact", value_bits=12)
+    assert np.array_equal(encrypted.clear(unseen), model.predict(unseen))
+    done = encrypted.run(unseen[:1])
+    assert done.correct
+    assert done.predictions.tolist() == model.predict(unseen[:1]).tolist()
+    regressor, seen, unseen = fitted(xgboost.XGBRegressor(n_estimators=3, max_depth=3), DIABETES)
+    assert pf.from_sklearn(regressor, seen, bits="exact").fidelity.equal == 1
+
+
+def test_keys_of_one_run_serve_the_next() -> None:
+    model, seen, unseen = fitted(LogisticRegression(max_iter=500), IRIS)
+    encrypted = pf.from_sklearn(model, seen)
+    first = encrypted.run(unseen[:1])
+    second = encrypted.run(unseen[1:2], keys=first.keys)
+    assert second.correct
+    assert "keys" not in second.seconds
+
+
+def test_the_page_runs_as_it_stands() -> None:
+    pytest.importorskip("onnx")
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) == 3
+    scope: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, scope)
+
+
+def test_the_example_runs() -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "model.py"))
+    model, encrypted, unseen = example["train"]()
+    assert encrypted.fidelity.equal > 0.98
+    done = encrypted.run(unseen[:1])
+    assert done.correct
+    assert done.predictions.tolist() == model.predict(unseen[:1]).tolist()
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unfitted", "remedy"),
+    [
+        (SVC(), "train LinearSVC"),
+        (GaussianNB(), "train LogisticRegression"),
+        (
+            make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=2000)),
+            "let the client apply it before encryption",
+        ),
+        (KNeighborsClassifier(3, weights="distance"), "use weights='uniform'"),
+    ],
+    ids=["kernel", "Bayes", "features", "weights"],
+)
+def test_what_is_not_computed_is_refused_with_what_is(unfitted: Any, remedy: str) -> None:
+    model, seen, _ = fitted(unfitted, IRIS)
+    with pytest.raises(pf.ProgramError, match=remedy):
+        pf.from_sklearn(model, seen)
+
+
+def test_every_model_named_as_a_remedy_is_supported() -> None:
+    from polyfabric.models.scikit import INSTEAD
+
+    for remedy in INSTEAD.values():
+        named = [word.strip(",") for word in remedy.split() if word[0].isupper() and word.strip(",") in SUPPORTED]
+        assert named or "its members" in remedy
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bits": 0}, 'bits=0; give an integer from 1 to 16, or "exact"'),
+        ({"bits": 40}, "bits=40; give an integer from 1 to 16"),
+        ({"value_bits": 99}, "value_bits=99; give an integer from 1 to 24"),
+        ({"batch": 2}, "batch=2; trees take one row an execution"),
+    ],
+)
+def test_options_of_trees_are_checked(options: dict[str, Any], message: str) -> None:
+    model, seen, _ = fitted(DecisionTreeClassifier(max_depth=2), IRIS)
+    with pytest.raises(pf.InputError, match=message):
+        pf.from_sklearn(model, seen, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"degree": 1}, "degree=1; give an integer from 2 to 255"),
+        ({"margin": 0.5}, "margin=0.5; give a number from 1"),
+        ({"batch": 0}, "batch=0; give an integer from 1"),
+    ],
+)
+def test_options_of_networks_are_checked(options: dict[str, Any], message: str) -> None:
+    model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
+    with pytest.raises(pf.InputError, match=message):
+        pf.from_sklearn(model, seen, **options)
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
+    encrypted = pf.from_sklearn(model, seen)
+    with pytest.raises(pf.InputError, match="the model takes rows x 4 features"):
+        encrypted.predict([[1.0, 2.0, 3.0]])
+    with pytest.raises(pf.InputError, match="row 0 holds a value that is missing"):
+        encrypted.predict([[1.0, 2.0, 3.0, np.nan]])
+    with pytest.raises(pf.InputError, match="the rows have 3 columns, but LogisticRegression was fitted on 4"):
+        pf.from_sklearn(model, seen[:, :3])
+    with pytest.raises(pf.InputError, match=r"LogisticRegression is not fitted; call fit\(X, y\) first"):
+        pf.from_sklearn(LogisticRegression(), seen)
+    with pytest.raises(pf.InputError, match="has no predict"):
+        pf.from_sklearn(StandardScaler().fit(seen), seen)
+
+
+def test_an_initial_estimator_that_is_not_constant_is_refused() -> None:
+    model, seen, _ = fitted(GradientBoostingRegressor(n_estimators=2, max_depth=2, init=LinearRegression()), DIABETES)
+    with pytest.raises(pf.ProgramError, match="train it with constant initial predictions"):
+        pf.from_sklearn(model, seen)
+
+
+# -- ONNX ---------------------------------------------------------------------------------------------------------------
+
+
+def onnx_model(nodes: list[Any], numbers: dict[str, Any], shape: tuple[int, ...], outputs: list[str]) -> Any:
+    """A model in ONNX with these nodes and weights, of inputs of this shape."""
+    onnx = pytest.importorskip("onnx")
+    floats = onnx.TensorProto.FLOAT
+    graph = onnx.helper.make_graph(
+        nodes,
+        "net",
+        [onnx.helper.make_tensor_value_info("x", floats, ["rows", *shape])],
+        [onnx.helper.make_tensor_value_info(name, floats, None) for name in outputs],
+        [onnx.numpy_helper.from_array(np.asarray(value, dtype=np.float32), name) for name, value in numbers.items()],
+    )
+    versions = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
+    return onnx.helper.make_model(graph, opset_imports=versions)
+
+
+def node(*arguments: Any, **attributes: Any) -> Any:
+    return pytest.importorskip("onnx").helper.make_node(*arguments, **attributes)
+
+
+def own_outputs(model: Any, rows: Any) -> list[Any]:
+    from onnx.reference import ReferenceEvaluator
+
+    return ReferenceEvaluator(model).run(None, {"x": np.asarray(rows, dtype=np.float32)})
+
+
+def convolution() -> tuple[Any, Any]:
+    random = np.random.default_rng(0)
+    nodes = [
+        node("Conv", ["x", "kernel", "bias"], ["c"], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], ["n"]),
+        node("Relu", ["n"], ["r"]),
+        node("AveragePool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", ["p"], ["f"]),
+        node("Gemm", ["f", "weights", "last"], ["g"], transB=1),
+        node("Softmax", ["g"], ["y"]),
+    ]
+    numbers = {
+        "kernel": random.normal(size=(2, 1, 3, 3)),
+        "bias": random.normal(size=2),
+        **{"scale": [1, 0.5], "shift": [0.1, 0], "mean": [0, 0.1], "variance": [1, 2]},
+        "weights": random.normal(size=(3, 18)) / 2,
+        "last": random.normal(size=3),
+    }
+    return onnx_model(nodes, numbers, (1, 6, 6), ["y"]), random.uniform(-1, 1, size=(40, 1, 6, 6))
+
+
+def test_a_convolution_predicts_nearly_as_itself() -> None:
+    model, rows = convolution()
+    encrypted = pf.from_onnx(model, rows, degree=15)
+    own = own_outputs(model, rows)[0]
+    done = encrypted.run(rows[:2])
+    assert done.correct
+    assert done.predictions.tolist() == own[:2].argmax(axis=1).tolist()
+    np.testing.assert_allclose(encrypted.reading.probabilities(done.scores), own[:2], atol=0.1)
+    assert encrypted.fidelity.equal >= 0.95
+
+
+def test_a_residual_layer_and_a_square_are_computed() -> None:
+    random = np.random.default_rng(1)
+    nodes = [
+        node("MatMul", ["x", "first"], ["h"]),
+        node("Tanh", ["h"], ["t"]),
+        node("Add", ["t", "x"], ["sum"]),
+        node("Mul", ["sum", "sum"], ["squared"]),
+        node("Concat", ["squared", "x"], ["joined"], axis=1),
+        node("MatMul", ["joined", "second"], ["y"]),
+    ]
+    numbers = {"first": random.normal(size=(4, 4)) / 2, "second": random.normal(size=(8, 2))}
+    model, rows = onnx_model(nodes, numbers, (4,), ["y"]), random.uniform(-1, 1, size=(40, 4))
+    encrypted = pf.from_onnx(model, rows, degree=11)
+    done = encrypted.run(rows[:2])
+    assert done.correct
+    np.testing.assert_allclose(done.predictions, own_outputs(model, rows[:2])[0], atol=0.01)
+
+
+def test_a_model_is_read_from_a_file(tmp_path: Any) -> None:
+    onnx = pytest.importorskip("onnx")
+    model, rows = convolution()
+    onnx.save(model, tmp_path / "net.onnx")
+    assert np.array_equal(pf.from_onnx(tmp_path / "net.onnx", rows).clear(rows), pf.from_onnx(model, rows).clear(rows))
+    with pytest.raises(pf.FileError, match="cannot read"):
+        pf.from_onnx(tmp_path / "none.onnx", rows)
+    for damaged in (b"\xff\xff no model", b""):
+        (tmp_path / "damaged.onnx").write_bytes(damaged)
+        with pytest.raises(pf.FileError, match="not a model in ONNX"):
+            pf.from_onnx(tmp_path / "damaged.onnx", rows)
+
+
+def test_trees_in_onnx_are_read() -> None:
+    model = onnx_model(
+        [
+            node(
+                "TreeEnsembleRegressor",
+                ["x"],
+                ["y"],
+                domain="ai.onnx.ml",
+                n_targets=1,
+                nodes_treeids=[0, 0, 0, 1, 1, 1],
+                nodes_nodeids=[0, 1, 2, 0, 1, 2],
+                nodes_featureids=[0, 0, 0, 1, 0, 0],
+                nodes_values=[0.5, 0, 0, -0.25, 0, 0],
+                nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF", "BRANCH_LT", "LEAF", "LEAF"],
+                nodes_truenodeids=[1, 0, 0, 1, 0, 0],
+                nodes_falsenodeids=[2, 0, 0, 2, 0, 0],
+                target_treeids=[0, 0, 1, 1],
+                target_nodeids=[1, 2, 1, 2],
+                target_ids=[0, 0, 0, 0],
+                target_weights=[1.0, 2.0, 10.0, 20.0],
+            )
+        ],
+        {},
+        (2,),
+        ["y"],
+    )
+    rows = np.array([[0.5, -0.25], [0.6, -0.3], [0, 0], [1, 1]])
+    encrypted = pf.from_onnx(model, rows, bits="exact")
+    np.testing.assert_allclose(encrypted.clear(rows), own_outputs(model, rows)[0].reshape(-1), atol=0.02)
+    done = encrypted.run(rows[:2])
+    assert done.correct
+    np.testing.assert_allclose(done.predictions, [21, 12], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "remedy"),
+    [
+        ("MaxPool", {"kernel_shape": [2, 2]}, "use AveragePool, which is linear"),
+        ("LayerNormalization", {}, "use BatchNormalization"),
+        ("Ceil", {}, "use Gemm"),
+    ],
+)
+def test_an_operator_that_is_not_computed_is_refused(op: str, attributes: dict[str, Any], remedy: str) -> None:
+    operands = ["x", "scale"] if op == "LayerNormalization" else ["x"]
+    model = onnx_model([node(op, operands, ["y"], **attributes)], {"scale": np.ones(4)}, (1, 4, 4), ["y"])
+    with pytest.raises(pf.ProgramError, match=f"{op} 'y': .*{remedy}"):
+        pf.from_onnx(model, np.zeros((4, 16)))
+
+
+def test_a_product_of_encrypted_values_is_refused() -> None:
+    nodes = [node("Tanh", ["x"], ["t"]), node("Mul", ["t", "x"], ["y"])]
+    with pytest.raises(
+        pf.ProgramError, match="it multiplies or divides by encrypted values; use a layer with public weights"
+    ):
+        pf.from_onnx(onnx_model(nodes, {}, (4,), ["y"]), np.zeros((4, 4)))
+
+
+def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(pf.ProgramError, match="pip install onnx"):
+        pf.from_onnx("net.onnx", np.zeros((4, 4)))
