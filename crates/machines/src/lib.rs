@@ -10,6 +10,7 @@ pub mod f1;
 mod findings;
 pub mod key_switch;
 pub mod morphling;
+pub mod osiris;
 pub mod registry;
 mod reproduce;
 pub mod strix;

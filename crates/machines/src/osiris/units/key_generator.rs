@@ -1,0 +1,81 @@
+//! Masks of switching keys from their seed (section IV-E): half of a key need not come from memory.
+//!
+//! A key's mask is one stream of uniform residues a limb, in the order of values with reversed bits. p residues in a row of it are a tile: the
+//! place of value c + r·(N/p) is rev(c)·p + rev(r), both reversed within their own bits. So the generator gives a tile a cycle in the order
+//! rev(0), rev(1), … of their numbers, its lanes wired in reverse order, and no buffer is needed: whatever is multiplied by a mask is read from
+//! a scratchpad in the same order.
+//!
+//! Numbers that are no residues are skipped. A generator of p residues a cycle therefore draws [`KeyGenerator::draws`] numbers a residue on
+//! average, and is as much wider.
+
+use super::{Shape, Tile};
+use polyfabric_kernels::expander::UniformStream;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::ntt::order::reverse_bits;
+
+/// The generator at one limb of one term of a key.
+pub struct KeyGenerator {
+    shape: Shape,
+    limb: usize,
+    stream: UniformStream,
+    next: usize,
+}
+
+impl KeyGenerator {
+    /// The generator of limb number `limb`, whose residues are `stream`.
+    pub fn new(shape: Shape, limb: usize, stream: UniformStream) -> Self {
+        Self { shape, limb, stream, next: 0 }
+    }
+
+    /// The number of the tile that comes in cycle `cycle`.
+    pub fn tile_at(shape: Shape, cycle: usize) -> usize {
+        reverse_bits(cycle, shape.tile_bits())
+    }
+
+    /// One cycle: the next tile, until the limb is complete.
+    pub fn step(&mut self) -> Option<Tile> {
+        if self.next == self.shape.tiles() {
+            return None;
+        }
+        let mut drawn = vec![0; self.shape.lanes()];
+        self.stream.fill(&mut drawn);
+        let words = (0..drawn.len()).map(|lane| drawn[reverse_bits(lane, self.shape.lane_bits())]).collect();
+        let index = Self::tile_at(self.shape, self.next);
+        self.next += 1;
+        Some(Tile { limb: self.limb, index, words })
+    }
+
+    /// Numbers that are drawn for a residue modulo `modulus`, on average: 2^bits/q.
+    pub fn draws(modulus: Modulus) -> f64 {
+        (1u64 << modulus.bits()) as f64 / modulus.value() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the tiles those of the key's mask in the transform's order?
+
+    use super::super::test_support::{moduli, shape};
+    use super::*;
+    use polyfabric_kernels::ntt::EvaluationOrder;
+
+    #[test]
+    fn tiles_are_the_masks_values() {
+        for (log2, lanes) in [(4, 4), (7, 8), (7, 128), (14, 512), (16, 512)] {
+            let (shape, q) = (shape(log2, lanes), moduli(log2, 2)[1]);
+            let (seed, degree) = ([log2 as u8; 32], shape.degree());
+            let mut mask = vec![0; degree.get()];
+            UniformStream::new(&seed, 5, q).fill(&mut mask);
+            let order = EvaluationOrder::Streaming { lanes };
+            let expected = EvaluationOrder::BitReversed.convert(order, degree, &mask);
+            let mut generator = KeyGenerator::new(shape, 3, UniformStream::new(&seed, 5, q));
+            let mut seen = vec![false; shape.tiles()];
+            while let Some(tile) = generator.step() {
+                assert!(tile.limb == 3 && !std::mem::replace(&mut seen[tile.index], true));
+                assert_eq!(tile.words, expected[tile.index * lanes..][..lanes], "N = 2^{log2}, tile {}", tile.index);
+            }
+            assert!(seen.iter().all(|&seen| seen));
+            assert!((1.0..2.0).contains(&KeyGenerator::draws(q)));
+        }
+    }
+}
