@@ -3,6 +3,7 @@
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
 #   make test         everything that must hold: lint, all Rust tests, all Python tests
 #   make test-full    every command that README and docs show, and every table at full size: an hour and more, 20 GiB
+#   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
@@ -28,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo test test-full lint lint-rust lint-python test-rust test-python bench bench-check \
+.PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
 	bench-rns bench-rns-check reproduce install check-tools clean
 
 help:
@@ -71,6 +72,10 @@ test-rust: | check-tools
 # Two at a time, since many of the programs that they run take several threads themselves.
 test-python: install
 	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
+
+# `make test` runs a short selection of them.
+gallery: install
+	POLYFABRIC_GALLERY=all $(VENV)/bin/python -m pytest tests/gallery
 
 lint: lint-rust lint-python
 

@@ -1,0 +1,15 @@
+"""How many digits an encrypted number has, for a histogram by size."""
+
+import polyfabric as pf
+
+
+@pf.program(x=pf.UInt(16))
+def program(x):
+    return 16 - x.leading_zeros()
+
+
+GIVEN = {"x": 1025}
+
+
+def clear(x):
+    return {"result": x.bit_length()}

@@ -1,0 +1,18 @@
+"""May this user do what is asked? Flags are bits, and a count of what is missing comes back."""
+
+import polyfabric as pf
+
+
+@pf.program(granted=pf.UInt(8), asked=pf.UInt(8))
+def program(granted, asked):
+    missing = asked & ~granted
+    count = pf.sum([missing.bit(i).cast(pf.UInt(4)) for i in range(8)])
+    return {"allowed": missing == 0, "missing": count}
+
+
+GIVEN = {"granted": 0b1010_0110, "asked": 0b0110_0010}
+
+
+def clear(granted, asked):
+    missing = asked & ~granted
+    return {"allowed": int(missing == 0), "missing": missing.bit_count()}

@@ -1,0 +1,17 @@
+"""A substitution box on bytes: any table of 256 entries, with an encrypted index."""
+
+import polyfabric as pf
+
+BOX = [(i * 167 + 41) % 256 for i in range(256)]
+
+
+@pf.program(x=pf.UInt(8), key=pf.UInt(8))
+def program(x, key):
+    return pf.Table(BOX, pf.UInt(8))[x ^ key]
+
+
+GIVEN = {"x": 0x53, "key": 0xA7}
+
+
+def clear(x, key):
+    return {"result": BOX[x ^ key]}

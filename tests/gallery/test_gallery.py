@@ -1,0 +1,72 @@
+"""Do programs as application developers write them run as written, and give what plain Python gives?
+
+Each file of this folder is one program, its inputs (`GIVEN`) and the same computation without it (`clear`). A short selection runs always;
+all of them with `make gallery`, in a few minutes.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parent
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("test_"))
+
+SHORT = ("adder", "rock_paper_scissors", "blocklist", "permissions", "vote", "mean_and_variance", "risk_score", "stock")
+"""Of every scheme, and of small and wide integers."""
+
+WHOLE = os.environ.get("POLYFABRIC_GALLERY") == "all"
+
+
+def load(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(FOLDER / f"{name}.py"))
+
+
+def expect_equal(found: dict[str, Any], expected: dict[str, Any], close: float) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if close:
+            np.testing.assert_allclose(found[name], value, atol=close)
+        else:
+            assert found[name] == value, name
+
+
+def check(example: dict[str, Any], outputs: dict[str, Any]) -> None:
+    exact = type(example["program"]).__name__ == "Program" or example["program"].scheme == "bgv"
+    read = example.get("read", lambda found: found)
+    expect_equal(read(outputs), example["clear"](**example["GIVEN"]), example.get("CLOSE", 0.0 if exact else 1e-6))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_says_in_the_clear_what_plain_python_says(name: str) -> None:
+    example = load(name)
+    check(example, example["program"](**example["GIVEN"]))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if WHOLE or name in SHORT])
+def test_a_program_runs_encrypted(name: str) -> None:
+    example = load(name)
+    done = example["program"].run(example["GIVEN"])
+    assert done.correct
+    check(example, done.outputs)
+
+
+def test_the_page_lists_every_program() -> None:
+    page = (FOLDER.parent.parent / "docs" / "gallery.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        assert f"| [{name}](../tests/gallery/{name}.py) | {load_docstring(name)} |" in page
+
+
+def load_docstring(name: str) -> str | None:
+    return ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8")))
+
+
+def test_there_are_thirty() -> None:
+    assert len(NAMES) >= 30
+    assert set(SHORT) <= set(NAMES)
