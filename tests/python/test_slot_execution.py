@@ -43,6 +43,48 @@ def inputs():
     return {"x": RANDOM.uniform(-1, 1, 20), "y": complex_numbers}
 
 
+@pf.program(x=pf.Real.vector(20))
+def moving_average(x):
+    state = 0.1 * x[0:1]
+    for step in range(1, 20):
+        state = 0.9 * state + 0.1 * x[step : step + 1]
+    return state
+
+
+@pf.program(v=pf.Mod(T).vector(4))
+def residues_twice(v):
+    return 30000 * (20000 * v + 5) - 7
+
+
+def test_linear_code_is_folded():
+    # As written, twenty levels: a factor a step.
+    assert plan(moving_average).facts["start_level"] == 1
+    x = RANDOM.uniform(-1, 1, 20)
+    done = moving_average.run({"x": x}, measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    np.testing.assert_allclose(
+        done.expected["result"], [sum(0.1 * 0.9 ** (19 - i) * x[i] for i in range(1, 20)) + 0.1 * 0.9**19 * x[0]]
+    )
+    done = residues_twice.run({"v": [1, 2, 3, -4]})
+    assert done.correct
+    assert done.expected["result"][0] == (30000 * 20005 - 7 + T // 2) % T - T // 2
+
+
+def test_an_interval_behind_factors_takes_no_level():
+    @pf.program(x=pf.Real.vector(8))
+    def sine(x):
+        return pf.chebyshev(pf.dot(np.linspace(-1, 1, 8), x), np.sin, 15, (-4, 4))
+
+    assert plan(sine).facts["start_level"] == 5
+    assert sine.run({"x": np.full(8, 0.5)}).correct
+    # What is outside is told by the interval that was written.
+    with pytest.raises(
+        pf.InputError, match=r"on numbers from -4 to 4, but with these inputs slot 0 of its operand holds 4\.57"
+    ):
+        sine.run({"x": np.sign(np.linspace(-1, 1, 8))})
+
+
 @pytest.mark.parametrize("on", ["cpu", "interpreter"])
 def test_ckks_decrypts_within_its_bounds(on):
     values = inputs()

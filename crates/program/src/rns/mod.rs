@@ -2,6 +2,7 @@
 
 pub mod approximation;
 pub mod builtin;
+pub mod folding;
 pub mod homomorphic;
 pub mod kernel;
 pub mod levels;

@@ -7,6 +7,7 @@ use super::parameters::{self, Asked, PySlotParameters};
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
+use polyfabric_program::rns::folding::{Folded, fold};
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
@@ -14,7 +15,9 @@ use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{
     Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
 };
-use polyfabric_program::rns::noise::{Encryption, FitFailure, Interval, NodeReport, NoiseReport, expect_inputs};
+use polyfabric_program::rns::noise::{
+    Encryption, FitFailure, Interval, NodeReport, NoiseReport, expect_inputs, expect_intervals,
+};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
@@ -58,7 +61,10 @@ pub enum Lowering {
 /// A lowered program.
 pub struct SlotPlan {
     /// As the user wrote it.
+    written: Arc<Program>,
+    /// As it is executed: its linear code folded.
     pub program: Arc<Program>,
+    folded: Folded,
     pub lowering: Lowering,
     /// Which key switch it has on its machine, and why.
     key_switch: Option<KeySwitch>,
@@ -419,6 +425,8 @@ impl SlotPlan {
         wanted: Wanted,
         security: f64,
     ) -> Result<Self, Failure> {
+        let (written, folded) = (program, fold(program).map_err(refused)?);
+        let program = &folded.program;
         let place = (program.name(), machine);
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
@@ -465,7 +473,7 @@ impl SlotPlan {
                 (Lowering::Bgv(plan), chosen)
             }
         };
-        Ok(Self { program: Arc::clone(program), lowering, key_switch })
+        Ok(Self { written: Arc::clone(written), program: Arc::clone(program), folded, lowering, key_switch })
     }
 
     /// Its parameter set.
@@ -700,30 +708,41 @@ impl PySlotPlan {
         inputs: BTreeMap<String, PyValues>,
         mapped: BTreeMap<u32, (u32, f64, f64, usize)>,
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
-        let program = &*self.0.program;
+        let SlotPlan { written, program, folded, lowering, .. } = &*self.0;
         let interval = |(operand, lo, hi, slots)| Interval { operand: NodeId(operand), lo, hi, slots };
-        let mapped = mapped.into_iter().map(|(node, of)| (NodeId(node), interval(of))).collect();
+        let mapped = folded.mapped(mapped.into_iter().map(|(node, of)| (NodeId(node), interval(of))).collect());
         let inputs = read_all(inputs)?;
         detached(py, || {
-            let mut clear = Clear::new(program);
-            match &self.0.lowering {
+            let (mut clear, mut executed) = (Clear::new(written), Clear::new(program));
+            match lowering {
                 Lowering::Ckks(plan) => {
                     plan.noise.require_something_left(program).map_err(Failure::of(Kind::Noise))?;
                     let chain = ckks::chain(&plan.parameters).map_err(parameter)?;
-                    let kind = |failure: &FitFailure| match failure {
-                        FitFailure::Wraps { .. } => Kind::Noise,
-                        _ => Kind::Input,
+                    let failed = |failure: FitFailure| {
+                        let kind = if matches!(failure, FitFailure::Wraps { .. }) { Kind::Noise } else { Kind::Input };
+                        Failure::new(kind, failure)
                     };
-                    let read = |id: NodeId, values: &Values| clear.read(id, values);
-                    expect_inputs(program, &chain, &plan.noise, &inputs, &mapped, read)
-                        .map_err(|failure| Failure::new(kind(&failure), failure))?;
+                    if folded.is_changed() {
+                        let read = |id: NodeId, values: &Values| clear.read(id, values);
+                        let programs = (&**written, folded);
+                        expect_intervals(programs, &plan.noise, &inputs, &mapped, read).map_err(failed)?;
+                    }
+                    let mapped = folded.intervals(&mapped);
+                    let read = |id: NodeId, values: &Values| executed.read(id, values);
+                    expect_inputs(program, &chain, &plan.noise, &inputs, &mapped, read).map_err(failed)?;
                 }
                 Lowering::Bgv(_) => {
-                    let read = |id: NodeId, values: Values| clear.read(id, &values);
+                    let read = |id: NodeId, values: Values| executed.read(id, &values);
                     evaluate_each(program, &inputs, read).map_err(Failure::of(Kind::Input))?;
+                    if folded.is_changed() {
+                        let read = |id: NodeId, values: Values| clear.read(id, &values);
+                        evaluate_each(written, &inputs, read).map_err(Failure::of(Kind::Input))?;
+                    }
                 }
             }
-            Ok((clear.outputs, clear.magnitudes))
+            // What is expected is what the program as it was written gives.
+            let outputs = if folded.is_changed() { clear.outputs } else { executed.outputs };
+            Ok((outputs, executed.magnitudes))
         })
     }
 

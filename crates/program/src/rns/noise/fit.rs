@@ -1,5 +1,6 @@
 //! Whether the values of given inputs stay where the bounds of errors hold: known before anything is encrypted.
 
+use crate::rns::folding::Folded;
 use crate::rns::homomorphic::{Basis, ClearError, Complex, NodeId, Op, Program, Values, evaluate_each};
 use crate::rns::levels::Chain;
 use crate::rns::noise::{NodeReport, NoiseReport};
@@ -82,6 +83,32 @@ impl Interval {
         let value = if value.im == 0.0 { value.re.to_string() } else { format!("{} {:+}i", value.re, value.im) };
         Err(FitFailure::Interval { place: report.place.clone(), node: report.node, lo, hi, slot, value })
     }
+}
+
+/// Whether the program as it was written keeps the operands of polynomials, `mapped` from an interval beforehand, in that interval, where folding has
+/// left no node for them: nodes of `mapped` are those of the `written` program, those of `report` of the folded one. `read` gets every node's values.
+///
+/// # Errors
+/// [`FitFailure`] of the first polynomial whose operand does not stay there.
+pub fn expect_intervals(
+    (written, folded): (&Program, &Folded),
+    report: &NoiseReport,
+    inputs: &HashMap<String, Values>,
+    mapped: &BTreeMap<NodeId, Interval>,
+    mut read: impl FnMut(NodeId, &Values),
+) -> Result<(), FitFailure> {
+    let mut failures = BTreeMap::new();
+    evaluate_each(written, inputs, |id, values| {
+        read(id, &values);
+        let Values::Complex(values) = &values else { return };
+        for (polynomial, interval) in mapped.iter().filter(|(_, interval)| interval.operand == id) {
+            let executed = report.nodes.iter().find(|node| folded.node(*polynomial) == Some(node.node));
+            if let Some(Err(failure)) = executed.map(|node| interval.check(node, values)) {
+                failures.insert(*polynomial, failure);
+            }
+        }
+    })?;
+    failures.into_values().next().map_or(Ok(()), Err)
 }
 
 /// Whether the program in the clear keeps every value of `inputs` in the interval of the polynomials that read it, and its coefficients

@@ -4,6 +4,6 @@ mod fit;
 mod model;
 mod report;
 
-pub use fit::{FitFailure, Interval, expect_inputs};
+pub use fit::{FitFailure, Interval, expect_inputs, expect_intervals};
 pub use model::{DigitSize, Encryption, F64_ROUNDING, NoiseModel};
 pub use report::{NodeReport, NoiseFailure, NoiseReport};
