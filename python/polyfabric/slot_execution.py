@@ -477,7 +477,7 @@ def estimate(planned: SlotPlan) -> dict[str, Any]:
         "program": planned.program.name,
         "scheme": planned.program.scheme,
         "slots": planned.program.slots,
-        **{name: facts[name] for name in ("parameters", "start_level", "keys", "key_bytes")},
+        **{name: facts[name] for name in ("parameters", "start_level", "bootstraps", "keys", "key_bytes")},
         **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
         **{name: facts[name] for name in ("operations", "limb_operations", "nodes")},
     }

@@ -71,6 +71,44 @@ def test_linear_code_is_folded():
     assert done.expected["result"][0] == (30000 * 20005 - 7 + T // 2) % T - T // 2
 
 
+def steps(x, count):
+    for _ in range(count):
+        x = 0.5 * x * x + 0.25
+    return x
+
+
+@pf.program(x=pf.Real.vector(16))
+def twelve_steps(x):
+    return steps(x, 12)
+
+
+@pf.program(x=pf.Real.vector(16))
+def twelve_steps_with_a_bootstrap(x):
+    return steps(steps(x, 6).bootstrap(), 6)
+
+
+def test_bootstraps_are_placed_where_a_program_is_deeper_than_its_set():
+    x = RANDOM.uniform(-1, 1, 16)
+    done = twelve_steps.run({"x": x}, parameters="toy-11-boot", security=0, measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    placed = done.plan.facts["bootstraps"]
+    assert placed["placed"] == placed["in_all"] == sum(node["op"] == "bootstrap" for node in done.nodes) > 0
+    # Those of the author stay, and the others are placed beside them.
+    own = plan(twelve_steps_with_a_bootstrap, "toy-11-boot", security=0).facts["bootstraps"]
+    assert own["in_all"] == own["placed"] + 1
+    table = "\n".join(" ".join(row.split()) for row in twelve_steps.cost("toy-11-boot").table().splitlines())
+    assert f"bootstraps {placed['in_all']}, {placed['in_all']} placed by the compiler" in table
+
+
+def test_two_rectifiers_find_a_set():
+    @pf.program(x=pf.Real.vector(64))
+    def twice(x):
+        return pf.relu(0.5 * pf.relu(x) - 0.1)
+
+    assert plan(twice).facts["start_level"] == 25
+
+
 def test_an_interval_behind_factors_takes_no_level():
     @pf.program(x=pf.Real.vector(8))
     def sine(x):

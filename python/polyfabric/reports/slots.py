@@ -18,6 +18,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         ("ring", f"degree {set_['ring_degree']}, {set_['limbs']} + {set_['special_limbs']} limbs, {_moduli(set_)}"),
         ("slots", f"{d['slots']:,} of {set_['slots']:,}"),
         ("levels", f"inputs at level {d['start_level']} of {set_['levels']}"),
+        *_bootstraps(d["bootstraps"]),
         ("switching keys", f"{len(d['keys'])}, {bytes_text(d['key_bytes'])}"),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("inputs", bytes_text(d["input_bytes"])),
@@ -26,6 +27,13 @@ def cost(d: dict[str, Any]) -> list[Rows]:
     ]
     title = f"cost of {d['program']} with {d['scheme'].upper()}"
     return [Rows(title, ("figure", "value"), facts, left=2), *operations({"rows": d["nodes"], **d})]
+
+
+def _bootstraps(count: dict[str, int]) -> list[tuple[str, str]]:
+    if not count["in_all"]:
+        return []
+    placed = f", {count['placed']} placed by the compiler: without it the program is deeper than the set"
+    return [("bootstraps", f"{count['in_all']}{placed if count['placed'] else ''}")]
 
 
 def _moduli(set_: dict[str, Any]) -> str:

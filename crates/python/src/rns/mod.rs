@@ -1,6 +1,7 @@
 //! Programs on vectors of slots: CKKS and BGV.
 
 mod approximation;
+mod choice;
 mod files;
 mod key_switch;
 mod machine;

@@ -1,5 +1,9 @@
 //! A program with the parameters that carry it and its kernel program: what is known before anything is encrypted.
 
+use super::choice::{
+    bgv_choice, bootstrapping, bootstraps_of, choose_bgv, choose_ckks, named_bgv, named_ckks, other_scheme,
+    with_bootstraps,
+};
 use super::key_switch::{KeySwitch, Wanted, planned};
 use super::machine::PyResidueKernel;
 use super::memory::{Memory, prepared_bytes};
@@ -10,8 +14,7 @@ use crate::machine::PyMachine;
 use polyfabric_program::rns::folding::{Folded, fold};
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind, PublicPolynomial};
-use polyfabric_program::rns::levels::{Chain, Plan as Levels, Scale};
-use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
+use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
     Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
 };
@@ -21,9 +24,7 @@ use polyfabric_program::rns::noise::{
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
-use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
-use polyfabric_schemes::rns::security::largest_log2_modulus;
-use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId, SecretDistribution};
+use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use pyo3::prelude::*;
@@ -62,7 +63,7 @@ pub enum Lowering {
 pub struct SlotPlan {
     /// As the user wrote it.
     written: Arc<Program>,
-    /// As it is executed: its linear code folded.
+    /// As it is executed: its linear code folded, and bootstraps placed where it is deeper than the set.
     pub program: Arc<Program>,
     folded: Folded,
     pub lowering: Lowering,
@@ -70,11 +71,11 @@ pub struct SlotPlan {
     key_switch: Option<KeySwitch>,
 }
 
-fn parameter(error: impl std::fmt::Display) -> Failure {
+pub fn parameter(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Parameter, error)
 }
 
-fn refused(error: impl std::fmt::Display) -> Failure {
+pub fn refused(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Program, error)
 }
 
@@ -164,52 +165,6 @@ fn lowered(
     Ok((lowered, noise))
 }
 
-/// The set's bootstrapping, for a program that asks for one.
-fn bootstrapping(
-    program: &Program,
-    parameters: &ckks_scheme::Parameters,
-    chain: &Chain,
-    choice: &RnsLowering,
-) -> Result<Option<Bootstrapping>, Failure> {
-    if !bootstraps(program) {
-        return Ok(None);
-    }
-    ckks::bootstrapping(parameters, chain, choice, program.slots()).map_err(parameter)
-}
-
-fn bootstraps(program: &Program) -> bool {
-    program.iter().any(|(_, node)| matches!(node.op, Op::Bootstrap))
-}
-
-/// The first default set of `security` bits, or set for bootstrapping, that has the program's slots and levels, and a modulus of at least
-/// `log2_modulus` bits; or why the largest has not.
-fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Result<ckks_scheme::Parameters, Failure> {
-    use ckks_scheme::sets::{Family, all};
-    let candidates = all().filter(|(entry, parameters)| match bootstraps(program) {
-        true => entry.family == Family::Bootstrap && parameters.literal().bootstrap.is_some(),
-        false => entry.family == Family::Default,
-    });
-    let mut reason = None;
-    for (_, parameters) in candidates.filter(|(_, parameters)| parameters.security().bits >= security) {
-        let chain = ckks::chain(parameters).map_err(parameter)?;
-        let choice = ckks::choice(parameters);
-        let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
-        let encoder = ckks::SlotEncoder(&encoder);
-        let model = ckks::model(parameters, Encryption::Secret);
-        let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
-        let bootstrapping = bootstrapping.as_ref();
-        let target =
-            Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed: false };
-        match Levels::new(program, &chain, &target.rules()) {
-            Ok(_) if chain.log2_modulus(chain.top()) < log2_modulus => {}
-            Ok(_) => return Ok(parameters.clone()),
-            Err(error) => reason = Some(error),
-        }
-    }
-    let none = || format!("no default parameter set of CKKS has {security} bits of security; ask for fewer");
-    Err(reason.map_or_else(|| parameter(none()), refused))
-}
-
 // -- BGV ----------------------------------------------------------------------------------------------------------------
 
 fn lower_bgv(
@@ -222,166 +177,6 @@ fn lower_bgv(
     let choice = bgv_choice(program, &parameters, machine)?;
     let lowered = bgv::lower(program, &parameters, &choice, &encoder).map_err(refused)?;
     Ok(BgvPlan { parameters, lowered })
-}
-
-fn bgv_choice(
-    program: &Program,
-    parameters: &bgv_scheme::Parameters,
-    machine: Option<&PyMachine>,
-) -> Result<RnsLowering, Failure> {
-    let gadget = parameters.gadget().literal().clone();
-    match machine {
-        Some(machine) => machine.bgv_lowering(program.name(), gadget),
-        None => Ok(RnsLowering::new(gadget)),
-    }
-}
-
-/// Rings that are tried for a BGV program, smallest first.
-const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
-
-/// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
-const BGV_DIGITS: [usize; 4] = [2, 3, 6, 12];
-
-/// What a derived set is for.
-#[derive(Clone, Copy)]
-struct Purpose {
-    /// t.
-    modulus: u64,
-    /// Whether it bootstraps; then t is a power of two.
-    bootstraps: bool,
-}
-
-/// The smallest ring of 128 bits that carries the program, with as few digits as do; or why the largest does not.
-fn choose_bgv(program: &Program, modulus: u64, machine: Option<&PyMachine>) -> Result<bgv_scheme::Parameters, Failure> {
-    let mut reason = None;
-    let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
-    let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
-    let candidates: Vec<_> = match machine {
-        None => rings
-            .flat_map(|log2_degree| BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose)))
-            .flatten()
-            .collect(),
-        Some(_) => rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, purpose)).collect(),
-    };
-    for literal in candidates {
-        let parameters = match bgv_scheme::Parameters::check(&literal) {
-            Ok(parameters) => parameters,
-            // What a smaller ring lacked says more than that t has no slots in a larger one.
-            Err(error) => {
-                reason = reason.or_else(|| Some(parameter(error)));
-                continue;
-            }
-        };
-        match bgv::plan(program, &parameters, &bgv_choice(program, &parameters, machine)?) {
-            Ok(_) => return Ok(parameters),
-            Err(error) => reason = Some(refused(error)),
-        }
-    }
-    let message = || format!("no ring of 128 bits of security has slots for integers modulo {modulus}");
-    Err(reason.unwrap_or_else(|| parameter(message())))
-}
-
-/// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
-fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
-    let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
-    let derived = purposes.into_iter().filter(|of| !of.bootstraps || modulus.is_power_of_two()).flat_map(|purpose| {
-        BGV_RINGS.flat_map(move |log2_degree| {
-            let literals = BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose));
-            literals.into_iter().chain([bgv_machine_literal(log2_degree, purpose)]).flatten()
-        })
-    });
-    match derived.into_iter().find(|literal| literal.name == name) {
-        Some(literal) => bgv_scheme::Parameters::check(&literal).map_err(parameter),
-        None => bgv_scheme::sets::named(name).map_err(parameter),
-    }
-}
-
-/// Bits of a prime, about: what one product of a deep program uses up.
-const BGV_PRIME_BITS: u32 = 44;
-
-/// Q and P of as many bits as 128 bits of security allow, in primes of equal size, a digit of as many primes as P has.
-fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
-    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
-    let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
-    let all = (room / BGV_PRIME_BITS).max(3) as usize;
-    let special = all.div_ceil(digits + 1);
-    let share = |index: usize| room / all as u32 + u32::from(index < room as usize % all);
-    // The special primes are the larger ones.
-    let bits: Vec<u32> = (0..all).rev().map(share).collect();
-    let (q, p) = bits.split_at(all - special);
-    let text = json!({
-        "q_bits": q,
-        "special_bits": p,
-        "digit_limbs": special,
-        "sources": { "q_bits": "derived: what 128 bits of security leave room for" },
-    });
-    derived(text, &format!("bgv-2p{log2_degree}-{room}-{digits}"), log2_degree, purpose)
-}
-
-/// The same in a machine's 32-bit words: a digit a limb, one special prime.
-fn bgv_machine_literal(log2_degree: u32, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
-    const WORD: u32 = 32;
-    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
-    let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
-    let all = room / WORD;
-    if all < 2 {
-        return None;
-    }
-    let text = json!({
-        "q_bits": vec![WORD; all as usize - 1],
-        "special_bits": [WORD],
-        "primes": "1-mod-2^16",
-        "digit_limbs": 1,
-        "sources": { "q_bits": "derived: what 128 bits of security leave room for, in words of the machine" },
-    });
-    derived(text, &format!("bgv-2p{log2_degree}-{all}x{WORD}"), log2_degree, purpose)
-}
-
-/// A set with the moduli of `literal`.
-fn derived(
-    mut literal: Value,
-    name: &str,
-    log2_degree: u32,
-    purpose: Purpose,
-) -> Option<bgv_scheme::ParametersLiteral> {
-    let Purpose { modulus, bootstraps } = purpose;
-    let bits = modulus.trailing_zeros();
-    literal["name"] = json!(if bootstraps { format!("{name}-bootstrap") } else { name.to_owned() });
-    literal["ring_degree"] = json!(1 << log2_degree);
-    literal["plaintext_modulus"] =
-        if modulus.is_power_of_two() { json!({ "power-of-two": bits }) } else { json!({ "packed": modulus }) };
-    literal["secret"] = json!("uniform-ternary");
-    literal["noise_std"] = json!(3.2);
-    literal["sources"]["ring_degree"] = json!("derived: the least that carries the program");
-    literal["sources"]["secret"] = json!("the homomorphic-encryption standard (2018): uniform ternary");
-    literal["sources"]["noise_std"] = json!("the homomorphic-encryption standard (2018): 8/sqrt(2 pi)");
-    if bootstraps {
-        let weight = SecretDistribution::UniformTernary
-            .expected_weight(polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?);
-        // 2^(e−k−1) is to be at least as many deviations of the rounding error.
-        let exponent = bits + 1 + (MIN_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
-        literal["bootstrap"] = json!({ "exponent": exponent });
-        literal["sources"]["bootstrap"] = json!(format!("derived: {MIN_MARGIN} deviations of the rounding error"));
-    }
-    serde_json::from_value(literal).ok()
-}
-
-/// The set called `name`.
-fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, Failure> {
-    ckks_scheme::sets::parameters(name).map_err(|unknown| match bgv_scheme::sets::named(name) {
-        Ok(set) => other_scheme(program, &ParameterSet::Bgv(set)),
-        Err(_) => parameter(unknown),
-    })
-}
-
-fn other_scheme(program: &Program, set: &ParameterSet) -> Failure {
-    let (name, own) = (program.name(), if set.scheme() == "BGV" { "CKKS" } else { "BGV" });
-    let message = format!(
-        "{name}: parameter set {} is of {}, and the program of {own}; give one of {own}",
-        set.name(),
-        set.scheme()
-    );
-    Failure::new(Kind::Parameter, message)
 }
 
 impl BgvPlan {
@@ -425,21 +220,25 @@ impl SlotPlan {
         wanted: Wanted,
         security: f64,
     ) -> Result<Self, Failure> {
-        let (written, folded) = (program, fold(program).map_err(refused)?);
-        let program = &folded.program;
-        let place = (program.name(), machine);
+        let (written, mut folded) = (program, fold(program).map_err(refused)?);
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
+                let program = Arc::clone(&folded.program);
                 let parameters = match asked {
-                    Some(Asked::Name(name)) => named_ckks(program, name)?,
+                    Some(Asked::Name(name)) => named_ckks(&program, name)?,
                     Some(Asked::Set(PySlotParameters(ParameterSet::Ckks(set)))) => set.clone(),
-                    Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(program, other)),
+                    Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(&program, other)),
                     None if machine.is_some() => {
                         let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
                         return Err(Failure::new(Kind::Parameter, message));
                     }
-                    None => choose_ckks(program, security, 0.0)?,
+                    None => choose_ckks(&program, security, 0.0)?,
                 };
+                if let Some(placed) = with_bootstraps(&program, &parameters)? {
+                    folded = folded.then(placed.program, &placed.nodes);
+                }
+                let program = &*folded.program;
+                let place = (program.name(), machine);
                 let lower = |set| lower_ckks(program, set, encryption, measured, machine);
                 let noise = |plan: &CkksPlan| plan.noise.clone();
                 let of = |set| planned(set, place, wanted.clone(), lower, noise, CkksPlan::bears, CkksPlan::kernel);
@@ -465,7 +264,9 @@ impl SlotPlan {
                     Some(Asked::Set(PySlotParameters(other))) => return Err(other_scheme(program, other)),
                     None => choose_bgv(program, plaintext_modulus, machine)?,
                 };
-                let body = if measured { &instrumented(program)? } else { &**program };
+                let program = &*folded.program;
+                let place = (program.name(), machine);
+                let body = if measured { &instrumented(program)? } else { program };
                 let lower = |set| lower_bgv(body, set, machine);
                 // Too much noise is refused by the lowering.
                 let (plan, chosen) =
@@ -473,7 +274,8 @@ impl SlotPlan {
                 (Lowering::Bgv(plan), chosen)
             }
         };
-        Ok(Self { written: Arc::clone(written), program: Arc::clone(program), folded, lowering, key_switch })
+        let (written, program) = (Arc::clone(written), Arc::clone(&folded.program));
+        Ok(Self { written, program, folded, lowering, key_switch })
     }
 
     /// Its parameter set.
@@ -629,6 +431,7 @@ impl SlotPlan {
         Ok(json!({
             "parameters": self.parameters(),
             "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
+            "bootstraps": { "in_all": bootstraps_of(&self.program), "placed": bootstraps_of(&self.program) - bootstraps_of(&self.written) },
             "keys": keys,
             "key_bytes": memory.keys,
             "input_bytes": memory.inputs,

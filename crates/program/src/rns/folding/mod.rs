@@ -66,6 +66,17 @@ impl Folded {
         self.mapped.iter().map(|(&polynomial, &interval)| (polynomial, interval)).chain(mapped).collect()
     }
 
+    /// This, and then `program`, which has every node of this one's program and more: `nodes` says where.
+    #[must_use]
+    pub fn then(self, program: Program, nodes: &[NodeId]) -> Self {
+        let moved = |here: Option<NodeId>| here.map(|here| nodes[here.index()]);
+        let written = match self.nodes {
+            None => nodes.iter().copied().map(Some).collect(),
+            Some(written) => written.into_iter().map(moved).collect(),
+        };
+        Self { program: Arc::new(program), nodes: Some(written), mapped: self.mapped }
+    }
+
     /// Whether anything has changed.
     pub fn is_changed(&self) -> bool {
         self.nodes.is_some()

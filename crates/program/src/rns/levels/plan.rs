@@ -183,7 +183,8 @@ fn live_nodes(program: &Program) -> Vec<bool> {
     live
 }
 
-fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec<usize>, LevelError> {
+/// The highest level that each node can have.
+pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec<usize>, LevelError> {
     let mut levels: Vec<usize> = Vec::with_capacity(program.nodes().len());
     for (id, node) in program.iter() {
         let place = || place(node.location.as_ref());

@@ -1,0 +1,276 @@
+//! Which parameter set a program on slots gets: one that is named, or the smallest that carries it.
+
+use super::plan::{parameter, refused};
+use crate::failure::{Failure, Kind};
+use crate::machine::PyMachine;
+use polyfabric_program::rns::homomorphic::{Op, Program, Scheme};
+use polyfabric_program::rns::levels::{
+    Chain, Placed, Plan as Levels, PlanRules, is_mended_by_bootstraps, place_bootstraps,
+};
+use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
+use polyfabric_program::rns::lowering::{RnsLowering, Target, bgv};
+use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::parameters as ckks;
+use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
+use polyfabric_schemes::rns::SecretDistribution;
+use polyfabric_schemes::rns::security::largest_log2_modulus;
+use polyfabric_schemes::set_file::ParameterSet;
+use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
+use serde_json::{Value, json};
+
+/// The set's bootstrapping, for a program that asks for one.
+pub fn bootstrapping(
+    program: &Program,
+    parameters: &ckks_scheme::Parameters,
+    chain: &Chain,
+    choice: &RnsLowering,
+) -> Result<Option<Bootstrapping>, Failure> {
+    if !bootstraps(program) {
+        return Ok(None);
+    }
+    ckks::bootstrapping(parameters, chain, choice, program.slots()).map_err(parameter)
+}
+
+/// How many bootstraps a program has.
+pub fn bootstraps_of(program: &Program) -> usize {
+    program.nodes().iter().filter(|node| node.op == Op::Bootstrap).count()
+}
+
+fn bootstraps(program: &Program) -> bool {
+    bootstraps_of(program) > 0
+}
+
+/// The rules by which `program` gets its levels with a set.
+fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping: Option<&Bootstrapping>) -> PlanRules {
+    let choice = ckks::choice(parameters);
+    let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
+    let encoder = ckks::SlotEncoder(&encoder);
+    let model = ckks::model(parameters, Encryption::Secret);
+    Target { chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed: false }.rules()
+}
+
+/// The sets of `security` bits that a CKKS program may get without being asked, the smallest first: the default sets, then, as the deepest there are, those
+/// for bootstrapping; for a program that bootstraps those that can.
+fn candidates(program: &Program, security: f64) -> impl Iterator<Item = &'static ckks_scheme::Parameters> {
+    use ckks_scheme::sets::{Family, all};
+    let bootstraps = bootstraps(program);
+    let suits = move |family, parameters: &ckks_scheme::Parameters| match family {
+        Family::Bootstrap => !bootstraps || parameters.literal().bootstrap.is_some(),
+        Family::Default => !bootstraps,
+        _ => false,
+    };
+    let all = all().filter(move |(entry, parameters)| suits(entry.family, parameters));
+    all.map(|(_, parameters)| parameters).filter(move |parameters| parameters.security().bits >= security)
+}
+
+/// The first set of `security` bits that has the program's slots and levels, and a modulus of at least `log2_modulus` bits; else the one with which it
+/// takes the fewest bootstraps, if they may be placed; or why none has.
+pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Result<ckks_scheme::Parameters, Failure> {
+    let mut reason = None;
+    for parameters in candidates(program, security) {
+        let chain = ckks::chain(parameters).map_err(parameter)?;
+        let bootstrapping = bootstrapping(program, parameters, &chain, &ckks::choice(parameters))?;
+        match Levels::new(program, &chain, &rules(parameters, &chain, bootstrapping.as_ref())) {
+            Ok(_) if chain.log2_modulus(chain.top()) < log2_modulus => {}
+            Ok(_) => return Ok(parameters.clone()),
+            // That of the last set with enough slots, as a rule the deepest.
+            Err(error) => reason = Some(error),
+        }
+    }
+    let mut fewest: Option<(usize, &ckks_scheme::Parameters)> = None;
+    for parameters in candidates(program, security) {
+        if let Some(placed) = with_bootstraps(program, parameters)?
+            && fewest.is_none_or(|(bootstraps, _)| placed.bootstraps < bootstraps)
+        {
+            fewest = Some((placed.bootstraps, parameters));
+        }
+    }
+    if let Some((_, parameters)) = fewest {
+        return Ok(parameters.clone());
+    }
+    let none = || format!("no default parameter set of CKKS has {security} bits of security; ask for fewer");
+    Err(reason.map_or_else(|| parameter(none()), refused))
+}
+
+/// The program with bootstraps where it is deeper than the set; nothing if it is not, or if they do not help.
+pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, Failure> {
+    if program.scheme() != Scheme::Ckks || parameters.literal().bootstrap.is_none() {
+        return Ok(None);
+    }
+    let chain = ckks::chain(parameters).map_err(parameter)?;
+    let choice = ckks::choice(parameters);
+    let own = bootstrapping(program, parameters, &chain, &choice)?;
+    match Levels::new(program, &chain, &rules(parameters, &chain, own.as_ref())) {
+        Err(error) if is_mended_by_bootstraps(&error) => {}
+        _ => return Ok(None),
+    }
+    let bootstrapping = match own {
+        Some(own) => Some(own),
+        None => ckks::bootstrapping(parameters, &chain, &choice, program.slots()).map_err(parameter)?,
+    };
+    place_bootstraps(program, &rules(parameters, &chain, bootstrapping.as_ref())).map_err(refused)
+}
+
+pub fn bgv_choice(
+    program: &Program,
+    parameters: &bgv_scheme::Parameters,
+    machine: Option<&PyMachine>,
+) -> Result<RnsLowering, Failure> {
+    let gadget = parameters.gadget().literal().clone();
+    match machine {
+        Some(machine) => machine.bgv_lowering(program.name(), gadget),
+        None => Ok(RnsLowering::new(gadget)),
+    }
+}
+
+/// Rings that are tried for a BGV program, smallest first.
+const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
+
+/// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
+const BGV_DIGITS: [usize; 4] = [2, 3, 6, 12];
+
+/// What a derived set is for.
+#[derive(Clone, Copy)]
+struct Purpose {
+    /// t.
+    modulus: u64,
+    /// Whether it bootstraps; then t is a power of two.
+    bootstraps: bool,
+}
+
+/// The smallest ring of 128 bits that carries the program, with as few digits as do; or why the largest does not.
+pub fn choose_bgv(
+    program: &Program,
+    modulus: u64,
+    machine: Option<&PyMachine>,
+) -> Result<bgv_scheme::Parameters, Failure> {
+    let mut reason = None;
+    let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
+    let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
+    let candidates: Vec<_> = match machine {
+        None => rings
+            .flat_map(|log2_degree| BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose)))
+            .flatten()
+            .collect(),
+        Some(_) => rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, purpose)).collect(),
+    };
+    for literal in candidates {
+        let parameters = match bgv_scheme::Parameters::check(&literal) {
+            Ok(parameters) => parameters,
+            // What a smaller ring lacked says more than that t has no slots in a larger one.
+            Err(error) => {
+                reason = reason.or_else(|| Some(parameter(error)));
+                continue;
+            }
+        };
+        match bgv::plan(program, &parameters, &bgv_choice(program, &parameters, machine)?) {
+            Ok(_) => return Ok(parameters),
+            Err(error) => reason = Some(refused(error)),
+        }
+    }
+    let message = || format!("no ring of 128 bits of security has slots for integers modulo {modulus}");
+    Err(reason.unwrap_or_else(|| parameter(message())))
+}
+
+/// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
+pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
+    let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
+    let derived = purposes.into_iter().filter(|of| !of.bootstraps || modulus.is_power_of_two()).flat_map(|purpose| {
+        BGV_RINGS.flat_map(move |log2_degree| {
+            let literals = BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose));
+            literals.into_iter().chain([bgv_machine_literal(log2_degree, purpose)]).flatten()
+        })
+    });
+    match derived.into_iter().find(|literal| literal.name == name) {
+        Some(literal) => bgv_scheme::Parameters::check(&literal).map_err(parameter),
+        None => bgv_scheme::sets::named(name).map_err(parameter),
+    }
+}
+
+/// Bits of a prime, about: what one product of a deep program uses up.
+const BGV_PRIME_BITS: u32 = 44;
+
+/// Q and P of as many bits as 128 bits of security allow, in primes of equal size, a digit of as many primes as P has.
+fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
+    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
+    let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
+    let all = (room / BGV_PRIME_BITS).max(3) as usize;
+    let special = all.div_ceil(digits + 1);
+    let share = |index: usize| room / all as u32 + u32::from(index < room as usize % all);
+    // The special primes are the larger ones.
+    let bits: Vec<u32> = (0..all).rev().map(share).collect();
+    let (q, p) = bits.split_at(all - special);
+    let text = json!({
+        "q_bits": q,
+        "special_bits": p,
+        "digit_limbs": special,
+        "sources": { "q_bits": "derived: what 128 bits of security leave room for" },
+    });
+    derived(text, &format!("bgv-2p{log2_degree}-{room}-{digits}"), log2_degree, purpose)
+}
+
+/// The same in a machine's 32-bit words: a digit a limb, one special prime.
+fn bgv_machine_literal(log2_degree: u32, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
+    const WORD: u32 = 32;
+    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
+    let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
+    let all = room / WORD;
+    if all < 2 {
+        return None;
+    }
+    let text = json!({
+        "q_bits": vec![WORD; all as usize - 1],
+        "special_bits": [WORD],
+        "primes": "1-mod-2^16",
+        "digit_limbs": 1,
+        "sources": { "q_bits": "derived: what 128 bits of security leave room for, in words of the machine" },
+    });
+    derived(text, &format!("bgv-2p{log2_degree}-{all}x{WORD}"), log2_degree, purpose)
+}
+
+/// A set with the moduli of `literal`.
+fn derived(
+    mut literal: Value,
+    name: &str,
+    log2_degree: u32,
+    purpose: Purpose,
+) -> Option<bgv_scheme::ParametersLiteral> {
+    let Purpose { modulus, bootstraps } = purpose;
+    let bits = modulus.trailing_zeros();
+    literal["name"] = json!(if bootstraps { format!("{name}-bootstrap") } else { name.to_owned() });
+    literal["ring_degree"] = json!(1 << log2_degree);
+    literal["plaintext_modulus"] =
+        if modulus.is_power_of_two() { json!({ "power-of-two": bits }) } else { json!({ "packed": modulus }) };
+    literal["secret"] = json!("uniform-ternary");
+    literal["noise_std"] = json!(3.2);
+    literal["sources"]["ring_degree"] = json!("derived: the least that carries the program");
+    literal["sources"]["secret"] = json!("the homomorphic-encryption standard (2018): uniform ternary");
+    literal["sources"]["noise_std"] = json!("the homomorphic-encryption standard (2018): 8/sqrt(2 pi)");
+    if bootstraps {
+        let weight = SecretDistribution::UniformTernary
+            .expected_weight(polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?);
+        // 2^(e−k−1) is to be at least as many deviations of the rounding error.
+        let exponent = bits + 1 + (MIN_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
+        literal["bootstrap"] = json!({ "exponent": exponent });
+        literal["sources"]["bootstrap"] = json!(format!("derived: {MIN_MARGIN} deviations of the rounding error"));
+    }
+    serde_json::from_value(literal).ok()
+}
+
+/// The set called `name`.
+pub fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, Failure> {
+    ckks_scheme::sets::parameters(name).map_err(|unknown| match bgv_scheme::sets::named(name) {
+        Ok(set) => other_scheme(program, &ParameterSet::Bgv(set)),
+        Err(_) => parameter(unknown),
+    })
+}
+
+pub fn other_scheme(program: &Program, set: &ParameterSet) -> Failure {
+    let (name, own) = (program.name(), if set.scheme() == "BGV" { "CKKS" } else { "BGV" });
+    let message = format!(
+        "{name}: parameter set {} is of {}, and the program of {own}; give one of {own}",
+        set.name(),
+        set.scheme()
+    );
+    Failure::new(Kind::Parameter, message)
+}
