@@ -1,5 +1,6 @@
 //! Every error of the Rust links, on its way to a typed Python exception. Panics end here too.
 
+use crate::workers::own_pool;
 use pyo3::prelude::*;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,9 +78,14 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Runs `work` without the interpreter's lock. A panic becomes an `InternalError`.
+/// Runs `work` without the interpreter's lock, on threads that this process has. A panic becomes an `InternalError`.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
-    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let pool = own_pool(py)?;
+    let work = || catch_unwind(AssertUnwindSafe(work));
+    let outcome = py.detach(|| match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
+    });
     match outcome {
         Ok(result) => result.map_err(PyErr::from),
         Err(payload) => {

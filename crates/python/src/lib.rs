@@ -14,6 +14,7 @@ mod progress;
 mod reproduce;
 mod rns;
 mod run;
+mod workers;
 
 use pyo3::prelude::*;
 
