@@ -9,6 +9,9 @@
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
+#   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
+#   make sanitize     the kernels' tests under AddressSanitizer, the portable kernels' under Miri (needs a nightly tool chain)
+#   make deny         licences and known advisories of all dependencies (needs cargo-deny)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
 #   make clean        remove what was built
@@ -21,6 +24,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BENCH_ARGS ?=
+FUZZ_SECONDS ?= 20
+FUZZ_ARGS ?=
 
 # rustup's default place, for shells that have not read its environment file.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -30,7 +35,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-rns bench-rns-check reproduce install check-tools clean
+	bench-rns bench-rns-check fuzz sanitize deny reproduce install check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -123,6 +128,18 @@ bench-rns: $(RNS_PEERS)/lattigo | check-tools
 
 bench-rns-check: | check-tools
 	cargo run --package polyfabric-bench-rns --locked -- --check
+
+# A reader that allocates what a damaged length says fails at the limit, of 4 GiB.
+fuzz: | check-tools
+	cargo build --package polyfabric-fuzz --locked
+	ulimit -v 4194304; RUST_BACKTRACE=0 target/debug/polyfabric-fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
+
+sanitize: | check-tools
+	@scripts/sanitize
+
+deny:
+	@if command -v cargo-deny > /dev/null; then cargo deny check; \
+	else echo "deny: SKIPPED, there is no cargo-deny; cargo install cargo-deny brings it"; fi
 
 clean:
 	rm -rf target bench/target $(VENV) bench-results reports dist

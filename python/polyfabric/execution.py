@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from .machines import Machine
 
 DEFAULT_TARGET = -128.0
-"""log2 of the failure probability that a program may have when the set is chosen for it."""
-
-MACHINE_TARGET = -64.0
-"""The same on a machine, whose transform may leave no set that reaches 2^-128."""
-
-NAMED_TARGET = -40.0
-"""The same when the user names the set: a published set rarely reaches 2^-128."""
+"""log2 of the failure probability that a program may have, wherever it runs and whoever names the set, unless the user takes more."""
 
 HERE = ("cpu", "interpreter")
 """Places to run that are this computer."""
@@ -57,6 +51,12 @@ class Plan:
     unroll: int = 1
     """Secret bits that one iteration of blind rotation takes: more are fewer iterations, a larger key and more noise."""
 
+    @property
+    def error_bounds(self) -> dict[str, float]:
+        """By output: what an error of its phase stays within; a larger one is refused, as no run of this plan leaves it."""
+        bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
+
 
 def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
     """The set called `name`; under 128 bits of security with a warning."""
@@ -77,12 +77,11 @@ def plan(
     """Chooses or checks the parameter set, checks the noise, and lowers.
 
     Without `parameters`: the cheapest default set with which the program fails with a probability of 2^`target` at
-    most, on the machine's torus. With it: that set, refused if the program fails more often than that. `unroll` is the
+    most, on the machine's torus. With it: that set, refused if the program fails more often than that. Without `target`, 2^-128. `unroll` is the
     number of secret bits an iteration of blind rotation takes, 1, 2 or 4.
     """
+    target = DEFAULT_TARGET if target is None else target
     if parameters is None:
-        default = DEFAULT_TARGET if machine is None else MACHINE_TARGET
-        target = default if target is None else target
         chosen, order, noise = _choose(program, machine, target)
         if unroll != 1:
             transform = "f64" if machine is None else machine.transform(chosen)
@@ -91,7 +90,6 @@ def plan(
     else:
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         transform = "f64" if machine is None else machine.transform(chosen)
-        target = NAMED_TARGET if target is None else target
         order, noise = _order(program, chosen, target, transform, unroll, machine)
     kernel = program.native.lower(chosen, order, None if machine is None else machine.native, unroll)
     return Plan(program, chosen, order, kernel, json.loads(noise.to_json()), unroll)
@@ -326,7 +324,7 @@ def run_plan(
         planned, keys.server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress
     )
     clock.lap("execute")
-    outputs = program.shaped(keys.client.decrypt(program.native, planned.kernel, results))
+    outputs = program.shaped(keys.client.decrypt(program.native, planned.kernel, results, planned.error_bounds))
     clock.lap("decrypt")
     return RunResult(
         program=program.name,
@@ -410,15 +408,16 @@ def simulate(
     *,
     parameters: str | None = None,
     readings: Sequence[str] = (),
+    target: float | None = None,
 ) -> Report:
     """See `Program.simulate`."""
     chosen = machines.load(machine, readings)
-    return chosen.simulate(plan(program, parameters, machine=chosen))
+    return chosen.simulate(plan(program, parameters, machine=chosen, target=target))
 
 
-def cost(program: Program, parameters: str | None = None) -> Report:
+def cost(program: Program, parameters: str | None = None, target: float | None = None) -> Report:
     """See `Program.cost`."""
-    planned = plan(program, parameters)
+    planned = plan(program, parameters, target=target)
     return Report("cost", estimate(planned))
 
 

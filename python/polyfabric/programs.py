@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from functools import cache
+from math import ceil
 from pathlib import Path
 
 from . import _native, slot_execution
@@ -15,7 +16,7 @@ from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.networks import PROGRAMS as NETWORKS
 from .errors import Error, InputError, NoiseError, ProgramError
-from .execution import NAMED_TARGET, Plan, built_in, plan
+from .execution import DEFAULT_TARGET, Plan, built_in, plan
 from .language.program import Program
 from .language.slot_program import SlotProgram
 from .machines import Machine
@@ -24,7 +25,7 @@ from .names import suggestion
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """What a built-in program runs with on this computer when no set is named."""
 
-DEFAULT_SET_ON_MACHINE = "polyfabric-1-p64-t32"
+DEFAULT_SET_ON_MACHINE = "polyfabric-1-p128-t32-narrow"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
@@ -172,13 +173,13 @@ def planned(
     if name in _native.built_in_names():
         default = DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE
         made = built_in(name, parameters or default, batch or 1, machine=machine, unroll=unroll)
-        accepted = NAMED_TARGET if target is None else target
+        accepted = DEFAULT_TARGET if target is None else target
         if made.noise["log2_failure"] > accepted:
             place = "this computer" if machine is None else machine.name
             raise NoiseError(
                 f"{name} on {place}: a ciphertext of parameter set {made.parameters.name} comes out wrong with probability "
                 f"2^{made.noise['log2_failure']:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; choose "
-                "another set, or accept it with --max-failure 0"
+                f"another set, or accept it with --max-failure {ceil(made.noise['log2_failure'])}"
             )
         return made
     if name == "adder":

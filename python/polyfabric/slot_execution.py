@@ -392,9 +392,11 @@ def decrypt(
     planned: SlotPlan, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None
 ) -> dict[str, Native]:
     """The outputs; with `flood` as others may see them, with noise of that deviation in every slot, and a warning."""
+    real = [name for name, kind in planned.program.outputs.items() if kind.kind == "real"]
     if flood is None:
-        return client.decrypt(planned.native, results)
-    found, notices = client.decrypt_to_share(planned.native, results, flood)
+        # What is measured may be anything: the first operation beyond its bound is then named.
+        return client.decrypt(planned.native, results, None if planned.measured else real)
+    found, notices = client.decrypt_to_share(planned.native, results, real, flood)
     for notice in dict.fromkeys(notices):
         warn_user(notice + hidden(planned, flood), SecurityWarning)
     return found

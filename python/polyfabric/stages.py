@@ -55,7 +55,7 @@ def encrypt(
     if not (folder / "client.key").exists():
         keys.save(folder)
     for name in program.inputs:
-        ciphertexts.save(planned.parameters, name, folder / f"{name}.in.ct")
+        ciphertexts.save(planned.parameters, program.native, False, name, folder / f"{name}.in.ct")
     write_text(folder / "expected.json", json.dumps(expected), private=True)
     return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
 
@@ -73,10 +73,10 @@ def execute(
     server = _native.ServerKey.load(folder / "server.key", progress)
     planned = plan_for(server.parameters.name)
     files = {name: folder / f"{name}.in.ct" for name in planned.program.inputs}
-    ciphertexts = _native.Ciphertexts.load(planned.parameters, files)
+    ciphertexts = _native.Ciphertexts.load(planned.parameters, planned.program.native, False, files)
     results, _ = execute_plan(planned, server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress)
     for name in planned.program.outputs:
-        results.save(planned.parameters, name, folder / f"{name}.out.ct")
+        results.save(planned.parameters, planned.program.native, True, name, folder / f"{name}.out.ct")
     return {"step": "execute", "parameters": planned.parameters.name, "on": on, "lookups": planned.kernel.lookups}
 
 
@@ -86,7 +86,8 @@ def decrypt(plan_for: PlanFor, folder: Path) -> dict[str, Any]:
     planned = plan_for(client.parameters.name)
     program = planned.program
     files = {name: folder / f"{name}.out.ct" for name in program.outputs}
-    values = client.decrypt(program.native, planned.kernel, _native.Ciphertexts.load(planned.parameters, files))
+    results = _native.Ciphertexts.load(planned.parameters, program.native, True, files)
+    values = client.decrypt(program.native, planned.kernel, results, planned.error_bounds)
     expected = _read(folder / "expected.json")
     return {
         "step": "decrypt",

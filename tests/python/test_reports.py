@@ -21,7 +21,7 @@ def simulation():
 
 @pytest.fixture(scope="module")
 def cost():
-    return squares.cost("polyfabric-2-p64-t32")
+    return squares.cost("polyfabric-2-p128-t32")
 
 
 def test_data_is_plain(simulation, cost):
@@ -58,7 +58,7 @@ def test_cost_is_known_before_running(cost):
 
 
 def test_cost_names_the_true_sizes(cost):
-    result = squares.run({"x": [0, 1, 2, 3]}, parameters="polyfabric-2-p64-t32")
+    result = squares.run({"x": [0, 1, 2, 3]}, parameters="polyfabric-2-p128-t32")
     assert result.correct
     assert result.sizes["server_key"] == cost["server_key_bytes"]
     assert result.sizes["server_key_compressed"] == cost["server_key_compressed_bytes"]

@@ -9,6 +9,7 @@ use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Program, decode_output, encode_input};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::generation::KeyGeneration;
+use polyfabric_schemes::port::{Direction, Port};
 use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
 use polyfabric_schemes::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, KeyUnrolling,
@@ -115,6 +116,7 @@ fn decrypt<T: Torus>(
     program: &Program,
     kernel: &KernelProgram,
     outputs: &Batches<T>,
+    bounds: &BTreeMap<String, f64>,
 ) -> Result<BTreeMap<String, Vec<i64>>, Failure> {
     let mut values = BTreeMap::new();
     for output in &kernel.outputs {
@@ -123,7 +125,8 @@ fn decrypt<T: Torus>(
         let batch = outputs.get(name).ok_or_else(missing)?;
         let kind = lwe_kind(kernel.op(output.value).result)?;
         let phases = client.decrypt_phase(kind, batch).map_err(Failure::of(Kind::Input))?;
-        values.insert(name.to_owned(), decode_output(program, name, &phases).map_err(Failure::of(Kind::Input))?);
+        let bound = bounds.get(name).copied();
+        values.insert(name.to_owned(), decode_output(program, name, &phases, bound).map_err(Failure::of(Kind::Input))?);
     }
     Ok(values)
 }
@@ -183,21 +186,27 @@ impl PyClientKey {
         })
     }
 
-    /// Decrypts and decodes the outputs of `program`, lowered to `kernel`.
+    /// Decrypts and decodes the outputs of `program`, lowered to `kernel`. Refuses an output whose error is above its bound in `bounds`, a fraction
+    /// of the torus, or which is no value of its type.
     fn decrypt(
         &self,
         py: Python<'_>,
         program: &PyProgram,
         kernel: &PyKernelProgram,
         outputs: &PyCiphertexts,
+        bounds: BTreeMap<String, f64>,
     ) -> PyResult<BTreeMap<String, Vec<i64>>> {
         let (client, program, kernel) = (&*self.key, &*program.0, &*kernel.0);
         let set = client.parameters().name();
         let same = client.generation().expect(&self.name, outputs.generation, &outputs.name, set);
         same.map_err(Failure::of(Kind::File))?;
         detached(py, || match (client, &outputs.batches) {
-            (AnyClientKey::Torus32(client), AnyBatches::Torus32(outputs)) => decrypt(client, program, kernel, outputs),
-            (AnyClientKey::Torus64(client), AnyBatches::Torus64(outputs)) => decrypt(client, program, kernel, outputs),
+            (AnyClientKey::Torus32(client), AnyBatches::Torus32(outputs)) => {
+                decrypt(client, program, kernel, outputs, &bounds)
+            }
+            (AnyClientKey::Torus64(client), AnyBatches::Torus64(outputs)) => {
+                decrypt(client, program, kernel, outputs, &bounds)
+            }
             _ => Err(torus_mismatch()),
         })
     }
@@ -277,38 +286,59 @@ impl PyServerKey {
     }
 }
 
+/// Which way ciphertexts go.
+pub fn direction(outputs: bool) -> Direction {
+    if outputs { Direction::Output } else { Direction::Input }
+}
+
 /// One file's content.
 fn stored<T: Torus>(
     parameters: &Parameters,
     generation: KeyGeneration,
     batches: &Batches<T>,
-    name: &str,
+    port: Port,
     wrap: impl Fn(Ciphertexts<T>) -> AnyCiphertexts,
 ) -> Result<AnyCiphertexts, Failure> {
-    let missing = || Failure::new(Kind::Input, format!("there are no ciphertexts {name:?}"));
-    let batch = batches.get(name).ok_or_else(missing)?;
+    let missing = || Failure::new(Kind::Input, format!("there are no ciphertexts {:?}", port.name));
+    let batch = batches.get(&port.name).ok_or_else(missing)?;
     let small = batch.dimension() == parameters.lwe_dimension();
     let kind = if small { LweKind::Small } else { LweKind::Large };
-    Ok(wrap(Ciphertexts { parameters: parameters.clone(), generation, kind, batch: batch.clone() }))
+    Ok(wrap(Ciphertexts { parameters: parameters.clone(), generation, port, kind, batch: batch.clone() }))
 }
 
 #[pymethods]
 impl PyCiphertexts {
-    /// Writes the batch `name`, whole or not at all.
-    fn save(&self, py: Python<'_>, parameters: &PyParameters, name: &str, path: PathBuf) -> PyResult<()> {
+    /// Writes the batch `name`, an input of `program` or one of its `outputs`; whole or not at all.
+    fn save(
+        &self,
+        py: Python<'_>,
+        parameters: &PyParameters,
+        program: &PyProgram,
+        outputs: bool,
+        name: &str,
+        path: PathBuf,
+    ) -> PyResult<()> {
         detached(py, || {
             let (set, generation) = (&parameters.0, self.generation);
+            let port = program.0.port(direction(outputs), name);
             let content = match &self.batches {
-                AnyBatches::Torus32(batches) => stored(set, generation, batches, name, AnyCiphertexts::Torus32)?,
-                AnyBatches::Torus64(batches) => stored(set, generation, batches, name, AnyCiphertexts::Torus64)?,
+                AnyBatches::Torus32(batches) => stored(set, generation, batches, port, AnyCiphertexts::Torus32)?,
+                AnyBatches::Torus64(batches) => stored(set, generation, batches, port, AnyCiphertexts::Torus64)?,
             };
             serial::save(&content, &path).map_err(Failure::of(Kind::File))
         })
     }
 
-    /// Reads batches written with `save`; all must be of the parameter set `parameters`, and of one key generation.
+    /// Reads batches written with `save`: the inputs of `program`, or its `outputs`; all must be of the parameter set `parameters`, of this program,
+    /// and of one key generation.
     #[staticmethod]
-    fn load(py: Python<'_>, parameters: &PyParameters, paths: BTreeMap<String, PathBuf>) -> PyResult<Self> {
+    fn load(
+        py: Python<'_>,
+        parameters: &PyParameters,
+        program: &PyProgram,
+        outputs: bool,
+        paths: BTreeMap<String, PathBuf>,
+    ) -> PyResult<Self> {
         detached(py, || {
             let (mut narrow, mut wide) = (Batches::new(), Batches::new());
             let mut first: Option<(String, KeyGeneration)> = None;
@@ -322,11 +352,13 @@ impl PyCiphertexts {
                     );
                     return Err(Failure::new(Kind::File, message));
                 }
-                let generation = match &content {
-                    AnyCiphertexts::Torus32(content) => content.generation,
-                    AnyCiphertexts::Torus64(content) => content.generation,
+                let (generation, port) = match &content {
+                    AnyCiphertexts::Torus32(content) => (content.generation, &content.port),
+                    AnyCiphertexts::Torus64(content) => (content.generation, &content.port),
                 };
                 let path = path.display().to_string();
+                let needed = program.0.port(direction(outputs), &name);
+                needed.expect(port, &path).map_err(Failure::of(Kind::File))?;
                 match &first {
                     Some((of, own)) => {
                         own.expect(of, generation, &path, found.name()).map_err(Failure::of(Kind::File))?;

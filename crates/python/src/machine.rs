@@ -166,7 +166,7 @@ impl PyMachine {
     fn transform(&self, parameters: &PyParameters) -> PyResult<TransformName> {
         Ok(match self.arithmetic(parameters)?.transform(&parameters.0) {
             Transform::Exact => TransformName::Name("exact".to_owned()),
-            Transform::F64 => TransformName::Name("f64".to_owned()),
+            Transform::F64 | Transform::F64Unfused => TransformName::Name("f64".to_owned()),
             Transform::Measured { coefficient_variance } => TransformName::Variance(coefficient_variance),
         })
     }

@@ -29,7 +29,7 @@ impl TransformName {
     /// The transform that is meant.
     pub fn transform(self) -> Result<Transform, Failure> {
         match self {
-            Self::Name(name) if name == "f64" => Ok(Transform::F64),
+            Self::Name(name) if name == "f64" => Ok(Transform::f64_here()),
             Self::Name(name) if name == "exact" => Ok(Transform::Exact),
             Self::Name(name) => {
                 let message = format!("there is no transform {name:?}; write f64, exact, or a variance");

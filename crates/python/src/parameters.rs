@@ -85,7 +85,7 @@ impl PyParameters {
         (set.bootstrap_key_len() / columns + switch) as u64 * u64::from(set.torus_bits() / 8) + 32
     }
 
-    /// Variances that building blocks add, fractions of the torus squared.
+    /// Mean squares of the errors that building blocks add, over errors and keys, fractions of the torus squared.
     fn variances(&self) -> BTreeMap<&'static str, Option<f64>> {
         let set = &self.0;
         BTreeMap::from([
@@ -95,6 +95,9 @@ impl PyParameters {
             ("modulus_switch", Some(noise::modulus_switch(set))),
             ("key_switch", noise::key_switch(set)),
         ])
+        .into_iter()
+        .map(|(name, noise)| (name, noise.map(noise::Noise::second_moment)))
+        .collect()
     }
 
     /// The figures as written, with their sources, as JSON.

@@ -21,6 +21,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parameters = sets::parameters(&name)?;
     let start = Instant::now();
     let ring = parameters.ring()?;
+    for limb in ring.limb_ids() {
+        ring.ntt(limb);
+    }
     println!("{name}: tables {:.0} ms, {:.0} MiB", start.elapsed().as_secs_f64() * 1e3, mib(ring.table_bytes()));
     let client = ClientKey::generate(&parameters)?;
     let gadget = parameters.gadget();

@@ -1,8 +1,8 @@
 //! What the lattice estimator gives for the instances behind the security tables and the named sets (`estimates.toml`).
 //!
 //! Nothing here estimates: the numbers were computed once, and `scripts/check-security` computes them again for whoever has Sage and
-//! the estimator. They stand beside the levels of the tables, which published sources give, and replace none; where no table has a level for
-//! a sparse secret, theirs is taken.
+//! the estimator. The level of a set is the smaller of theirs and of the tables', which published sources give; where no table has a level for
+//! a sparse secret, theirs alone is taken. A problem that was not estimated itself is placed between two that were ([`estimated`]).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -91,9 +91,58 @@ pub fn find_covering(
     covering.min_by(|a, b| a.log2_modulus.total_cmp(&b.log2_modulus))
 }
 
-/// log2 of the cheapest attack on any of the problems, as for [`find`]; none if one of them was not estimated.
+/// log2 of the cheapest attack: of the problem itself, as for [`find`], or between two of its dimension and noise that were estimated, with moduli
+/// on either side: 1/λ is taken as linear in log Q, as between the levels of the tables. None without such.
+pub fn estimated(dimension: usize, secret: impl std::fmt::Display, log2_modulus: f64, log2_noise: f64) -> Option<f64> {
+    let secret = secret.to_string();
+    if let Some(instance) = find(dimension, &secret, log2_modulus, log2_noise) {
+        return Some(instance.least().1);
+    }
+    let of_degree = || with_modulus(dimension, &secret, log2_noise);
+    let by_modulus = |a: &&Instance, b: &&Instance| a.log2_modulus.total_cmp(&b.log2_modulus);
+    let below = of_degree().filter(|one| one.log2_modulus < log2_modulus).max_by(by_modulus)?;
+    let above = of_degree().filter(|one| one.log2_modulus > log2_modulus).min_by(by_modulus)?;
+    let (high, low) = (below.least().1, above.least().1);
+    let position = (log2_modulus - below.log2_modulus) / (above.log2_modulus - below.log2_modulus);
+    Some((high.recip() + position * (low.recip() - high.recip())).recip().min(high))
+}
+
+/// log2 of the cheapest attack on a problem of the torus, as for [`find`], or a lower bound of it from problems of the same modulus:
+///
+/// - One of no larger dimension and no more noise has no more bits.
+/// - Of dimensions on either side: the lesser of the two, if the noise is no less than on the straight line between theirs. Lines of one
+///   level are straight to a tenth of a bit (`tfhe/security.toml`'s fits), so the level on the line is no less than at both ends.
+pub fn estimated_on_torus(dimension: usize, log2_modulus: f64, log2_noise: f64) -> Option<f64> {
+    if let Some(instance) = find(dimension, BINARY, log2_modulus, log2_noise) {
+        return Some(instance.least().1);
+    }
+    let near = || {
+        INSTANCES
+            .iter()
+            .filter(|instance| instance.secret == BINARY && (instance.log2_modulus - log2_modulus).abs() <= TOLERANCE)
+    };
+    let low = near().filter(|low| low.dimension < dimension);
+    let pairs = low.flat_map(|low| near().filter(|high| high.dimension > dimension).map(move |high| (low, high)));
+    let covered = pairs.filter(|(low, high)| {
+        let position = (dimension - low.dimension) as f64 / (high.dimension - low.dimension) as f64;
+        let line = low.log2_noise + position * (high.log2_noise - low.log2_noise);
+        line <= log2_noise + NOISE_TOLERANCE
+    });
+    let between = covered.map(|(low, high)| low.least().1.min(high.least().1));
+    let easier = near().filter(|one| one.dimension <= dimension && one.log2_noise <= log2_noise + NOISE_TOLERANCE);
+    between.chain(easier.map(|one| one.least().1)).max_by(f64::total_cmp)
+}
+
+/// What the lattice estimator bounds the bits of this problem by: the least of any with as large a modulus or a smaller one.
+pub fn at_most(dimension: usize, secret: impl std::fmt::Display, log2_modulus: f64, log2_noise: f64) -> Option<f64> {
+    let smaller =
+        with_modulus(dimension, secret, log2_noise).filter(|one| one.log2_modulus <= log2_modulus + TOLERANCE);
+    smaller.map(|one| one.least().1).min_by(f64::total_cmp)
+}
+
+/// log2 of the cheapest attack on any of the problems, as for [`estimated`]; none if one of them was not estimated.
 pub fn least<S: std::fmt::Display>(problems: impl IntoIterator<Item = (usize, S, f64, f64)>) -> Option<f64> {
-    let estimate = |(dimension, secret, modulus, noise)| Some(find(dimension, secret, modulus, noise)?.least().1);
+    let estimate = |(dimension, secret, modulus, noise)| estimated(dimension, secret, modulus, noise);
     problems.into_iter().map(estimate).try_fold(f64::INFINITY, |least, bits| Some(least.min(bits?)))
 }
 
@@ -116,8 +165,9 @@ mod tests {
     fn wanted() -> Vec<(String, usize, String, f64, f64, f64)> {
         let mut wanted = Vec::new();
         for (dimension, secret, level, bound) in security::bounds() {
-            // The bounds of 2018 were made with another cost model; today's gives up to 2.5 % less at 128 bits, 6 % at the higher levels.
-            let share = if level > 128.0 { 0.935 } else { 0.975 };
+            // The bounds of 2018, at the higher levels, were made with another cost model; today's gives up to 6 % less. Those of 2024 are to a
+            // whole bit of the modulus.
+            let share = if level > 128.0 { 0.935 } else { 0.999 };
             let least = if secret == SecretDistribution::UniformTernary { level * share } else { level };
             wanted.push((format!("bound {bound}"), dimension, secret.to_string(), bound, STANDARD_NOISE_LOG2, least));
         }
@@ -152,14 +202,15 @@ mod tests {
     fn tables_and_sets_are_estimated() {
         let mut missing = Vec::new();
         for (name, dimension, secret, modulus, noise, least) in wanted() {
-            let Some(instance) = find(dimension, &secret, modulus, noise) else {
+            let torus = || estimated_on_torus(dimension, modulus, noise).filter(|_| secret == BINARY);
+            let Some(bits) = estimated(dimension, &secret, modulus, noise).or_else(torus) else {
                 missing.push(format!(
                     "    # {name}\n    {{ dimension = {dimension}, secret = \"{secret}\", log2_modulus = {modulus:.1}, \
                      log2_noise = {noise:.3}, bits = {{}} }},"
                 ));
                 continue;
             };
-            assert!(instance.least().1 >= least, "{name}: {instance:?}, less than {least}");
+            assert!(bits >= least, "{name}: {bits:.1} bits at dimension {dimension}, less than {least}");
         }
         assert!(missing.is_empty(), "not estimated:\n{}", missing.join("\n"));
     }

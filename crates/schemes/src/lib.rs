@@ -3,9 +3,11 @@
 pub mod bgv;
 pub mod ckks;
 pub mod estimates;
+pub mod gaussian;
 pub mod generation;
 pub mod gsw;
 mod names;
+pub mod port;
 pub mod progress;
 pub mod random;
 pub mod rns;

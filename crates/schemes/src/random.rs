@@ -1,4 +1,4 @@
-//! Randomness: seeds from the operating system, ChaCha20 streams from seeds, and the rounded Gaussian.
+//! Randomness: seeds from the operating system, and ChaCha20 streams from seeds.
 //!
 //! Secrets and noise come from one seed, the public masks of ciphertexts and keys from another, drawn independently, so that
 //! publishing the mask seed of a transport key says nothing about the secret stream. Each row of a key has its own stream of each
@@ -50,10 +50,9 @@ pub struct Seeds {
     pub mask: MaskSeed,
 }
 
-/// An endless stream of uniform or Gaussian torus elements.
+/// An endless stream of uniform words.
 pub struct Stream {
     generator: ChaCha20Rng,
-    spare: Option<f64>,
 }
 
 fn os_bytes() -> Result<[u8; 32], RandomnessError> {
@@ -86,7 +85,7 @@ fn stream(seed: [u8; 32], purpose: Purpose, row: u64) -> Stream {
     let mut generator = ChaCha20Rng::from_seed(seed);
     // Rows stay below 2^56: a key has at most 2^36 bytes and a batch is in memory.
     generator.set_stream((purpose as u64) << 56 | row);
-    Stream { generator, spare: None }
+    Stream { generator }
 }
 
 impl MaskSeed {
@@ -107,7 +106,6 @@ impl Drop for Stream {
     /// Overwrites the generator, whose state would give the secret stream away.
     fn drop(&mut self) {
         self.generator = ChaCha20Rng::from_seed([0; 32]);
-        self.spare = None;
         std::hint::black_box(self);
     }
 }
@@ -149,32 +147,18 @@ impl Stream {
         bits
     }
 
-    /// One draw of the rounded Gaussian: a normal variable of standard deviation `std` (fraction of the torus), rounded to the
-    /// nearest torus element.
-    ///
-    /// Box–Muller on two uniforms of 53 bits, so the tail ends at √(2·53·ln 2) ≈ 8.6 standard deviations (probability 2^-54).
-    pub fn gaussian<T: Torus>(&mut self, std: f64) -> T {
-        T::from_fraction(self.normal() * std)
-    }
-
-    /// One draw of the normal distribution of deviation 1, as [`Self::gaussian`] says.
+    /// One draw of the normal distribution of deviation 1, for tests' messages (Box–Muller; its time depends on what is drawn).
+    #[cfg(test)]
     pub fn normal(&mut self) -> f64 {
-        if let Some(value) = self.spare.take() {
-            return value;
-        }
-        let scale = 2f64.powi(-53);
-        // In (0, 1], so that the logarithm is finite.
-        let radius = (-2.0 * (((self.generator.next_u64() >> 11) + 1) as f64 * scale).ln()).sqrt();
-        let angle = std::f64::consts::TAU * ((self.generator.next_u64() >> 11) as f64 * scale);
-        let (sine, cosine) = angle.sin_cos();
-        self.spare = Some(radius * sine);
-        radius * cosine
+        let mut uniform = || ((self.word() >> 11) + 1) as f64 / 2f64.powi(53);
+        let (radius, angle) = ((-2.0 * uniform().ln()).sqrt(), std::f64::consts::TAU * uniform());
+        radius * angle.cos()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Are the streams uniform, Gaussian and apart?
+    //! Are the streams uniform and apart?
     use super::*;
 
     #[test]
@@ -222,24 +206,5 @@ mod tests {
         let ones = bits.iter().map(|&bit| usize::from(bit)).sum::<usize>() as f64;
         // Five standard deviations of √n/2 = 158.
         assert!((ones - 50_000.0).abs() < 800.0, "{ones}");
-    }
-
-    /// Moments of 200,000 draws and the shares beyond one, two and three standard deviations, to five standard deviations of each.
-    #[test]
-    fn the_gaussian_is_one() {
-        let mut stream = Seeds::for_tests(3).secret.stream(Purpose::Encryption, 0);
-        let std = 2f64.powi(-20);
-        let count = 200_000;
-        let draws: Vec<f64> = (0..count).map(|_| stream.gaussian::<u64>(std).to_fraction() / std).collect();
-        let moment = |power: i32| draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / f64::from(count);
-        let root = f64::from(count).sqrt();
-        assert!(moment(1).abs() < 5.0 / root);
-        assert!((moment(2) - 1.0).abs() < 5.0 * 2f64.sqrt() / root);
-        assert!(moment(3).abs() < 5.0 * 15f64.sqrt() / root);
-        assert!((moment(4) - 3.0).abs() < 5.0 * 96f64.sqrt() / root);
-        for (limit, share) in [(1.0, 0.317_310_5), (2.0, 0.045_500_3), (3.0, 0.002_699_8f64)] {
-            let beyond = draws.iter().filter(|draw| draw.abs() > limit).count() as f64 / f64::from(count);
-            assert!((beyond - share).abs() < 5.0 * (share / f64::from(count)).sqrt(), "{limit}: {beyond}");
-        }
     }
 }

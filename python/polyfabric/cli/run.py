@@ -66,7 +66,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
     "target",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability, as a power of 2; -128 without it, -64 on a machine, -40 for a named set.",
+    help="Largest failure probability that is accepted, as a power of 2; -128 without it.",
 )
 @click.option(
     "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
@@ -330,6 +330,9 @@ def _show_digits(console: Console, done: Classification) -> None:
     else:
         fails = "" if done.why_not is None else f" would fail with probability {probability(done.why_not.log2_failure)}"
         console.print(f"scores       added by the client: sums under {done.run.on}'s arithmetic{fails}")
+    console.print(
+        "client sees  the hidden activations and the scores, not the class alone: with many images, the first layer too"
+    )
     held_out = split()[1]
     right = sum(image.output == image.label for image in done.images)
     console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")

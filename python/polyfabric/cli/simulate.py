@@ -39,7 +39,7 @@ from .machine_choices import machine_choices
     "target",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability, as a power of 2; -128 without it, -64 on a machine, -40 for a named set.",
+    help="Largest failure probability that is accepted, as a power of 2; -128 without it.",
 )
 @click.option(
     "--timeline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the Perfetto timeline."

@@ -177,20 +177,21 @@ class Program:
         *,
         parameters: str | None = None,
         readings: Sequence[str] = (),
+        target: float | None = None,
     ) -> Report:
         """The time, stalls, traffic and energy of a machine's schedule for this program.
 
-        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open.
+        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open; `target` as in `run`.
         """
         from ..execution import simulate
 
-        return simulate(self, machine, parameters=parameters, readings=readings)
+        return simulate(self, machine, parameters=parameters, readings=readings, target=target)
 
-    def cost(self, parameters: str | None = None) -> Report:
+    def cost(self, parameters: str | None = None, *, target: float | None = None) -> Report:
         """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""
         from ..execution import cost
 
-        return cost(self, parameters)
+        return cost(self, parameters, target)
 
 
 SCHEMES = ("tfhe", "ckks", "bgv")

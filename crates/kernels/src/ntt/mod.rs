@@ -49,6 +49,7 @@ pub use order::EvaluationOrder;
 
 use crate::isa::Isa;
 use crate::modular::Modulus;
+use crate::primes::is_prime;
 use crate::ring::RingDegree;
 use kernel::{FORWARD_BEGIN, FORWARD_END, INVERSE, Kernel, More};
 use tables::Tables;
@@ -86,6 +87,18 @@ pub enum NttError {
         /// N.
         degree: usize,
     },
+}
+
+/// Whether there is a transform of `degree` modulo `modulus`, in words of 64 bits: what [`Ntt::new`] finds out before it makes its tables.
+///
+/// # Errors
+/// [`NttError`] if q is no prime ≡ 1 mod 2N.
+pub fn check(degree: RingDegree, modulus: Modulus) -> Result<(), NttError> {
+    let (q, count) = (modulus.value(), degree.get());
+    if !is_prime(q) {
+        return Err(NttError::Composite(q));
+    }
+    if (q - 1).is_multiple_of(2 * count as u64) { Ok(()) } else { Err(NttError::NoRoot { modulus: q, degree: count }) }
 }
 
 /// The transform modulo one prime, on words `W`: `u64` for primes below 2^61, `u32` for primes below 2^32.

@@ -6,7 +6,7 @@
 
 use super::NttError;
 use crate::modular::Modulus;
-use crate::primes::{is_prime, primitive_root};
+use crate::primes::primitive_root;
 use crate::ring::RingDegree;
 
 /// How a kernel wants its factors.
@@ -47,9 +47,7 @@ pub(super) const LOG2_INNER_RADIX: usize = 3;
 impl<W: Copy> Tables<W> {
     pub(super) fn new(degree: RingDegree, modulus: Modulus, layout: &Layout<W>) -> Result<Self, NttError> {
         let (count, bits) = (degree.get(), degree.log2());
-        if !is_prime(modulus.value()) {
-            return Err(NttError::Composite(modulus.value()));
-        }
+        super::check(degree, modulus)?;
         let error = NttError::NoRoot { modulus: modulus.value(), degree: count };
         let root = primitive_root(modulus, 2 * count as u64).ok_or(error)?;
         let mut factors = vec![0; count];

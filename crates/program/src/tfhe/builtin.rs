@@ -19,7 +19,7 @@ pub const NAMES: [&str; 3] = ["pbs", "pbs+ks", "keyswitch"];
 const MAX_BITS: u32 = 6;
 
 /// log2 of the failure probability of one ciphertext up to which a set is said to carry a message space.
-const TARGET_LOG2: f64 = -40.0;
+const TARGET_LOG2: f64 = -128.0;
 
 /// A built-in program in both forms.
 #[derive(Clone, Debug)]
@@ -91,9 +91,9 @@ pub fn build(
     let unrolling = KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
     let failure = |bits: u32| match name {
         "keyswitch" => {
-            let switched = formulas::key_switch(parameters).unwrap_or(f64::INFINITY);
-            let variance = formulas::fresh(parameters, LweKind::Large) + switched;
-            formulas::failure_probability_log2(variance, 1.0 / f64::from(4u32 << bits))
+            let fresh = formulas::fresh(parameters, LweKind::Large);
+            let switched = formulas::key_switch(parameters).map(|switch| fresh.plus(switch));
+            switched.map_or(0.0, |noise| noise.failure_log2(1.0 / f64::from(4u32 << bits)))
         }
         _ => homomorphic(name, bits, 1)
             .ok()

@@ -3,10 +3,12 @@
 use super::plan::{Lowering, SlotPlan};
 use super::run::{Origin, PySlotCiphertexts};
 use crate::failure::{Failure, Kind};
+use crate::keys::direction;
 use polyfabric_program::rns::kernel::{LimbSet, ValueType};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
+use polyfabric_schemes::port::Port;
 use polyfabric_schemes::rns::{Ciphertext, Domain};
 use polyfabric_schemes::serial::{load, save};
 use polyfabric_schemes::set_file::ParameterSet;
@@ -78,15 +80,17 @@ pub fn write(
     ciphertext: Ciphertext,
     path: &Path,
 ) -> Result<(), Failure> {
+    let port = plan.program.port(direction(outputs), name);
     match (&plan.lowering, scale(plan, outputs, name).ok_or_else(|| unknown(plan, name))?) {
         (Lowering::Bgv(bgv), Scale::Factor(factor)) => {
             let (parameters, ciphertexts) = (bgv.parameters.clone(), vec![(ciphertext, factor)]);
-            save(&bgv::serial::Ciphertexts { parameters, generation, ciphertexts }, path).map_err(file)
+            save(&bgv::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path).map_err(file)
         }
         (Lowering::Ckks(ckks), scale) => {
             let parameters = ckks.parameters.clone();
             let one = CkksCiphertext::new(&parameters, ciphertext, scale.real(), plan.program.slots()).map_err(file)?;
-            save(&ckks::serial::Ciphertexts { parameters, generation, ciphertexts: vec![one] }, path).map_err(file)
+            let ciphertexts = vec![one];
+            save(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path).map_err(file)
         }
         _ => Err(unknown(plan, name)),
     }
@@ -123,8 +127,17 @@ fn form_of(ciphertext: &Ciphertext, scale: Scale, slots: Option<usize>) -> Form 
     }
 }
 
+/// What a file of one ciphertext holds.
+struct Read {
+    set: ParameterSet,
+    generation: KeyGeneration,
+    port: Port,
+    ciphertext: Ciphertext,
+    form: Form,
+}
+
 /// Reads the file of one ciphertext.
-fn load_one(scheme_of: &Lowering, path: &Path) -> Result<(ParameterSet, KeyGeneration, Ciphertext, Form), Failure> {
+fn load_one(scheme_of: &Lowering, path: &Path) -> Result<Read, Failure> {
     let several = |count: usize| {
         file(format!(
             "{}: {count} ciphertexts, where one is needed; bring the file that was written for this program",
@@ -137,14 +150,16 @@ fn load_one(scheme_of: &Lowering, path: &Path) -> Result<(ParameterSet, KeyGener
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let one = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(one.ciphertext(), Scale::Real(one.scale()), Some(one.slots()));
-            Ok((ParameterSet::Ckks(read.parameters), read.generation, one.into_ciphertext(), form))
+            let (set, ciphertext) = (ParameterSet::Ckks(read.parameters), one.into_ciphertext());
+            Ok(Read { set, generation: read.generation, port: read.port, ciphertext, form })
         }
         Lowering::Bgv(_) => {
             let mut read: bgv::serial::Ciphertexts = load(path).map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
-            let (one, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
-            let form = form_of(&one, Scale::Factor(factor), None);
-            Ok((ParameterSet::Bgv(read.parameters), read.generation, one, form))
+            let (ciphertext, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
+            let form = form_of(&ciphertext, Scale::Factor(factor), None);
+            let set = ParameterSet::Bgv(read.parameters);
+            Ok(Read { set, generation: read.generation, port: read.port, ciphertext, form })
         }
     }
 }
@@ -159,9 +174,11 @@ pub fn load_all(
     let mut origin: Option<Origin> = None;
     let mut ciphertexts = BTreeMap::new();
     for (name, path) in files {
-        let (set, generation, ciphertext, found) = load_one(&plan.lowering, path)?;
+        let Read { set, generation, port, ciphertext, form: found } = load_one(&plan.lowering, path)?;
         let own = Origin { set, generation, name: path.display().to_string() };
         own.expect_plan(plan)?;
+        let needed = plan.program.port(direction(outputs), name);
+        needed.expect(&port, &own.name).map_err(file)?;
         if let Some(first) = &origin {
             first.expect(&own)?;
         }

@@ -279,15 +279,17 @@ impl PySlotClient {
         encrypt(py, &self.client, &self.origin, plan, inputs)
     }
 
-    /// Decrypts and decodes the outputs of `plan`, all slots of each.
+    /// Decrypts and decodes the outputs of `plan`, all slots of each; those of CKKS that are named in `real` hold real numbers. Refuses what
+    /// no execution of the plan leaves; without `real`, which is for measuring errors, nothing.
     fn decrypt(
         &self,
         py: Python<'_>,
         plan: &PySlotPlan,
         outputs: &PySlotCiphertexts,
+        real: Option<Vec<String>>,
     ) -> PyResult<BTreeMap<String, PyValues>> {
         let plan = &*plan.0;
-        detached(py, || Ok(of_user(&self.decrypted(plan, outputs, &mut Reader::Own)?)))
+        detached(py, || Ok(of_user(&self.decrypted(plan, outputs, real.as_deref(), &mut Reader::Own)?)))
     }
 
     /// As `decrypt`, of CKKS for others: with noise of `deviation` in every slot, or 0 for none; and what whoever shares it has to know.
@@ -296,12 +298,13 @@ impl PySlotClient {
         py: Python<'_>,
         plan: &PySlotPlan,
         outputs: &PySlotCiphertexts,
+        real: Vec<String>,
         deviation: f64,
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<String>)> {
         let plan = &*plan.0;
         detached(py, || {
             let mut reader = Reader::Others { deviation, warnings: Vec::new() };
-            let values = of_user(&self.decrypted(plan, outputs, &mut reader)?);
+            let values = of_user(&self.decrypted(plan, outputs, Some(&real), &mut reader)?);
             Ok((values, if let Reader::Others { warnings, .. } = reader { warnings } else { Vec::new() }))
         })
     }
@@ -318,7 +321,7 @@ impl PySlotClient {
         let inputs = read_all(inputs)?;
         detached(py, || {
             let clear = evaluate(&plan.program, &inputs).map_err(Failure::of(Kind::Input))?;
-            let values = self.decrypted(plan, outputs, &mut Reader::Own)?;
+            let values = self.decrypted(plan, outputs, None, &mut Reader::Own)?;
             let nodes = values.iter().filter_map(|(name, values)| {
                 let node = name.strip_prefix(NODE_OUTPUT)?.parse().ok()?;
                 Some((node, difference(values, clear.values(NodeId(node)))))
@@ -333,11 +336,12 @@ impl PySlotClient {
         &self,
         plan: &SlotPlan,
         outputs: &PySlotCiphertexts,
+        real: Option<&[String]>,
         reader: &mut Reader,
     ) -> Result<BTreeMap<String, Values>, Failure> {
         self.origin.expect_plan(plan)?;
         self.origin.expect(&outputs.origin)?;
-        decrypt(&self.client, plan, &outputs.polynomials, reader)
+        decrypt(&self.client, plan, &outputs.polynomials, real, reader)
     }
 }
 
@@ -358,11 +362,13 @@ impl Reader {
         &mut self,
         client: &ckks::ClientKey,
         ciphertext: &CkksCiphertext,
+        expected: &ckks::Expected,
     ) -> Result<Vec<ckks::Complex>, ckks::ClientError> {
-        let Self::Others { deviation, warnings } = self else { return client.decrypt(ciphertext) };
+        let Self::Others { deviation, warnings } = self else { return client.decrypt_expected(ciphertext, expected) };
         // Two coefficients a slot add up in each.
         let coefficient = *deviation * ciphertext.scale() / (2.0 * ciphertext.slots() as f64).sqrt();
-        let shared = client.decrypt_to_share(ciphertext, (*deviation != 0.0).then(|| coefficient.log2()))?;
+        let flooding = (*deviation != 0.0).then(|| coefficient.log2());
+        let shared = client.decrypt_to_share(ciphertext, flooding, Some(expected))?;
         warnings.push(shared.warning);
         Ok(shared.values)
     }
@@ -631,10 +637,16 @@ pub fn gathered(
     Ok(parts.into_iter().map(|(name, parts)| (name, Ciphertext::new(parts.into_values().collect()))).collect())
 }
 
+/// A failure with the output `name`.
+fn of_output<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> Failure {
+    move |error| run_failure(format!("output {name:?}: {error}"))
+}
+
 fn decrypt(
     client: &Client,
     plan: &SlotPlan,
     polynomials: &[RnsPolynomial],
+    real: Option<&[String]>,
     reader: &mut Reader,
 ) -> Result<BTreeMap<String, Values>, Failure> {
     let slots = plan.program.slots();
@@ -642,16 +654,30 @@ fn decrypt(
     let mut values = BTreeMap::new();
     match (client, &plan.lowering) {
         (Client::Ckks(client), Lowering::Ckks(lowering)) => {
-            let outputs = lowering.lowered.outputs.iter().map(|port| (port.name.clone(), port));
+            let ids: HashMap<&str, NodeId> = plan.program.outputs().map(|(id, name)| (name, id)).collect();
+            let outputs = lowering.lowered.outputs.iter().map(|port| {
+                let id = ids.get(&*port.name).copied();
+                (port.name.clone(), id, port)
+            });
             let nodes = lowering.lowered.observed.iter();
-            for (name, port) in outputs.chain(nodes.map(|(id, port)| (format!("{NODE_OUTPUT}{}", id.0), port))) {
+            let nodes = nodes.map(|(id, port)| (format!("{NODE_OUTPUT}{}", id.0), Some(*id), port));
+            for (name, id, port) in outputs.chain(nodes) {
                 let ciphertext = ciphertexts.remove(&port.name).ok_or_else(|| missing(&port.name))?;
                 let ciphertext = CkksCiphertext::new(client.parameters(), ciphertext, port.scale.real(), slots);
                 let ciphertext = ciphertext.map_err(run_failure)?;
                 // What is measured nobody else sees.
                 let own = &mut Reader::Own;
                 let reader = if name.starts_with(NODE_OUTPUT) { own } else { &mut *reader };
-                let decrypted = reader.decrypt(client, &ciphertext).map_err(run_failure)?;
+                let report = id.and_then(|id| lowering.noise.node(id)).ok_or_else(|| missing(&port.name))?;
+                let decrypted = match real {
+                    Some(real) => {
+                        let real = real.contains(&name);
+                        let expected = ckks::Expected { magnitude: report.magnitude, error: report.bound, real };
+                        reader.decrypt(client, &ciphertext, &expected)
+                    }
+                    None => client.decrypt(&ciphertext),
+                };
+                let decrypted = decrypted.map_err(of_output(&name))?;
                 let decrypted = decrypted.iter().map(|value| Complex::new(value.re, value.im)).collect();
                 values.insert(name, Values::Complex(decrypted));
             }
@@ -660,7 +686,9 @@ fn decrypt(
             let t = client.parameters().plaintext_modulus().value();
             for port in &lowering.lowered.plan.outputs {
                 let ciphertext = ciphertexts.remove(&port.name).ok_or_else(|| missing(&port.name))?;
-                let decrypted = client.decrypt(&ciphertext, port.state.factor, slots).map_err(run_failure)?;
+                let bound = if real.is_some() { port.state.noise.bound } else { f64::INFINITY };
+                let decrypted = client.decrypt_within(&ciphertext, port.state.factor, slots, bound);
+                let decrypted = decrypted.map_err(of_output(&port.name))?;
                 values.insert(port.name.clone(), Values::Integer(decrypted.iter().map(|&v| centred(v, t)).collect()));
             }
         }

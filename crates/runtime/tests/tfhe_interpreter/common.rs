@@ -64,7 +64,7 @@ impl<T: Torus> Keys<T> {
         let decode = |(name, batch): (&String, &LweBatch<T>)| {
             let kind = self.client.kind_of(batch.dimension()).unwrap();
             let phases = self.client.decrypt_phase(kind, batch).unwrap();
-            (name.clone(), decode_output(program, name, &phases).unwrap())
+            (name.clone(), decode_output(program, name, &phases, None).unwrap())
         };
         outputs.iter().map(decode).collect()
     }

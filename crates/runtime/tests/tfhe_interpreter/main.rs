@@ -3,6 +3,8 @@
 mod arithmetic;
 mod builtin;
 mod common;
+mod damage;
+mod failures;
 mod gates;
 mod integers;
 mod noise;

@@ -144,7 +144,7 @@ fn noise_is_predicted<T: Torus>(set: &str, count: usize) {
         let plaintexts = encode_input::<T>(&pbs.program, "x", &y).unwrap();
         let squares = phases.iter().zip(plaintexts).map(|(phase, y)| phase.wrapping_sub(y).to_fraction().powi(2));
         let measured = squares.sum::<f64>() / count as f64;
-        let ratio = measured / blind_rotation_unrolled(parameters, unrolling, Transform::F64);
+        let ratio = measured / blind_rotation_unrolled(parameters, unrolling, Transform::F64).second_moment();
         // As wide as for plain keys: a few samples, and secrets that are not balanced.
         assert!((0.4..1.6).contains(&ratio), "{set} unrolled {unrolling}: {ratio} of the prediction");
     }

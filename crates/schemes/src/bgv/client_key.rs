@@ -60,6 +60,18 @@ pub enum ClientError {
         /// Limbs of Q.
         count: usize,
     },
+    /// The phase is none that the plan leaves.
+    #[error(
+        "the phase has coefficients up to 2^{found:.1}, and by the plan they are at most 2^{bound:.1} (half of the modulus is 2^{half:.1}): the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
+    )]
+    Implausible {
+        /// log2 of the largest coefficient.
+        found: f64,
+        /// log2 of what it may be.
+        bound: f64,
+        /// log2 of half of the modulus.
+        half: f64,
+    },
     /// A correction factor without an inverse.
     #[error("correction factor {factor} has no inverse modulo {t}; the program's output states its factor")]
     Factor {
@@ -286,7 +298,31 @@ impl ClientKey {
         let decrypted = self.decrypt_coefficients(ciphertext, factor)?;
         Ok(self.encoder.decode(&decrypted.coefficients, slots)?)
     }
+
+    /// [`Self::decrypt`], if no coefficient of the phase is above 2^`log2_bound`: what a damaged or foreign ciphertext decrypts to is not
+    /// handed out. Every word of a ciphertext moves every coefficient by a number that is as good as uniform modulo Q, so with b spare bits a
+    /// damaged one of N coefficients passes with 2^-bN; what stays within the bound cannot be told from what was computed.
+    ///
+    /// # Errors
+    /// As [`Self::decrypt`], and [`ClientError::Implausible`].
+    pub fn decrypt_within(
+        &self,
+        ciphertext: &Ciphertext,
+        factor: u64,
+        slots: usize,
+        log2_bound: f64,
+    ) -> Result<Vec<u64>, ClientError> {
+        let decrypted = self.decrypt_coefficients(ciphertext, factor)?;
+        if decrypted.log2_noise > log2_bound + ROUNDING_BITS {
+            let half = decrypted.budget + decrypted.log2_noise;
+            return Err(ClientError::Implausible { found: decrypted.log2_noise, bound: log2_bound, half });
+        }
+        Ok(self.encoder.decode(&decrypted.coefficients, slots)?)
+    }
 }
+
+/// By how much, in bits, a phase may seem larger than a bound that it keeps: the logarithm is an f64's.
+const ROUNDING_BITS: f64 = 1e-6;
 
 fn limbs(parameters: &Parameters, count: usize) -> Result<Vec<LimbId>, ClientError> {
     if !(1..=parameters.q_limbs()).contains(&count) {
@@ -414,6 +450,42 @@ mod tests {
         assert_eq!(key.decrypt_coefficients(&ciphertext, 5).unwrap().coefficients, message);
         assert_eq!(key.decrypt(&ciphertext, 0, 1024), Err(ClientError::Factor { factor: 0, t: 65537 }));
         assert!(matches!(key.encrypt(&[0; 1024], 7), Err(ClientError::Limbs { limbs: 7, count: 6, .. })));
+    }
+
+    /// Flips bits of every part and limb, of ciphertexts of one limb and of several, packed and not, of degree 1 and 2.
+    #[test]
+    fn damaged_ciphertexts_are_refused() {
+        for name in ["bgv-toy-1024", "bgv-toy-1024-t40"] {
+            let parameters = sets::named(name).unwrap();
+            let key = ClientKey::for_tests(&parameters, 4).unwrap();
+            let (ring, t) = (parameters.ring(), parameters.plaintext_modulus().value());
+            let message = values(t, 1024, 5);
+            for limbs in [2, 6] {
+                let whole = key.encrypt(&message, limbs).unwrap();
+                let bound = parameters.noise_model().fresh((t as f64).log2()).bound;
+                let third = RnsPolynomial::zero(ring.degree(), whole.limbs(), whole.domain());
+                let three = Ciphertext::new([whole.parts.clone(), vec![third]].concat());
+                for whole in [whole, three] {
+                    assert_eq!(key.decrypt_within(&whole, 1, 1024, bound).unwrap(), message);
+                    for (part, limb) in (0..whole.parts.len()).flat_map(|part| (0..limbs).map(move |limb| (part, limb)))
+                    {
+                        for bit in [0, 9, 20] {
+                            let mut damaged = whole.clone();
+                            let word = &mut damaged.parts[part].limb_mut(limb)[31 * bit + 5];
+                            *word = ring.modulus(whole.limbs()[limb]).reduce(*word ^ 1 << bit);
+                            assert_ne!(key.decrypt(&damaged, 1, 1024).unwrap(), message);
+                            let error = key.decrypt_within(&damaged, 1, 1024, bound).unwrap_err();
+                            assert!(matches!(error, ClientError::Implausible { .. }), "{part}, {limb}, {bit}: {error}");
+                        }
+                    }
+                }
+            }
+        }
+        let error = ClientError::Implausible { found: 80.3, bound: 40.0, half: 87.0 };
+        assert_eq!(
+            error.to_string(),
+            "the phase has coefficients up to 2^80.3, and by the plan they are at most 2^40.0 (half of the modulus is 2^87.0): the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::rns::KeySwitchVariant;
 pub enum Family {
     /// At least 128 bits.
     Default,
+    /// Of a benchmark, in the sizes that peers have: 125 bits by the lattice estimator.
+    Benchmark,
     /// Named by a paper.
     Paper,
     /// Small and insecure, for tests.

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::ciphertext::{CiphertextError, CkksCiphertext};
 use super::encoding::{Complex, Encoder, EncodingError};
+use super::expected::{Expected, Implausible};
 use super::parameters::Parameters;
 use super::precision::Precision;
 use crate::generation::KeyGeneration;
@@ -32,6 +33,9 @@ pub enum ClientError {
     /// The ciphertext is of other parameters.
     #[error(transparent)]
     Ciphertext(#[from] CiphertextError),
+    /// The phase is none that the plan leaves.
+    #[error(transparent)]
+    Implausible(#[from] Implausible),
     /// A switching key cannot be made.
     #[error(transparent)]
     Keys(#[from] KeyMakerError),
@@ -296,6 +300,32 @@ impl ClientKey {
         Ok(self.encoder.decode(&self.ring, &phase, ciphertext.scale(), ciphertext.slots())?)
     }
 
+    /// [`Self::decrypt`], if the phase is one that `expected` allows: what a damaged or foreign ciphertext decrypts to is not handed out.
+    ///
+    /// # Errors
+    /// [`ClientError::Implausible`], [`ClientError::Ciphertext`].
+    pub fn decrypt_expected(
+        &self,
+        ciphertext: &CkksCiphertext,
+        expected: &Expected,
+    ) -> Result<Vec<Complex>, ClientError> {
+        let phase = self.phase(ciphertext)?;
+        self.expect(&phase, ciphertext, expected)
+    }
+
+    /// The slots of `phase`, if it is one that `expected` allows.
+    fn expect(
+        &self,
+        phase: &RnsPolynomial,
+        ciphertext: &CkksCiphertext,
+        expected: &Expected,
+    ) -> Result<Vec<Complex>, ClientError> {
+        let coefficients = self.encoder.decode_coefficients(&self.ring, phase, ciphertext.scale());
+        let values = self.encoder.slots_of(&coefficients, ciphertext.slots());
+        expected.check(&coefficients, &values)?;
+        Ok(values)
+    }
+
     /// The slots, for someone else, with a warning and, if `flooding` gives one, noise of deviation 2^`flooding` added to every coefficient
     /// before decoding.
     ///
@@ -304,14 +334,20 @@ impl ClientKey {
     /// statistical security and k shared decryptions, a deviation of about √(12k)·2^(κ/2) times the ciphertext's noise bound (B. Li, D. Micciancio, M. Schultz,
     /// J. Sorrell, CRYPTO 2022, with the bound of the noise report).
     ///
+    /// With `expected`, a phase that it does not allow is refused, as by [`Self::decrypt_expected`].
+    ///
     /// # Errors
-    /// [`ClientError::Flooding`], [`ClientError::Ciphertext`], [`ClientError::Randomness`].
+    /// [`ClientError::Flooding`], [`ClientError::Ciphertext`], [`ClientError::Randomness`], [`ClientError::Implausible`].
     pub fn decrypt_to_share(
         &self,
         ciphertext: &CkksCiphertext,
         flooding: Option<f64>,
+        expected: Option<&Expected>,
     ) -> Result<SharedDecryption, ClientError> {
         let mut phase = self.phase(ciphertext)?;
+        if let Some(expected) = expected {
+            self.expect(&phase, ciphertext, expected)?;
+        }
         let max = RoundedGaussian::MAX_SIGMA.log2();
         let warning = match flooding {
             Some(given) if !(0.0..=max).contains(&given) => return Err(ClientError::Flooding { given, max }),

@@ -7,6 +7,7 @@
 pub mod ciphertext;
 pub mod client_key;
 pub mod encoding;
+pub mod expected;
 pub mod noise;
 pub mod parameters;
 pub mod precision;
@@ -19,6 +20,7 @@ mod tests;
 pub use ciphertext::{CiphertextError, CkksCiphertext};
 pub use client_key::{ClientError, ClientKey, MeasuredNoise, PublicEncryptionKey, SharedDecryption};
 pub use encoding::{Complex, Encoder, EncodingError};
+pub use expected::{Expected, Implausible};
 pub use parameters::{
     BootstrapLiteral, BootstrapMethod, BootstrapOrder, GadgetChoice, ParameterError, Parameters, ParametersLiteral,
     PrimeKind,

@@ -111,17 +111,17 @@ fn shared_decryptions_warn_and_flood() {
     let client = client("toy-10");
     let clear = values(4, 1);
     let ciphertext = client.encrypt(&clear).expect("an encryption");
-    let bare = client.decrypt_to_share(&ciphertext, None).expect("a decryption");
+    let bare = client.decrypt_to_share(&ciphertext, None, None).expect("a decryption");
     assert!(bare.warning.contains("can learn the secret key"), "{}", bare.warning);
     assert_eq!(bare.values, client.decrypt(&ciphertext).expect("a decryption"));
-    let flooded = client.decrypt_to_share(&ciphertext, Some(25.0)).expect("a decryption");
+    let flooded = client.decrypt_to_share(&ciphertext, Some(25.0), None).expect("a decryption");
     let error = Precision::of(&flooded.values, &clear).expect("one length");
     // Eight of the N coefficients reach four slots: |error|² = 2n·2^50/Δ² in the mean.
     let expected = (8.0f64).sqrt() * (25.0f64 - 40.0).exp2();
     assert!((0.1..8.0).contains(&(error.max_error / expected)), "{}", error.max_error / expected);
     assert!(flooded.warning.contains("2^-15.0"), "{}", flooded.warning);
     for wrong in [-1.0, 49.0, f64::NAN] {
-        assert!(matches!(client.decrypt_to_share(&ciphertext, Some(wrong)), Err(ClientError::Flooding { .. })));
+        assert!(matches!(client.decrypt_to_share(&ciphertext, Some(wrong), None), Err(ClientError::Flooding { .. })));
     }
 }
 
@@ -166,4 +166,61 @@ fn what_is_wrong_is_said() {
     }
     let bits = |scale| CkksCiphertext::new(small.parameters(), ciphertext.ciphertext().clone(), scale, 4);
     assert_eq!(bits(-1.0).expect_err("a scale"), CiphertextError::Scale(-1.0));
+}
+
+/// Flips bits of every part and limb: what comes out is refused, with the numbers, whether one limb is left or several, all slots are
+/// packed or few, the degree is 1 or 2.
+#[test]
+fn damaged_ciphertexts_are_refused() {
+    let client = client("toy-10");
+    let parameters = client.parameters().clone();
+    let ring = parameters.ring().expect("a ring");
+    for (level, slots) in [(0, 4), (0, parameters.max_slots()), (1, 4), (parameters.max_level(), 1)] {
+        let scale = parameters.scale().min((parameters.log2_q(level) - 8.0).exp2());
+        let clear: Vec<Complex> = values(slots, 7).iter().map(|value| Complex::from(value.re)).collect();
+        let magnitude = clear.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        let variance = noise::fresh_secret(&parameters) + noise::ENCODING;
+        let expected = Expected { magnitude, error: slot_bound(&client, 6.0, variance, scale), real: true };
+        let whole = client.encrypt_at(&clear, level, scale).expect("an encryption").into_ciphertext();
+        // The same phase in three parts, as a product has before it is relinearised.
+        let third = crate::rns::RnsPolynomial::zero(ring.degree(), whole.limbs(), whole.domain());
+        let three = Ciphertext::new([whole.parts.clone(), vec![third]].concat());
+        for whole in [whole, three] {
+            let decrypt = |ciphertext: Ciphertext| {
+                let ciphertext = CkksCiphertext::new(&parameters, ciphertext, scale, slots).expect("a ciphertext");
+                client.decrypt_expected(&ciphertext, &expected)
+            };
+            decrypt(whole.clone()).expect("what was encrypted");
+            for (part, limb, bit) in (0..whole.parts.len()).flat_map(|part| {
+                (0..whole.limbs().len()).flat_map(move |limb| [0, 13, 27].map(|bit| (part, limb, bit)))
+            }) {
+                let mut damaged = whole.clone();
+                let modulus = ring.modulus(whole.limbs()[limb]);
+                let word = &mut damaged.parts[part].limb_mut(limb)[17 * bit + 3];
+                *word = modulus.reduce(*word ^ 1 << bit);
+                let error = decrypt(damaged).expect_err("another phase");
+                assert!(matches!(error, ClientError::Implausible(_)), "part {part}, limb {limb}, bit {bit}: {error}");
+            }
+        }
+    }
+}
+
+/// Of a full vector the imaginary parts tell, of a few slots the coefficients between them, before any slot is larger than it may be.
+#[test]
+fn a_phase_is_held_against_all_that_is_known_of_it() {
+    let expected = Expected { magnitude: 1.0, error: 0.01, real: true };
+    let values = [Complex::new(0.5, 0.0), Complex::new(-1.0, 0.03)];
+    assert_eq!(expected.check(&[0.0; 4], &values), Ok(()));
+    assert_eq!(
+        expected.check(&[0.0; 4], &[values[0], Complex::new(0.1, 0.05)]).expect_err("no real number").to_string(),
+        "the largest imaginary part of a real message is 5.000e-2, and by the plan it is at most 4.000e-2: the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
+    );
+    let what = |failure: Result<(), Implausible>| failure.expect_err("too much").what;
+    assert_eq!(what(expected.check(&[0.0; 4], &[values[0], Complex::from(1.05)])), "the largest slot");
+    let mut between = [0.0; 8];
+    between[6] = 0.5;
+    assert_eq!(expected.check(&between, &values), Ok(()));
+    between[5] = 0.05;
+    assert_eq!(what(expected.check(&between, &values)), "the largest coefficient between those of the message");
+    assert_eq!(Expected { real: false, ..expected }.check(&[0.0; 4], &[values[0], Complex::new(0.1, 0.05)]), Ok(()));
 }

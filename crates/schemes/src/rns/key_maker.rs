@@ -10,8 +10,9 @@ use super::gadget::Gadget;
 use super::key::{KeyId, KeySet, KeyStorage, SwitchingKey};
 use super::limb::Domain;
 use super::ring::Ring;
-use super::sample::{RoundedGaussian, fill_mask, write_signed};
+use super::sample::{fill_mask, write_signed};
 use super::secret::{SecretKey, SecretPolynomial};
+use crate::gaussian::RoundedGaussian;
 use crate::progress::{Counter, OnProgress};
 use crate::random::{Purpose, RandomnessError, Seeds};
 

@@ -30,6 +30,7 @@ pub(crate) mod serial;
 mod tests;
 pub mod variant;
 
+pub use crate::gaussian::RoundedGaussian;
 pub use chain::{ChainError, ChainLink};
 pub use ciphertext::Ciphertext;
 pub use encryption::PublicKey;
@@ -39,6 +40,5 @@ pub use key_maker::{KeyMaker, KeyMakerError, KeyRequest, NoiseDistribution};
 pub use limb::{Domain, LimbId};
 pub use polynomial::RnsPolynomial;
 pub use ring::{Ring, RingError};
-pub use sample::RoundedGaussian;
 pub use secret::{SecretDistribution, SecretKey, SecretPolynomial};
 pub use variant::{KeySwitchVariant, VariantError};

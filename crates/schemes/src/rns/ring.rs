@@ -1,11 +1,10 @@
 //! The ring of one parameter set: its degree, its table of moduli and the transforms modulo each.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::{Limb, Modulus};
-use polyfabric_kernels::ntt::{Ntt, NttError};
-use rayon::prelude::*;
+use polyfabric_kernels::ntt::{self, Ntt, NttError};
 use thiserror::Error;
 
 use super::limb::LimbId;
@@ -19,7 +18,8 @@ pub struct Ring {
     degree: RingDegree,
     moduli: Vec<Modulus>,
     limbs: Vec<Limb>,
-    transforms: Vec<Ntt<u64>>,
+    /// Made when they are first used: a ring that a file names costs nothing until something is computed in it.
+    transforms: Vec<OnceLock<Ntt<u64>>>,
 }
 
 /// Why moduli make no ring.
@@ -49,7 +49,7 @@ pub enum RingError {
 }
 
 impl Ring {
-    /// The ring of `degree` with `moduli` as its table. Tables of transforms are made in parallel.
+    /// The ring of `degree` with `moduli` as its table. Tables of a modulus' transform are made when it is first used.
     ///
     /// # Errors
     /// [`RingError`] unless the moduli are 1 to [`MAX_LIMBS`] distinct primes ≡ 1 mod 2N.
@@ -62,10 +62,11 @@ impl Ring {
                 return Err(RingError::Repeated { modulus: modulus.value(), first, second });
             }
         }
-        let transform = |(index, &modulus): (usize, &Modulus)| {
-            Ntt::new(degree, modulus).map_err(|source| RingError::Transform { limb: LimbId(index as u16), source })
-        };
-        let transforms = moduli.par_iter().enumerate().map(transform).collect::<Result<_, _>>()?;
+        for (index, &modulus) in moduli.iter().enumerate() {
+            ntt::check(degree, modulus)
+                .map_err(|source| RingError::Transform { limb: LimbId(index as u16), source })?;
+        }
+        let transforms = moduli.iter().map(|_| OnceLock::new()).collect();
         let limbs = moduli.iter().map(|&modulus| Limb::new(modulus)).collect();
         Ok(Arc::new(Self { degree, moduli: moduli.to_vec(), limbs, transforms }))
     }
@@ -114,7 +115,9 @@ impl Ring {
     /// As [`Self::modulus`].
     #[inline]
     pub fn ntt(&self, limb: LimbId) -> &Ntt<u64> {
-        &self.transforms[limb.index()]
+        self.transforms[limb.index()].get_or_init(|| {
+            Ntt::new(self.degree, self.modulus(limb)).expect("the modulus was checked when the ring was made")
+        })
     }
 
     /// log2 of the product of `limbs`' primes.
@@ -125,8 +128,8 @@ impl Ring {
         limbs.iter().map(|&limb| (self.modulus(limb).value() as f64).log2()).sum()
     }
 
-    /// Bytes of the transforms' tables.
+    /// Bytes of the transforms' tables, of those that are made.
     pub fn table_bytes(&self) -> usize {
-        self.transforms.iter().map(Ntt::table_bytes).sum()
+        self.transforms.iter().filter_map(OnceLock::get).map(Ntt::table_bytes).sum()
     }
 }

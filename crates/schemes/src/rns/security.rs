@@ -1,8 +1,8 @@
 //! Security level of RLWE with ternary secrets, from published tables (`security.toml`).
 //!
 //! A table gives for a ring degree the largest log2 of the whole modulus Q·P that has a level. The cost of the lattice attacks grows about as
-//! N / log Q, so between two levels of a degree 1/λ is interpolated linearly in log Q: the tables' three levels lie on such a line to two per
-//! cent. Below 128 bits the line is continued, which only says "weak"; above 256 the answer is 256. For degrees that have a row at 128
+//! N / log Q, so between two levels of a degree 1/λ is interpolated linearly in log Q: the tables' three levels lie on such a line to three per
+//! cent. What the lattice estimator gives is taken where it is less (`estimates.toml`, interpolated in the same way). Below 128 bits the line is continued, which only says "weak"; above 256 the answer is 256. For degrees that have a row at 128
 //! only, the others are that row times the shares of degree 2^15.
 //!
 //! A secret of few non-zero coefficients gives more to attacks that guess some of them (hybrid attacks). The table has the
@@ -154,7 +154,17 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
         }
         _ => {
             let (bits, extrapolated) = interpolate(&points, log2_modulus);
-            Estimate { bits, source: source.to_owned(), extrapolated }
+            let uniform = SecretDistribution::UniformTernary;
+            // Noise above the estimates' counts as theirs.
+            let problem = (degree.get(), uniform, log2_modulus, estimates::STANDARD_NOISE_LOG2);
+            let estimated = estimates::estimated(problem.0, problem.1, problem.2, problem.3);
+            match estimated.or_else(|| estimates::at_most(problem.0, problem.1, problem.2, problem.3)) {
+                Some(estimated) if estimated < bits => {
+                    let source = "the lattice estimator (estimates.toml), less than the published table".to_owned();
+                    Estimate { bits: estimated, source, extrapolated: false }
+                }
+                _ => Estimate { bits, source: source.to_owned(), extrapolated },
+            }
         }
     }
 }
@@ -189,12 +199,17 @@ mod tests {
 
     #[test]
     fn the_tables_values() {
-        for (log2, levels) in [(10, [27.0, 19.0, 14.0]), (12, [109.0, 75.0, 58.0]), (15, [881.0, 611.0, 476.0])] {
-            for (bound, level) in levels.into_iter().zip([128.0, 192.0, 256.0]) {
-                assert!((uniform(log2, bound) - level).abs() < 1e-9, "{log2}, {bound}");
-            }
+        // The estimator gives as much for the bounds of 2024, and up to 6 % less for those of 2018 at the higher levels.
+        for (log2, bound) in [(10, 26.0), (11, 53.0), (12, 106.0), (13, 214.0), (14, 430.0), (15, 868.0), (16, 1747.0)]
+        {
+            assert!((uniform(log2, bound) - 128.0).abs() < 1e-3, "{log2}, {bound}: {}", uniform(log2, bound));
         }
-        assert!((uniform(16, 1747.0) - 128.0).abs() < 1e-9 && (uniform(17, 3523.0) - 128.0).abs() < 1e-9);
+        assert!((127.8..128.0).contains(&uniform(17, 3523.0)), "{}", uniform(17, 3523.0));
+        for (log2, bound, level) in
+            [(10, 19.0, 192.0), (12, 75.0, 192.0), (15, 611.0, 192.0), (12, 58.0, 256.0), (15, 476.0, 256.0)]
+        {
+            assert!((0.93 * level..level).contains(&uniform(log2, bound)), "{log2}, {bound}");
+        }
         for (log2, weight, bound) in
             [(16, 192, 1553.0), (15, 192, 768.0), (14, 192, 390.0), (16, 32, 121.0), (16, 1024, 1630.0)]
         {

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::dimension::LweDimension;
 use super::glwe::GlweSecretKey;
 use super::lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
+use super::noise::most_weight;
 use super::parameters::Parameters;
 use super::random::{Purpose, RandomnessError, Seeds};
 use crate::generation::KeyGeneration;
@@ -63,6 +64,11 @@ pub enum AnyClientKey {
     Torus64(ClientKey<u64>),
 }
 
+/// How many of a key's bits are 1.
+pub(crate) fn weight(bits: &[u8]) -> usize {
+    bits.iter().map(|&bit| usize::from(bit)).sum()
+}
+
 pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyError> {
     if parameters.torus_bits() == T::BITS {
         return Ok(());
@@ -71,7 +77,7 @@ pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyEr
 }
 
 impl<T: Torus> ClientKey<T> {
-    /// Uniform binary keys from the operating system's generator.
+    /// Binary keys from the operating system's generator: uniform among those of [`most_weight`] set bits at most.
     ///
     /// # Errors
     /// [`KeyError::TorusWidth`] if `parameters` are for the other torus; [`KeyError::Randomness`].
@@ -92,8 +98,20 @@ impl<T: Torus> ClientKey<T> {
     fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, KeyError> {
         check_torus::<T>(parameters)?;
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
-        let small = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
-        let glwe = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
+        let light = |bits: &[u8]| weight(bits) <= most_weight(bits.len());
+        // Drawn again where they are heavier than the noise formulas count: see `noise::Keys`.
+        let small = loop {
+            let key = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
+            if light(key.bits()) {
+                break key;
+            }
+        };
+        let glwe = loop {
+            let key = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
+            if light(key.bits()) {
+                break key;
+            }
+        };
         Ok(Self::from_secrets(parameters.clone(), KeyGeneration::draw(seeds), small, glwe))
     }
 
@@ -162,12 +180,12 @@ impl<T: Torus> ClientKey<T> {
     }
 
     fn encrypt_with(&self, kind: LweKind, plaintexts: &[T], seeds: &Seeds) -> LweBatch<T> {
-        let (key, std) = (self.lwe(kind), self.fresh_noise_std(kind));
+        let (key, gaussian) = (self.lwe(kind), self.parameters.torus_noise(self.fresh_noise_std(kind)));
         let mut mask = seeds.mask.stream(Purpose::Encryption, 0);
         let mut noise = seeds.secret.stream(Purpose::Encryption, 0);
         let mut batch = LweBatch::zeros(self.dimension(kind), plaintexts.len());
         for (ciphertext, &plaintext) in batch.iter_mut().zip(plaintexts) {
-            key.encrypt_into(plaintext, std, &mut mask, &mut noise, ciphertext);
+            key.encrypt_into(plaintext, &gaussian, &mut mask, &mut noise, ciphertext);
         }
         batch
     }
@@ -262,6 +280,19 @@ mod tests {
         round_trip::<u32>("polyfabric-direct-t32");
         round_trip::<u64>("morphling-IV");
         round_trip::<u64>("polyfabric-3-p128-t64");
+    }
+
+    /// No key is heavier than the noise formulas count, and the bound is reached: keys are uniform below it.
+    #[test]
+    fn heavy_keys_are_not_used() {
+        let parameters = sets::parameters("toy-256").expect("a known set");
+        let bits = [parameters.lwe_dimension().get(), parameters.large_lwe_dimension().get()];
+        let weights = (0..2000).map(|seed| {
+            let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
+            [LweKind::Small, LweKind::Large].map(|kind| weight(client.lwe(kind).bits()))
+        });
+        let most = weights.fold([0, 0], |most, weights| [most[0].max(weights[0]), most[1].max(weights[1])]);
+        assert_eq!(most, bits.map(most_weight));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::dimension::LweDimension;
 use super::random::Stream;
+use crate::gaussian::RoundedGaussian;
 
 /// Which of a client's two LWE keys a ciphertext is under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -169,18 +170,19 @@ impl LweSecretKey {
         body[0].wrapping_sub(self.dot(mask))
     }
 
-    /// Writes an encryption of `plaintext` with noise of standard deviation `std` (fraction of the torus).
+    /// Writes an encryption of `plaintext` with a draw of `noise`, in units of the torus.
     pub(crate) fn encrypt_into<T: Torus>(
         &self,
         plaintext: T,
-        std: f64,
+        noise: &RoundedGaussian,
         mask: &mut Stream,
-        noise: &mut Stream,
+        secret: &mut Stream,
         ciphertext: &mut [T],
     ) {
         let (elements, body) = ciphertext.split_at_mut(self.bits.len());
         mask.fill_uniform(elements);
-        body[0] = self.dot(elements).wrapping_add(plaintext).wrapping_add(noise.gaussian(std));
+        let noise = T::from_u64(noise.draw(secret) as u64);
+        body[0] = self.dot(elements).wrapping_add(plaintext).wrapping_add(noise);
     }
 }
 

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::dimension::{DimensionError, GlweDimension, LweDimension};
+use super::noise::LOSS_BITS;
 use super::security;
 use super::unrolling::KeyUnrolling;
 use crate::estimates;
+use crate::gaussian::RoundedGaussian;
 
 /// Security, in bits, below which a set is used only when it is named, and with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
@@ -223,8 +225,15 @@ impl Parameters {
         check_noise(literal, "lwe_noise_log2", literal.lwe_noise_log2)?;
         check_noise(literal, "glwe_noise_log2", literal.glwe_noise_log2)?;
 
-        let security_bits = security::level_bits(lwe_dimension.get(), literal.lwe_noise_log2, literal.torus_bits)
-            .min(security::level_bits(large_lwe_dimension.get(), literal.glwe_noise_log2, literal.torus_bits));
+        let problems = [(lwe_dimension, literal.lwe_noise_log2), (large_lwe_dimension, literal.glwe_noise_log2)];
+        let levels = problems.map(|(dimension, noise)| {
+            let (dimension, torus) = (dimension.get(), f64::from(literal.torus_bits));
+            let curve = security::level_bits(dimension, noise, literal.torus_bits);
+            let estimate = estimates::estimated_on_torus(dimension, torus, noise + torus);
+            curve.min(estimate.unwrap_or(f64::INFINITY))
+        });
+        // What choosing among keys costs.
+        let security_bits = (levels[0].min(levels[1]) - LOSS_BITS).max(0.0);
         let parameters = Self(Arc::new(Inner {
             literal: literal.clone(),
             lwe_dimension,
@@ -296,6 +305,11 @@ impl Parameters {
         self.0.literal.lwe_noise_log2.exp2()
     }
 
+    /// Noise of deviation `std`, a fraction of the torus, in its units.
+    pub(crate) fn torus_noise(&self, std: f64) -> RoundedGaussian {
+        RoundedGaussian::new(std * f64::from(self.torus_bits()).exp2())
+    }
+
     /// Standard deviation of GLWE noise, a fraction of the torus.
     pub fn glwe_noise_std(&self) -> f64 {
         self.0.literal.glwe_noise_log2.exp2()
@@ -338,7 +352,8 @@ impl Parameters {
         })
     }
 
-    /// Security in bits: the lesser of the LWE and the GLWE problem's, by [`security::level_bits`].
+    /// Security in bits: the least of the LWE and the GLWE problem's, by the published curves ([`security::level_bits`]) and by the lattice
+    /// estimator where it was run on the problem or on two that it lies between, less what choosing among keys costs ([`LOSS_BITS`]).
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
@@ -352,9 +367,10 @@ impl Parameters {
             .map(|(dimension, noise)| (dimension, estimates::BINARY, torus, noise + torus))
     }
 
-    /// What the lattice estimator gives for the weaker of the two problems; none for a set that it was not run on.
+    /// What the lattice estimator gives for the weaker of the two problems; none where it was not run on them, or around them.
     pub fn estimated_bits(&self) -> Option<f64> {
-        estimates::least(self.problems())
+        let bits = self.problems().map(|(n, _, modulus, noise)| estimates::estimated_on_torus(n, modulus, noise));
+        bits.into_iter().try_fold(f64::INFINITY, |least, bits| Some(least.min(bits?)))
     }
 
     /// What to tell the user of a set under 128 bits, none for the others. Such a set is used only when it is named.
@@ -499,11 +515,11 @@ mod tests {
         assert_eq!(
             warning("strix-I").as_deref(),
             Some(
-                "parameter set strix-I gives about 94 bits of security, under the standard 128: its ciphertexts can be broken with enough effort; \
+                "parameter set strix-I gives about 93 bits of security, under the standard 128: its ciphertexts can be broken with enough effort; \
                  use it to reproduce published results, never for secrets"
             )
         );
-        assert!(warning("strix-II").is_some_and(|text| text.contains("about 119 bits")));
+        assert!(warning("strix-II").is_some_and(|text| text.contains("about 118 bits")));
         assert!(warning("toy-256").is_some());
         assert_eq!(warning("polyfabric-4-p128-t64"), None);
     }

@@ -14,6 +14,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::noise::LOSS_BITS;
+
 /// One published curve.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,11 +93,14 @@ pub fn estimate(n: usize, log2_std: f64, torus_bits: u32) -> Estimate {
     Estimate { bits: inverse.recip(), extrapolated }
 }
 
-/// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n`, and never under 4 units of the torus.
+/// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n` after what choosing among keys costs ([`LOSS_BITS`]), and never under
+/// 4 units of the torus.
 pub fn least_noise_log2_for_128(n: usize, torus_bits: u32) -> f64 {
-    let curve =
-        curves().iter().find(|curve| curve.level == 128.0).expect("the committed table has 128; a test holds it");
-    curve.least_noise_log2(n).max(super::parameters::MIN_NOISE_UNITS_LOG2 - f64::from(torus_bits))
+    let above = curves().iter().position(|curve| curve.level > 128.0).expect("the table has a curve above 128");
+    let (low, high) = (&curves()[above - 1], &curves()[above]);
+    let position = ((128.0 + LOSS_BITS).recip() - low.level.recip()) / (high.level.recip() - low.level.recip());
+    let noise = low.least_noise_log2(n) + position * (high.least_noise_log2(n) - low.least_noise_log2(n));
+    noise.max(super::parameters::MIN_NOISE_UNITS_LOG2 - f64::from(torus_bits))
 }
 
 #[cfg(test)]
@@ -197,7 +202,7 @@ mod tests {
     fn least_noise_reaches_128() {
         for n in 450..1400 {
             let bits = level_bits(n, least_noise_log2_for_128(n, 64) + 1e-9, 64);
-            assert!(bits >= 128.0, "{n}: {bits}");
+            assert!((128.0..128.1).contains(&(bits - LOSS_BITS)), "{n}: {bits}");
         }
         assert_eq!(least_noise_log2_for_128(2048, 32), -30.0);
     }

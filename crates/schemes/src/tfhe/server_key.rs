@@ -11,11 +11,12 @@ use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::client_key::{AnyClientKey, ClientKey, KeyError};
+use super::client_key::{AnyClientKey, ClientKey, KeyError, weight};
 use super::glwe::MaskProduct;
 use super::lwe::LweKind;
+use super::noise::{Formulas, Keys, MEAN_BOUND, SHARED_TABLES, Transform};
 use super::parameters::Parameters;
-use super::random::{MaskSeed, Purpose, SecretSeed, Seeds};
+use super::random::{MaskSeed, Purpose, SecretSeed, Seeds, Stream};
 use super::unrolling::KeyUnrolling;
 use crate::generation::KeyGeneration;
 use crate::progress::Counter;
@@ -107,11 +108,14 @@ impl<T: Torus> CompressedServerKey<T> {
 
     fn from_seeds(client: &ClientKey<T>, unrolling: KeyUnrolling, seeds: &Seeds, progress: OnProgress<'_>) -> Self {
         let parameters = client.parameters().clone();
+        let bootstrap = |attempt| bootstrap_bodies(client, unrolling, &seeds.mask, (&seeds.secret, attempt), progress);
+        let key_switch =
+            |gadget, attempt| key_switch_bodies(client, gadget, &seeds.mask, (&seeds.secret, attempt), progress);
         Self {
-            bootstrap_bodies: bootstrap_bodies(client, unrolling, &seeds.mask, &seeds.secret, progress),
+            bootstrap_bodies: first_accepted(bootstrap),
             key_switch_bodies: parameters
                 .key_switch_gadget()
-                .map(|gadget| key_switch_bodies(client, gadget, &seeds.mask, &seeds.secret, progress)),
+                .map(|gadget| first_accepted(|attempt| key_switch(gadget, attempt))),
             mask_seed: seeds.mask,
             generation: client.generation(),
             unrolling,
@@ -171,19 +175,68 @@ impl<T: Torus> CompressedServerKey<T> {
     }
 }
 
-/// Bodies of all GGSW rows, `[GGSW][row][N]`.
+/// The rows of the first attempt whose shared mean is within its bound: see [`Keys`](super::noise::Keys).
+fn first_accepted<T>(rows: impl Fn(u64) -> Option<Vec<T>>) -> Vec<T> {
+    (0..).find_map(rows).expect("98.8 % of all rows are accepted")
+}
+
+/// The noise of row `index` at some attempt. A row's number stays below 2^40.
+fn row_noise((seed, attempt): (&SecretSeed, u64), purpose: Purpose, index: usize) -> Stream {
+    seed.stream(purpose, attempt << 40 | index as u64)
+}
+
+/// Twice the bound of a shared mean of this deviation, in units of a torus of `bits` bits.
+fn twice_mean_bound(shared: f64, bits: u32) -> f64 {
+    2.0 * MEAN_BOUND * shared * f64::from(bits).exp2()
+}
+
+/// What the digits' mean of −1/2 makes of the noise of bootstrapping rows at the places that results are extracted from: −1/2 times these
+/// coefficients of Σ X^c · noise.
+#[derive(Clone, Copy, Default)]
+struct SharedMeans {
+    /// The noise of each of the first places.
+    first: [i128; SHARED_TABLES],
+    /// The sum of the noise of all places.
+    sum: i128,
+}
+
+impl SharedMeans {
+    fn add(&mut self, place: usize, noise: i64) {
+        self.sum += i128::from(noise);
+        if let Some(first) = self.first.get_mut(place) {
+            *first += i128::from(noise);
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let first = std::array::from_fn(|place| self.first[place] + other.first[place]);
+        Self { first, sum: self.sum + other.sum }
+    }
+
+    /// The largest coefficient, without its sign: that of X^i is what lies up to place i less what lies beyond.
+    fn largest(&self, degree: usize) -> u128 {
+        let mut coefficient = -self.sum;
+        let coefficients = self.first.iter().take(degree).map(|noise| {
+            coefficient += 2 * noise;
+            coefficient.unsigned_abs()
+        });
+        coefficients.max().unwrap_or_default()
+    }
+}
+
+/// Bodies of all GGSW rows, `[GGSW][row][N]`; `None` if the mean that they share is beyond its bound.
 fn bootstrap_bodies<T: Torus>(
     client: &ClientKey<T>,
     unrolling: KeyUnrolling,
     mask_seed: &MaskSeed,
-    secret_seed: &SecretSeed,
+    secret: (&SecretSeed, u64),
     progress: OnProgress<'_>,
-) -> Vec<T> {
+) -> Option<Vec<T>> {
     let parameters = client.parameters();
     let (degree, gadget) = (parameters.ring_degree().get(), parameters.bootstrap_gadget());
     let (rows, levels) = (parameters.ggsw_rows(), gadget.levels as usize);
     let dimension = parameters.glwe_dimension().get();
-    let std = parameters.glwe_noise_std();
+    let gaussian = parameters.torus_noise(parameters.glwe_noise_std());
     let glwe = client.glwe();
     let product = MaskProduct::new(glwe);
     // As secret as the key's bits.
@@ -191,13 +244,18 @@ fn bootstrap_bodies<T: Torus>(
     let count = bits.len() * rows;
     let counter = Counter::new(progress, "generating the bootstrapping key", count);
     let mut bodies = vec![T::default(); count * degree];
-    bodies.par_chunks_exact_mut(degree).enumerate().for_each_init(
+    let rows_of = bodies.par_chunks_exact_mut(degree).enumerate().map_init(
         || (vec![T::default(); dimension * degree], product.scratch()),
         |(masks, scratch), (index, body)| {
             mask_seed.stream(Purpose::BootstrapKey, index as u64).fill_uniform(masks);
             product.add(masks, body, scratch);
-            let mut noise = secret_seed.stream(Purpose::BootstrapKey, index as u64);
-            body.iter_mut().for_each(|b| *b = b.wrapping_add(noise.gaussian(std)));
+            let mut stream = row_noise(secret, Purpose::BootstrapKey, index);
+            let mut shared = SharedMeans::default();
+            for (place, b) in body.iter_mut().enumerate() {
+                let noise = gaussian.draw(&mut stream);
+                shared.add(place, noise);
+                *b = b.wrapping_add(T::from_u64(noise as u64));
+            }
 
             let (bit, row) = (i64::from(bits[index / rows]), index % rows);
             let (j, t) = (row / levels, row % levels);
@@ -211,37 +269,47 @@ fn bootstrap_bodies<T: Torus>(
                 }
             }
             counter.row();
+            shared
         },
     );
-    bodies
+    let shared = rows_of.reduce(SharedMeans::default, SharedMeans::plus);
+    let formulas = Formulas::of(parameters, Keys::Accepted);
+    let bound = twice_mean_bound(formulas.blind_rotation_unrolled(unrolling, Transform::Exact).shared, T::BITS);
+    (shared.largest(degree) as f64 <= bound).then_some(bodies)
 }
 
-/// Bodies of all key-switching rows, `[i][t]`: LWE_n(s'_i · q/β_k^(t+1)).
+/// Bodies of all key-switching rows, `[i][t]`: LWE_n(s'_i · q/β_k^(t+1)); `None` if the mean that they share is beyond its bound.
 fn key_switch_bodies<T: Torus>(
     client: &ClientKey<T>,
     gadget: Gadget,
     mask_seed: &MaskSeed,
-    secret_seed: &SecretSeed,
+    secret: (&SecretSeed, u64),
     progress: OnProgress<'_>,
-) -> Vec<T> {
-    let std = client.parameters().lwe_noise_std();
+) -> Option<Vec<T>> {
+    let gaussian = client.parameters().torus_noise(client.parameters().lwe_noise_std());
     let levels = gadget.levels as usize;
     let (small, large) = (client.lwe(LweKind::Small), client.lwe(LweKind::Large));
     let count = large.bits().len() * levels;
     let counter = Counter::new(progress, "generating the key-switching key", count);
     let mut bodies = vec![T::default(); count];
-    bodies.par_iter_mut().enumerate().for_each_init(
+    let rows = bodies.par_iter_mut().enumerate().map_init(
         || vec![T::default(); small.bits().len()],
         |masks, (index, body)| {
             mask_seed.stream(Purpose::KeySwitchKey, index as u64).fill_uniform(masks);
             let bit = i64::from(large.bits()[index / levels]);
             let message = gadget_weight::<T>(gadget, (index % levels) as u32).wrapping_mul_signed(bit);
-            let noise = secret_seed.stream(Purpose::KeySwitchKey, index as u64).gaussian(std);
-            *body = small.dot(masks).wrapping_add(message).wrapping_add(noise);
+            let noise = gaussian.draw(&mut row_noise(secret, Purpose::KeySwitchKey, index));
+            *body = small.dot(masks).wrapping_add(message).wrapping_add(T::from_u64(noise as u64));
             counter.row();
+            i128::from(noise)
         },
     );
-    bodies
+    let shared: i128 = rows.sum();
+    // The mean of all errors: half of Σ noise, less half a unit for every set bit whose mask element is rounded.
+    let rounded = if gadget.kept_bits() < T::BITS { weight(large.bits()) as i128 } else { 0 };
+    let formulas = Formulas::of(client.parameters(), Keys::Accepted);
+    let bound = twice_mean_bound(formulas.key_switch(gadget).shared, T::BITS);
+    ((shared - rounded).unsigned_abs() as f64 <= bound).then_some(bodies)
 }
 
 /// Rows of `masks` uniform elements followed by `body_len` elements of `bodies`.
@@ -433,6 +501,59 @@ mod tests {
         });
         let worst = deviations(errors, parameters.lwe_noise_std());
         assert!(worst < 7.0, "{name} key switch: {worst} standard deviations");
+    }
+
+    /// The means that all key switches of one key share, and all results at each place, are within their bounds, of keys that are drawn until
+    /// they are.
+    #[test]
+    fn shared_means_are_within_their_bounds() {
+        let mut literal = sets::literal("strix-I").expect("a known set").clone();
+        (literal.name, literal.lwe_dimension, literal.ring_degree) = ("small".to_owned(), 8, 16);
+        let gadget = Gadget { log2_base: 1, levels: 16 };
+        (literal.key_switch_gadget, literal.bootstrap_gadget) = (Some(gadget), gadget);
+        let parameters = Parameters::check(&literal).expect("usable");
+        let formulas = Formulas::of(&parameters, Keys::Accepted);
+        let bounds =
+            [formulas.blind_rotation(Transform::Exact), formulas.key_switch(gadget)].map(|noise| noise.mean_bound);
+        let mut largest = [0f64; 2];
+        for seed in 0..300 {
+            let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
+            let server = ServerKey::for_tests(&client, seed);
+            let noise_of = |error: u32| error.to_fraction();
+            // Half of the sum of all rows' noise, less half a unit for every set bit.
+            let (small, large) = (client.lwe(LweKind::Small), client.lwe(LweKind::Large));
+            let rows = server.key_switch_key().expect("the set has one").chunks_exact(9).enumerate();
+            let sum: f64 = rows
+                .map(|(row, key)| {
+                    let message = gadget_weight::<u32>(gadget, row as u32 % 16)
+                        .wrapping_mul_signed(i64::from(large.bits()[row / 16]));
+                    noise_of(small.phase(key).wrapping_sub(message))
+                })
+                .sum();
+            let rounded = weight(large.bits()) as f64 * 2f64.powi(-32);
+            let switch = (sum - rounded).abs() / 2.0;
+            let rows = server.bootstrap_key().chunks_exact(2 * 16).enumerate();
+            let rotation: f64 = rows
+                .map(|(row, key)| {
+                    let (bit, j) = (i64::from(small.bits()[row / 32]), row % 32 / 16);
+                    let message = gadget_weight::<u32>(gadget, row as u32 % 16).wrapping_mul_signed(bit);
+                    let phase = client.glwe().phase(key);
+                    let errors = phase.iter().enumerate().map(|(place, &phase)| {
+                        let secret =
+                            if j == 0 { -i64::from(client.glwe().bits()[place]) } else { i64::from(place == 0) };
+                        noise_of(phase.wrapping_sub(message.wrapping_mul_signed(secret)))
+                    });
+                    errors.enumerate().map(|(place, error)| if place == 0 { error } else { -error }).sum::<f64>()
+                })
+                .sum();
+            for (largest, mean) in largest.iter_mut().zip([rotation.abs() / 2.0, switch]) {
+                *largest = largest.max(mean);
+            }
+        }
+        // Within the bounds, and not far from them: what is bounded is what was measured.
+        for (largest, bound) in largest.into_iter().zip(bounds) {
+            assert!((0.8..=1.0).contains(&(largest / bound)), "{largest:e} of {bound:e}");
+        }
     }
 
     #[test]

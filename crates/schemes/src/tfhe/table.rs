@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::encoding::Boolean;
 use super::lwe::LweKind;
-use super::noise::{self, Transform};
+use super::noise::{self, Noise, Transform};
 use super::parameters::Parameters;
 use super::random::MaskSeed;
 use super::sets::{self, Entry, Family};
@@ -77,12 +77,12 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    fn of(variance: f64) -> Self {
-        let failure = |bits: u32| noise::failure_probability_log2(variance, (-f64::from(bits) - 2.0).exp2());
+    fn of(noise: Noise) -> Self {
+        let failure = |bits: u32| noise.failure_log2((-f64::from(bits) - 2.0).exp2());
         let most = |target: f64| (1..=MOST_BITS).take_while(|&bits| failure(bits) <= target).last().unwrap_or(0);
         let message_bits = most(CARRIED_FAILURE_LOG2);
         Self {
-            noise_log2: variance.log2() / 2.0,
+            noise_log2: noise.second_moment().log2() / 2.0,
             message_bits,
             failure_log2: failure(message_bits.max(1)),
             message_bits_at_128: most(-128.0),
@@ -114,10 +114,10 @@ pub fn transform_row(parameters: &Parameters, transform: Transform) -> Transform
     TransformRow {
         name: parameters.name().to_owned(),
         transform_noise_log2: noise::transform_error(parameters, transform).log2() / 2.0,
-        exact_noise_log2: exact.log2() / 2.0,
-        noise_log2: with.log2() / 2.0,
-        exact_failure_log2: noise::failure_probability_log2(exact, Boolean::MARGIN),
-        failure_log2: noise::failure_probability_log2(with, Boolean::MARGIN),
+        exact_noise_log2: exact.second_moment().log2() / 2.0,
+        noise_log2: with.second_moment().log2() / 2.0,
+        exact_failure_log2: exact.failure_log2(Boolean::MARGIN),
+        failure_log2: with.failure_log2(Boolean::MARGIN),
     }
 }
 
@@ -162,14 +162,14 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
 }
 
 /// V_fresh + V_ms.
-fn without_key_switch(parameters: &Parameters) -> f64 {
-    noise::fresh(parameters, LweKind::Small) + noise::modulus_switch(parameters)
+fn without_key_switch(parameters: &Parameters) -> Noise {
+    noise::fresh(parameters, LweKind::Small).plus(noise::modulus_switch(parameters))
 }
 
 /// V_br + V_ks + V_ms.
-fn with_key_switch(parameters: &Parameters) -> Option<f64> {
+fn with_key_switch(parameters: &Parameters) -> Option<Noise> {
     let key_switch = noise::key_switch(parameters)?;
-    Some(noise::blind_rotation(parameters) + key_switch + noise::modulus_switch(parameters))
+    Some(noise::blind_rotation(parameters).plus(key_switch).plus(noise::modulus_switch(parameters)))
 }
 
 fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option<Capacity>) -> Vec<String> {
@@ -192,11 +192,11 @@ fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option
         }
     }
     let output = noise::blind_rotation_with(parameters, Transform::Exact);
-    let lost = noise::failure_probability_log2(output, Boolean::MARGIN) > CARRIED_FAILURE_LOG2;
+    let lost = output.failure_log2(Boolean::MARGIN) > CARRIED_FAILURE_LOG2;
     if lost {
         notes.push(format!(
             "a look-up's result has noise of 2^{:.1} of the torus: it does not carry even a Boolean at ±1/8 within 2^{CARRIED_FAILURE_LOG2}",
-            output.log2() / 2.0
+            output.second_moment().log2() / 2.0
         ));
     }
     if let Some(with) = with

@@ -59,8 +59,13 @@ impl KeyUnrolling {
 
     /// Whole groups, and bits of the smaller last one (0 without).
     pub(crate) fn groups(self, dimension: LweDimension) -> (usize, u32) {
+        self.groups_of(dimension.get())
+    }
+
+    /// [`Self::groups`] of n bits.
+    pub(crate) fn groups_of(self, dimension: usize) -> (usize, u32) {
         let bits = self.0 as usize;
-        (dimension.get() / bits, (dimension.get() % bits) as u32)
+        (dimension / bits, (dimension % bits) as u32)
     }
 
     /// Messages of the GGSW ciphertexts, in the key's order: group after group, [s = u] for u = 1, 2, ….

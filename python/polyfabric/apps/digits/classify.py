@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _native
 from ...errors import InputError, NoiseError
-from ...execution import MACHINE_TARGET, Keys, Plan, RunResult, plan, run_plan
+from ...execution import DEFAULT_TARGET, Keys, Plan, RunResult, plan, run_plan
 from ...machines import Machine
 from ...progress import ProgressHook
 from . import digits
@@ -108,7 +108,7 @@ def prepare(
     noise = whole.native.noise(chosen, planned.key_switch, "f64" if machine is None else machine.transform(chosen))
     try:
         # With the set that carries the activations, the reason is the scores' and no other.
-        noise.check(MACHINE_TARGET if target is None else target)
+        noise.check(DEFAULT_TARGET if target is None else target)
     except NoiseError as error:
         reason = str(error)
     return planned, Refusal(reason, noise.log2_failure)

@@ -20,6 +20,7 @@ use crate::location::place;
 use crate::tfhe::homomorphic::steps::{entries_in_units, table_requirement};
 use crate::tfhe::homomorphic::{Gate, Node, NodeId, Op, Program, Range, op_name};
 use forms::WeightOverflow;
+use polyfabric_schemes::tfhe::noise::SHARED_TABLES;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -130,6 +131,12 @@ pub(crate) fn log2_tables(tables: usize) -> u32 {
 }
 
 impl Dataflow {
+    /// Whether `source` is a result beside others of one bootstrap, where they share it.
+    pub(crate) fn shares_rotation(&self, source: Source) -> bool {
+        let level = self.levels.get((source.level as usize).wrapping_sub(1));
+        level.and_then(|level| level.lookups.get(source.index as usize)).is_some_and(|lookup| lookup.group != 0)
+    }
+
     /// Flattens `program`.
     pub fn new(program: &Program) -> Result<Self, DataflowError> {
         let flow = Self {
@@ -329,9 +336,10 @@ impl Flattener<'_> {
         let mut columns = vec![0; forms.len() * tables];
         for index in 0..forms.len() {
             let row = self.row(level, forms.terms.row(index), forms.bias[index], step);
-            self.groups += u32::from(tables > 1);
-            let group = if tables > 1 { self.groups } else { 0 };
             for table in 0..tables {
+                // No more side by side than keys are taken for.
+                self.groups += u32::from(tables > 1 && table % SHARED_TABLES == 0);
+                let group = if tables > 1 { self.groups } else { 0 };
                 let function = function(index, table);
                 let next = u32::try_from(self.flow.sources.len()).map_err(|_| DataflowError::TooLarge)?;
                 let column = *self.columns.entry((level, row, function)).or_insert(next);

@@ -7,7 +7,7 @@ use polyfabric_schemes::tfhe::encoding::{Boolean, TorusStep};
 use thiserror::Error;
 
 /// Why values cannot be encoded or decoded.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum CodecError {
     /// No input or output of that name.
     #[error("the program has no {what} {name:?}; it has {known}")]
@@ -22,6 +22,37 @@ pub enum CodecError {
     /// The values do not suit the input.
     #[error(transparent)]
     Values(#[from] ClearError),
+    /// A phase is further from every value than the plan's noise.
+    #[error(
+        "output {name:?}, element {index}: its phase is 2^{:.1} of the torus from the nearest value, {value}, and by the plan errors are at most 2^{:.1}, but for a probability of 2^-128: the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program",
+        f64::log2(*.distance), f64::log2(*.bound)
+    )]
+    Noise {
+        /// Name of the output.
+        name: String,
+        /// Which element.
+        index: usize,
+        /// The nearest value.
+        value: i64,
+        /// How far the phase is from it, a fraction of the torus.
+        distance: f64,
+        /// What errors may be.
+        bound: f64,
+    },
+    /// A value that the output cannot take.
+    #[error(
+        "output {name:?}, element {index}: it decrypts to {value}, which {element} does not hold: the ciphertext was damaged or altered, or comes from another computation or other keys, or its inputs broke a promise of the program (assume); bring the outputs of one execution of this program"
+    )]
+    Range {
+        /// Name of the output.
+        name: String,
+        /// Which element.
+        index: usize,
+        /// The value.
+        value: i64,
+        /// The output's type.
+        element: ElementType,
+    },
     /// An output has the wrong number of phases.
     #[error("output {name:?} has {expected} elements, but {found} phases were given")]
     Length {
@@ -60,17 +91,36 @@ pub fn encode_input<T: Torus>(program: &Program, name: &str, values: &[i64]) -> 
 
 /// The values of output `name` nearest to the decrypted `phases`.
 ///
-/// An integer is the representative modulo P that is nearest to the middle of the output's range.
+/// An integer is the representative modulo P that is nearest to the middle of the output's range. A phase that is further than `bound`, a fraction
+/// of the torus, from every value, and a value that the output's type does not hold, are refused: a damaged or foreign ciphertext decrypts to
+/// these. One that was moved by whole steps within the range cannot be told from one that was computed: encryption hides, it does not sign.
 ///
 /// # Errors
-/// [`CodecError::Unknown`], [`CodecError::Length`].
-pub fn decode_output<T: Torus>(program: &Program, name: &str, phases: &[T]) -> Result<Vec<i64>, CodecError> {
+/// [`CodecError::Unknown`], [`CodecError::Length`], [`CodecError::Noise`], [`CodecError::Range`].
+pub fn decode_output<T: Torus>(
+    program: &Program,
+    name: &str,
+    phases: &[T],
+    bound: Option<f64>,
+) -> Result<Vec<i64>, CodecError> {
     let id = find("output", name, program.outputs().collect::<Vec<_>>().into_iter())?;
     let (node, step) = (program.node(id), TorusStep { denominator: program.step(id) });
     if phases.len() != node.length {
         return Err(CodecError::Length { name: name.to_owned(), found: phases.len(), expected: node.length });
     }
-    Ok(phases.iter().map(|&phase| decode(node.element, step, phase)).collect())
+    let values = phases.iter().enumerate().map(|(index, &phase)| {
+        let (value, name) = (decode(node.element, step, phase), || name.to_owned());
+        let encoded: T = step.encode(node.element.to_units(value));
+        let distance = phase.wrapping_sub(encoded).to_fraction().abs();
+        match bound {
+            Some(bound) if distance > bound => Err(CodecError::Noise { name: name(), index, value, distance, bound }),
+            _ if !node.element.holds(value) => {
+                Err(CodecError::Range { name: name(), index, value, element: node.element })
+            }
+            _ => Ok(value),
+        }
+    });
+    values.collect()
 }
 
 fn decode<T: Torus>(element: ElementType, step: TorusStep, phase: T) -> i64 {

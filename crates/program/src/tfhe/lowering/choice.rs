@@ -63,7 +63,7 @@ impl Arithmetic {
     pub fn transform(&self, parameters: &Parameters) -> Transform {
         match self {
             Self::ExactInteger => Transform::Exact,
-            Self::F64 => Transform::F64,
+            Self::F64 => Transform::f64_here(),
             Self::Fixed(spec) => Transform::fixed(spec, parameters),
         }
     }

@@ -4,7 +4,7 @@ use super::{NoiseError, NoiseReport, report_flow};
 use crate::tfhe::dataflow::Dataflow;
 use crate::tfhe::homomorphic::Program;
 use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
-use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{Parameters, sets};
 
 /// A parameter set that carries a program, and how.
@@ -68,7 +68,8 @@ pub fn choose_parameters(
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut nearest: Option<(f64, String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
-        let report = report_flow(program, &flow, parameters, &TfheLowering::processor(key_switch), transform)?;
+        let choice = TfheLowering::processor(key_switch);
+        let report = report_flow(program, &flow, parameters, (&choice, Keys::Accepted), transform)?;
         match report.check(parameters, target) {
             Ok(()) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
             Err(reason) => {

@@ -2,18 +2,19 @@
 //!
 //! Every combination that a look-up reads is a combination of independent ciphertexts (see the flattening), so its
 //! variance is Σ w² V: inputs bring fresh noise, look-up results the blind rotation's (and, with the key switch
-//! after it, the key switch's). What reads it adds the key switch (before) and the modulus switch. The look-up
-//! fails when the sum leaves the margin of its test polynomial; the program, when any look-up or output does.
+//! after it, the key switch's). The means that all results share under one key add up as Σ w. What reads it adds the key switch (before) and
+//! the modulus switch. The look-up fails when the sum leaves the margin of its test polynomial; the program, when any look-up or output does.
+//! Figures are for every key that is used, unless an average is asked for ([`Keys`]).
 
 mod choose;
 
 pub use choose::{Chosen, choose_parameters};
 
 use crate::Location;
-use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Source, Terms, log2_tables};
+use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};
 use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
 use crate::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
-use polyfabric_schemes::tfhe::noise::{self, Transform};
+use polyfabric_schemes::tfhe::noise::{self, Formulas, Keys, Noise, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, UnrollingError};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -34,10 +35,14 @@ pub struct LookupNoise {
     pub count: u64,
     /// Σ w² over the independent ciphertexts that it combines.
     pub squared_norm: f64,
+    /// Σ w over those of them that are results of look-ups.
+    pub weight_sum: f64,
     /// Variance of the combination, a fraction of the torus squared.
     pub operand_variance: f64,
     /// Variance of what the look-up reads: with key switch (before) and modulus switch.
     pub variance: f64,
+    /// Bound of the mean that all such errors of one key share, for every key that is used.
+    pub mean_bound: f64,
     /// Noise that it withstands, a fraction of the torus.
     pub margin: f64,
     /// log2 of the failure probability of one look-up.
@@ -61,8 +66,13 @@ pub struct OutputNoise {
     pub squared_norm: f64,
     /// Variance of its phase, a fraction of the torus squared.
     pub variance: f64,
+    /// Bound of the mean that all such errors of one key share, for every key that is used.
+    pub mean_bound: f64,
     /// Noise that decoding withstands; none for a torus value, which is read with its noise.
     pub margin: Option<f64>,
+    /// What an error stays within, but for a probability of 2^-128, or, where that is less, half the distance of two values: a larger one was
+    /// not left by the program. None for a torus value.
+    pub error_bound: Option<f64>,
     /// log2 of the probability that one element decodes wrongly; -∞ (JSON null) without margin.
     pub log2_failure: f64,
 }
@@ -89,7 +99,7 @@ pub enum NoiseError {
     #[error(
         "{}{} %{} leaves its noise budget with parameter set {parameters}: reading {} fails with probability 2^{:.1}, more than 2^{target:.1} \
          (noise 2^{:.2}, margin 2^{:.2} of the torus, sum of squared weights {}); \
-         use smaller weights or a narrower range, or put a look-up before the sum",
+         use smaller weights or a narrower range, put a look-up before the sum, or accept this with target (--max-failure)",
         place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, .lookup.log2_failure,
         .lookup.variance.log2() / 2.0, .lookup.margin.log2(), .lookup.squared_norm
     )]
@@ -118,7 +128,7 @@ pub enum NoiseError {
     /// An output leaves its budget.
     #[error(
         "{}output {:?} (%{}) leaves its noise budget with parameter set {parameters}: {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1} \
-         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range",
+         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range, or accept this with target (--max-failure)",
         place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
         .output.variance.log2() / 2.0, .output.squared_norm
     )]
@@ -132,7 +142,7 @@ pub enum NoiseError {
     },
     /// Each look-up is within the budget, their union is not.
     #[error(
-        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups"
+        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups, or accept this with target (--max-failure)"
     )]
     Program {
         /// The parameter set.
@@ -183,47 +193,70 @@ fn place_of(location: &Option<String>) -> String {
     location.as_ref().map_or(String::new(), |at| format!("{at}: "))
 }
 
-/// Variances of the building blocks for one set and one place of the key switch.
+/// Errors of the building blocks for one set and one place of the key switch.
 struct Model {
-    input: f64,
-    result: f64,
-    switch: f64,
+    formulas: Formulas,
+    input: Noise,
+    result: Noise,
+    switch: Noise,
+    shared_rotations: bool,
+}
+
+/// What a row of terms comes to.
+#[derive(Clone, Copy)]
+struct Combination {
+    noise: Noise,
+    squared_norm: f64,
+    weight_sum: f64,
 }
 
 impl Model {
     fn new(
         parameters: &Parameters,
-        order: KeySwitchOrder,
-        unrolling: KeyUnrolling,
+        choice: &TfheLowering,
         transform: Transform,
+        keys: Keys,
     ) -> Result<Self, NoiseError> {
+        let formulas = Formulas::of(parameters, keys);
         let key_switch = || {
             let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
-            noise::key_switch(parameters).ok_or_else(missing)
+            parameters.key_switch_gadget().map(|gadget| formulas.key_switch(gadget)).ok_or_else(missing)
         };
-        let rotation = noise::blind_rotation_unrolled(parameters, unrolling, transform);
-        Ok(match order {
-            KeySwitchOrder::None => {
-                Self { input: noise::fresh(parameters, LweKind::Small), result: rotation, switch: 0.0 }
-            }
-            KeySwitchOrder::Before => {
-                Self { input: noise::fresh(parameters, LweKind::Large), result: rotation, switch: key_switch()? }
-            }
-            KeySwitchOrder::After => {
-                Self { input: noise::fresh(parameters, LweKind::Small), result: rotation + key_switch()?, switch: 0.0 }
-            }
-        })
+        let rotation = formulas.blind_rotation_unrolled(KeyUnrolling::new(choice.key_unrolling)?, transform);
+        let (small, large, none) = (formulas.fresh(LweKind::Small), formulas.fresh(LweKind::Large), Noise::default());
+        let (input, result, switch) = match choice.key_switch {
+            KeySwitchOrder::None => (small, rotation, none),
+            KeySwitchOrder::Before => (large, rotation, key_switch()?),
+            KeySwitchOrder::After => (small, rotation.plus(key_switch()?), none),
+        };
+        Ok(Self { formulas, input, result, switch, shared_rotations: choice.shared_rotations })
     }
 
-    /// Variance and Σ w² of row `row`.
-    fn combination(&self, terms: &Terms, row: usize, sources: &[Source]) -> (f64, f64) {
+    /// Error, Σ w² and Σ w of row `row`.
+    fn combination(&self, terms: &Terms, row: usize, flow: &Dataflow) -> Combination {
+        let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
-        let mut norms = [0.0, 0.0];
+        let (mut inputs, mut results) = (0.0, 0.0);
+        // Results that are first in their accumulators, which share one mean, and the others.
+        let (mut first, mut beside, mut beside_most) = (0.0, 0.0, 0.0);
         for (&column, &weight) in columns.iter().zip(weights) {
-            let result = sources[column as usize].level > 0;
-            norms[usize::from(result)] += f64::from(weight).powi(2);
+            let (source, weight) = (sources[column as usize], f64::from(weight));
+            if source.level == 0 {
+                inputs += weight * weight;
+                continue;
+            }
+            results += weight * weight;
+            if self.shared_rotations && flow.shares_rotation(source) {
+                beside += weight;
+                beside_most += weight.abs();
+            } else {
+                first += weight;
+            }
         }
-        (norms[0] * self.input + norms[1] * self.result, norms[0] + norms[1])
+        let fresh = Noise::random(self.input.variance * inputs);
+        let weight_sum: f64 = first + beside;
+        let noise = fresh.plus(self.result.combined(results, weight_sum, f64::abs(first) + beside_most));
+        Combination { noise, squared_norm: inputs + results, weight_sum }
     }
 }
 
@@ -260,7 +293,7 @@ pub fn report_unrolled(
     report_lowered(program, parameters, &choice, transform)
 }
 
-/// The noise of `program` lowered by `choice`, products computed by `transform`.
+/// The noise of `program` lowered by `choice`, products computed by `transform`, for every key that is used.
 ///
 /// # Errors
 /// As [`report`], and [`NoiseError::KeyUnrolling`].
@@ -270,18 +303,32 @@ pub fn report_lowered(
     choice: &TfheLowering,
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
-    report_flow(program, &Dataflow::new(program)?, parameters, choice, transform)
+    report_for(program, parameters, choice, transform, Keys::Accepted)
+}
+
+/// [`report_lowered`] for `keys`: the average over keys, which tests hold against measurement, or those of known weights.
+///
+/// # Errors
+/// As [`report_lowered`].
+pub fn report_for(
+    program: &Program,
+    parameters: &Parameters,
+    choice: &TfheLowering,
+    transform: Transform,
+    keys: Keys,
+) -> Result<NoiseReport, NoiseError> {
+    report_flow(program, &Dataflow::new(program)?, parameters, (choice, keys), transform)
 }
 
 fn report_flow(
     program: &Program,
     flow: &Dataflow,
     parameters: &Parameters,
-    choice: &TfheLowering,
+    (choice, keys): (&TfheLowering, Keys),
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
     let order = choice.key_switch;
-    let model = Model::new(parameters, order, KeyUnrolling::new(choice.key_unrolling)?, transform)?;
+    let model = Model::new(parameters, choice, transform, keys)?;
     let degree = parameters.ring_degree().get();
     let drift = |step: u32, units: i64| step_drift(parameters.torus_bits(), step) * units.unsigned_abs() as f64;
     let margin = |function: &crate::tfhe::dataflow::Function, log2_tables: u32| {
@@ -292,19 +339,20 @@ fn report_flow(
     let mut lookups: BTreeMap<NodeId, LookupNoise> = BTreeMap::new();
     let mut failures = Vec::new();
     for level in &flow.levels {
-        let rows: Vec<(f64, f64)> =
-            (0..level.bias.len()).map(|row| model.combination(&level.terms, row, &flow.sources)).collect();
+        let rows: Vec<Combination> =
+            (0..level.bias.len()).map(|row| model.combination(&level.terms, row, flow)).collect();
         let rotations = level.rotations(choice.shared_rotations);
         for (log2_tables, lookup) in
             rotations.flat_map(|shared| shared.iter().map(|it| (log2_tables(shared.len()), it)))
         {
-            let (operand_variance, squared_norm) = rows[lookup.row as usize];
-            let modulus_switch = noise::modulus_switch_with(parameters, choice.rounding, log2_tables);
-            let variance = operand_variance + model.switch + modulus_switch;
+            let Combination { noise: operand, squared_norm, weight_sum } = rows[lookup.row as usize];
+            let modulus_switch = model.formulas.modulus_switch(choice.rounding, log2_tables);
+            let read = operand.plus(model.switch).plus(modulus_switch);
+            let (operand_variance, variance, mean_bound) = (operand.variance, read.variance, read.mean_bound);
             let function = &flow.functions[lookup.function as usize];
             let key = (lookup.function, log2_tables);
             let margin = *margins.entry(key).or_insert_with(|| margin(function, log2_tables));
-            let log2_failure = noise::failure_probability_log2(variance, margin);
+            let log2_failure = model.formulas.failure_log2(read, margin);
             failures.push((log2_failure, 1));
             let entry = lookups.entry(lookup.origin);
             let noise = entry.or_insert_with(|| {
@@ -316,16 +364,26 @@ fn report_flow(
                     operand: program.node(node.operands[0]).element.to_string(),
                     count: 0,
                     squared_norm,
+                    weight_sum,
                     operand_variance,
                     variance,
+                    mean_bound,
                     margin,
                     log2_failure,
                 }
             });
             noise.count += 1;
             if log2_failure > noise.log2_failure {
-                *noise =
-                    LookupNoise { squared_norm, operand_variance, variance, margin, log2_failure, ..noise.clone() };
+                *noise = LookupNoise {
+                    squared_norm,
+                    weight_sum,
+                    operand_variance,
+                    variance,
+                    mean_bound,
+                    margin,
+                    log2_failure,
+                    ..noise.clone()
+                };
             }
         }
     }
@@ -368,9 +426,11 @@ fn output_noise(
         }
         ElementType::Torus { .. } => None,
     };
-    let rows = (0..output.forms.len()).map(|row| model.combination(&output.forms.terms, row, &flow.sources));
-    let (variance, squared_norm) = rows.fold((0.0, 0.0), |worst, row| if row.0 > worst.0 { row } else { worst });
-    let failure = |margin| noise::failure_probability_log2(variance, margin);
+    let rows = (0..output.forms.len()).map(|row| model.combination(&output.forms.terms, row, flow));
+    let size = |row: &Combination| row.noise.second_moment();
+    let worst = rows.max_by(|a, b| size(a).total_cmp(&size(b)));
+    let (noise, squared_norm) = worst.map_or((Noise::default(), 0.0), |row| (row.noise, row.squared_norm));
+    let failure = |margin| model.formulas.failure_log2(noise, margin);
     OutputNoise {
         node: output.node.0,
         name: output.name.to_string(),
@@ -378,11 +438,16 @@ fn output_noise(
         element: node.element.to_string(),
         count: output.forms.len() as u64,
         squared_norm,
-        variance,
+        variance: noise.variance,
+        mean_bound: noise.mean_bound,
         margin,
+        error_bound: margin.map(|margin| margin.min(ERROR_DEVIATIONS * noise.variance.sqrt() + noise.mean_bound)),
         log2_failure: margin.map_or(f64::NEG_INFINITY, failure),
     }
 }
+
+/// How many deviations a Gaussian error stays within but for a probability of 2^-128.
+const ERROR_DEVIATIONS: f64 = 13.2;
 
 impl NoiseReport {
     /// Whether every look-up, every output and the whole program fail with probability 2^`target` at most.

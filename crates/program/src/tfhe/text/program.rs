@@ -2,10 +2,32 @@
 
 use super::{join, list, matrix};
 use crate::tfhe::homomorphic::{NodeId, Op, Program, Table, op_name};
+use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use std::fmt;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, true)
+    }
+}
+
+/// A program's text without where it was written.
+struct Unplaced<'a>(&'a Program);
+
+impl fmt::Display for Unplaced<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.print(f, false)
+    }
+}
+
+impl Program {
+    /// What a ciphertext of the input or output `name` is for, as its file says.
+    pub fn port(&self, direction: Direction, name: &str) -> Port {
+        let program = ProgramHash::of(Unplaced(self));
+        Port { program, program_name: self.name().to_owned(), direction, name: name.to_owned() }
+    }
+
+    fn print(&self, f: &mut fmt::Formatter<'_>, places: bool) -> fmt::Result {
         writeln!(f, "program {:?}", self.name())?;
         for (index, node) in self.nodes().iter().enumerate() {
             let id = NodeId(index as u32);
@@ -22,7 +44,7 @@ impl fmt::Display for Program {
             if node.pinned_step.is_some() {
                 f.write_str(" pinned")?;
             }
-            if let Some(location) = &node.location {
+            if let Some(location) = node.location.as_ref().filter(|_| places) {
                 write!(f, " at {}:{}", crate::lexer::quote(&location.file), location.line)?;
             }
             writeln!(f)?;

@@ -25,7 +25,7 @@
 //! let phases = client.decrypt_phase(LweKind::Small, &outputs["y"])?;
 //! let inputs = [("x".to_owned(), vec![0, 1])].into();
 //! let expected = evaluate(&pbs.program, &inputs)?.outputs(&pbs.program);
-//! assert_eq!(decode_output(&pbs.program, "y", &phases)?, expected["y"]);
+//! assert_eq!(decode_output(&pbs.program, "y", &phases, None)?, expected["y"]);
 //! # Ok(())
 //! # }
 //! ```

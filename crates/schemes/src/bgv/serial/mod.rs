@@ -34,7 +34,7 @@ impl Family for Bgv {
     type Kind = Kind;
     type Parameters = Parameters;
     const MAGIC: [u8; 8] = *b"PLYF_BGV";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const MAX_PARAMETERS: u32 = literal::MAX_LENGTH;
 
     fn encode(parameters: &Parameters) -> Vec<u8> {

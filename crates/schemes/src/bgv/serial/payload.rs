@@ -4,6 +4,7 @@ use super::{Bgv, Kind};
 use crate::bgv::client_key::{BgvPublicKey, ClientKey};
 use crate::bgv::parameters::Parameters;
 use crate::generation::KeyGeneration;
+use crate::port::Port;
 use crate::random::MaskSeed;
 use crate::rns::serial::{
     ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
@@ -30,6 +31,8 @@ pub struct Ciphertexts {
     pub parameters: Parameters,
     /// The client's key generation.
     pub generation: KeyGeneration,
+    /// What they are for.
+    pub port: Port,
     /// The ciphertexts over the first limbs of Q, and their correction factors, which are prime to t.
     pub ciphertexts: Vec<(Ciphertext, u64)>,
 }
@@ -131,7 +134,7 @@ impl Storable for EvaluationKeys {
     }
 }
 
-/// The payload is the number of ciphertexts, then of each its limbs, correction factor and parts.
+/// The payload is what the ciphertexts are for, their number, then of each its limbs, correction factor and parts.
 impl Storable for Ciphertexts {
     type Family = Bgv;
     const KIND: Kind = Kind::Ciphertexts;
@@ -143,11 +146,12 @@ impl Storable for Ciphertexts {
     fn payload_bytes(&self) -> u64 {
         let moduli = self.parameters.ring().moduli();
         let each = |(ciphertext, _): &(Ciphertext, u64)| 12 + ciphertext_bytes(moduli, ciphertext);
-        KeyGeneration::BYTES + 4 + self.ciphertexts.iter().map(each).sum::<u64>()
+        KeyGeneration::BYTES + self.port.bytes() + 4 + self.ciphertexts.iter().map(each).sum::<u64>()
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         self.generation.write(sink)?;
+        self.port.write(sink)?;
         sink.bytes(&(self.ciphertexts.len() as u32).to_le_bytes())?;
         for (ciphertext, factor) in &self.ciphertexts {
             sink.bytes(&(ciphertext.limbs().len() as u32).to_le_bytes())?;
@@ -160,6 +164,7 @@ impl Storable for Ciphertexts {
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
         let generation = KeyGeneration::read(reader)?;
+        let port = Port::read(reader)?;
         let count = reader.u32("the number of ciphertexts")?;
         if count > MAX_CIPHERTEXTS {
             return Err(FormatError::Content("there are more than 2^24 ciphertexts"));
@@ -181,6 +186,6 @@ impl Storable for Ciphertexts {
             ciphertexts.push((ciphertext, factor));
         }
         expect_length("the ciphertexts", length, before - reader.left())?;
-        Ok(Self { parameters, generation, ciphertexts })
+        Ok(Self { parameters, generation, port, ciphertexts })
     }
 }

@@ -4,6 +4,7 @@ use std::io::Cursor;
 
 use super::*;
 use crate::bgv::{BgvPublicKey, ClientKey, sets};
+use crate::port::Port;
 use crate::progress::no_progress;
 use crate::rns::KeyId;
 use crate::serial::{read_from, write_to};
@@ -28,6 +29,7 @@ fn ciphertexts(client: &ClientKey) -> Ciphertexts {
     let encrypt = |limbs| (client.encrypt_coefficients(&values, limbs).expect("an encryption"), limbs as u64 % t);
     Ciphertexts {
         parameters: client.parameters().clone(),
+        port: Port::for_tests(),
         generation: client.generation(),
         ciphertexts: [1, 3].map(encrypt).to_vec(),
     }

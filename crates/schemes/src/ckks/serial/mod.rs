@@ -36,7 +36,7 @@ impl Family for Ckks {
     type Kind = Kind;
     type Parameters = Parameters;
     const MAGIC: [u8; 8] = *b"PLYFCKKS";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     const MAX_PARAMETERS: u32 = literal::MAX_LENGTH;
 
     fn encode(parameters: &Parameters) -> Vec<u8> {

@@ -5,6 +5,7 @@ use crate::ckks::ciphertext::CkksCiphertext;
 use crate::ckks::client_key::{ClientKey, PublicEncryptionKey};
 use crate::ckks::parameters::Parameters;
 use crate::generation::KeyGeneration;
+use crate::port::Port;
 use crate::random::MaskSeed;
 use crate::rns::serial::{
     ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
@@ -32,6 +33,8 @@ pub struct Ciphertexts {
     pub parameters: Parameters,
     /// The client's key generation.
     pub generation: KeyGeneration,
+    /// What they are for.
+    pub port: Port,
     /// The ciphertexts.
     pub ciphertexts: Vec<CkksCiphertext>,
 }
@@ -154,7 +157,7 @@ impl Storable for EvaluationKeys {
     }
 }
 
-/// The payload is the number of ciphertexts, then of each its level, slots, scale and parts.
+/// The payload is what the ciphertexts are for, their number, then of each its level, slots, scale and parts.
 impl Storable for Ciphertexts {
     type Family = Ckks;
     const KIND: Kind = Kind::Ciphertexts;
@@ -166,12 +169,13 @@ impl Storable for Ciphertexts {
     fn payload_bytes(&self) -> u64 {
         let each =
             |ciphertext: &CkksCiphertext| 16 + ciphertext_bytes(self.parameters.moduli(), ciphertext.ciphertext());
-        KeyGeneration::BYTES + 4 + self.ciphertexts.iter().map(each).sum::<u64>()
+        KeyGeneration::BYTES + self.port.bytes() + 4 + self.ciphertexts.iter().map(each).sum::<u64>()
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         let ring = ring_for_writing(&self.parameters)?;
         self.generation.write(sink)?;
+        self.port.write(sink)?;
         sink.bytes(&(self.ciphertexts.len() as u32).to_le_bytes())?;
         for ciphertext in &self.ciphertexts {
             sink.bytes(&(ciphertext.level() as u32).to_le_bytes())?;
@@ -185,6 +189,7 @@ impl Storable for Ciphertexts {
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
         let generation = KeyGeneration::read(reader)?;
+        let port = Port::read(reader)?;
         let count = reader.u32("the number of ciphertexts")?;
         if count > MAX_CIPHERTEXTS {
             return Err(FormatError::Content("there are more than 2^24 ciphertexts"));
@@ -203,6 +208,6 @@ impl Storable for Ciphertexts {
             ciphertexts.push(ciphertext.map_err(|error| FormatError::Parameters(Box::new(error)))?);
         }
         expect_length("the ciphertexts", length, before - reader.left())?;
-        Ok(Self { parameters, generation, ciphertexts })
+        Ok(Self { parameters, generation, port, ciphertexts })
     }
 }

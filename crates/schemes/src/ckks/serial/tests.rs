@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use super::*;
 use crate::ckks::{ClientKey, Complex, PublicEncryptionKey, sets};
+use crate::port::Port;
 use crate::progress::no_progress;
 use crate::rns::{KeyId, KeyStorage};
 use crate::serial::{read_from, write_to};
@@ -28,6 +29,7 @@ fn ciphertexts(client: &ClientKey) -> Ciphertexts {
     let encrypt = |level| client.encrypt_at(&values, level, 2f64.powi(30)).expect("an encryption");
     Ciphertexts {
         parameters: client.parameters().clone(),
+        port: Port::for_tests(),
         generation: client.generation(),
         ciphertexts: [1, 2].map(encrypt).to_vec(),
     }
@@ -201,4 +203,22 @@ fn what_no_writer_writes_is_refused() {
     whole[end - 5..end].fill(0xff);
     let error = read::<Ciphertexts>(&with_checksum(whole)).expect_err("a residue of 2^40 - 1");
     assert!(matches!(error, FormatError::Content("a residue is not below its modulus")), "{error}");
+}
+
+/// Seven kilobytes that name the largest ring cost seven kilobytes: no table of a transform is made until something is computed.
+#[test]
+fn a_small_file_of_a_large_ring_makes_no_tables() {
+    let (_, parameters) =
+        sets::all().max_by_key(|(_, set)| set.ring_degree().get() * set.moduli().len()).expect("a set");
+    // Written anew, so that it shares nothing with the set that is known.
+    let literal = crate::ckks::ParametersLiteral { name: "large".to_owned(), ..parameters.literal().clone() };
+    let parameters = crate::ckks::Parameters::check(&literal).expect("a set");
+    let keys = crate::rns::KeySet::new(parameters.ring().expect("a ring"));
+    let generation = client("toy-10").generation();
+    let none = EvaluationKeys { parameters: parameters.clone(), generation, keys };
+    let back = read::<EvaluationKeys>(&bytes(&none)).expect("no keys");
+    assert_eq!(back.keys.ring().table_bytes(), 0);
+    let none = Ciphertexts { parameters, generation, port: Port::for_tests(), ciphertexts: Vec::new() };
+    let back = read::<Ciphertexts>(&bytes(&none)).expect("no ciphertexts");
+    assert_eq!(back.parameters.ring().expect("a ring").table_bytes(), 0);
 }

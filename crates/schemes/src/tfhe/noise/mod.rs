@@ -1,7 +1,8 @@
 //! How noisy a phase is after each operation, and how likely it decodes wrong.
 //!
-//! Variances are of the phase's error, in fractions of the torus squared; every operation either gives its output's variance or
-//! what it *adds*. Errors of different operations are taken as independent and centred, key bits as uniform.
+//! Every operation either gives the error of its output's phase or what it *adds*: a variance, in fractions of the torus squared, and the
+//! deviation of a mean that all errors of one key share ([`Noise`]). Random parts of different operations are taken as independent. A figure is
+//! for every key that is used, or on average over keys ([`Keys`]).
 //!
 //! | operation | function | adds |
 //! |---|---|---|
@@ -13,21 +14,22 @@
 //! | blind rotation and sample extraction | [`blind_rotation`] | independent of the input |
 //!
 //! A look-up fails when the error at its input, modulus switch included, exceeds the encoding's margin:
-//! [`failure_probability_log2`].
+//! [`Noise::failure_log2`].
 //!
 //! The equations are those of Chillotti, Gama, Georgieva, Izabachène, "TFHE: fast fully homomorphic encryption over the torus",
 //! J. Cryptology 33, 2020, sections 3–4, as variances under the usual heuristics (Bergerat et al., "Parameter optimization and larger
 //! precision for (T)FHE", J. Cryptology 36, 2023, section 3), with two terms spelt out that matter on a 32-bit torus: digits and rounding
 //! errors of a two's complement decomposition have a mean of half a unit. Tests hold each against measured noise.
 
+mod keys;
 mod operations;
 mod probability;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use operations::Figures;
+pub use keys::{Keys, LOSS_BITS, MEAN_BOUND, Noise, SHARED_TABLES, most_weight};
 pub use operations::{
-    PhaseRounding, Transform, blind_rotation, blind_rotation_unrolled, blind_rotation_with, external_product, fresh,
-    key_switch, linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
+    Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_unrolled, blind_rotation_with, external_product,
+    fresh, key_switch, linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
 };
 pub use probability::{failure_probability_log2, ln_erfc, sum_log2, union_log2};

@@ -1,9 +1,10 @@
 //! The variance formulas.
 
 use polyfabric_kernels::fixed::FixedFftSpec;
-use polyfabric_kernels::{Gadget, RingDegree, fft};
+use polyfabric_kernels::{Gadget, Isa, RingDegree, fft};
 use serde::{Deserialize, Serialize};
 
+use super::keys::{Keys, Noise};
 use crate::tfhe::lwe::LweKind;
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::unrolling::KeyUnrolling;
@@ -13,8 +14,10 @@ use crate::tfhe::unrolling::KeyUnrolling;
 pub enum Transform {
     /// Exact integers: none.
     Exact,
-    /// The folded negacyclic FFT in f64.
+    /// The folded negacyclic FFT in f64, with fused multiply-adds.
     F64,
+    /// The same on a processor that has none, whose products are rounded too.
+    F64Unfused,
     /// Any other transform, by the error of one output coefficient of one external product: for a fixed-point transform, what its
     /// widths give or what was measured.
     Measured {
@@ -23,10 +26,18 @@ pub enum Transform {
     },
 }
 
+/// What the variance of the transform's error grows by without fused multiply-adds: 0.9 u² a level for 0.6 u² ([`fft::error_deviation`]).
+const UNFUSED: f64 = 1.5;
+
 impl Transform {
+    /// The transform in f64, as this processor computes it.
+    pub fn f64_here() -> Self {
+        if Isa::best() == Isa::Portable { Self::F64Unfused } else { Self::F64 }
+    }
+
     /// The fixed-point transform of `spec`, by the error that it predicts of itself for `parameters`.
     pub fn fixed(spec: &FixedFftSpec, parameters: &Parameters) -> Self {
-        Figures::from(parameters).fixed_transform(spec)
+        Formulas::of(parameters, Keys::Accepted).fixed_transform(spec)
     }
 }
 
@@ -42,20 +53,22 @@ pub enum PhaseRounding {
     Centred,
 }
 
-/// What the formulas read of a parameter set, checked or a candidate.
+/// The formulas for one parameter set, checked or a candidate, and the keys that they are for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    pub torus_bits: u32,
-    pub lwe_dimension: usize,
-    pub glwe_dimension: usize,
-    pub ring_degree: RingDegree,
-    pub bootstrap_gadget: Gadget,
-    pub lwe_noise_log2: f64,
-    pub glwe_noise_log2: f64,
+pub struct Formulas {
+    pub(crate) torus_bits: u32,
+    pub(crate) lwe_dimension: usize,
+    pub(crate) glwe_dimension: usize,
+    pub(crate) ring_degree: RingDegree,
+    pub(crate) bootstrap_gadget: Gadget,
+    pub(crate) lwe_noise_log2: f64,
+    pub(crate) glwe_noise_log2: f64,
+    pub(crate) keys: Keys,
 }
 
-impl From<&Parameters> for Figures {
-    fn from(parameters: &Parameters) -> Self {
+impl Formulas {
+    /// Of `parameters`, for `keys`.
+    pub fn of(parameters: &Parameters, keys: Keys) -> Self {
         Self {
             torus_bits: parameters.torus_bits(),
             lwe_dimension: parameters.lwe_dimension().get(),
@@ -64,86 +77,133 @@ impl From<&Parameters> for Figures {
             bootstrap_gadget: parameters.bootstrap_gadget(),
             lwe_noise_log2: parameters.literal().lwe_noise_log2,
             glwe_noise_log2: parameters.literal().glwe_noise_log2,
+            keys,
         }
     }
-}
 
-impl Figures {
     /// kN.
-    fn masks(&self) -> f64 {
-        (self.glwe_dimension * self.ring_degree.get()) as f64
+    fn masks(&self) -> usize {
+        self.glwe_dimension * self.ring_degree.get()
+    }
+
+    /// Set bits of the small key.
+    fn small_weight(&self) -> f64 {
+        self.keys.weights(self.lwe_dimension, self.masks())[0]
+    }
+
+    /// Set bits of the large key.
+    fn large_weight(&self) -> f64 {
+        self.keys.weights(self.lwe_dimension, self.masks())[1]
     }
 
     fn ggsw_rows(&self) -> usize {
         (self.glwe_dimension + 1) * self.bootstrap_gadget.levels as usize
     }
 
-    pub fn fresh(&self, kind: LweKind) -> f64 {
+    /// As [`fresh`].
+    pub fn fresh(&self, kind: LweKind) -> Noise {
         let log2 = match kind {
             LweKind::Small => self.lwe_noise_log2,
             LweKind::Large => self.glwe_noise_log2,
         };
-        (2.0 * log2).exp2() + unit_squared(self.torus_bits) / 12.0
+        Noise::random((2.0 * log2).exp2() + unit_squared(self.torus_bits) / 12.0)
     }
 
-    pub fn key_switch(&self, gadget: Gadget) -> f64 {
-        let (inputs, bits) = (self.masks(), self.torus_bits);
-        let digits = inputs * f64::from(gadget.levels) * digit_second_moment(gadget.log2_base);
-        let rounding = inputs / 2.0 * rounding_variance(bits, gadget.kept_bits());
-        // Σ s'_i · 1/2 has mean kN/4 and variance kN/16: taken as a second moment.
-        let mean = rounding_mean_squared(bits, gadget.kept_bits()) * (inputs * inputs / 4.0 + inputs / 4.0);
-        digits * self.fresh(LweKind::Small) + rounding + mean
+    /// As [`key_switch`], for a gadget of the caller's choice.
+    pub fn key_switch(&self, gadget: Gadget) -> Noise {
+        let (inputs, bits, weight) = (self.masks() as f64, self.torus_bits, self.large_weight());
+        let digits = inputs * f64::from(gadget.levels);
+        let rows = self.fresh(LweKind::Small).variance;
+        let rounding = weight * rounding_variance(bits, gadget.kept_bits());
+        // The digits' mean of −1/2 times the rows' noise, and half a unit for every set bit: one number a key.
+        let shared = digits * rows / 4.0 + rounding_mean_squared(bits, gadget.kept_bits()) * weight * weight;
+        Noise::with_mean(digits * digit_variance(gadget.log2_base) * rows + rounding, shared.sqrt())
     }
 
-    /// To multiples of 2^`log2_tables`/2N.
-    pub fn modulus_switch(&self, rounding: PhaseRounding, log2_tables: u32) -> f64 {
+    /// As [`modulus_switch_with`].
+    pub fn modulus_switch(&self, rounding: PhaseRounding, log2_tables: u32) -> Noise {
         let kept = self.ring_degree.log2() + 1 - log2_tables;
-        let key_weight = match rounding {
-            PhaseRounding::Nearest => 0.5,
-            PhaseRounding::Centred => 0.25,
+        let mask = match rounding {
+            PhaseRounding::Nearest => self.small_weight(),
+            // (s_i − 1/2)² = 1/4 of every key.
+            PhaseRounding::Centred => self.lwe_dimension as f64 / 4.0,
         };
-        (1.0 + self.lwe_dimension as f64 * key_weight) * rounding_variance(self.torus_bits, kept)
+        Noise::random((1.0 + mask) * rounding_variance(self.torus_bits, kept))
     }
 
+    /// As [`transform_error`].
     pub fn transform_error(&self, transform: Transform) -> f64 {
         match transform {
             Transform::Exact => 0.0,
             Transform::Measured { coefficient_variance } => coefficient_variance,
-            Transform::F64 => {
+            Transform::F64 | Transform::F64Unfused => {
+                let growth = if transform == Transform::F64Unfused { UNFUSED } else { 1.0 };
                 let base = f64::from(self.bootstrap_gadget.log2_base).exp2();
                 let of = |model: fn(RingDegree, f64, usize, u32) -> f64| {
                     model(self.ring_degree, base, self.ggsw_rows(), self.torus_bits).powi(2)
                 };
-                (of(fft::error_deviation) + of(fft::key_error_deviation) + 1.0 / 12.0) * unit_squared(self.torus_bits)
+                (growth * of(fft::error_deviation) + of(fft::key_error_deviation) + 1.0 / 12.0)
+                    * unit_squared(self.torus_bits)
             }
         }
     }
 
-    pub fn fixed_transform(&self, spec: &FixedFftSpec) -> Transform {
+    pub(crate) fn fixed_transform(&self, spec: &FixedFftSpec) -> Transform {
         let deviation = spec.error_deviation(self.bootstrap_gadget, self.ggsw_rows(), self.torus_bits);
         Transform::Measured { coefficient_variance: deviation * deviation * unit_squared(self.torus_bits) }
     }
 
     /// What one external product adds to a phase: what every row brings, and what rounding brings if the message is 1.
-    fn external_product_parts(&self, transform: Transform) -> (f64, f64) {
-        let (gadget, bits, masks) = (self.bootstrap_gadget, self.torus_bits, self.masks());
-        let digits = self.ggsw_rows() as f64 * self.ring_degree.get() as f64 * digit_second_moment(gadget.log2_base);
-        let rounding = (1.0 + masks / 2.0) * rounding_variance(bits, gadget.kept_bits());
+    fn external_product_parts(&self, transform: Transform) -> (Noise, f64) {
+        let (gadget, bits) = (self.bootstrap_gadget, self.torus_bits);
+        let (masks, weight) = (self.masks() as f64, self.large_weight());
+        let digits = self.ggsw_rows() as f64 * self.ring_degree.get() as f64;
+        let rounding = (1.0 + weight) * rounding_variance(bits, gadget.kept_bits());
         let mean = rounding_mean_squared(bits, gadget.kept_bits()) * (masks * masks / 12.0 + masks / 4.0);
-        let rows = digits * self.fresh(LweKind::Large) + (1.0 + masks / 2.0) * self.transform_error(transform);
-        (rows, rounding + mean)
+        let noise = self.fresh(LweKind::Large).variance;
+        let products = (1.0 + weight) * self.transform_error(transform);
+        let variance = digits * digit_variance(gadget.log2_base) * noise + products;
+        (Noise::with_mean(variance, (digits * noise / 4.0).sqrt()), rounding + mean)
     }
 
-    pub fn external_product(&self, transform: Transform) -> f64 {
+    /// As [`external_product`].
+    pub fn external_product(&self, transform: Transform) -> Noise {
         let (rows, rounding) = self.external_product_parts(transform);
-        rows + rounding / 2.0
+        // Rounding counts where the secret bit is 1.
+        let ones = self.small_weight() / self.lwe_dimension as f64;
+        Noise { variance: rows.variance + rounding * ones, ..rows }
+    }
+
+    /// As [`blind_rotation_with`].
+    pub fn blind_rotation(&self, transform: Transform) -> Noise {
+        self.external_product(transform).times(self.lwe_dimension)
     }
 
     /// One iteration that consumes `bits` secret bits.
-    fn unrolled_iteration(&self, bits: u32, transform: Transform) -> f64 {
+    fn unrolled_iteration(&self, bits: u32, transform: Transform) -> Noise {
         let (rows, rounding) = self.external_product_parts(transform);
         let patterns = f64::from((1u32 << bits) - 1);
-        2.0 * patterns * rows + 2.0 * patterns / f64::from(1u32 << bits) * rounding
+        // How often the secret bits are not all 0.
+        let ones = self.small_weight() / self.lwe_dimension as f64;
+        let any = 1.0 - (1.0 - ones.min(1.0)).powi(bits as i32);
+        // X^e − 1 with a random e takes the mean along, and leaves a shared one of the same size; it doubles a variance.
+        let variance = 2.0 * patterns * rows.second_moment() + 2.0 * any * rounding;
+        Noise::with_mean(variance, rows.shared * patterns.sqrt())
+    }
+
+    /// As [`blind_rotation_unrolled`].
+    pub fn blind_rotation_unrolled(&self, unrolling: KeyUnrolling, transform: Transform) -> Noise {
+        if unrolling == KeyUnrolling::ONE {
+            return self.blind_rotation(transform);
+        }
+        let (whole, rest) = unrolling.groups_of(self.lwe_dimension);
+        let groups = self.unrolled_iteration(unrolling.bits(), transform).times(whole);
+        if rest == 0 { groups } else { groups.plus(self.unrolled_iteration(rest, transform)) }
+    }
+
+    /// log2 of the probability that `noise` exceeds `margin`.
+    pub fn failure_log2(&self, noise: Noise, margin: f64) -> f64 {
+        self.keys.failure_log2(noise, margin)
     }
 }
 
@@ -163,14 +223,18 @@ fn rounding_mean_squared(torus_bits: u32, kept_bits: u32) -> f64 {
     if kept_bits < torus_bits { unit_squared(torus_bits) / 4.0 } else { 0.0 }
 }
 
-/// `E[d²]` of a uniform digit in [−β/2, β/2): (β² − 1)/12 + 1/4, as its mean is −1/2.
-fn digit_second_moment(log2_base: u32) -> f64 {
-    ((2.0 * f64::from(log2_base)).exp2() + 2.0) / 12.0
+/// Variance of a uniform digit in [−β/2, β/2), whose mean is −1/2: (β² − 1)/12.
+fn digit_variance(log2_base: u32) -> f64 {
+    ((2.0 * f64::from(log2_base)).exp2() - 1.0) / 12.0
+}
+
+fn accepted(parameters: &Parameters) -> Formulas {
+    Formulas::of(parameters, Keys::Accepted)
 }
 
 /// A fresh encryption: σ², and 1/12 of a unit² from rounding the Gaussian to the torus.
-pub fn fresh(parameters: &Parameters, kind: LweKind) -> f64 {
-    Figures::from(parameters).fresh(kind)
+pub fn fresh(parameters: &Parameters, kind: LweKind) -> Noise {
+    accepted(parameters).fresh(kind)
 }
 
 /// Σ w_i², by which independent ciphertexts of equal variance scale.
@@ -185,66 +249,62 @@ pub fn linear(terms: impl IntoIterator<Item = (i64, f64)>) -> f64 {
 
 /// What a key switch adds; `None` for a set without one.
 ///
-/// V = kN · l_k · (β_k² + 2)/12 · V_lwe  (each digit times a row's noise)
-///   + kN/2 · (D² − 1)/12 · q^-2 + ((kN)²/16 + kN/16) · q^-2  (rounding to β_k^l_k levels, where s'_i = 1; its mean of half a unit)
+/// V = kN · l_k · (β_k² − 1)/12 · V_lwe  (each digit times a row's noise)
+///   + w' · (D² − 1)/12 · q^-2  (rounding to β_k^l_k levels, where s'_i = 1)
 ///
-/// D = q / β_k^l_k. Rounding drops nothing, and the second line is zero, where β_k^l_k = q.
-pub fn key_switch(parameters: &Parameters) -> Option<f64> {
-    parameters.key_switch_gadget().map(|gadget| Figures::from(parameters).key_switch(gadget))
+/// with a shared mean of deviation √(kN · l_k · V_lwe/4 + w'²/4 · q^-2): the digits' mean of −1/2, and the rounding's of half a unit.
+/// D = q / β_k^l_k; w' is the weight of s'. Rounding drops nothing where β_k^l_k = q.
+pub fn key_switch(parameters: &Parameters) -> Option<Noise> {
+    parameters.key_switch_gadget().map(|gadget| accepted(parameters).key_switch(gadget))
 }
 
-/// What the modulus switch of a small ciphertext to 2N adds: (1 + n/2) · ((1/2N)² − q^-2)/12, the rounding of the body and of every
-/// mask element whose secret bit is 1.
-pub fn modulus_switch(parameters: &Parameters) -> f64 {
+/// What the modulus switch of a small ciphertext to 2N adds: (1 + w) · ((1/2N)² − q^-2)/12, the rounding of the body and of every
+/// mask element whose secret bit is 1, w of them.
+pub fn modulus_switch(parameters: &Parameters) -> Noise {
     modulus_switch_with(parameters, PhaseRounding::Nearest, 0)
 }
 
 /// [`modulus_switch`] with a rounding, to multiples of 2^`log2_tables`/2N, as 2^`log2_tables` tables in one test polynomial need. Centred:
-/// (1 + n/4) in place of (1 + n/2), as (s_i − 1/2)² = 1/4 whatever the key.
-pub fn modulus_switch_with(parameters: &Parameters, rounding: PhaseRounding, log2_tables: u32) -> f64 {
-    Figures::from(parameters).modulus_switch(rounding, log2_tables)
+/// (1 + n/4) in place of (1 + w), as (s_i − 1/2)² = 1/4 whatever the key.
+pub fn modulus_switch_with(parameters: &Parameters, rounding: PhaseRounding, log2_tables: u32) -> Noise {
+    accepted(parameters).modulus_switch(rounding, log2_tables)
 }
 
 /// Error of one output coefficient of one external product from the transform alone, rounding to the torus included.
 pub fn transform_error(parameters: &Parameters, transform: Transform) -> f64 {
-    Figures::from(parameters).transform_error(transform)
+    accepted(parameters).transform_error(transform)
 }
 
 /// What one CMUX adds to a coefficient of the accumulator's phase, on average over the secret bit.
 ///
-/// V = (k+1) · l · N · (β² + 2)/12 · V_glwe  (digits times the noise of the GGSW's rows)
-///   + 1/2 · (1 + kN/2) · (D² − 1)/12 · q^-2  (rounding of the k+1 polynomials, where s_i = 1)
-///   + 1/2 · ((kN)²/48 + kN/16) · q^-2  (its mean of half a unit: the polynomial ½ Σ X^c times S_j, met at a random rotation)
-///   + (1 + kN/2) · V_transform  (each polynomial's error; those of the masks are multiplied by S_j)
+/// V = (k+1) · l · N · (β² − 1)/12 · V_glwe  (digits times the noise of the GGSW's rows)
+///   + w/n · (1 + w') · (D² − 1)/12 · q^-2  (rounding of the k+1 polynomials, where s_i = 1)
+///   + w/n · ((kN)²/48 + kN/16) · q^-2  (its mean of half a unit: the polynomial ½ Σ X^c times S_j, met at a random rotation)
+///   + (1 + w') · V_transform  (each polynomial's error; those of the masks are multiplied by S_j)
 ///
-/// D = q / β^l. The third line is zero where β^l = q.
-pub fn external_product(parameters: &Parameters, transform: Transform) -> f64 {
-    Figures::from(parameters).external_product(transform)
+/// with a shared mean of deviation √((k+1) · l · N · V_glwe/4): the digits' mean of −1/2 times the rows' noise. D = q / β^l; w and w' are
+/// the weights of the two keys. The third line is zero where β^l = q.
+pub fn external_product(parameters: &Parameters, transform: Transform) -> Noise {
+    accepted(parameters).external_product(transform)
 }
 
-/// Variance of a look-up's output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`]. The
+/// A look-up's output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`]. The
 /// test polynomial is not encrypted, and the input's noise does not reach the output.
-pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> f64 {
-    parameters.lwe_dimension().get() as f64 * external_product(parameters, transform)
+pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> Noise {
+    accepted(parameters).blind_rotation(transform)
 }
 
 /// [`blind_rotation_with`] a key for `unrolling` secret bits an iteration. An iteration of b > 1 bits adds
 /// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over 2^b − 1 patterns u, and X^e − 1 doubles a variance:
 ///
-/// V = 2 · (2^b − 1) · (digits times rows' noise, and transform) + 2 · (1 − 2^-b) · (rounding, its mean)
+/// V = 2 · (2^b − 1) · (digits times rows' noise, their mean, and transform) + 2 · P(bits not all 0) · (rounding, its mean)
 ///
-/// with the terms of [`external_product`]; rounding counts where the secret bits are not all 0.
-pub fn blind_rotation_unrolled(parameters: &Parameters, unrolling: KeyUnrolling, transform: Transform) -> f64 {
-    if unrolling == KeyUnrolling::ONE {
-        return blind_rotation_with(parameters, transform);
-    }
-    let figures = Figures::from(parameters);
-    let (whole, rest) = unrolling.groups(parameters.lwe_dimension());
-    let last = if rest == 0 { 0.0 } else { figures.unrolled_iteration(rest, transform) };
-    whole as f64 * figures.unrolled_iteration(unrolling.bits(), transform) + last
+/// with the terms of [`external_product`].
+pub fn blind_rotation_unrolled(parameters: &Parameters, unrolling: KeyUnrolling, transform: Transform) -> Noise {
+    accepted(parameters).blind_rotation_unrolled(unrolling, transform)
 }
 
 /// [`blind_rotation_with`] the f64 transform, as a processor runs it.
-pub fn blind_rotation(parameters: &Parameters) -> f64 {
+pub fn blind_rotation(parameters: &Parameters) -> Noise {
     blind_rotation_with(parameters, Transform::F64)
 }

@@ -1,8 +1,8 @@
 //! Is the noise that the formulas give the noise that ciphertexts have?
 //!
-//! Each test measures the second moment of phase errors and holds it against the formula. A second moment of m independent Gaussian
-//! errors has a relative standard deviation of √(2/m); tolerances are at least four of those, plus what the few random keys of a test
-//! vary. Errors of coefficients of one polynomial count as independent.
+//! Each test measures the second moment of phase errors and holds it against the formula, for the keys at hand or on average. A second moment
+//! of m independent Gaussian errors has a relative standard deviation of √(2/m): with each source of noise dominant once, in small rings with
+//! hundreds of keys, formulas and measurement agree to 5 %. At paper size a few keys are measured, which vary more.
 
 use polyfabric_kernels::decompose::decompose_polynomial;
 use polyfabric_kernels::fft::FoldedFft;
@@ -58,7 +58,7 @@ fn changed(name: &str, change: impl Fn(&mut ParametersLiteral)) -> Parameters {
     Parameters::check(&literal).expect("a usable set")
 }
 
-/// Keys whose small key has exactly half its bits set, so that what depends on them is the average that the formulas take.
+/// Keys whose small key has exactly half its bits set.
 fn balanced_client<T: Torus>(parameters: &Parameters, first_seed: u64) -> ClientKey<T> {
     let n = parameters.lwe_dimension().get();
     (first_seed..)
@@ -73,15 +73,17 @@ fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
     let parameters = sets::parameters(name).expect("a known set");
     let client = ClientKey::<T>::for_tests(&parameters, 1).expect("the right torus");
     let message = T::from_fraction(0.2);
-    let batch = client.encrypt_for_tests(kind, &[message; 10_000], 2);
+    const COUNT: usize = 20_000;
+    let batch = client.encrypt_for_tests(kind, &[message; COUNT], 2);
     let phases = client.decrypt_phase(kind, &batch).expect("its own key");
     let errors: Vec<f64> = phases.iter().map(|phase| phase.wrapping_sub(message).to_fraction()).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-    assert!(mean.abs() < 5.0 * fresh(&parameters, kind).sqrt() / 100.0, "{name}: mean {mean:e}");
-    close(&format!("{name} fresh {kind:?}"), second_moment(&errors), fresh(&parameters, kind), 1.07);
+    let variance = fresh(&parameters, kind).variance;
+    assert!(mean.abs() < 5.0 * (variance / COUNT as f64).sqrt(), "{name}: mean {mean:e}");
+    close(&format!("{name} fresh {kind:?}"), second_moment(&errors), variance, 1.05);
     // Of a few units of the torus, whole ones lie at the margin itself.
-    if fresh(&parameters, kind).sqrt() > 64.0 * (-f64::from(parameters.torus_bits())).exp2() {
-        fails_as_often(&format!("{name} fresh {kind:?}"), &errors, fresh(&parameters, kind), 1.0);
+    if variance.sqrt() > 64.0 * (-f64::from(parameters.torus_bits())).exp2() {
+        fails_as_often(&format!("{name} fresh {kind:?}"), &errors, variance, 1.02);
     }
 
     // The same ciphertexts, ten at a time, in a dot product.
@@ -90,10 +92,9 @@ fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
         .chunks_exact(10)
         .map(|errors| errors.iter().zip(weights).map(|(error, weight)| error * weight as f64).sum())
         .collect();
-    let variance = fresh(&parameters, kind);
     let predicted = linear(weights.map(|weight| (weight, variance)));
     assert!((predicted / (squared_norm(weights) * variance) - 1.0).abs() < 1e-12);
-    close(&format!("{name} linear {kind:?}"), second_moment(&sums), predicted, 1.25);
+    close(&format!("{name} linear {kind:?}"), second_moment(&sums), predicted, 1.15);
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize
                 .map(|output| client.lwe(LweKind::Small).phase(output).wrapping_sub(message).to_fraction()),
         );
     }
-    let predicted = key_switch(parameters).expect("the set has one");
+    let predicted = Formulas::of(parameters, Keys::Average).key_switch(gadget).second_moment();
     close(&format!("{} key switch", parameters.name()), second_moment(&errors), predicted, tolerance);
     fails_as_often(&format!("{} key switch", parameters.name()), &errors, predicted, tolerance);
 }
@@ -146,11 +147,13 @@ fn key_switches() {
         })
     };
     // Many keys in a small ring, of real noise: the digits' mean of −1/2 times the rows' errors is one number a key.
-    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 2, levels: 8 }), 60, 60, 1.2);
-    check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), 60, 60, 1.2);
-    check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), 60, 60, 1.2);
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 2, levels: 8 }), 300, 150, 1.05);
+    check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), 300, 60, 1.05);
+    check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), 300, 60, 1.05);
+    // Digits of −1 and 0: half of the variance is the mean that a key's errors share.
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), 800, 20, 1.08);
     // Rounding outweighs the rows' noise: one level of 2^4.
-    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), 40, 60, 1.2);
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), 200, 60, 1.05);
     // A real set, few keys.
     check_key_switch::<u32>(&sets::parameters("strix-I").expect("known"), 4, 100, 1.4);
 }
@@ -158,11 +161,12 @@ fn key_switches() {
 fn check_modulus_switch<T: Torus>(name: &str) {
     let parameters = sets::parameters(name).expect("a known set");
     let (n, log2_modulus) = (parameters.lwe_dimension(), parameters.ring_degree().log2() + 1);
-    let client = balanced_client::<T>(&parameters, 1);
+    let client = ClientKey::<T>::for_tests(&parameters, 1).expect("the right torus");
+    let weight = client.lwe(LweKind::Small).bits().iter().map(|&bit| usize::from(bit)).sum();
     let mut stream = Seeds::for_tests(3).mask.stream(Purpose::Encryption, 9);
     let mut input = vec![T::default(); n.ciphertext_len()];
     let mut switched = vec![0; n.ciphertext_len()];
-    let errors: Vec<f64> = (0..4000)
+    let errors: Vec<f64> = (0..20_000)
         .map(|_| {
             stream.fill_uniform(&mut input);
             switch_modulus(&input, log2_modulus, &mut switched);
@@ -172,8 +176,11 @@ fn check_modulus_switch<T: Torus>(name: &str) {
             key.phase(&widened).wrapping_sub(key.phase(&input)).to_fraction()
         })
         .collect();
-    close(&format!("{name} modulus switch"), second_moment(&errors), modulus_switch(&parameters), 1.12);
-    fails_as_often(&format!("{name} modulus switch"), &errors, modulus_switch(&parameters), 1.0);
+    let predicted = Formulas::of(&parameters, Keys::Weights([weight, 0])).modulus_switch(PhaseRounding::Nearest, 0).variance;
+    close(&format!("{name} modulus switch"), second_moment(&errors), predicted, 1.05);
+    fails_as_often(&format!("{name} modulus switch"), &errors, predicted, 1.0);
+    // What is stated is no less, of any key.
+    assert!(predicted <= modulus_switch(&parameters).variance);
 }
 
 #[test]
@@ -317,6 +324,31 @@ fn measure_blind_rotation<T: Torus>(
     second_moment(&errors)
 }
 
+/// Second moment of a look-up's error over keys.
+fn average_rotation(parameters: &Parameters, transform: Transform) -> f64 {
+    Formulas::of(parameters, Keys::Average).blind_rotation(transform).second_moment()
+}
+
+/// Each source of a blind rotation's noise dominant once, in a ring of 256 with hundreds of keys.
+#[test]
+fn every_source_of_a_blind_rotations_noise() {
+    let check = |what: &str, gadget: Gadget, noise: f64, runs: u64, tolerance: f64| {
+        let parameters = changed("strix-I", |literal| {
+            literal.lwe_dimension = 16;
+            literal.ring_degree = 256;
+            literal.key_switch_gadget = None;
+            literal.bootstrap_gadget = gadget;
+            literal.glwe_noise_log2 = noise;
+        });
+        let measured = measure_blind_rotation::<u32>(&parameters, runs, Products::exact);
+        close(what, measured, average_rotation(&parameters, Transform::Exact), tolerance);
+    };
+    check("digits times rows' noise", Gadget { log2_base: 8, levels: 2 }, -22.0, 60, 1.05);
+    check("digits' shared mean", Gadget { log2_base: 1, levels: 16 }, -22.0, 500, 1.05);
+    // S_j adds rounding errors up over neighbours, so that a run is worth few independent samples.
+    check("rounding", Gadget { log2_base: 4, levels: 2 }, -30.0, 1500, 1.05);
+}
+
 fn check_blind_rotation<T: Torus>(name: &str, n: usize, gadget: Option<Gadget>, tolerance: f64) {
     let parameters = changed(name, |literal| {
         literal.lwe_dimension = n;
@@ -324,7 +356,7 @@ fn check_blind_rotation<T: Torus>(name: &str, n: usize, gadget: Option<Gadget>, 
         literal.bootstrap_gadget = gadget.unwrap_or(literal.bootstrap_gadget);
     });
     let measured = measure_blind_rotation::<T>(&parameters, 4, Products::exact);
-    let predicted = blind_rotation_with(&parameters, Transform::Exact);
+    let predicted = average_rotation(&parameters, Transform::Exact);
     close(&format!("{name} {n} CMUXes, {:?}", parameters.bootstrap_gadget()), measured, predicted, tolerance);
 }
 
@@ -335,15 +367,15 @@ fn blind_rotations_in_32_bits() {
     check_blind_rotation::<u32>("fpt-I", 16, None, 1.2);
     check_blind_rotation::<u32>("strix-III", 8, None, 1.2);
     check_blind_rotation::<u32>("morphling-C", 16, None, 1.2);
-    // Nearly all of this one is rounding, which multiplies S_j: the mean of ½ of its coefficients makes neighbours err together.
+    // Nearly all of this one is rounding, which multiplies S_j: the mean of ½ of its coefficients makes neighbours err together. A few runs.
     check_blind_rotation::<u32>("polyfabric-direct-t32", 16, None, 1.5);
     // Almost all bits kept in a large ring and little noise: a fifth is the rounding's mean of half a unit, which must be seen.
-    check_blind_rotation::<u32>("polyfabric-6-p128-t32", 4, Some(Gadget { log2_base: 2, levels: 15 }), 1.1);
+    check_blind_rotation::<u32>("polyfabric-6-p128-t32", 4, Some(Gadget { log2_base: 2, levels: 15 }), 1.2);
 }
 
 #[test]
 fn blind_rotations_in_64_bits() {
-    check_blind_rotation::<u64>("morphling-IV", 8, None, 1.2);
+    check_blind_rotation::<u64>("morphling-IV", 8, None, 1.5);
     // Nearly all rounding, as above.
     check_blind_rotation::<u64>("polyfabric-4-p128-t64", 16, None, 1.5);
     check_blind_rotation::<u64>("polyfabric-1-p128-t64", 16, None, 1.2);
@@ -356,7 +388,7 @@ fn set_iv_in_32_bits_is_noise() {
         literal.lwe_dimension = 8;
         literal.key_switch_gadget = None;
     });
-    assert!(blind_rotation_with(&parameters, Transform::Exact) > 1.0 / 12.0);
+    assert!(average_rotation(&parameters, Transform::Exact) > 1.0 / 12.0);
     let measured = measure_blind_rotation::<u32>(&parameters, 2, Products::exact);
     close("morphling-IV-t32, against uniform", measured, 1.0 / 12.0, 1.2);
 }
@@ -365,7 +397,7 @@ fn set_iv_in_32_bits_is_noise() {
 fn a_whole_blind_rotation_at_paper_size() {
     let parameters = sets::parameters("strix-I").expect("a known set");
     let measured = measure_blind_rotation::<u32>(&parameters, 1, Products::f64);
-    close("strix-I, all 500 CMUXes, f64", measured, blind_rotation(&parameters), 1.2);
+    close("strix-I, all 500 CMUXes, f64", measured, average_rotation(&parameters, Transform::F64), 1.2);
 }
 
 /// Variance in the phase of what `approximate` differs from the exact products in, in one external product of a random operand.
@@ -412,11 +444,28 @@ fn the_f64_transform_where_it_shows() {
     check_f64::<u64>("polyfabric-6-p128-t64");
 }
 
+/// Without fused multiply-adds the error is larger, and counted: half of the transform's own variance more.
+#[test]
+fn the_transform_without_fused_multiply_adds() {
+    let parameters = few_iterations("morphling-IV");
+    let [fused, unfused] = [Transform::F64, Transform::F64Unfused].map(|kind| transform_error(&parameters, kind));
+    assert!((1.4..=1.5).contains(&(unfused / fused)), "{fused:e}, {unfused:e}");
+    let portable = |server: &ServerKey<u64>| {
+        let Products::F64(spectra, _) = Products::f64(server) else { unreachable!("products in f64") };
+        let transform = FoldedFft::with_isa(server.parameters().ring_degree(), Isa::Portable);
+        Products::F64(spectra, transform.expect("every processor has it"))
+    };
+    let measured = measure_transform::<u64>(&parameters, portable);
+    let masks = parameters.large_lwe_dimension().get() as f64;
+    let ratio = measured / ((1.0 + masks / 2.0) * unfused);
+    assert!((1.0 / 16.0..=1.1).contains(&ratio), "ratio {ratio}");
+}
+
 #[test]
 fn the_f64_transform_vanishes_in_32_bits() {
     let parameters = few_iterations("strix-I");
     let transform = transform_error(&parameters, Transform::F64) * (1.0 + 1024.0 / 2.0);
-    assert!(transform < 1e-3 * external_product(&parameters, Transform::Exact));
+    assert!(transform < 1e-3 * external_product(&parameters, Transform::Exact).variance);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! in the range that the curves cover.
 //!
 //! **Correctness.** One look-up of a padded message of p bits fails with at most the wanted probability. Its input is a sum of earlier
-//! look-ups' results (f64 transform) whose weights have the squared norm [`SQUARED_NORM`], key-switched, then modulus-switched:
-//! V = ν² V_br + V_ks + V_ms, margin 2^−(p+2).
+//! look-ups' results (f64 transform) whose weights have the squared norm [`SQUARED_NORM`] and the sum [`WEIGHT_SUM`], key-switched, then
+//! modulus-switched: V = ν² V_br + V_ks + V_ms, margin 2^−(p+2) less the shared means at their bounds. It holds for every key that is used.
 //!
 //! **Cost.** f64 operations of a look-up plus integer operations of its key switch: n·((k+1)(l+1) transforms of 5·(N/2)·log2(N/2) +
 //! 8·(N/2)·(k+1)²·l) + 2·kN·l_k·(n+1).
@@ -21,13 +21,16 @@ use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_kernels::{Gadget, RingDegree};
 
 use super::lwe::LweKind;
-use super::noise::{Figures, PhaseRounding, Transform, failure_probability_log2};
+use super::noise::{Formulas, Keys, Noise, PhaseRounding, Transform, failure_probability_log2};
 use super::parameters::{MAX_LOG2_BASE, ParametersLiteral};
 use super::security;
 
 /// ν², the squared norm of the weights that a default set allows between look-ups: a sum of sixteen results, or 2a + 2b of a gate's
 /// exclusive or (8) with room.
 pub const SQUARED_NORM: f64 = 16.0;
+
+/// Sum of the weights of either, by which the shared means of the results add up: sixteen ones, or 1, 2, 4 and 8 and one more.
+pub const WEIGHT_SUM: f64 = 16.0;
 
 /// ν² of the weights on fresh inputs that the direct set is balanced for: a dot product with a row of small weights.
 pub const DIRECT_INPUT_SQUARED_NORM: f64 = 128.0;
@@ -56,6 +59,8 @@ pub struct Target {
     pub rounding: PhaseRounding,
     /// ν², the squared norm of the weights on earlier results that the look-up reads.
     pub squared_norm: f64,
+    /// Whether the transform works on 32-bit words, as a machine's, and not in f64.
+    pub narrow: bool,
 }
 
 impl Target {
@@ -63,13 +68,18 @@ impl Target {
     pub fn integers(message_bits: u32) -> Self {
         let rounding = PhaseRounding::Centred;
         let (failure_log2, squared_norm) = (INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM);
-        Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm }
+        Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm, narrow: false }
     }
 
     /// A default set: phases rounded to the nearest, weights of [`SQUARED_NORM`].
     pub fn plain(message_bits: u32, failure_log2: f64, torus_bits: u32) -> Self {
         let rounding = PhaseRounding::Nearest;
-        Self { message_bits, failure_log2, torus_bits, rounding, squared_norm: SQUARED_NORM }
+        Self { message_bits, failure_log2, torus_bits, rounding, squared_norm: SQUARED_NORM, narrow: false }
+    }
+
+    /// The same on a 32-bit torus for a machine.
+    pub fn narrow(message_bits: u32, failure_log2: f64) -> Self {
+        Self { narrow: true, ..Self::plain(message_bits, failure_log2, 32) }
     }
 }
 
@@ -114,14 +124,14 @@ fn written_noise(log2_std: f64) -> f64 {
 }
 
 /// For each number of levels, the gadget with the least `noise`.
-fn best_gadgets(torus_bits: u32, noise: impl Fn(Gadget) -> f64) -> Vec<(Gadget, f64)> {
+fn best_gadgets(torus_bits: u32, noise: impl Fn(Gadget) -> Noise) -> Vec<(Gadget, Noise)> {
     (1..=MOST_LEVELS)
         .filter_map(|levels| {
             (1..=MAX_LOG2_BASE)
                 .map(|log2_base| Gadget { log2_base, levels })
                 .filter(|gadget| gadget.kept_bits() <= torus_bits)
                 .map(|gadget| (gadget, noise(gadget)))
-                .min_by(|(_, a), (_, b)| a.total_cmp(b))
+                .min_by(|(_, a), (_, b)| a.second_moment().total_cmp(&b.second_moment()))
         })
         .collect()
 }
@@ -137,28 +147,33 @@ fn key_switch_operations(n: usize, large: usize, levels: u32) -> f64 {
     2.0 * large as f64 * f64::from(levels) * (n + 1) as f64
 }
 
-/// The largest variance that `margin` survives with a failure probability of 2^`failure_log2`, by bisection.
-fn tolerable_variance(margin: f64, failure_log2: f64) -> f64 {
-    let (mut low, mut high) = (0.0, margin * margin);
+/// How many deviations a margin must be for a failure probability of 2^`failure_log2`, by bisection.
+fn deviations(failure_log2: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 100.0);
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
-        if failure_probability_log2(middle, margin) <= failure_log2 {
-            low = middle;
-        } else {
+        if failure_probability_log2(1.0, middle) <= failure_log2 {
             high = middle;
+        } else {
+            low = middle;
         }
     }
-    low
+    high
+}
+
+/// The margin that `noise` needs, if its deviation needs `deviations`.
+fn needed(noise: Noise, deviations: f64) -> f64 {
+    deviations * noise.variance.sqrt() + noise.mean_bound
 }
 
 /// Ring shapes (k, N) searched, as figures with every other field to be filled in.
-fn shapes(torus_bits: u32) -> Vec<Figures> {
+fn shapes(torus_bits: u32) -> Vec<Formulas> {
     let mut shapes = Vec::new();
     for ring_degree in LOG2_DEGREES.filter_map(|log2| RingDegree::new(1 << log2).ok()) {
         for glwe_dimension in 1..=6 {
             let large = glwe_dimension * ring_degree.get();
             if (*LWE_DIMENSIONS.start()..=LARGEST_GLWE).contains(&large) {
-                shapes.push(Figures {
+                shapes.push(Formulas {
                     torus_bits,
                     lwe_dimension: 1,
                     glwe_dimension,
@@ -166,6 +181,7 @@ fn shapes(torus_bits: u32) -> Vec<Figures> {
                     bootstrap_gadget: Gadget { log2_base: 1, levels: 1 },
                     lwe_noise_log2: -1.0,
                     glwe_noise_log2: written_noise(security::least_noise_log2_for_128(large, torus_bits)),
+                    keys: Keys::Accepted,
                 });
             }
         }
@@ -173,7 +189,7 @@ fn shapes(torus_bits: u32) -> Vec<Figures> {
     shapes
 }
 
-fn literal(figures: &Figures, key_switch_gadget: Option<Gadget>) -> ParametersLiteral {
+fn literal(figures: &Formulas, key_switch_gadget: Option<Gadget>) -> ParametersLiteral {
     ParametersLiteral {
         name: String::new(),
         torus_bits: figures.torus_bits,
@@ -193,40 +209,53 @@ fn literal(figures: &Figures, key_switch_gadget: Option<Gadget>) -> ParametersLi
 /// # Errors
 /// [`Infeasible`] if none in the searched range does, with the least noise that was found.
 pub fn derive(target: Target) -> Result<Derived, Infeasible> {
-    let Target { message_bits, failure_log2, torus_bits, rounding, squared_norm } = target;
+    let Target { message_bits, failure_log2, torus_bits, rounding, squared_norm, narrow } = target;
     let margin = (-f64::from(message_bits) - 2.0).exp2();
-    let tolerable = tolerable_variance(margin, failure_log2);
+    let deviations = deviations(failure_log2);
     let mut best: Option<Derived> = None;
     let mut least = f64::INFINITY;
     for shape in shapes(torus_bits) {
         let large = shape.glwe_dimension * shape.ring_degree.get();
+        let transform = |figures: &Formulas| if narrow { figures.narrow_transform() } else { Transform::F64 };
+        // Which base is best does not depend on n.
         let bootstraps = best_gadgets(torus_bits, |bootstrap_gadget| {
-            Figures { bootstrap_gadget, ..shape }.external_product(Transform::F64)
+            let figures = Formulas { bootstrap_gadget, lwe_dimension: *LWE_DIMENSIONS.start(), ..shape };
+            figures.external_product(transform(&figures))
         });
+        let bootstraps: Vec<(Gadget, Transform)> = bootstraps
+            .into_iter()
+            .map(|(bootstrap_gadget, _)| (bootstrap_gadget, transform(&Formulas { bootstrap_gadget, ..shape })))
+            .collect();
         for n in LWE_DIMENSIONS {
-            let figures = Figures {
+            let figures = Formulas {
                 lwe_dimension: n,
                 lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
                 ..shape
             };
             let modulus_switch = figures.modulus_switch(rounding, 0);
-            if modulus_switch > tolerable {
-                least = least.min(modulus_switch);
+            if needed(modulus_switch, deviations) > margin {
+                least = least.min(needed(modulus_switch, deviations));
                 continue;
             }
+            let rotations = bootstraps.iter().map(|&(bootstrap_gadget, transform)| {
+                let rotation = Formulas { bootstrap_gadget, ..figures }.blind_rotation(transform);
+                (bootstrap_gadget, rotation.combined(squared_norm, WEIGHT_SUM, WEIGHT_SUM))
+            });
+            let rotations: Vec<(Gadget, Noise)> = rotations.collect();
             for (key_switch_gadget, key_switch) in best_gadgets(torus_bits, |gadget| figures.key_switch(gadget)) {
-                let switches = modulus_switch + key_switch;
-                for &(bootstrap_gadget, external_product) in &bootstraps {
-                    let variance = switches + squared_norm * n as f64 * external_product;
-                    least = least.min(variance);
+                let switches = modulus_switch.plus(key_switch);
+                for &(bootstrap_gadget, rotation) in &rotations {
+                    let noise = rotation.plus(switches);
+                    let needed = needed(noise, deviations);
+                    least = least.min(needed);
                     let operations =
                         bootstrap_operations(n, shape.glwe_dimension, shape.ring_degree, bootstrap_gadget.levels)
                             + key_switch_operations(n, large, key_switch_gadget.levels);
-                    if variance <= tolerable && best.as_ref().is_none_or(|best| operations < best.operations) {
+                    if needed <= margin && best.as_ref().is_none_or(|best| operations < best.operations) {
                         best = Some(Derived {
-                            literal: literal(&Figures { bootstrap_gadget, ..figures }, Some(key_switch_gadget)),
+                            literal: literal(&Formulas { bootstrap_gadget, ..figures }, Some(key_switch_gadget)),
                             operations,
-                            failure_log2: failure_probability_log2(variance, margin),
+                            failure_log2: noise.failure_log2(margin),
                         });
                     }
                 }
@@ -239,8 +268,8 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
         failure_log2,
         largest_degree: 1 << LOG2_DEGREES.end(),
         largest_dimension: *LWE_DIMENSIONS.end(),
-        least_noise_log2: least.log2() / 2.0,
-        wanted_noise_log2: tolerable.log2() / 2.0,
+        least_noise_log2: (least / deviations).log2(),
+        wanted_noise_log2: (margin / deviations).log2(),
     })
 }
 
@@ -255,32 +284,33 @@ pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<D
     let shape = shapes(torus_bits)
         .into_iter()
         .find(|shape| shape.glwe_dimension == glwe_dimension && shape.ring_degree == ring_degree)?;
-    let input = |figures: &Figures| {
-        DIRECT_INPUT_SQUARED_NORM * figures.fresh(LweKind::Small) + figures.modulus_switch(PhaseRounding::Nearest, 0)
+    let input = |figures: &Formulas| {
+        let fresh = figures.fresh(LweKind::Small).variance;
+        DIRECT_INPUT_SQUARED_NORM * fresh + figures.modulus_switch(PhaseRounding::Nearest, 0).variance
     };
     let figures = LWE_DIMENSIONS
-        .map(|n| Figures {
+        .map(|n| Formulas {
             lwe_dimension: n,
             lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
             ..shape
         })
         .min_by(|a, b| input(a).total_cmp(&input(b)))?;
     let result = |bootstrap_gadget: Gadget| {
-        let figures = Figures { bootstrap_gadget, ..figures };
-        figures.lwe_dimension as f64 * figures.external_product(figures.narrow_transform())
+        let figures = Formulas { bootstrap_gadget, ..figures };
+        figures.blind_rotation(figures.narrow_transform())
     };
     let (bootstrap_gadget, noise) = best_gadgets(torus_bits, result)
         .into_iter()
-        .find(|&(_, noise)| failure_probability_log2(noise, DIRECT_OUTPUT_MARGIN) <= DIRECT_FAILURE_LOG2)?;
-    let figures = Figures { bootstrap_gadget, ..figures };
+        .find(|&(_, noise)| noise.failure_log2(DIRECT_OUTPUT_MARGIN) <= DIRECT_FAILURE_LOG2)?;
+    let figures = Formulas { bootstrap_gadget, ..figures };
     Some(Derived {
         literal: literal(&figures, None),
         operations: bootstrap_operations(figures.lwe_dimension, glwe_dimension, ring_degree, bootstrap_gadget.levels),
-        failure_log2: failure_probability_log2(noise, DIRECT_OUTPUT_MARGIN),
+        failure_log2: noise.failure_log2(DIRECT_OUTPUT_MARGIN),
     })
 }
 
-impl Figures {
+impl Formulas {
     /// The transform of a machine with 32-bit words everywhere, its scaling set for an overflow probability of 2^-64 and test polynomials
     /// of amplitude 1/4.
     fn narrow_transform(&self) -> Transform {
@@ -320,11 +350,11 @@ mod tests {
             literal.name = "derived".to_owned();
             let parameters = Parameters::check(&literal).expect("usable");
             assert!(parameters.security_bits() >= 128.0);
-            let variance = SQUARED_NORM * noise::blind_rotation(&parameters)
-                + noise::key_switch(&parameters).expect("a key switch")
-                + noise::modulus_switch(&parameters);
-            let margin = (-f64::from(message_bits) - 2.0).exp2();
-            let failure = noise::failure_probability_log2(variance, margin);
+            let total = noise::blind_rotation(&parameters)
+                .combined(SQUARED_NORM, WEIGHT_SUM, WEIGHT_SUM)
+                .plus(noise::key_switch(&parameters).expect("a key switch"))
+                .plus(noise::modulus_switch(&parameters));
+            let failure = total.failure_log2((-f64::from(message_bits) - 2.0).exp2());
             assert!(failure <= failure_log2, "{failure} > {failure_log2}");
             assert!((failure - derived.failure_log2).abs() < 1e-6);
         }

@@ -16,7 +16,7 @@ const HEADER: &str = "\
 
 /// The text of `sets/defaults.toml`.
 ///
-/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`; `polyfabric-direct-…` are for one
+/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`, with `-narrow` for a machine's transforms; `polyfabric-direct-…` are for one
 /// level of look-ups without a key switch. A target that no set meets is left out, and said in a comment with the reason.
 pub fn defaults_toml() -> String {
     let mut text = HEADER.to_owned();
@@ -40,6 +40,22 @@ pub fn defaults_toml() -> String {
                     Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
                 }
             }
+        }
+    }
+    for message_bits in 1..=2 {
+        let name = format!("polyfabric-{message_bits}-p128-t32-narrow");
+        match derive(Target::narrow(message_bits, -128.0)) {
+            Ok(derived) => {
+                let note = format!(
+                    "as polyfabric-{message_bits}-p128-t32 for a machine whose transforms work on 32-bit words: fails with 2^{:.1} with their noise; {:.0} million operations",
+                    derived.failure_log2,
+                    derived.operations / 1e6
+                );
+                let target =
+                    format!("optimiser: {message_bits} message bits, failure 2^-128, 32-bit torus and transform");
+                write_set(&mut text, &name, &note, &target, &derived);
+            }
+            Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
         }
     }
     for message_bits in [3, 4] {

@@ -5,11 +5,13 @@ use zeroize::Zeroizing;
 
 use super::{Kind, Tfhe};
 use crate::generation::KeyGeneration;
+use crate::port::Port;
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
-use crate::tfhe::client_key::{AnyClientKey, ClientKey};
+use crate::tfhe::client_key::{AnyClientKey, ClientKey, weight};
 use crate::tfhe::dimension::LweDimension;
 use crate::tfhe::glwe::GlweSecretKey;
 use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
+use crate::tfhe::noise::most_weight;
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::random::MaskSeed;
 use crate::tfhe::server_key::{AnyCompressedServerKey, AnyServerKey, CompressedServerKey, ServerKey};
@@ -22,6 +24,8 @@ pub struct Ciphertexts<T> {
     pub parameters: Parameters,
     /// The key generation that they are of.
     pub generation: KeyGeneration,
+    /// What they are for.
+    pub port: Port,
     /// Which key.
     pub kind: LweKind,
     /// The ciphertexts; their dimension is that of `kind`.
@@ -81,6 +85,9 @@ impl Storable for AnyClientKey {
         let generation = KeyGeneration::read(reader)?;
         let small = LweSecretKey::from_bits(secret_bits(reader, parameters.lwe_dimension().get())?);
         let large = secret_bits(reader, parameters.large_lwe_dimension().get())?;
+        if [small.bits(), &large].into_iter().any(|bits| weight(bits) > most_weight(bits.len())) {
+            return Err(FormatError::Content("a secret key has more set bits than any that is used"));
+        }
         let glwe = GlweSecretKey::from_bits(large, parameters.ring_degree());
         Ok(if parameters.torus_bits() == 32 {
             Self::Torus32(ClientKey::from_secrets(parameters, generation, small, glwe))
@@ -238,10 +245,12 @@ fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling)
     KeyGeneration::BYTES + UNROLLING_BYTES + 32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
 }
 
-/// Bytes before the ciphertexts: their key generation and which key they are under.
-const CIPHERTEXTS_HEAD: u64 = KeyGeneration::BYTES + 1;
+/// Bytes before the ciphertexts: their key generation, what they are for, and which key they are under.
+fn head_bytes(port: &Port) -> u64 {
+    KeyGeneration::BYTES + port.bytes() + 1
+}
 
-/// The payload is the key generation, which key (0 small, 1 large; one byte), then whole ciphertexts.
+/// The payload is the key generation, the program's input or output, which key (0 small, 1 large; one byte), then whole ciphertexts.
 impl Storable for AnyCiphertexts {
     type Family = Tfhe;
     const KIND: Kind = Kind::Ciphertexts;
@@ -254,44 +263,44 @@ impl Storable for AnyCiphertexts {
     }
 
     fn payload_bytes(&self) -> u64 {
-        let elements = match self {
-            Self::Torus32(ciphertexts) => ciphertexts.batch.data().len(),
-            Self::Torus64(ciphertexts) => ciphertexts.batch.data().len(),
+        let (elements, port) = match self {
+            Self::Torus32(ciphertexts) => (ciphertexts.batch.data().len(), &ciphertexts.port),
+            Self::Torus64(ciphertexts) => (ciphertexts.batch.data().len(), &ciphertexts.port),
         };
-        CIPHERTEXTS_HEAD + elements as u64 * torus_bytes(self.parameters())
+        head_bytes(port) + elements as u64 * torus_bytes(self.parameters())
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        fn write<T: Torus>(ciphertexts: &Ciphertexts<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            ciphertexts.generation.write(sink)?;
+            ciphertexts.port.write(sink)?;
+            sink.bytes(&[kind_code(ciphertexts.kind)])?;
+            sink.torus(ciphertexts.batch.data())
+        }
         match self {
-            Self::Torus32(ciphertexts) => {
-                ciphertexts.generation.write(sink)?;
-                sink.bytes(&[kind_code(ciphertexts.kind)])?;
-                sink.torus(ciphertexts.batch.data())
-            }
-            Self::Torus64(ciphertexts) => {
-                ciphertexts.generation.write(sink)?;
-                sink.bytes(&[kind_code(ciphertexts.kind)])?;
-                sink.torus(ciphertexts.batch.data())
-            }
+            Self::Torus32(ciphertexts) => write(ciphertexts, sink),
+            Self::Torus64(ciphertexts) => write(ciphertexts, sink),
         }
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         fn read<T: Torus>(
-            (parameters, generation): (Parameters, KeyGeneration),
+            (parameters, generation, port): (Parameters, KeyGeneration, Port),
             (kind, dimension): (LweKind, LweDimension),
             elements: usize,
             reader: &mut Reader<'_>,
         ) -> Result<Ciphertexts<T>, FormatError> {
             let batch = LweBatch::from_data(dimension, reader.torus("the ciphertexts", elements)?)
                 .map_err(|_| FormatError::Content("not a whole number of ciphertexts"))?;
-            Ok(Ciphertexts { parameters, generation, kind, batch })
+            Ok(Ciphertexts { parameters, generation, port, kind, batch })
         }
         let mut code = [0];
-        if length < CIPHERTEXTS_HEAD {
-            return Err(FormatError::Content("the key generation or the key's kind is missing"));
-        }
         let generation = KeyGeneration::read(reader)?;
+        let port = Port::read(reader)?;
+        let head = head_bytes(&port);
+        if length < head {
+            return Err(FormatError::Content("what the ciphertexts are for, or the key's kind, is missing"));
+        }
         reader.bytes("the key's kind", &mut code)?;
         let (kind, dimension) = match code[0] {
             0 => (LweKind::Small, parameters.lwe_dimension()),
@@ -299,16 +308,16 @@ impl Storable for AnyCiphertexts {
             _ => return Err(FormatError::Content("the key's kind is neither 0 nor 1")),
         };
         let each = dimension.ciphertext_len() as u64 * torus_bytes(&parameters);
-        let content = length - CIPHERTEXTS_HEAD;
+        let content = length - head;
         if !content.is_multiple_of(each) {
-            let expected = CIPHERTEXTS_HEAD + content / each * each;
+            let expected = head + content / each * each;
             return Err(FormatError::Length { what: "the batch of ciphertexts", found: length, expected });
         }
         let elements = (content / torus_bytes(&parameters)) as usize;
         if parameters.torus_bits() == 32 {
-            read((parameters, generation), (kind, dimension), elements, reader).map(Self::Torus32)
+            read((parameters, generation, port), (kind, dimension), elements, reader).map(Self::Torus32)
         } else {
-            read((parameters, generation), (kind, dimension), elements, reader).map(Self::Torus64)
+            read((parameters, generation, port), (kind, dimension), elements, reader).map(Self::Torus64)
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use super::*;
 use crate::generation::KeyGeneration;
+use crate::port::Port;
 use crate::serial::{read_from, write_to};
 use crate::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyUnrolling, LweBatch,
@@ -33,7 +34,7 @@ fn ciphertexts(kind: LweKind) -> AnyCiphertexts {
     let client = client("toy-256");
     let batch = client.encrypt_for_tests(kind, &[1 << 29, 3 << 29, 0], 2);
     let (parameters, generation) = (client.parameters().clone(), client.generation());
-    AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, kind, batch })
+    AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, port: Port::for_tests(), kind, batch })
 }
 
 /// Recomputes the checksum, as a forger or an unlucky flip might.
@@ -165,7 +166,7 @@ fn messages_name_cause_values_and_remedy() {
     let message = |damaged: &[u8]| read::<AnyCiphertexts>(damaged).expect_err("damaged").to_string();
     assert_eq!(
         message(&whole[..100]),
-        "the file has 9 bytes left where the content and its checksum takes 253; it was cut off, bring a fresh copy"
+        "the file has 9 bytes left where the content and its checksum takes 288; it was cut off, bring a fresh copy"
     );
     assert_eq!(
         message(b"PK\x03\x04 something else entirely"),
@@ -175,7 +176,7 @@ fn messages_name_cause_values_and_remedy() {
     other[8] = 9;
     assert_eq!(
         message(&other),
-        "format version 9, but this Polyfabric reads version 3 only; write the file again with this version, or read it with the one that wrote it"
+        "format version 9, but this Polyfabric reads version 4 only; write the file again with this version, or read it with the one that wrote it"
     );
     let mut other = whole.clone();
     *other.last_mut().expect("not empty") ^= 1;
@@ -219,7 +220,13 @@ fn saving_is_whole_or_not_at_all() {
 fn an_empty_batch_is_a_batch() {
     let parameters = set("toy-256");
     let (batch, generation) = (LweBatch::zeros(parameters.lwe_dimension(), 0), client("toy-256").generation());
-    let empty = AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, kind: LweKind::Small, batch });
+    let empty = AnyCiphertexts::Torus32(Ciphertexts {
+        parameters,
+        generation,
+        port: Port::for_tests(),
+        kind: LweKind::Small,
+        batch,
+    });
     assert_eq!(read::<AnyCiphertexts>(&bytes(&empty)).expect("reads"), empty);
 }
 

@@ -1,0 +1,92 @@
+//! Is what a damaged ciphertext decrypts to refused, where it can be told from what a program gives?
+//!
+//! A bit of the body moves the phase by a power of two, and so does one of the mask where the key's bit is set. Less than the noise changes
+//! nothing, whole steps within the range give another value (who can write ciphertexts can do that: encryption hides, it does not sign),
+//! all else is refused.
+
+use crate::common::{Keys, clear, values};
+use polyfabric_program::tfhe::homomorphic::{
+    Builder, CodecError, ElementType, LookupResult, Program, Range, Table, decode_output,
+};
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::noise;
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::tfhe::interpreter;
+use polyfabric_schemes::tfhe::noise::Transform;
+
+/// An integer of six values, which leave two of its eight steps free, a sign, and a Boolean.
+fn program() -> Program {
+    let mut builder = Builder::new("damage").expect("a name");
+    let range = Range::new(0, 5).expect("a range");
+    let x = builder.input("x", ElementType::Integer(range), 3).expect("an input");
+    let table = Table::tabulate(range, |value| (value + 2) % 6).expect("a table");
+    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a look-up");
+    builder.pin_step(y, 8).expect("a step");
+    builder.output("y", y).expect("an output");
+    let sign = builder.sign(x, true).expect("a sign");
+    builder.output("sign", sign).expect("an output");
+    builder.finish().expect("a program")
+}
+
+#[test]
+fn damage_is_refused_or_changes_nothing() {
+    let program = program();
+    let keys = Keys::<u32>::new("toy-256");
+    for order in [KeySwitchOrder::None, KeySwitchOrder::After, KeySwitchOrder::Before] {
+        let lowered = keys.lower(&program, &TfheLowering::new(order, Arithmetic::F64));
+        let report = noise::report(&program, keys.server.parameters(), order, Transform::F64).expect("a report");
+        let inputs = values(&[("x", &[0, 2, 5])]);
+        let encrypted = keys.encrypt(&program, &lowered, &inputs, 5);
+        let outputs = interpreter::run(&lowered, &keys.server, &encrypted, &NoProgress).expect("a run");
+        let expected = clear(&program, &inputs);
+        for output in &report.outputs {
+            let (name, bound) = (output.name.as_str(), output.error_bound);
+            let (batch, right) = (&outputs[name], &expected[name]);
+            let kind = keys.client.kind_of(batch.dimension()).expect("one of the keys");
+            let decode = |damage: Option<(usize, u32)>| {
+                let mut batch = batch.clone();
+                if let Some((place, bit)) = damage {
+                    batch.data_mut()[place] ^= 1 << bit;
+                }
+                decode_output(&program, name, &keys.client.decrypt_phase(kind, &batch).expect("its key"), bound)
+            };
+            assert_eq!(&decode(None).expect("what was computed"), right);
+            let length = batch.dimension().ciphertext_len();
+            let secret = keys.client.lwe(kind).bits();
+            let set = secret.iter().position(|&bit| bit == 1).expect("a set bit");
+            let clear_bit = secret.iter().position(|&bit| bit == 0).expect("a clear bit");
+            // The first and the last ciphertext: its body, and mask elements with either key bit.
+            let mut refused = [0, 0];
+            for place in [length - 1, set, 2 * length + set, 3 * length - 1] {
+                for bit in 0..32 {
+                    match decode(Some((place, bit))) {
+                        Ok(found) if &found == right => {}
+                        // 1/8, 1/4 or 1/2 of the torus: whole steps.
+                        Ok(found) => assert!(bit >= 29, "{name}, bit {bit} of {place}: {found:?} for {right:?}"),
+                        Err(CodecError::Noise { distance, bound, .. }) => {
+                            assert!(distance > bound);
+                            refused[0] += 1;
+                        }
+                        Err(CodecError::Range { .. }) => refused[1] += 1,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+            assert!(refused[0] > 0, "{name}: nothing was refused for its noise");
+            assert!(name != "y" || refused[1] > 0, "nothing was refused for its range");
+            (0..32).for_each(|bit| assert_eq!(&decode(Some((clear_bit, bit))).expect("the same phase"), right));
+        }
+    }
+}
+
+/// The outputs of another client's keys, or of nothing at all, are refused: all of three values within their bounds would be a chance.
+#[test]
+fn phases_of_other_keys_are_refused() {
+    let program = program();
+    let keys = Keys::<u32>::new("toy-256");
+    let report = noise::report(&program, keys.server.parameters(), KeySwitchOrder::None, Transform::F64);
+    let bound = report.expect("a report").outputs[0].error_bound;
+    let phases: Vec<u32> = (1..=3u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
+    let error = decode_output(&program, "y", &phases, bound).expect_err("no values");
+    assert!(error.to_string().contains("the ciphertext was damaged or altered"), "{error}");
+}

@@ -1,0 +1,187 @@
+//! What a ciphertext is for: the input or the output of one program.
+//!
+//! A file of ciphertexts of another program has the same form if the other takes or gives the same types, and decrypts to numbers that mean
+//! something else. So every such file names its program, by the hash of its text, and its place in it; who reads one compares.
+
+use std::fmt;
+
+use blake3::Hasher;
+use thiserror::Error;
+
+use crate::serial::{FormatError, Reader, Sink};
+
+/// The hash of a program: the first 16 bytes of BLAKE3 of its text, without where it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProgramHash([u8; 16]);
+
+impl ProgramHash {
+    /// Of a program that is printed so.
+    pub fn of(text: impl fmt::Display) -> Self {
+        struct Text(Hasher);
+        impl fmt::Write for Text {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                self.0.update(text.as_bytes());
+                Ok(())
+            }
+        }
+        let mut hash = Text(Hasher::new());
+        // A hasher takes everything.
+        let _ = fmt::Write::write_fmt(&mut hash, format_args!("{text}"));
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash.0.finalize().as_bytes()[..16]);
+        Self(first)
+    }
+}
+
+impl fmt::Display for ProgramHash {
+    /// Its first eight bytes: enough to tell two apart.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Which way a ciphertext goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the client to the program.
+    Input,
+    /// Back.
+    Output,
+}
+
+/// An input or an output of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The program.
+    pub program: ProgramHash,
+    /// Its name, for messages.
+    pub program_name: String,
+    /// Input or output.
+    pub direction: Direction,
+    /// Its name.
+    pub name: String,
+}
+
+/// A ciphertext of another program, or of another place in it.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{file}: it is {found}, but {needed} is needed; bring the file that was written for this program")]
+pub struct OtherPort {
+    /// The file.
+    pub file: String,
+    /// What it holds.
+    pub found: Box<Port>,
+    /// What it must hold.
+    pub needed: Box<Port>,
+}
+
+/// Longest name written.
+const MAX_NAME: usize = 256;
+
+/// The part of a name that is written.
+fn written(name: &str) -> &str {
+    let end = (0..=name.len().min(MAX_NAME)).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = match self.direction {
+            Direction::Input => "input",
+            Direction::Output => "output",
+        };
+        write!(f, "{direction} {:?} of program {} ({})", self.name, self.program_name, self.program)
+    }
+}
+
+impl Port {
+    /// Bytes in a file.
+    pub(crate) fn bytes(&self) -> u64 {
+        16 + 4 + [&self.program_name, &self.name].map(|name| 4 + written(name).len() as u64).iter().sum::<u64>()
+    }
+
+    pub(crate) fn write(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        sink.bytes(&self.program.0)?;
+        let direction: u32 = match self.direction {
+            Direction::Input => 0,
+            Direction::Output => 1,
+        };
+        sink.bytes(&direction.to_le_bytes())?;
+        [&self.program_name, &self.name].into_iter().try_for_each(|name| {
+            let name = written(name).as_bytes();
+            sink.bytes(&(name.len() as u32).to_le_bytes())?;
+            sink.bytes(name)
+        })
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let mut program = [0; 16];
+        reader.bytes("the program's hash", &mut program)?;
+        let direction = match reader.u32("whether it is an input")? {
+            0 => Direction::Input,
+            1 => Direction::Output,
+            _ => return Err(FormatError::Content("a ciphertext is neither an input nor an output")),
+        };
+        let mut name = || {
+            let length = reader.u32("the length of a name")? as usize;
+            if length > MAX_NAME {
+                return Err(FormatError::Content("a name is longer than 256 bytes"));
+            }
+            let mut bytes = vec![0; length];
+            reader.bytes("a name", &mut bytes)?;
+            String::from_utf8(bytes).map_err(|_| FormatError::Content("a name is not UTF-8"))
+        };
+        let (program_name, name) = (name()?, name()?);
+        Ok(Self { program: ProgramHash(program), program_name, direction, name })
+    }
+
+    /// Fails unless `found`, which the file `file` holds, is this one.
+    ///
+    /// # Errors
+    /// [`OtherPort`].
+    pub fn expect(&self, found: &Self, file: &str) -> Result<(), OtherPort> {
+        let same = self.program == found.program
+            && self.direction == found.direction
+            && written(&self.name) == written(&found.name);
+        if same {
+            return Ok(());
+        }
+        Err(OtherPort { file: file.to_owned(), found: Box::new(found.clone()), needed: Box::new(self.clone()) })
+    }
+
+    /// One that tests write into files.
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> Self {
+        let (program, program_name) = (ProgramHash::of("a program"), "sample".to_owned());
+        Self { program, program_name, direction: Direction::Input, name: "x".to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is the file of another program, of another step or of another name told apart, and in what words?
+    use super::*;
+
+    #[test]
+    fn another_program_step_or_name_is_refused() {
+        let port = Port::for_tests();
+        assert_eq!(port.expect(&port.clone(), "x.in.ct"), Ok(()));
+        let others = [
+            Port { program: ProgramHash::of("another"), ..port.clone() },
+            Port { direction: Direction::Output, ..port.clone() },
+            Port { name: "y".to_owned(), ..port.clone() },
+        ];
+        for other in &others {
+            assert!(port.expect(other, "x.in.ct").is_err(), "{other}");
+        }
+        let hash = ProgramHash::of("a program").to_string();
+        assert_eq!(
+            port.expect(&others[1], "x.in.ct").expect_err("another step").to_string(),
+            format!(
+                "x.in.ct: it is output \"x\" of program sample ({hash}), but input \"x\" of program sample ({hash}) is needed; bring the file that was written for this program"
+            )
+        );
+        // What a program is called is no part of what it is: its text has the name.
+        assert_eq!(port.expect(&Port { program_name: "renamed".to_owned(), ..port.clone() }, ""), Ok(()));
+        assert_ne!(ProgramHash::of("a"), ProgramHash::of("b"));
+    }
+}

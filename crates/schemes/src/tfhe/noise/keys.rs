@@ -1,0 +1,188 @@
+//! Which keys a figure is for, and what of the noise is a number of the key.
+//!
+//! Keys are drawn uniformly, and drawn again where they are unlucky, so that one figure holds for every key that is used:
+//!
+//! - *Weight.* Rounding errors are added up where a secret bit is 1. A key is taken if no more than m/2 + √m of its m bits are 1: two
+//!   deviations above the mean, 97.7 % of all keys. The formulas count so many.
+//! - *Shared means.* Digits have a mean of −1/2, so a product of digits with the noise of a key's rows has one too, the same for all
+//!   ciphertexts that meet the key: without a bound, failures would come in clusters. It adds up in sums, with the weights, not their squares. Rows are
+//!   taken if it is within [`MEAN_BOUND`] deviations, for a bootstrapping key at each of the first [`SHARED_TABLES`] places of its accumulator: 97.5 %
+//!   of all or more; the margin is less by so much.
+//!
+//! Taking a share p of all keys costs at most −log2 p bits of security, as an attack on these succeeds on all with p times the probability:
+//! [`LOSS_BITS`] in all, which the level of every set is less by.
+
+use super::probability::failure_probability_log2;
+
+/// Results that one blind rotation may give, side by side in its accumulator, each with a shared mean of its own within the bound.
+pub const SHARED_TABLES: usize = 16;
+
+/// How many deviations of it a key's shared mean may be from 0.
+pub const MEAN_BOUND: f64 = 2.5;
+
+/// Bits of security that choosing among keys costs a secret: 0.034 for its weight, 0.036 for the rows under it.
+pub const LOSS_BITS: f64 = 0.070;
+
+/// Most set bits of a key of `bits` bits that is used: m/2 + √m.
+pub fn most_weight(bits: usize) -> usize {
+    (bits as f64 / 2.0 + (bits as f64).sqrt()).floor() as usize
+}
+
+/// Which keys a formula is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Keys {
+    /// Every key that is used: its weight is the largest, its shared mean at the bound.
+    Accepted,
+    /// All of them, on average: half of the bits are set, and the shared mean is another Gaussian error.
+    Average,
+    /// A key of so many set bits of the small and the large secret; the shared mean as on average.
+    Weights([usize; 2]),
+}
+
+impl Keys {
+    /// Set bits of the small key of `small` bits and of the large one of `large`.
+    pub(super) fn weights(self, small: usize, large: usize) -> [f64; 2] {
+        match self {
+            Self::Accepted => [small, large].map(|bits| most_weight(bits) as f64),
+            Self::Average => [small, large].map(|bits| bits as f64 / 2.0),
+            Self::Weights(weights) => weights.map(|weight| weight as f64),
+        }
+    }
+
+    /// log2 of the probability that `noise` exceeds `margin`.
+    pub fn failure_log2(self, noise: Noise, margin: f64) -> f64 {
+        match self {
+            Self::Accepted => failure_probability_log2(noise.variance, margin - noise.mean_bound),
+            _ => failure_probability_log2(noise.second_moment(), margin),
+        }
+    }
+}
+
+/// An error of the phase, in fractions of the torus: a random part, and a mean that all errors of its kind share under one key.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Variance of the random part.
+    pub variance: f64,
+    /// Deviation, over keys, of the mean.
+    pub shared: f64,
+    /// What the mean's absolute value is at most for a key that is used: the bounds of all keys that it is of.
+    pub mean_bound: f64,
+}
+
+impl Noise {
+    /// Without a mean.
+    pub fn random(variance: f64) -> Self {
+        Self { variance, shared: 0.0, mean_bound: 0.0 }
+    }
+
+    /// With a mean of deviation `shared` over keys.
+    pub fn with_mean(variance: f64, shared: f64) -> Self {
+        Self { variance, shared, mean_bound: MEAN_BOUND * shared }
+    }
+
+    /// Both parts of what is met one after the other, by keys that have nothing to do with each other.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            variance: self.variance + other.variance,
+            shared: self.shared.hypot(other.shared),
+            mean_bound: self.mean_bound + other.mean_bound,
+        }
+    }
+
+    /// The sum of `count` independent ones, each with a mean of its own, of one key, which is taken by the mean of the sum.
+    #[must_use]
+    pub fn times(self, count: usize) -> Self {
+        Self::with_mean(self.variance * count as f64, self.shared * (count as f64).sqrt())
+    }
+
+    /// Σ w_i·e_i of errors of this kind under one key, `squared_norm` being Σ w_i² and `sum` Σ w_i: means add up. Those of results at different
+    /// places of an accumulator differ a little, so that in the bound they do not cancel: it takes `most`, in which such count as |w_i|.
+    #[must_use]
+    pub fn combined(self, squared_norm: f64, sum: f64, most: f64) -> Self {
+        Self {
+            variance: self.variance * squared_norm,
+            shared: self.shared * sum.abs(),
+            mean_bound: self.mean_bound * most.abs(),
+        }
+    }
+
+    /// E|error|² over errors and keys.
+    pub fn second_moment(self) -> f64 {
+        self.variance + self.shared * self.shared
+    }
+
+    /// log2 of the probability that it exceeds `margin`, for every key that is used.
+    pub fn failure_log2(self, margin: f64) -> f64 {
+        Keys::Accepted.failure_log2(self, margin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do as many keys pass as is said, and does the figure for every key bound what a key at the bound has?
+    use super::*;
+    use crate::gaussian::RoundedGaussian;
+    use crate::tfhe::noise::ln_erfc;
+    use crate::tfhe::random::{Purpose, Seeds};
+
+    /// Upper tail of the normal distribution.
+    fn beyond(deviations: f64) -> f64 {
+        ln_erfc(deviations / std::f64::consts::SQRT_2).exp() / 2.0
+    }
+
+    #[test]
+    fn the_loss_is_counted() {
+        // Neighbouring places' means differ by twice the noise of one coefficient of N; of the smallest ring in use, these many leave the bound.
+        let (mut stream, runs) = (Seeds::for_tests(5).secret.stream(Purpose::Encryption, 0), 200_000);
+        let normal = RoundedGaussian::new(f64::from(1u32 << 20));
+        let step = 2.0 / 256f64.sqrt();
+        let mut rejected = 0;
+        for _ in 0..runs {
+            let mut draw = || normal.draw(&mut stream) as f64 / f64::from(1u32 << 20);
+            let mut mean = draw();
+            let mut largest = mean.abs();
+            for _ in 1..SHARED_TABLES {
+                // A stationary walk: the noise of the place counted against it before.
+                mean += step * (draw() * (1.0 - step * step / 4.0).sqrt() - step / 2.0 * mean);
+                largest = largest.max(mean.abs());
+            }
+            rejected += u32::from(largest > MEAN_BOUND);
+        }
+        let loss = -(1.0 - beyond(2.0)).log2() - (1.0 - f64::from(rejected) / f64::from(runs)).log2();
+        assert!((0.0..0.01).contains(&(LOSS_BITS - loss)), "{loss}");
+        // The binomial distribution at the sizes in use, exactly: P(weight > m/2 + √m).
+        for bits in [500usize, 800, 1024, 2048] {
+            let mut term = (-(bits as f64)).exp2();
+            let mut within = 0.0;
+            for weight in 0..=most_weight(bits) {
+                within += term;
+                term *= (bits - weight) as f64 / (weight + 1) as f64;
+            }
+            assert!(bits > 1000 || -within.log2() < 0.036, "{bits}: {within}");
+        }
+    }
+
+    /// A key at the bound fails as often as is stated or less, one without a mean less, and the average lies between.
+    #[test]
+    fn no_key_fails_more_often_than_is_stated() {
+        let noise = Noise::with_mean(0.9, 0.1f64.sqrt());
+        let margin = 6.0;
+        let stated = noise.failure_log2(margin).exp2();
+        let at = |mean: f64| beyond((margin - mean) / 0.9f64.sqrt()) + beyond((margin + mean) / 0.9f64.sqrt());
+        assert!(at(MEAN_BOUND * noise.shared) <= stated && stated <= 2.0 * at(MEAN_BOUND * noise.shared));
+        let average = Keys::Average.failure_log2(noise, margin).exp2();
+        assert!(at(0.0) < average && average < stated);
+    }
+
+    #[test]
+    fn means_add_up_in_sums() {
+        let noise = Noise::with_mean(1.0, 0.5);
+        assert_eq!(noise.combined(16.0, 16.0, 16.0), Noise::with_mean(16.0, 8.0));
+        assert_eq!(noise.combined(2.0, 0.0, 0.0), Noise::random(2.0));
+        assert_eq!(noise.combined(2.0, 0.0, 2.0), Noise { mean_bound: 2.0 * noise.mean_bound, ..Noise::random(2.0) });
+        assert_eq!(noise.times(4), Noise::with_mean(4.0, 1.0));
+        // Two keys may both be at their bounds; on average their means are independent.
+        assert_eq!((noise.plus(noise).second_moment(), noise.plus(noise).mean_bound), (2.5, 2.5));
+    }
+}

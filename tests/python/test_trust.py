@@ -1,0 +1,120 @@
+"""Is a wrong result never shown as a right one, whatever happened to the file; and does a forked process compute?"""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from pathlib import Path
+
+import blake3
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric import stages
+from polyfabric.execution import plan
+
+
+@pf.program(x=pf.Mod(65537).vector(8))
+def squares(x):
+    return x * x + 1
+
+
+@pf.program(x=pf.Mod(65537).vector(8))
+def cubes(x):
+    return x * x * x
+
+
+@pf.program(x=pf.Real.vector(8))
+def scaled(x):
+    return x * 0.25
+
+
+@pf.program(x=pf.Int(0, 5).vector(2))
+def turned(x):
+    return pf.lookup(x, [2, 3, 4, 5, 0, 1])
+
+
+VALUES = np.arange(8)
+
+
+def flipped(path: Path, byte: int, bit: int) -> None:
+    """Flips a bit of a file, and makes its checksum right again."""
+    data = bytearray(path.read_bytes())
+    data[byte] ^= 1 << bit
+    data[-32:] = blake3.blake3(bytes(data[:-32])).digest()
+    path.write_bytes(bytes(data))
+
+
+def test_bits_of_a_bgv_result(tmp_path: Path) -> None:
+    squares.encrypt({"x": VALUES}, tmp_path)
+    squares.execute(tmp_path)
+    kept = tmp_path / "kept"
+    shutil.copy(tmp_path / "result.out.ct", kept)
+    size = kept.stat().st_size
+    assert list(squares.decrypt(tmp_path)["result"]) == list(VALUES**2 + 1)
+    for byte in [size // 2, size - 1000, size - 33, size - size // 3]:
+        shutil.copy(kept, tmp_path / "result.out.ct")
+        flipped(tmp_path / "result.out.ct", byte, 3)
+        with pytest.raises(pf.Error, match=r"by the plan they are at most 2\^|a residue is not below its modulus"):
+            squares.decrypt(tmp_path)
+
+
+def test_bits_of_a_ckks_result(tmp_path: Path) -> None:
+    scaled.encrypt({"x": VALUES / 8}, tmp_path)
+    scaled.execute(tmp_path)
+    kept = tmp_path / "kept"
+    shutil.copy(tmp_path / "result.out.ct", kept)
+    size = kept.stat().st_size
+    for byte in [size // 2, size - 1000, size - 33, size - size // 3]:
+        shutil.copy(kept, tmp_path / "result.out.ct")
+        flipped(tmp_path / "result.out.ct", byte, 2)
+        with pytest.raises(pf.Error, match=r"and by the plan it is at most|a residue is not below its modulus"):
+            scaled.decrypt(tmp_path)
+
+
+def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
+    def plan_for(name: str | None) -> stages.Plan:
+        return plan(turned, name or "toy-256", target=0.0)
+
+    stages.encrypt(plan_for, tmp_path, lambda _: {"x": [1, 4]}, lambda *_: None)
+    stages.execute(plan_for, tmp_path, on="cpu", machine=None, threads=1, progress=lambda *_: None)
+    assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 0]}
+    # The body of the last ciphertext: its bit 26 is 1/64 of the torus, its bit 31 half of it.
+    path = tmp_path / "result.out.ct"
+    kept = tmp_path / "kept"
+    shutil.copy(path, kept)
+    for byte, bit in [(-33, 2), (-33, 7)]:
+        shutil.copy(kept, path)
+        flipped(path, path.stat().st_size + byte, bit)
+        with pytest.raises(pf.Error, match="the ciphertext was damaged or altered"):
+            stages.decrypt(plan_for, tmp_path)
+
+
+def test_ciphertexts_of_another_program_or_step(tmp_path: Path) -> None:
+    squares.encrypt({"x": VALUES}, tmp_path / "squares")
+    squares.execute(tmp_path / "squares")
+    shutil.copytree(tmp_path / "squares", tmp_path / "other")
+    with pytest.raises(pf.Error, match=r"of program squares .*, but .* of program cubes .* is needed"):
+        cubes.decrypt(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "x.in.ct", tmp_path / "other" / "result.out.ct")
+    with pytest.raises(pf.Error, match=r'it is input "x" of program squares .*, but output "result"'):
+        squares.decrypt(tmp_path / "other")
+
+
+def _in_a_child() -> list[int]:
+    return list(squares.run({"x": VALUES}, threads=2).outputs["result"])
+
+
+def test_a_forked_child_computes() -> None:
+    """After its parent has computed, so that the shared threads are there, and in the child are not."""
+    expected = list(VALUES**2 + 1)
+    assert _in_a_child() == expected
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_in_a_child).get(timeout=120) == expected
+
+
+def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> None:
+    with pytest.raises(pf.NoiseError, match=r"more than 2\^-128.0.*accept this with target \(--max-failure\)"):
+        turned.cost("strix-II")
+    report = turned.cost("strix-II", target=-10).to_dict()
+    assert -128 < report["noise"]["log2_failure"] < -10
