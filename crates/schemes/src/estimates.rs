@@ -184,11 +184,7 @@ mod tests {
             let (degree, secret) = (set.ring().degree().get(), set.literal().secret.to_string());
             wanted.push((set.name().to_owned(), degree, secret, set.log2_qp(), set.literal().noise_std.log2(), 0.0));
         }
-        // Those for integers have 128 bits by the curves; the estimator has not been run on their two dimensions yet.
-        let estimated = |name: &str| !name.starts_with("polyfabric-integers-");
-        let of_torus =
-            |entry: &tfhe::sets::Entry| entry.family != tfhe::sets::Family::Toy && estimated(&entry.parameters.name);
-        for (entry, set) in tfhe::sets::all().filter(|(entry, _)| of_torus(entry)) {
+        for (entry, set) in tfhe::sets::all().filter(|(entry, _)| entry.family != tfhe::sets::Family::Toy) {
             let least = if entry.family == tfhe::sets::Family::Default { 128.0 } else { 0.0 };
             for (n, secret, torus, noise) in set.problems() {
                 wanted.push((set.name().to_owned(), n, secret.to_owned(), torus, noise, least));

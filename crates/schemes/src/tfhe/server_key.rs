@@ -177,7 +177,7 @@ impl<T: Torus> CompressedServerKey<T> {
 
 /// The rows of the first attempt whose shared mean is within its bound: see [`Keys`](super::noise::Keys).
 fn first_accepted<T>(rows: impl Fn(u64) -> Option<Vec<T>>) -> Vec<T> {
-    (0..).find_map(rows).expect("98.8 % of all rows are accepted")
+    (0..).find_map(rows).expect("97.3 % of all rows are accepted")
 }
 
 /// The noise of row `index` at some attempt. A row's number stays below 2^40.

@@ -6,7 +6,7 @@
 //!   deviations above the mean, 97.7 % of all keys. The formulas count so many.
 //! - *Shared means.* Digits have a mean of −1/2, so a product of digits with the noise of a key's rows has one too, the same for all
 //!   ciphertexts that meet the key: without a bound, failures would come in clusters. It adds up in sums, with the weights, not their squares. Rows are
-//!   taken if it is within [`MEAN_BOUND`] deviations, for a bootstrapping key at each of the first [`SHARED_TABLES`] places of its accumulator: 97.5 %
+//!   taken if it is within [`MEAN_BOUND`] deviations, for a bootstrapping key at each of the first [`SHARED_TABLES`] places of its accumulator: 97.3 %
 //!   of all or more; the margin is less by so much.
 //!
 //! Taking a share p of all keys costs at most −log2 p bits of security, as an attack on these succeeds on all with p times the probability:
@@ -20,8 +20,8 @@ pub const SHARED_TABLES: usize = 16;
 /// How many deviations of it a key's shared mean may be from 0.
 pub const MEAN_BOUND: f64 = 2.5;
 
-/// Bits of security that choosing among keys costs a secret: 0.034 for its weight, 0.036 for the rows under it.
-pub const LOSS_BITS: f64 = 0.070;
+/// Bits of security that choosing among keys costs a secret: 0.034 for its weight, 0.039 for the rows under it.
+pub const LOSS_BITS: f64 = 0.073;
 
 /// Most set bits of a key of `bits` bits that is used: m/2 + √m.
 pub fn most_weight(bits: usize) -> usize {
