@@ -20,8 +20,8 @@ def squares(x):
 
 
 @pf.program(x=pf.Mod(65537).vector(8))
-def cubes(x):
-    return x * x * x
+def others(x):
+    return x * x + 2
 
 
 @pf.program(x=pf.Real.vector(8))
@@ -32,6 +32,11 @@ def scaled(x):
 @pf.program(x=pf.Int(0, 5).vector(2))
 def turned(x):
     return pf.lookup(x, [2, 3, 4, 5, 0, 1])
+
+
+@pf.program(x=pf.Int(0, 11).vector(2))
+def wide(x):
+    return pf.lookup(x, [(5 * value + 3) % 12 for value in range(12)])
 
 
 VALUES = np.arange(8)
@@ -46,6 +51,7 @@ def flipped(path: Path, byte: int, bit: int) -> None:
 
 
 def test_bits_of_a_bgv_result(tmp_path: Path) -> None:
+    squares.make_keys(tmp_path)
     squares.encrypt({"x": VALUES}, tmp_path)
     squares.execute(tmp_path)
     kept = tmp_path / "kept"
@@ -60,6 +66,7 @@ def test_bits_of_a_bgv_result(tmp_path: Path) -> None:
 
 
 def test_bits_of_a_ckks_result(tmp_path: Path) -> None:
+    scaled.make_keys(tmp_path)
     scaled.encrypt({"x": VALUES / 8}, tmp_path)
     scaled.execute(tmp_path)
     kept = tmp_path / "kept"
@@ -79,23 +86,28 @@ def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
     stages.encrypt(plan_for, tmp_path, lambda _: {"x": [1, 4]}, lambda *_: None)
     stages.execute(plan_for, tmp_path, on="cpu", machine=None, threads=1, progress=lambda *_: None)
     assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 0]}
-    # The body of the last ciphertext: its bit 26 is 1/64 of the torus, its bit 31 half of it.
+    # The body of the last ciphertext: its bit 26 is 1/64 of the torus, which errors do not reach, its bit 30 a step and a half.
     path = tmp_path / "result.out.ct"
     kept = tmp_path / "kept"
     shutil.copy(path, kept)
-    for byte, bit in [(-33, 2), (-33, 7)]:
+    for byte, bit in [(-33, 2), (-33, 6)]:
         shutil.copy(kept, path)
         flipped(path, path.stat().st_size + byte, bit)
         with pytest.raises(pf.Error, match="the ciphertext was damaged or altered"):
             stages.decrypt(plan_for, tmp_path)
+    # Bit 31 is half of the torus, three whole steps: another value that the program may give. Encryption hides, it does not sign.
+    shutil.copy(kept, path)
+    flipped(path, path.stat().st_size - 33, 7)
+    assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 3]}
 
 
 def test_ciphertexts_of_another_program_or_step(tmp_path: Path) -> None:
+    squares.make_keys(tmp_path / "squares")
     squares.encrypt({"x": VALUES}, tmp_path / "squares")
     squares.execute(tmp_path / "squares")
     shutil.copytree(tmp_path / "squares", tmp_path / "other")
-    with pytest.raises(pf.Error, match=r"of program squares .*, but .* of program cubes .* is needed"):
-        cubes.decrypt(tmp_path / "other")
+    with pytest.raises(pf.Error, match=r"of program squares .*, but .* of program others .* is needed"):
+        others.decrypt(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "x.in.ct", tmp_path / "other" / "result.out.ct")
     with pytest.raises(pf.Error, match=r'it is input "x" of program squares .*, but output "result"'):
         squares.decrypt(tmp_path / "other")
@@ -115,6 +127,7 @@ def test_a_forked_child_computes() -> None:
 
 def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> None:
     with pytest.raises(pf.NoiseError, match=r"more than 2\^-128.0.*accept this with target \(--max-failure\)"):
-        turned.cost("strix-II")
-    report = turned.cost("strix-II", target=-10).to_dict()
+        wide.cost("strix-II")
+    report = wide.cost("strix-II", target=-10).to_dict()
     assert -128 < report["noise"]["log2_failure"] < -10
+    assert wide.cost().to_dict()["noise"]["log2_failure"] <= -128

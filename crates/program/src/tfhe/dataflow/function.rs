@@ -98,37 +98,45 @@ impl Function {
         TestPolynomial::from_coefficients(coefficients)
     }
 
-    /// Distance, as a fraction of the torus, from a value's phase to the nearest phase that reads another value:
-    /// the noise that a look-up withstands. At most 0 when the ring is too small to tell the values apart.
-    pub fn margin(&self, degree: usize) -> f64 {
+    /// Distances, as fractions of the torus, from a value's phase to the phases that read another value: to the nearer side, which is the noise
+    /// that a look-up withstands, and to the further one, of the values whose such distances are least. The first is at most 0 when the ring is too
+    /// small to tell the values apart.
+    pub fn margins(&self, degree: usize) -> [f64; 2] {
         let period = 2.0 * degree as f64;
         let phase = |value: i64| value as f64 * period / f64::from(self.step_in);
         let edge = |twice: i64| self.boundary(twice, degree) as f64 - 0.5;
         let slot = self.domain.slot();
-        let distance = match self.kind {
+        let distances = match self.kind {
             FunctionKind::Table(_) | FunctionKind::Whole(_) => {
                 let around = |value: i64| {
                     let up = edge(2 * value + slot) - phase(value);
                     let down = phase(value) - edge(2 * value - slot);
-                    up.min(down)
+                    [up.min(down), up.max(down)]
                 };
-                self.domain.values().map(around).fold(f64::INFINITY, f64::min)
+                self.domain.values().map(around).fold(UNBOUNDED, least)
             }
             FunctionKind::Sign => {
                 let edge = edge(twice_sign_threshold(self.domain));
                 let around = |value: i64| {
                     let offset = (phase(value) - edge).rem_euclid(degree as f64);
-                    offset.min(degree as f64 - offset)
+                    let other = degree as f64 - offset;
+                    [offset.min(other), offset.max(other)]
                 };
                 // The nearest to an edge: those around the threshold, and the outermost.
                 let above = self.domain.lo().rem_euclid(slot);
                 let candidates = [self.domain.lo(), self.domain.hi(), above - slot, above];
                 let inside = candidates.into_iter().filter(|&value| self.domain.contains(value));
-                inside.map(around).fold(f64::INFINITY, f64::min)
+                inside.map(around).fold(UNBOUNDED, least)
             }
         };
-        distance / period
+        distances.map(|distance| distance / period)
     }
+}
+
+const UNBOUNDED: [f64; 2] = [f64::INFINITY; 2];
+
+fn least(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0].min(b[0]), a[1].min(b[1])]
 }
 
 #[cfg(test)]
@@ -150,8 +158,8 @@ mod tests {
         let polynomial = function.test_polynomial(DEGREE, 32).coefficients::<u32>();
         assert_eq!(polynomial.len(), DEGREE);
         let unit = TorusStep { denominator: function.step_out }.unit::<u32>();
-        let margin = function.margin(DEGREE);
-        assert!(margin > 0.0, "{function:?}");
+        let [margin, further] = function.margins(DEGREE);
+        assert!(0.0 < margin && margin <= further, "{function:?}");
         let period = 2.0 * DEGREE as f64;
         let mut tight = false;
         for value in function.domain.values() {
@@ -162,6 +170,12 @@ mod tests {
                 let phase = ((centre + noise * 0.999) * period).round() as i64;
                 assert_eq!(read(&polynomial, phase), want, "{function:?} {value} {noise}");
             }
+            // Up to the further distance on one side at least.
+            let right = |side: f64| {
+                let phase = ((centre + side * 0.999 * further) * period).round() as i64;
+                read(&polynomial, phase) == want
+            };
+            assert!(right(-1.0) || right(1.0), "{function:?} {value} {further}");
             tight |= [-1.0, 1.0].iter().any(|side| {
                 let phase = ((centre + side * (margin + 1.01 / period)) * period).round() as i64;
                 read(&polynomial, phase) != want
@@ -197,7 +211,7 @@ mod tests {
     fn odd_sums_have_twice_the_margin_per_unit() {
         let margin = |stride, lo, hi| {
             let domain = Range::with_stride(lo, hi, stride).unwrap();
-            Function { domain, step_in: 32, step_out: 8, kind: FunctionKind::Sign }.margin(1 << 14) * 32.0
+            Function { domain, step_in: 32, step_out: 8, kind: FunctionKind::Sign }.margins(1 << 14)[0] * 32.0
         };
         assert!((margin(2, -15, 15) - 1.0).abs() < 1e-2);
         assert!((margin(1, -15, 15) - 0.5).abs() < 1e-2);

@@ -333,9 +333,9 @@ fn report_flow(
     let drift = |step: u32, units: i64| step_drift(parameters.torus_bits(), step) * units.unsigned_abs() as f64;
     let margin = |function: &crate::tfhe::dataflow::Function, log2_tables: u32| {
         let units = function.domain.lo().abs().max(function.domain.hi().abs());
-        function.margin(degree >> log2_tables) - drift(function.step_in, units)
+        function.margins(degree >> log2_tables).map(|margin| margin - drift(function.step_in, units))
     };
-    let mut margins: HashMap<(u32, u32), f64> = HashMap::new();
+    let mut margins: HashMap<(u32, u32), [f64; 2]> = HashMap::new();
     let mut lookups: BTreeMap<NodeId, LookupNoise> = BTreeMap::new();
     let mut failures = Vec::new();
     for level in &flow.levels {
@@ -351,8 +351,8 @@ fn report_flow(
             let (operand_variance, variance, mean_bound) = (operand.variance, read.variance, read.mean_bound);
             let function = &flow.functions[lookup.function as usize];
             let key = (lookup.function, log2_tables);
-            let margin = *margins.entry(key).or_insert_with(|| margin(function, log2_tables));
-            let log2_failure = model.formulas.failure_log2(read, margin);
+            let [margin, further] = *margins.entry(key).or_insert_with(|| margin(function, log2_tables));
+            let log2_failure = model.formulas.failure_between_log2(read, [margin, further]);
             failures.push((log2_failure, 1));
             let entry = lookups.entry(lookup.origin);
             let noise = entry.or_insert_with(|| {

@@ -5,6 +5,7 @@ use polyfabric_kernels::{Gadget, Isa, RingDegree, fft};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Keys, Noise};
+use super::probability::sum_log2;
 use crate::tfhe::lwe::LweKind;
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::unrolling::KeyUnrolling;
@@ -199,6 +200,12 @@ impl Formulas {
         let (whole, rest) = unrolling.groups_of(self.lwe_dimension);
         let groups = self.unrolled_iteration(unrolling.bits(), transform).times(whole);
         if rest == 0 { groups } else { groups.plus(self.unrolled_iteration(rest, transform)) }
+    }
+
+    /// log2 of the probability that `noise` exceeds one margin on one side or the other on the other; certain where the first is none.
+    pub fn failure_between_log2(&self, noise: Noise, [nearer, further]: [f64; 2]) -> f64 {
+        let [nearer, further] = [nearer, further].map(|margin| self.failure_log2(noise, margin));
+        if nearer == 0.0 { 0.0 } else { sum_log2(nearer - 1.0, further - 1.0) }
     }
 
     /// log2 of the probability that `noise` exceeds `margin`.

@@ -176,7 +176,8 @@ fn check_modulus_switch<T: Torus>(name: &str) {
             key.phase(&widened).wrapping_sub(key.phase(&input)).to_fraction()
         })
         .collect();
-    let predicted = Formulas::of(&parameters, Keys::Weights([weight, 0])).modulus_switch(PhaseRounding::Nearest, 0).variance;
+    let predicted =
+        Formulas::of(&parameters, Keys::Weights([weight, 0])).modulus_switch(PhaseRounding::Nearest, 0).variance;
     close(&format!("{name} modulus switch"), second_moment(&errors), predicted, 1.05);
     fails_as_often(&format!("{name} modulus switch"), &errors, predicted, 1.0);
     // What is stated is no less, of any key.
