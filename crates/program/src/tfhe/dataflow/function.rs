@@ -119,8 +119,8 @@ impl Function {
                 let edge = edge(twice_sign_threshold(self.domain));
                 let around = |value: i64| {
                     let offset = (phase(value) - edge).rem_euclid(degree as f64);
-                    let other = degree as f64 - offset;
-                    [offset.min(other), offset.max(other)]
+                    // The other edge is half of the window away at least, of every value.
+                    [offset.min(degree as f64 - offset), degree as f64 / 2.0]
                 };
                 // The nearest to an edge: those around the threshold, and the outermost.
                 let above = self.domain.lo().rem_euclid(slot);
