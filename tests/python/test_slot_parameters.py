@@ -116,7 +116,7 @@ def test_a_file_and_its_fields_are_one_set():
     [
         (
             {},
-            r"squared: parameter set small has 10 bits of security .* but 128 are needed; .* security=10 \(--security 10\)",
+            r"squared: parameter set small has 9 bits of security .* but 128 are needed; .* security=8 \(--security 8\)",
         ),
         (
             {"secret": {"sparse-ternary": 100}},
