@@ -2,12 +2,23 @@
 //! `cargo run --release -p polyfabric-machines --example f1_compile [-- OPERATION LOG2_DEGREE LIMBS SPECIAL CIPHERTEXTS ROUNDS]`,
 //! or of whole programs, from the text of their kernel programs: `-- FILE.kernel ...`.
 
-use polyfabric_machines::f1::compile::compile;
+use polyfabric_machines::audit::residue::audit;
+use polyfabric_machines::engine::bound::Bound;
+use polyfabric_machines::engine::list::{EventList, Source};
+use polyfabric_machines::engine::totals::Totals;
+use polyfabric_machines::f1::compile::{Compiled, compile};
 use polyfabric_machines::f1::machine::F1;
-use polyfabric_machines::f1::report::{Traffic, limits};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::text::parse_kernel;
+use std::collections::BTreeMap;
 use std::time::Instant;
+
+/// Cycles that no schedule of the same events falls below, by what sets them.
+fn limits(machine: &F1, compiled: &Compiled) -> BTreeMap<String, u64> {
+    let events = compiled.events(machine);
+    let totals = Totals::of(Source::List(&events));
+    Bound::of(events.resources(), &totals, &compiled.checked).limits.into_iter().collect()
+}
 
 /// Compiles the kernel program in a file: time and traffic beside the least that there can be.
 fn program(machine: &F1, file: &str) {
@@ -20,7 +31,7 @@ fn program(machine: &F1, file: &str) {
     };
     let minutes = begin.elapsed().as_secs_f64() / 60.0;
     let instructions = compiled.translation.graph.len();
-    let traffic = Traffic::of(&compiled);
+    let traffic = compiled.traffic(machine);
     let total = traffic.total() as f64;
     let classes: Vec<String> = traffic
         .classes()
@@ -28,16 +39,19 @@ fn program(machine: &F1, file: &str) {
         .map(|(name, bytes)| format!("{name} {:.1} %", 100.0 * *bytes as f64 / total))
         .collect();
     println!(
-        "{}: {instructions} instructions, {:.2} million a minute, {} cycles, {:.1} MiB: {}; phase 2 {}, transfers {:?}",
+        "{}: {instructions} instructions, {:.2} million a minute, {} cycles, {:.1} MiB, {:.1} % not compulsory: {}; phase 2 {}",
         program.name,
         instructions as f64 / minutes * 1e-6,
         compiled.checked.cycles,
         total / f64::from(1 << 20),
+        100.0 * traffic.not_compulsory() as f64 / total,
         classes.join(", "),
         compiled.movement.cycles,
-        compiled.checked.transfers,
     );
-    println!("    limits {:?}", limits(&compiled, machine));
+    println!("    limits {:?}", limits(machine, &compiled));
+    let begin = Instant::now();
+    let audited = audit(&program, &compiled.events(machine), &compiled.names());
+    println!("    audit {:.2} s: {audited:?}", begin.elapsed().as_secs_f64());
 }
 
 fn main() {
@@ -51,17 +65,16 @@ fn main() {
             let begin = Instant::now();
             let compiled = compile(&machine, &program).unwrap_or_else(|error| panic!("{error}"));
             let seconds = begin.elapsed().as_secs_f64();
-            let limits = limits(&compiled, &machine);
+            let limits = limits(&machine, &compiled);
             let (name, bound) =
                 limits.iter().filter(|(name, _)| *name != "hbm").max_by_key(|(_, c)| **c).expect("a limit");
             let instructions = compiled.translation.graph.len();
             println!(
-                "{operation:?} {shape}, {} x {rounds}: {instructions} instructions, {:.2} million a minute, {} cycles, bound {bound} ({name}), phase 2 {}, transfers {:?}",
+                "{operation:?} {shape}, {} x {rounds}: {instructions} instructions, {:.2} million a minute, {} cycles, bound {bound} ({name}), phase 2 {}",
                 shape.ciphertexts,
                 instructions as f64 / seconds * 60e-6,
                 compiled.checked.cycles,
                 compiled.movement.cycles,
-                compiled.checked.transfers,
             );
             let units: u64 =
                 ["ntt", "automorphism", "multiply", "add"].iter().map(|unit| limits[*unit]).max().expect("units");

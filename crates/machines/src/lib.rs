@@ -13,6 +13,7 @@ pub mod morphling;
 pub mod osiris;
 pub mod registry;
 mod reproduce;
+pub mod rns;
 pub mod strix;
 pub mod torus;
 

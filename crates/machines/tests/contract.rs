@@ -1,5 +1,8 @@
 //! Does every machine keep the contract, whichever it is? A new one is tested here without a line.
 
+#[path = "contract/residue_family.rs"]
+mod residue_family;
+
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;

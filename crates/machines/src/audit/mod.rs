@@ -13,9 +13,30 @@
 //! exactly once is seen from a fingerprint, the sum of x^ciphertext · y^iteration modulo a prime, which is a geometric series.
 
 mod fingerprint;
+pub mod residue;
 mod torus;
 
 pub use torus::{Datum, Function, Meaning, Step, audit};
+
+use crate::engine::schedule::Resources;
+
+/// Holds that a schedule has the machine's `own` resources and no others.
+///
+/// # Errors
+/// [`AuditError::Resources`].
+pub(crate) fn same_resources(own: &Resources, given: &Resources) -> Result<(), AuditError> {
+    let parts = [
+        ("units", own.units == given.units),
+        ("channels", own.channels == given.channels),
+        ("memories", own.memories == given.memories),
+        ("rates and latencies", own.kinds == given.kinds),
+        ("value classes", own.value_classes == given.value_classes),
+    ];
+    match parts.into_iter().find(|(_, same)| !same) {
+        Some((what, _)) => Err(AuditError::Resources { what }),
+        None => Ok(()),
+    }
+}
 
 /// Why a schedule does not compute its program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +86,24 @@ pub enum AuditError {
     Lost {
         /// What.
         what: String,
+    },
+    /// A result of the program that is stored, and is something else.
+    #[error("what is stored as {what} is something else than the program computes")]
+    Output {
+        /// What.
+        what: String,
+    },
+    /// Something that is computed and never read.
+    #[error("{what} is computed, and nothing reads it")]
+    InVain {
+        /// What.
+        what: String,
+    },
+    /// The program itself has no meaning.
+    #[error("the program is not consistent: {cause}")]
+    Program {
+        /// Why.
+        cause: String,
     },
     /// Units, channels or memories that are not those of the machine file.
     #[error("the schedule's {what} are not those that the machine file describes")]

@@ -2,11 +2,17 @@
 
 use super::options::{Given, check};
 use super::{Family, Machine, MachineError, Mapper};
+use crate::audit::residue::{Meaning, audit};
+use crate::audit::same_resources;
 use crate::engine::description::Description;
-use crate::engine::report::SimulationReport;
-use crate::engine::trace::{Trace, TraceOptions};
+use crate::engine::list::{EventList, Source};
+use crate::engine::report::{SimulationReport, Subject};
+use crate::engine::schedule::{Resources, Traffic as Class};
+use crate::engine::trace::{Trace, TraceOptions, trace};
 use crate::registry;
-use polyfabric_program::rns::kernel::KernelProgram;
+use crate::rns::replay::Arithmetic;
+use crate::rns::traffic::Traffic;
+use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use serde::Serialize;
@@ -31,19 +37,30 @@ pub trait ResidueMachine: Sync {
     /// [`MachineError`] when the program does not fit.
     fn estimate(&self, machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError>;
 
-    /// Maps `program`, checks the schedule and reports on it.
+    /// The units, channels and memories of `machine` with `options` for programs on rings like that of `program`, with rates, latencies,
+    /// ports and bandwidths: from its file alone. Schedules have these and no others.
     ///
     /// # Errors
-    /// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
+    /// [`MachineError`] when a figure is unknown or impossible, or the ring does not fit.
+    fn resources(
+        &self,
+        machine: &Description,
+        program: &KernelProgram,
+        options: &Given,
+    ) -> Result<Resources, MachineError>;
+
+    /// Maps `program`.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the program does not fit.
     fn map(
         &self,
         machine: &Description,
         program: &KernelProgram,
-        parameters: &str,
         options: &Given,
     ) -> Result<Box<dyn MappedResidue>, MachineError>;
 
-    /// `program` as [`MappedResidue::save`] wrote it, checked again, with a new report.
+    /// `program` as [`MappedResidue::save`] wrote it.
     ///
     /// # Errors
     /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.
@@ -51,19 +68,33 @@ pub trait ResidueMachine: Sync {
         &self,
         machine: &Description,
         program: &KernelProgram,
-        parameters: &str,
         options: &Given,
         bytes: &[u8],
     ) -> Result<Box<dyn MappedResidue>, MachineError>;
 }
 
-/// A program on a machine: what every question about it is answered from.
+/// A program on a machine, as its compiler has left it.
 pub trait MappedResidue: Send + Sync {
-    /// The report of the schedule.
-    fn report(&self) -> &SimulationReport;
+    /// Every event, in order of time.
+    fn events(&self) -> Box<dyn EventList + '_>;
 
-    /// The timeline of the schedule.
-    fn trace(&self, options: TraceOptions) -> Trace;
+    /// What the names in the events stand for.
+    fn meaning(&self) -> Box<dyn Meaning + '_>;
+
+    /// Unit classes whose stalls are accounted for, the headline first.
+    fn primary(&self) -> &'static [&'static str];
+
+    /// How the units compute.
+    ///
+    /// # Errors
+    /// [`MachineError::Replay`] for a modulus that they do not serve.
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, MachineError>;
+
+    /// The component of the machine file whose units an option has replaced by others, so that area and power are not known.
+    fn replaced(&self) -> Option<&'static str>;
+
+    /// Instructions of the machine.
+    fn instructions(&self) -> u64;
 
     /// What the compiler found out, for [`ResidueMachine::load`].
     fn save(&self) -> Vec<u8>;
@@ -76,18 +107,117 @@ pub trait MappedResidue: Send + Sync {
 
     /// Groups of operations that share a switching key, in the order of their execution.
     fn groups(&self) -> Vec<Group>;
+}
+
+/// A program on a machine, held against both, with its report.
+pub struct Simulated {
+    mapped: Box<dyn MappedResidue>,
+    report: SimulationReport,
+    clock_hz: f64,
+}
+
+impl Simulated {
+    /// What the compiler has left.
+    pub fn mapped(&self) -> &dyn MappedResidue {
+        &*self.mapped
+    }
+
+    /// The report of the schedule.
+    pub fn report(&self) -> &SimulationReport {
+        &self.report
+    }
+
+    /// The timeline of the schedule.
+    pub fn trace(&self, options: TraceOptions) -> Trace {
+        trace(Source::List(&*self.mapped.events()), self.clock_hz, options)
+    }
 
     /// Carries out the schedule on `inputs`, in the order of [`KernelProgram::inputs`], and the switching keys; the outputs of
     /// `program`, in order.
     ///
     /// # Errors
     /// [`MachineError::Replay`] if a key or an input is not there.
-    fn replay(
+    pub fn replay(
         &self,
         program: &KernelProgram,
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError>;
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        replay(&*self.mapped, &*self.mapped.events(), program, keys, inputs)
+    }
+}
+
+/// Carries out `events`, those of `mapped` or changed ones, on real ciphertexts.
+///
+/// # Errors
+/// [`MachineError::Replay`] if a key or an input is not there, or the schedule is wrong.
+pub fn replay(
+    mapped: &dyn MappedResidue,
+    events: &dyn EventList,
+    program: &KernelProgram,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+) -> Result<Vec<RnsPolynomial>, MachineError> {
+    let given = crate::rns::replay::Given { program, keys, inputs };
+    let (meaning, arithmetic) = (mapped.meaning(), mapped.arithmetic()?);
+    let replayed = crate::rns::replay::replay(events, &*meaning, &*arithmetic, &given);
+    replayed.map_err(|error| MachineError::Replay(Box::new(error)))
+}
+
+/// Holds events against `program` and `machine`: they have the machine's own resources, and compute the program, each operation once, from
+/// the right operands.
+///
+/// # Errors
+/// [`MachineError::Audit`] with the first difference.
+pub fn hold(
+    machine: &Description,
+    program: &KernelProgram,
+    options: &Given,
+    meaning: &dyn Meaning,
+    events: &dyn EventList,
+) -> Result<(), MachineError> {
+    let own = mapper(machine, &program.name)?.1.resources(machine, program, options)?;
+    let held = same_resources(&own, events.resources()).and_then(|()| audit(program, events, meaning));
+    held.map_err(|cause| MachineError::Audit {
+        program: program.name.to_string(),
+        machine: machine.name().to_owned(),
+        cause: Box::new(cause),
+    })
+}
+
+/// Holds what was mapped against `program` and `machine`, and reports on it.
+fn simulated(
+    machine: &Description,
+    program: &KernelProgram,
+    parameters: &str,
+    options: &Given,
+    mapped: Box<dyn MappedResidue>,
+) -> Result<Simulated, MachineError> {
+    let (events, meaning) = (mapped.events(), mapped.meaning());
+    hold(machine, program, options, &*meaning, &*events)?;
+    let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
+    let (operations, operation) = match switches {
+        0 => (mapped.instructions(), "instructions"),
+        count => (count, "key switches"),
+    };
+    let primary: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();
+    let schedule = Source::List(&*events);
+    let (name, primary) = (&*program.name, &*primary);
+    let subject = Subject { machine, schedule, program: name, parameters, operations, operation, primary };
+    let mut report = SimulationReport::of(&subject)?;
+    let instructions = report.traffic_bytes[Class::Instructions.name()];
+    let traffic = Traffic::of(&*events, &*meaning);
+    report.traffic_bytes = traffic.classes();
+    report.traffic_bytes.insert(Class::Instructions.name(), instructions);
+    report.traffic_bytes.insert("total", traffic.total() + instructions);
+    if let Some(replaced) = mapped.replaced() {
+        (report.energy_j, report.power_w, report.area_mm2) = (None, None, None);
+        for part in report.components.iter_mut().filter(|part| part.name == replaced) {
+            (part.area_mm2, part.full_power_w, part.energy_j) = (None, None, None);
+        }
+    }
+    drop((events, meaning));
+    Ok(Simulated { mapped, report, clock_hz: machine.clock_hz()? })
 }
 
 /// Operations that share a switching key.
@@ -167,7 +297,7 @@ pub fn estimate(machine: &Description, program: &KernelProgram) -> Result<Estima
     mapper(machine, &program.name)?.1.estimate(machine, program)
 }
 
-/// Maps `program` onto `machine` with `options` of its kind, checks the schedule and reports on it.
+/// Maps `program` onto `machine` with `options` of its kind, holds the schedule against both and reports on it.
 ///
 /// # Errors
 /// [`MachineError`] when the program or an option does not fit, or the schedule breaks a rule.
@@ -176,10 +306,10 @@ pub fn map(
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
-) -> Result<Box<dyn MappedResidue>, MachineError> {
+) -> Result<Simulated, MachineError> {
     let (kind, mapper) = mapper(machine, &program.name)?;
     check(kind, machine, options)?;
-    mapper.map(machine, program, parameters, options)
+    simulated(machine, program, parameters, options, mapper.map(machine, program, options)?)
 }
 
 /// `program` as [`MappedResidue::save`] wrote it for `machine`, checked again.
@@ -192,8 +322,8 @@ pub fn load(
     parameters: &str,
     options: &Given,
     bytes: &[u8],
-) -> Result<Box<dyn MappedResidue>, MachineError> {
+) -> Result<Simulated, MachineError> {
     let (kind, mapper) = mapper(machine, &program.name)?;
     check(kind, machine, options)?;
-    mapper.load(machine, program, parameters, options, bytes)
+    simulated(machine, program, parameters, options, mapper.load(machine, program, options, bytes)?)
 }

@@ -1,7 +1,7 @@
 //! Machines that execute programs on torus polynomials.
 
 use super::{Family, MachineError, Mapper};
-use crate::audit::{AuditError, Meaning, audit};
+use crate::audit::{Meaning, audit, same_resources};
 use crate::engine::description::Description;
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
@@ -209,20 +209,6 @@ pub fn hold(
     })
 }
 
-fn same_resources(own: &Resources, given: &Resources) -> Result<(), AuditError> {
-    let parts = [
-        ("units", own.units == given.units),
-        ("channels", own.channels == given.channels),
-        ("memories", own.memories == given.memories),
-        ("rates and latencies", own.kinds == given.kinds),
-        ("value classes", own.value_classes == given.value_classes),
-    ];
-    match parts.into_iter().find(|(_, same)| !same) {
-        Some((what, _)) => Err(AuditError::Resources { what }),
-        None => Ok(()),
-    }
-}
-
 /// Holds the schedule against `program` and `machine`, and reports on it.
 ///
 /// # Errors
@@ -246,7 +232,7 @@ pub fn report(
     };
     let subject = Subject {
         machine,
-        schedule: mapped.schedule(),
+        schedule: mapped.schedule().into(),
         program: &program.name,
         parameters: program.parameters.name(),
         operations,

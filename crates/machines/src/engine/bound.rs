@@ -5,7 +5,7 @@
 //! larger one is the lower bound; what the schedule takes longer is the price of conflicts between resources, or slack.
 
 use super::checker::Checked;
-use super::schedule::Schedule;
+use super::schedule::Resources;
 use super::totals::{Totals, classes};
 use serde::Serialize;
 
@@ -25,8 +25,8 @@ pub struct Bound {
 
 impl Bound {
     /// Bound of a checked schedule.
-    pub fn of(schedule: &Schedule, totals: &Totals, checked: &Checked) -> Self {
-        let mut limits: Vec<(String, u64)> = classes(schedule)
+    pub fn of(resources: &Resources, totals: &Totals, checked: &Checked) -> Self {
+        let mut limits: Vec<(String, u64)> = classes(resources)
             .into_iter()
             .map(|(class, members)| {
                 let work: u64 = members.iter().map(|&unit| totals.needed[unit]).fold(0, u64::saturating_add);

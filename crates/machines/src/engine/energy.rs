@@ -8,7 +8,7 @@
 //! Memory outside the chip takes its energy a bit for every bit that the channels carry.
 
 use super::description::{Component, Description, DescriptionError, Dimension};
-use super::schedule::{MemoryKind, Schedule};
+use super::schedule::{Lines, MemoryKind, Resources};
 use super::totals::{Totals, classes};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -73,11 +73,11 @@ pub enum EnergyError {
 
 /// Share of the schedule's time that each class of units and channels works at its own rate, and each memory's ports
 /// (`memory:NAME`) are loaded. Classes `A.x`, `A.y`, .. are a family: `A` is all of their units together.
-pub fn utilisation(schedule: &Schedule, totals: &Totals, cycles: u64) -> BTreeMap<String, f64> {
+pub fn utilisation(resources: &Resources, totals: &Totals, cycles: u64) -> BTreeMap<String, f64> {
     let share = |work: f64, capacity: f64| if capacity > 0.0 { work / capacity } else { 0.0 };
     let mut shares = BTreeMap::new();
     let mut families: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for (class, members) in classes(schedule) {
+    for (class, members) in classes(resources) {
         let needed: f64 = members.iter().map(|&unit| totals.needed[unit] as f64).sum();
         let capacity = members.len() as f64 * cycles as f64;
         if let Some((family, _)) = class.split_once('.') {
@@ -89,12 +89,18 @@ pub fn utilisation(schedule: &Schedule, totals: &Totals, cycles: u64) -> BTreeMa
     for (family, (needed, capacity)) in families {
         shares.entry(family).or_insert(share(needed, capacity));
     }
-    for (index, memory) in schedule.resources.memories.iter().enumerate() {
-        if let MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } = memory.kind {
-            let moved = totals.read[index] as f64 + totals.written[index] as f64;
-            let capacity = (read_bytes_per_cycle + write_bytes_per_cycle) * f64::from(banks) * cycles as f64;
-            shares.insert(format!("memory:{}", memory.name), share(moved, capacity));
-        }
+    for (index, memory) in resources.memories.iter().enumerate() {
+        let bytes_per_cycle = match &memory.kind {
+            MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } => {
+                (read_bytes_per_cycle + write_bytes_per_cycle) * f64::from(*banks)
+            }
+            MemoryKind::Lines(Lines { banks, stripes, accesses, bytes_per_cycle, .. }) => {
+                f64::from(banks * stripes * accesses) * bytes_per_cycle
+            }
+            _ => continue,
+        };
+        let moved = totals.read[index] as f64 + totals.written[index] as f64;
+        shares.insert(format!("memory:{}", memory.name), share(moved, bytes_per_cycle * cycles as f64));
     }
     shares
 }

@@ -5,9 +5,11 @@
 //! the timeline ([`mod@trace`]) are read from it. [`report`] puts them together.
 
 pub mod bound;
+pub(crate) mod calendar;
 pub mod checker;
 pub mod description;
 pub mod energy;
+pub mod list;
 pub mod report;
 pub mod schedule;
 pub mod stalls;

@@ -4,7 +4,8 @@ use super::bound::Bound;
 use super::checker::{Violation, check};
 use super::description::{Description, DescriptionError};
 use super::energy::{ComponentEnergy, Energy, EnergyError, utilisation};
-use super::schedule::{Item, Resource, Schedule, Traffic};
+use super::list::Source;
+use super::schedule::Traffic;
 use super::stalls::{ClassStalls, Stall};
 use super::totals::Totals;
 use serde::Serialize;
@@ -16,7 +17,7 @@ pub struct Subject<'a> {
     /// Machine.
     pub machine: &'a Description,
     /// The mapper's schedule.
-    pub schedule: &'a Schedule,
+    pub schedule: Source<'a>,
     /// Name of the kernel program.
     pub program: &'a str,
     /// Name of the parameter set.
@@ -136,8 +137,8 @@ impl SimulationReport {
             violation: Box::new(violation),
         })?;
         let totals = Totals::of(schedule);
-        let bound = Bound::of(schedule, &totals, &checked);
-        let utilisation = utilisation(schedule, &totals, checked.cycles);
+        let bound = Bound::of(schedule.resources(), &totals, &checked);
+        let utilisation = utilisation(schedule.resources(), &totals, checked.cycles);
         let energy = Energy::of(machine, totals.traffic_bytes(), &utilisation, checked.cycles)?;
         let clock = machine.clock_hz()?;
         let seconds = checked.cycles as f64 / clock;
@@ -176,18 +177,6 @@ impl SimulationReport {
 }
 
 /// Cycles from the first transfer to the end of a schedule of `cycles`, which is its last store's or, without stores, its last event's.
-pub(super) fn latency_cycles(schedule: &Schedule, cycles: u64) -> u64 {
-    let channels = schedule.resources.units.len();
-    let first = first_start(&schedule.items, &|resource| resource.0 as usize >= channels);
-    cycles - first.map_or(0, |start| start.max(0) as u64)
-}
-
-/// Start of the first event on a resource that `counts`.
-fn first_start(items: &[Item], counts: &impl Fn(Resource) -> bool) -> Option<i64> {
-    let start = |item: &Item| match item {
-        Item::Event(event) => counts(event.resource).then_some(event.start),
-        // Later rounds start later.
-        Item::Repeat(repeat) => first_start(&repeat.body, counts).map(|start| repeat.start + start),
-    };
-    items.iter().filter_map(start).min()
+pub(super) fn latency_cycles(schedule: Source<'_>, cycles: u64) -> u64 {
+    cycles - schedule.first_transfer().map_or(0, |start| start.max(0) as u64)
 }

@@ -43,6 +43,8 @@ pub enum WaitCategory {
     Pipeline,
     /// The producer is the general vector unit.
     VectorUnit,
+    /// The producer is a way between memories, or from a memory to a unit: a transfer.
+    Network,
 }
 
 /// One functional unit: it takes up one operation at a time and is free again after the occupancy.
@@ -81,6 +83,8 @@ pub enum MemoryKind {
         /// Bytes a cycle that one bank can be written.
         write_bytes_per_cycle: f64,
     },
+    /// By line: it holds vectors of one size, and each access is a stream of a whole one.
+    Lines(Lines),
     /// Off-chip memory, by value: it holds the inputs from cycle 0 on and keeps everything that is written to it. Places are
     /// ignored, there is no capacity and no port; what channels move from and to it counts as traffic.
     OffChip,
@@ -96,6 +100,37 @@ pub enum MemoryKind {
     /// A scoreboard, by value: empty at first, it keeps everything that is written to it. A value of zero bytes in it is a
     /// token that expresses precedence.
     Scoreboard,
+}
+
+/// A memory of vectors. Its banks are equal parts in address order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// Bytes.
+    pub capacity: u64,
+    /// Bytes of a vector.
+    pub line: u64,
+    /// Banks.
+    pub banks: u32,
+    /// Parts of a bank over which each of its vectors is striped. A stream that begins in cycle c is in part (t + s - c) mod s in
+    /// cycle t, so streams meet only if they begin as many cycles apart as there are parts, or a multiple.
+    pub stripes: u32,
+    /// Streams that a part of a bank serves at a time, in either direction.
+    pub accesses: u32,
+    /// Bytes a cycle of a stream, at most.
+    pub bytes_per_cycle: f64,
+    /// Through what streams leave a bank for a network, if they do.
+    pub out: Option<BankPort>,
+    /// Through what streams come to a bank from a network, if they do.
+    pub into: Option<BankPort>,
+}
+
+/// A bank's port at a network, which moves one stream at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BankPort {
+    /// Class of the network's units: what they read or write passes the port.
+    pub class: String,
+    /// Whether the network brings one read to all who begin it in the same cycle.
+    pub multicast: bool,
 }
 
 impl MemoryKind {

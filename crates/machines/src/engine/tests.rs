@@ -55,7 +55,7 @@ fn description(text: &str) -> Description {
 fn report_of(schedule: &Schedule, text: &str) -> Result<SimulationReport, SimulationError> {
     SimulationReport::of(&Subject {
         machine: &description(text),
-        schedule,
+        schedule: schedule.into(),
         program: "sum",
         parameters: "none",
         operations: 21,
@@ -166,10 +166,10 @@ fn events_come_in_order_and_complete() {
 #[test]
 fn latency_is_from_the_first_load_to_the_last_store() {
     let schedule = accumulate(3, 4);
-    assert_eq!(latency_cycles(&schedule, 36), 36);
+    assert_eq!(latency_cycles((&schedule).into(), 36), 36);
     // Later by seven cycles, all of it: what comes before the first load does not count.
     let later = super::checker::tests::toy::shifted(&accumulate(3, 4), 7);
-    assert_eq!(latency_cycles(&later, 43), 36);
+    assert_eq!(latency_cycles((&later).into(), 43), 36);
 }
 
 fn slices_by_track(trace: &Trace) -> BTreeMap<(u32, u32), Vec<(f64, f64)>> {

@@ -1,6 +1,8 @@
 //! What a schedule does in sum: work, occupancy and traffic, with every loop counted and none unrolled.
 
-use super::schedule::{Event, Item, MemoryKind, Schedule, Traffic};
+use super::list::Source;
+use super::schedule::{Access, Event, MemoryKind, Resource, Resources, Traffic};
+use std::collections::HashMap;
 
 /// Sums over all events of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +23,9 @@ pub struct Totals {
 
 impl Totals {
     /// Sums up a schedule whose indices are valid (a checked one).
-    pub fn of(schedule: &Schedule) -> Self {
-        let resources = &schedule.resources;
+    pub fn of<'a>(source: impl Into<Source<'a>>) -> Self {
+        let source = source.into();
+        let resources = source.resources();
         let mut totals = Self {
             events: 0,
             needed: vec![0; resources.len()],
@@ -31,21 +34,16 @@ impl Totals {
             written: vec![0; resources.memories.len()],
             traffic: [0; Traffic::ALL.len()],
         };
-        totals.items(schedule, &schedule.items, 1);
+        let mut given = Given::new(resources);
+        source.each(&mut |event, times| totals.event(resources, &mut given, event, times));
+        if let Source::List(list) = source {
+            let bytes = list.instructions().map_or(0, |instructions| instructions.bytes);
+            totals.carries(Traffic::Instructions, bytes, 1);
+        }
         totals
     }
 
-    fn items(&mut self, schedule: &Schedule, items: &[Item], times: u64) {
-        for item in items {
-            match item {
-                Item::Event(event) => self.event(schedule, event, times),
-                Item::Repeat(repeat) => self.items(schedule, &repeat.body, times.saturating_mul(repeat.count)),
-            }
-        }
-    }
-
-    fn event(&mut self, schedule: &Schedule, event: &Event, times: u64) {
-        let resources = &schedule.resources;
+    fn event(&mut self, resources: &Resources, given: &mut Given, event: &Event, times: u64) {
         let resource = event.resource.0 as usize;
         let needed = resources.cycles(event.resource, event.op.kind, event.work).max(1);
         add(&mut self.events, 1, times);
@@ -54,13 +52,19 @@ impl Totals {
         let off_chip = resources.as_channel(event.resource).is_some();
         for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
             let memory = access.place.memory.0 as usize;
+            if !write && given.again(event, access) {
+                continue;
+            }
             add(if write { &mut self.written[memory] } else { &mut self.read[memory] }, access.bytes, times);
             if off_chip && resources.memories[memory].kind == MemoryKind::OffChip {
-                let class = resources.value_classes[access.value.class.0 as usize].traffic;
-                if let Some(index) = Traffic::ALL.iter().position(|&traffic| traffic == class) {
-                    add(&mut self.traffic[index], access.bytes, times);
-                }
+                self.carries(resources.value_classes[access.value.class.0 as usize].traffic, access.bytes, times);
             }
+        }
+    }
+
+    fn carries(&mut self, class: Traffic, bytes: u64, times: u64) {
+        if let Some(index) = Traffic::ALL.iter().position(|&traffic| traffic == class) {
+            add(&mut self.traffic[index], bytes, times);
         }
     }
 
@@ -74,11 +78,41 @@ fn add(sum: &mut u64, amount: u64, times: u64) {
     *sum = sum.saturating_add(amount.saturating_mul(times));
 }
 
+/// The reads that a network has brought to somebody already.
+struct Given {
+    /// Of every memory whether its reads are shared, and by which units.
+    shared: Vec<Option<Vec<bool>>>,
+    /// When a place was last read so.
+    last: HashMap<(u16, u64), i64>,
+}
+
+impl Given {
+    fn new(resources: &Resources) -> Self {
+        let shared = |kind: &MemoryKind| match kind {
+            MemoryKind::Lines(lines) => {
+                let port = lines.out.as_ref().filter(|port| port.multicast)?;
+                Some((0..resources.len()).map(|index| resources.class(Resource(index as u32)) == port.class).collect())
+            }
+            _ => None,
+        };
+        let shared = resources.memories.iter().map(|memory| shared(&memory.kind)).collect();
+        Self { shared, last: HashMap::new() }
+    }
+
+    /// Whether the same read serves an event that began in the same cycle.
+    fn again(&mut self, event: &Event, access: &Access) -> bool {
+        let memory = access.place.memory;
+        let joins = self.shared[usize::from(memory.0)].as_ref().is_some_and(|units| units[event.resource.0 as usize]);
+        let cycle = event.start + i64::from(access.first);
+        joins && self.last.insert((memory.0, access.place.offset), cycle) == Some(cycle)
+    }
+}
+
 /// Classes of units and channels in the order of their first unit, each with the indices of its units.
-pub fn classes(schedule: &Schedule) -> Vec<(String, Vec<usize>)> {
+pub fn classes(resources: &Resources) -> Vec<(String, Vec<usize>)> {
     let mut classes: Vec<(String, Vec<usize>)> = Vec::new();
-    for index in 0..schedule.resources.len() {
-        let class = schedule.resources.class(super::schedule::Resource(index as u32));
+    for index in 0..resources.len() {
+        let class = resources.class(Resource(index as u32));
         match classes.iter_mut().find(|(name, _)| name == class) {
             Some((_, members)) => members.push(index),
             None => classes.push((class.to_owned(), vec![index])),

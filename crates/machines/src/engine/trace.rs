@@ -4,7 +4,8 @@
 //! as it occupies the unit. Of a loop the first rounds and the last are drawn; what is left out has a slice of its own on a
 //! track of the process `loops`, so nothing is missing without a mark.
 
-use super::schedule::{Event, Item, Resource, Schedule, Shift, Value};
+use super::list::{EventList, Source};
+use super::schedule::{Event, Item, Resource, Resources, Shift, Value};
 use super::totals::classes;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -114,148 +115,165 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Draws a schedule at a clock in Hz.
-pub fn trace(schedule: &Schedule, clock_hz: f64, options: TraceOptions) -> Trace {
-    let mut walk = Walk { options, slices: Vec::new(), elisions: Vec::new() };
-    walk.items(&schedule.items, 0, Shift::default());
-    walk.limit();
-    let microseconds = |cycles: i64| cycles as f64 / clock_hz * 1e6;
-    let mut events = Vec::new();
+/// Windows over which the utilisation of a list is counted.
+const WINDOWS: u64 = 400;
+
+/// Draws a schedule at a clock in Hz. Of a long list the beginning and the end are drawn, with the share of each class that is busy over
+/// time.
+pub fn trace<'a>(source: impl Into<Source<'a>>, clock_hz: f64, options: TraceOptions) -> Trace {
+    let source = source.into();
+    let resources = source.resources();
     let mut process: HashMap<usize, u32> = HashMap::new();
-    for (index, (class, members)) in (1..).zip(classes(schedule)) {
+    let mut events = Vec::new();
+    for (index, (class, members)) in (1..).zip(classes(resources)) {
         events.push(name("process_name", index, 0, &class));
         for member in members {
             process.insert(member, index);
-            let unit = schedule.resources.name(Resource(member as u32));
-            events.push(name("thread_name", index, member as u32 + 1, unit));
+            events.push(name("thread_name", index, member as u32 + 1, resources.name(Resource(member as u32))));
         }
     }
-    for slice in &walk.slices {
-        let resource = slice.event.resource;
-        let op = slice.event.op.shifted(slice.shift);
-        let kind = schedule.resources.kinds.get(op.kind.0 as usize);
+    let mut page = Page { resources, clock_hz, process, events, elisions: Vec::new() };
+    match source {
+        Source::Loops(schedule) => {
+            let mut walk = Walk { options, slices: Vec::new(), elisions: Vec::new() };
+            walk.items(&schedule.items, 0, Shift::default());
+            walk.limit();
+            walk.slices.iter().for_each(|slice| page.slice(slice.start, slice.event, slice.shift));
+            page.elisions = walk.elisions;
+        }
+        Source::List(list) => page.list(list, options),
+    }
+    page.finish()
+}
+
+/// A trace in the making.
+struct Page<'a> {
+    resources: &'a Resources,
+    clock_hz: f64,
+    process: HashMap<usize, u32>,
+    events: Vec<TraceEvent>,
+    elisions: Vec<Elision>,
+}
+
+impl Page<'_> {
+    fn microseconds(&self, cycles: i64) -> f64 {
+        cycles as f64 / self.clock_hz * 1e6
+    }
+
+    fn slice(&mut self, start: i64, event: &Event, shift: Shift) {
+        let resource = event.resource;
+        let op = event.op.shifted(shift);
+        let kind = self.resources.kinds.get(op.kind.0 as usize);
         let mut args = serde_json::Map::new();
         let fields = [("ciphertext", op.ciphertext), ("iteration", op.iteration), ("body_op", op.body_op)];
         for (key, field) in fields.into_iter().filter(|&(_, field)| field != Value::NONE) {
             args.insert(key.to_owned(), field.into());
         }
         args.insert("kernel_op".to_owned(), op.kernel_op.into());
-        args.insert("cycle".to_owned(), slice.start.into());
-        args.insert("cycles".to_owned(), slice.event.occupancy.into());
-        events.push(TraceEvent {
+        args.insert("cycle".to_owned(), start.into());
+        args.insert("cycles".to_owned(), event.occupancy.into());
+        self.events.push(TraceEvent {
             ph: "X",
             name: kind.map_or_else(String::new, |kind| kind.name.clone()),
-            cat: schedule.resources.class(resource).to_owned(),
-            pid: process.get(&(resource.0 as usize)).copied().unwrap_or_default(),
+            cat: self.resources.class(resource).to_owned(),
+            pid: self.process.get(&(resource.0 as usize)).copied().unwrap_or_default(),
             tid: resource.0 + 1,
-            ts: Some(microseconds(slice.start)),
-            dur: Some(microseconds(i64::from(slice.event.occupancy))),
+            ts: Some(self.microseconds(start)),
+            dur: Some(self.microseconds(i64::from(event.occupancy))),
             args,
         });
     }
-    elide(&mut events, walk.elisions, microseconds);
-    Trace { display_time_unit: "ns", trace_events: events }
+
+    /// Of too many events the first and the last, and the utilisation over time of all of them.
+    fn list(&mut self, list: &dyn EventList, options: TraceOptions) {
+        let (mut total, mut end) = (0, 0);
+        Source::List(list).each(&mut |event, _| {
+            total += 1;
+            end = end.max(event.start + i64::from(event.occupancy));
+        });
+        let most = options.slices.max(2);
+        let (head, tail) = if total <= most { (total, total) } else { (most - most / 4, total - most / 4) };
+        let mut utilisation = Utilisation::new(self.resources, end, WINDOWS);
+        let (mut number, mut left_out) = (0, (0, 0));
+        Source::List(list).each(&mut |event, _| {
+            match number {
+                number if number < head || number >= tail => self.slice(event.start, event, Shift::default()),
+                number if number == head => left_out.0 = event.start,
+                _ => left_out.1 = event.start,
+            }
+            number += 1;
+            utilisation.add(event);
+        });
+        if tail > head {
+            let (start, end) = (left_out.0, left_out.1.max(left_out.0 + 1));
+            self.elisions.push(Elision { start, end, text: format!("{} events left out", tail - head) });
+        }
+        self.events.extend(utilisation.counters(self.clock_hz));
+    }
+
+    fn finish(mut self) -> Trace {
+        let clock_hz = self.clock_hz;
+        elide(&mut self.events, self.elisions, |cycles| cycles as f64 / clock_hz * 1e6);
+        Trace { display_time_unit: "ns", trace_events: self.events }
+    }
 }
 
-/// A slice on a track, for machines whose schedule is a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drawn {
-    /// Index of the track.
-    pub track: usize,
-    /// Cycle.
-    pub start: u64,
-    /// Cycles.
-    pub duration: u64,
-    /// What happens.
-    pub name: String,
+/// For each class of units and channels, the share that is busy, over windows of the whole time: counters of a process of their own.
+struct Utilisation {
+    classes: Vec<(String, u64)>,
+    class_of: Vec<usize>,
+    width: u64,
+    /// Of each class, busy cycles in each window.
+    busy: Vec<Vec<u64>>,
 }
 
-/// Draws slices, in order of their starts, on `tracks` of (class, name) at a clock in Hz; of too many the middle is left out.
-pub fn draw(tracks: &[(String, String)], slices: &[Drawn], clock_hz: f64, options: TraceOptions) -> Trace {
-    let microseconds = |cycles: i64| cycles as f64 / clock_hz * 1e6;
-    let mut processes: Vec<&str> = Vec::new();
-    let mut events = Vec::new();
-    let mut process = Vec::with_capacity(tracks.len());
-    for (index, (class, track)) in tracks.iter().enumerate() {
-        let known = processes.iter().position(|known| known == class).unwrap_or_else(|| {
-            processes.push(class);
-            events.push(name("process_name", processes.len() as u32, 0, class));
-            processes.len() - 1
-        });
-        process.push(known as u32 + 1);
-        events.push(name("thread_name", known as u32 + 1, index as u32 + 1, track));
+impl Utilisation {
+    fn new(resources: &Resources, end: i64, windows: u64) -> Self {
+        let end = end.max(0) as u64;
+        let width = end.div_ceil(windows.max(1)).max(1);
+        let mut class_of = vec![0; resources.len()];
+        let found = classes(resources);
+        for (class, (_, members)) in found.iter().enumerate() {
+            members.iter().for_each(|&member| class_of[member] = class);
+        }
+        let busy = vec![vec![0; end.div_ceil(width) as usize]; found.len()];
+        let classes = found.into_iter().map(|(class, members)| (class, members.len() as u64)).collect();
+        Self { classes, class_of, width, busy }
     }
-    let most = options.slices.max(2);
-    let (head, tail) = match slices.len() {
-        few if few <= most => (few, few),
-        many => (most - most / 4, many - most / 4),
-    };
-    for slice in slices[..head].iter().chain(&slices[tail..]) {
-        let args = [("cycle", slice.start), ("cycles", slice.duration)];
-        events.push(TraceEvent {
-            ph: "X",
-            name: slice.name.clone(),
-            cat: tracks[slice.track].0.clone(),
-            pid: process[slice.track],
-            tid: slice.track as u32 + 1,
-            ts: Some(microseconds(slice.start as i64)),
-            dur: Some(microseconds(slice.duration as i64)),
-            args: args.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect(),
-        });
-    }
-    if tail > head {
-        let (start, end) = (slices[head].start as i64, slices[tail].start as i64);
-        let text = format!("{} events left out", tail - head);
-        elide(&mut events, vec![Elision { start, end: end.max(start + 1), text }], microseconds);
-    }
-    Trace { display_time_unit: "ns", trace_events: events }
-}
 
-/// For each class of tracks, the share of its tracks that is busy, over `windows` windows of the whole time: counters of a process of
-/// their own.
-pub fn utilisation(tracks: &[(String, String)], slices: &[Drawn], clock_hz: f64, windows: u64) -> Vec<TraceEvent> {
-    const PROCESS: u32 = u32::MAX;
-    let end = slices.iter().map(|slice| slice.start + slice.duration).max().unwrap_or(0);
-    let width = end.div_ceil(windows.max(1)).max(1);
-    let mut classes: Vec<(&str, u64)> = Vec::new();
-    let mut class_of = Vec::with_capacity(tracks.len());
-    for (class, _) in tracks {
-        let known = classes.iter().position(|(known, _)| known == class).unwrap_or_else(|| {
-            classes.push((class, 0));
-            classes.len() - 1
-        });
-        classes[known].1 += 1;
-        class_of.push(known);
-    }
-    let count = end.div_ceil(width) as usize;
-    let mut busy = vec![vec![0; count]; classes.len()];
-    for slice in slices {
-        let (mut at, end) = (slice.start, slice.start + slice.duration);
+    fn add(&mut self, event: &Event) {
+        let (mut at, width) = (event.start.max(0) as u64, self.width);
+        let end = at + u64::from(event.occupancy);
+        let busy = &mut self.busy[self.class_of[event.resource.0 as usize]];
         while at < end {
             let window = at / width;
             let until = end.min((window + 1) * width);
-            busy[class_of[slice.track]][window as usize] += until - at;
+            busy[window as usize] += until - at;
             at = until;
         }
     }
-    let mut events = vec![name("process_name", PROCESS, 0, "utilisation")];
-    for ((class, units), busy) in classes.iter().zip(&busy) {
-        // A last 0 ends the last window.
-        for (window, busy) in busy.iter().chain([&0]).enumerate() {
-            let share = 100.0 * *busy as f64 / (units * width) as f64;
-            events.push(TraceEvent {
-                ph: "C",
-                name: format!("{class}, busy %"),
-                cat: String::new(),
-                pid: PROCESS,
-                tid: 0,
-                ts: Some((window as u64 * width) as f64 / clock_hz * 1e6),
-                dur: None,
-                args: serde_json::Map::from_iter([("busy".to_owned(), share.into())]),
-            });
+
+    fn counters(self, clock_hz: f64) -> Vec<TraceEvent> {
+        const PROCESS: u32 = u32::MAX;
+        let mut events = vec![name("process_name", PROCESS, 0, "utilisation")];
+        for ((class, units), busy) in self.classes.iter().zip(&self.busy) {
+            // A last 0 ends the last window.
+            for (window, busy) in busy.iter().chain([&0]).enumerate() {
+                let share = 100.0 * *busy as f64 / (units * self.width) as f64;
+                events.push(TraceEvent {
+                    ph: "C",
+                    name: format!("{class}, busy %"),
+                    cat: String::new(),
+                    pid: PROCESS,
+                    tid: 0,
+                    ts: Some((window as u64 * self.width) as f64 / clock_hz * 1e6),
+                    dur: None,
+                    args: serde_json::Map::from_iter([("busy".to_owned(), share.into())]),
+                });
+            }
         }
+        events
     }
-    events
 }
 
 /// Marks of what is left out, on as many tracks as overlap.

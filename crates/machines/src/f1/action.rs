@@ -66,6 +66,8 @@ pub enum Action {
         slot: Slot,
         /// Where to.
         register: Register,
+        /// Number of the value.
+        value: u32,
     },
     /// From a register file to the scratchpad, through the second crossbar.
     WriteBack {
@@ -73,6 +75,8 @@ pub enum Action {
         register: Register,
         /// Where to.
         slot: Slot,
+        /// Number of the value.
+        value: u32,
     },
     /// From a register file to another one, through the third crossbar.
     Forward {
@@ -80,6 +84,8 @@ pub enum Action {
         from: Register,
         /// Where to.
         to: Register,
+        /// Number of the value.
+        value: u32,
     },
     /// An instruction on a functional unit.
     Execute {

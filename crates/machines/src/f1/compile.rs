@@ -1,17 +1,20 @@
 //! From a kernel program to a schedule that the checker has accepted: all phases in a row.
 
-use super::action::Timed;
+use super::action::{Action, Timed};
 use super::advance::advance;
-use super::checker::{Checked, Violation, check};
 use super::csr::{self, Intractable, Sequence};
 use super::cycle::{self, CycleError, Scheduled};
+use super::expand::{Expansion, check};
 use super::fetch;
 use super::lockstep::planned;
 use super::machine::{F1, Geometry, GeometryError};
+use super::meaning::Names;
 use super::movement::{self, Movement};
 use super::order::{Group, Ordered, order, reordered};
 use super::stream::{Stream, streams};
 use super::translate::{Translation, TranslationError, translate};
+use crate::engine::checker::{Checked, Violation};
+use crate::rns::traffic::Traffic;
 use polyfabric_program::rns::kernel::KernelProgram;
 use std::time::Duration;
 
@@ -49,6 +52,27 @@ impl Compiled {
     /// The instruction streams of all components of `machine`.
     pub fn streams(&self, machine: &F1) -> Vec<Stream> {
         streams(&self.translation.graph, &self.actions, machine, &self.geometry)
+    }
+
+    /// Every event on `machine`.
+    pub fn events<'a>(&'a self, machine: &'a F1) -> Expansion<'a> {
+        Expansion::of_checked(&self.translation.graph, &self.actions, machine, &self.geometry)
+    }
+
+    /// What the names in the events stand for.
+    pub fn names(&self) -> Names<'_> {
+        Names::new(&self.translation, &self.geometry)
+    }
+
+    /// Bytes between chip and memory.
+    pub fn traffic(&self, machine: &F1) -> Traffic {
+        Traffic::of(&self.events(machine), &self.names())
+    }
+
+    /// Vectors loaded and stored.
+    pub fn off_chip(&self) -> [u64; 2] {
+        let count = |of: fn(&Action) -> bool| self.actions.iter().filter(|timed| of(&timed.action)).count() as u64;
+        [count(|action| matches!(action, Action::Load { .. })), count(|action| matches!(action, Action::Store { .. }))]
     }
 }
 

@@ -1,28 +1,28 @@
 //! F1 under the contract of a machine.
 
+use super::arithmetic::Units;
 use super::compile::{CompileError, Compiled, Scheduler, compile_with};
 use super::estimate::{Estimate as GroupEstimate, RESOURCES};
+use super::expand;
 use super::machine::{F1, GeometryError, LowThroughput, WORD_BYTES};
 use super::order::order;
-use super::replay::{ReplayError, Words, replay as replay_words};
-use super::report::{Work, report};
 use super::saved::{SavedError, load as load_saved, save};
 use super::stream::{encode, text};
-use super::trace::trace;
-use super::translate::{Leaf, LeafPiece, translate};
+use super::translate::translate;
 use super::{reproduce, specs};
+use crate::audit::residue::Meaning;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::residue::{Estimate, Group, MappedResidue, ResidueMachine};
 use crate::contract::{Machine, MachineError, Mapper};
 use crate::engine::description::{Description, FigureSpec};
-use crate::engine::report::SimulationReport;
-use crate::engine::trace::{Trace, TraceOptions};
+use crate::engine::list::EventList;
+use crate::engine::schedule::Resources;
 use crate::reproduce::{Prediction, ReproduceError};
-use polyfabric_kernels::ntt::Ntt;
-use polyfabric_program::rns::kernel::{Conversion, KernelProgram, OpKind};
+use crate::rns::replay::Arithmetic;
+use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
 use polyfabric_runtime::Progress;
-use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use polyfabric_schemes::rns::GadgetLiteral;
 
 /// Machines of F1's kind.
 pub static KIND: F1Kind = F1Kind;
@@ -84,13 +84,11 @@ impl Options {
     }
 }
 
-/// A program on a machine: what every question about it is answered from.
+/// A program on a machine.
 #[derive(Clone, Debug)]
 pub struct Mapped {
     /// The compiled program.
     pub compiled: Compiled,
-    /// The report of its schedule.
-    pub report: SimulationReport,
     machine: F1,
 }
 
@@ -168,21 +166,35 @@ impl ResidueMachine for F1Kind {
         })
     }
 
+    fn resources(
+        &self,
+        machine: &Description,
+        program: &KernelProgram,
+        options: &Given,
+    ) -> Result<Resources, MachineError> {
+        let figures = variant(machine, program, Options::of(options)?.low_throughput)?;
+        let geometry = figures.geometry(program.degree);
+        let failed = |cause| MachineError::mapping(machine, &program.name, CompileError::from(cause));
+        Ok(expand::resources(&figures, &geometry.map_err(failed)?))
+    }
+
     fn map(
         &self,
         machine: &Description,
         program: &KernelProgram,
-        parameters: &str,
         options: &Given,
     ) -> Result<Box<dyn MappedResidue>, MachineError> {
-        Ok(Box::new(map(machine, program, parameters, Options::of(options)?)?))
+        let options = Options::of(options)?;
+        let figures = variant(machine, program, options.low_throughput)?;
+        let failed = |cause| MachineError::mapping(machine, &program.name, cause);
+        let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
+        Ok(Box::new(Mapped { compiled, machine: figures }))
     }
 
     fn load(
         &self,
         machine: &Description,
         program: &KernelProgram,
-        parameters: &str,
         options: &Given,
         bytes: &[u8],
     ) -> Result<Box<dyn MappedResidue>, MachineError> {
@@ -191,24 +203,8 @@ impl ResidueMachine for F1Kind {
         let failed =
             |cause: SavedError| MachineError::Saved { program: program.name.to_string(), cause: Box::new(cause) };
         let compiled = load_saved(bytes, &figures, program).map_err(failed)?;
-        Ok(Box::new(mapped(machine, program, parameters, figures, compiled)?))
+        Ok(Box::new(Mapped { compiled, machine: figures }))
     }
-}
-
-/// Compiles `program` for `machine`, checks the schedule and reports on it.
-///
-/// # Errors
-/// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
-pub fn map(
-    machine: &Description,
-    program: &KernelProgram,
-    parameters: &str,
-    options: Options,
-) -> Result<Mapped, MachineError> {
-    let figures = variant(machine, program, options.low_throughput)?;
-    let failed = |cause| MachineError::mapping(machine, &program.name, cause);
-    let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
-    mapped(machine, program, parameters, figures, compiled)
 }
 
 /// The figures of `machine`, with units of low throughput if they are wanted.
@@ -223,29 +219,31 @@ fn variant(
     figures.with_low_throughput(variant, program.degree).map_err(failed)
 }
 
-fn mapped(
-    machine: &Description,
-    program: &KernelProgram,
-    parameters: &str,
-    figures: F1,
-    compiled: Compiled,
-) -> Result<Mapped, MachineError> {
-    let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
-    let work = match switches {
-        0 => Work { count: compiled.translation.graph.len() as u64, of: "instructions" },
-        count => Work { count, of: "key switches" },
-    };
-    let report = report(&compiled, &figures, machine, (&program.name, parameters), work)?;
-    Ok(Mapped { compiled, report, machine: figures })
-}
-
 impl MappedResidue for Mapped {
-    fn report(&self) -> &SimulationReport {
-        &self.report
+    fn events(&self) -> Box<dyn EventList + '_> {
+        Box::new(self.compiled.events(&self.machine))
     }
 
-    fn trace(&self, options: TraceOptions) -> Trace {
-        trace(&self.compiled, &self.machine, self.machine.clock_hz, options)
+    fn meaning(&self) -> Box<dyn Meaning + '_> {
+        Box::new(self.compiled.names())
+    }
+
+    fn primary(&self) -> &'static [&'static str] {
+        &["ntt", "automorphism", "multiply", "add"]
+    }
+
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, MachineError> {
+        let Compiled { translation, geometry, .. } = &self.compiled;
+        let units = Units::new(&self.machine, geometry, &translation.moduli);
+        Ok(Box::new(units.map_err(|error| MachineError::Replay(Box::new(error)))?))
+    }
+
+    fn replaced(&self) -> Option<&'static str> {
+        self.machine.low_throughput.map(|variant| variant.kind().name())
+    }
+
+    fn instructions(&self) -> u64 {
+        self.compiled.translation.graph.len() as u64
     }
 
     fn save(&self) -> Vec<u8> {
@@ -267,62 +265,5 @@ impl MappedResidue for Mapped {
             instructions: group.instructions as u64,
         };
         self.compiled.groups.iter().map(group).collect()
-    }
-
-    fn replay(
-        &self,
-        program: &KernelProgram,
-        keys: &KeySet,
-        inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let failed = |error: ReplayError| MachineError::Replay(Box::new(error));
-        let Compiled { translation, geometry, actions, .. } = &self.compiled;
-        let pieces = geometry.pieces();
-        let leaf = |index: usize| {
-            let LeafPiece { leaf, piece } = translation.leaves[index];
-            Ok(self::leaf(program, keys, inputs, leaf)?[pieces.range(usize::from(piece))].into())
-        };
-        let words = replay_words(&translation.graph, actions, &self.machine, geometry, &translation.moduli, &leaf)
-            .map_err(failed)?;
-        let mut words = words.into_iter();
-        let outputs = translation.outputs.iter().map(|output| {
-            let limbs: Vec<_> = output.limbs.iter().map(|(limb, _)| *limb).collect();
-            let mut polynomial = RnsPolynomial::zero(program.degree, &limbs, output.domain);
-            for position in 0..limbs.len() {
-                for (piece, words) in words.by_ref().take(pieces.count()).enumerate() {
-                    polynomial.limb_mut(position)[pieces.range(piece)].copy_from_slice(&words);
-                }
-            }
-            polynomial
-        });
-        Ok(outputs.collect())
-    }
-}
-
-/// The words of a leaf.
-fn leaf(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], leaf: Leaf) -> Result<Words, ReplayError> {
-    let degree = program.degree.get();
-    match leaf {
-        Leaf::Input { index, limb } => {
-            let input = inputs.get(index).filter(|input| input.degree() == program.degree);
-            let words = input.and_then(|input| input.position(limb).map(|position| input.limb(position)));
-            words.map(Into::into).ok_or(ReplayError::Input { index, limb: limb.index() })
-        }
-        Leaf::Hint { key, row, part, limb } => {
-            let key = keys.get(key)?;
-            let position = key.limbs().iter().position(|&held| held == limb);
-            let position = position.ok_or(ReplayError::Hint { limb: limb.index() })?;
-            let mut scratch = vec![0; degree];
-            Ok(key.limb(part, usize::from(row), position, &mut scratch).into())
-        }
-        Leaf::Plaintext { plaintext, limb, values } => {
-            let modulus = program.modulus(limb);
-            let mut words = vec![0; degree];
-            program.plaintexts[plaintext as usize].residues(modulus, &mut words);
-            if values {
-                Ntt::<u64>::new(program.degree, modulus)?.forward(&mut words);
-            }
-            Ok(words.into())
-        }
     }
 }

@@ -366,8 +366,9 @@ impl<'a> Scheduler<'a> {
         self.banks[slot.bank as usize].reserve(Way::Enter, arrival, duration);
         let cell = &mut self.clusters[cluster].cells[index];
         cell.free_from = cell.free_from.max(at + 1);
-        self.held[cell.value as usize] = Some(Held { slot, at: arrival, free_from: arrival + 1 });
-        self.push(at, Action::WriteBack { register, slot });
+        let value = cell.value;
+        self.held[value as usize] = Some(Held { slot, at: arrival, free_from: arrival + 1 });
+        self.push(at, Action::WriteBack { register, slot, value });
         Ok(())
     }
 

@@ -7,26 +7,19 @@
 use super::action::{Action, Timed};
 use super::graph::Graph;
 use super::machine::{F1, Geometry};
-use super::stream::{Stream, streams};
+use super::stream::{Stream, starts, streams};
 
-/// `actions` so much later that each of their instructions has come.
+/// `actions` so much later that each of their instructions has come, in order of time.
 pub fn behind(mut actions: Vec<Timed>, graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     let delay = delay(&streams(graph, &actions, machine, geometry), &actions, machine, geometry);
     actions.iter_mut().for_each(|timed| timed.cycle += delay);
+    actions.sort_by_key(|timed| timed.cycle);
     actions
 }
 
 /// Cycles by which `actions` must start later so that the stacks bring each instruction of their streams before it starts.
 fn delay(streams: &[Stream], actions: &[Timed], machine: &F1, geometry: &Geometry) -> u64 {
-    let mut needed: Vec<(u64, u64)> = Vec::new();
-    for stream in streams {
-        let mut cycle = stream.begin;
-        for instruction in &stream.instructions {
-            needed.push((cycle, instruction.bytes()));
-            cycle += instruction.wait;
-        }
-    }
-    needed.sort_unstable();
+    let needed = starts(streams);
     let busy = actions.iter().filter(|timed| matches!(timed.action, Action::Load { .. } | Action::Store { .. }));
     let mut starts: Vec<u64> = busy.map(|timed| timed.cycle).collect();
     starts.sort_unstable();

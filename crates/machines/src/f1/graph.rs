@@ -4,71 +4,8 @@
 //! instructions and leaves, which lie in off-chip memory from the start. Built once, read by every phase: 20 bytes an
 //! instruction and 4 an operand.
 
+pub use crate::rns::function::Function;
 use std::collections::HashMap;
-
-/// What a functional unit does to residue vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Function {
-    /// Coefficients modulo any limb to values modulo `limb`: the unit reduces what it takes in (listing 1, line 7).
-    ForwardNtt {
-        /// Modulus of the result.
-        limb: u16,
-        /// Which of a polynomial's vectors ([`super::pieces`]).
-        piece: u16,
-    },
-    /// Values to coefficients.
-    InverseNtt {
-        /// Modulus.
-        limb: u16,
-        /// Which of a polynomial's vectors.
-        piece: u16,
-    },
-    /// σ of X → X^element.
-    Automorphism {
-        /// Modulus.
-        limb: u16,
-        /// Galois element.
-        element: u32,
-        /// Which of a polynomial's vectors comes out.
-        piece: u16,
-        /// Whether the vector holds values instead of coefficients.
-        values: bool,
-    },
-    /// Element-wise product of two vectors.
-    Multiply {
-        /// Modulus.
-        limb: u16,
-    },
-    /// Every element times a constant of the instruction.
-    MultiplyConstant {
-        /// Modulus of the result; the operand may be modulo another limb.
-        limb: u16,
-        /// The constant, canonical.
-        constant: u32,
-    },
-    /// Element-wise sum of two vectors.
-    Add {
-        /// Modulus.
-        limb: u16,
-    },
-    /// First vector minus second.
-    Subtract {
-        /// Modulus.
-        limb: u16,
-    },
-    /// Every element negated.
-    Negate {
-        /// Modulus.
-        limb: u16,
-    },
-    /// Every element plus a constant of the instruction.
-    AddConstant {
-        /// Modulus of the result; the operand may be modulo another limb.
-        limb: u16,
-        /// The constant, canonical.
-        constant: u32,
-    },
-}
 
 /// The kinds of functional unit in a cluster (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,21 +37,6 @@ impl UnitKind {
 }
 
 impl Function {
-    /// Name in texts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ForwardNtt { .. } => "ntt",
-            Self::InverseNtt { .. } => "intt",
-            Self::Automorphism { .. } => "aut",
-            Self::Multiply { .. } => "mul",
-            Self::MultiplyConstant { .. } => "mulc",
-            Self::Add { .. } => "add",
-            Self::Subtract { .. } => "sub",
-            Self::Negate { .. } => "neg",
-            Self::AddConstant { .. } => "addc",
-        }
-    }
-
     /// The unit that does it.
     pub fn unit(self) -> UnitKind {
         match self {
@@ -122,29 +44,6 @@ impl Function {
             Self::Automorphism { .. } => UnitKind::Automorphism,
             Self::Multiply { .. } | Self::MultiplyConstant { .. } => UnitKind::Multiply,
             Self::Add { .. } | Self::Subtract { .. } | Self::Negate { .. } | Self::AddConstant { .. } => UnitKind::Add,
-        }
-    }
-
-    /// Modulus of the result.
-    pub fn limb(self) -> u16 {
-        match self {
-            Self::ForwardNtt { limb, .. }
-            | Self::InverseNtt { limb, .. }
-            | Self::Automorphism { limb, .. }
-            | Self::Multiply { limb }
-            | Self::MultiplyConstant { limb, .. }
-            | Self::Add { limb }
-            | Self::Subtract { limb }
-            | Self::Negate { limb }
-            | Self::AddConstant { limb, .. } => limb,
-        }
-    }
-
-    /// Number of operands.
-    pub fn operands(self) -> usize {
-        match self {
-            Self::Multiply { .. } | Self::Add { .. } | Self::Subtract { .. } => 2,
-            _ => 1,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! F1's figures, checked, and the latencies that follow from its structure.
 
 use super::graph::{Function, UnitKind};
-use super::pieces::Pieces;
 use super::units::{AutomorphismUnit, Shape, ShapeError, Transpose};
+use crate::rns::pieces::Pieces;
 use polyfabric_kernels::RingDegree;
 
 /// Bytes of a residue (section 3: 32-bit words).
@@ -231,7 +231,12 @@ impl Geometry {
 
     /// Cycles from the first chunk in to the first chunk out.
     pub fn latency(&self, function: Function) -> u64 {
-        self.latency[function.unit() as usize]
+        self.latency_of(function.unit())
+    }
+
+    /// The same of a kind of unit.
+    pub fn latency_of(&self, kind: UnitKind) -> u64 {
+        self.latency[kind as usize]
     }
 
     /// Cycles that a vector occupies a unit of a kind.

@@ -15,7 +15,8 @@
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
 use super::lockstep::{Run, runs};
 use super::machine::{F1, Geometry};
-use super::translate::{Leaf, Translation};
+use super::translate::Translation;
+use crate::rns::leaf::Leaf;
 use polyfabric_schemes::rns::KeyId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};

@@ -4,13 +4,12 @@ use super::compile::{Compiled, compile};
 use super::contract::lowering;
 use super::graph::UnitKind;
 use super::machine::{F1, WORD_BYTES};
-use super::report::{Traffic, limits};
 use super::stream::encode;
-use super::translate::Leaf;
 use crate::contract::MachineError;
 use crate::engine::description::Description;
 use crate::registry;
 use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::rns::leaf::Leaf;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
@@ -147,8 +146,11 @@ impl Bench<'_> {
             found.push(self.table.attempt(&format!("compile {shape}, {rounds} rounds"), || {
                 let program = build(operation, Shape { rounds, ..shape }).map_err(failed)?;
                 let compiled = compile(figures, &program).map_err(failed)?;
-                let limits = limits(&compiled, figures);
-                let units = UnitKind::ALL.map(|kind| (limits[kind.name()], kind.name()));
+                let counts = compiled.translation.graph.counts();
+                let units = UnitKind::ALL.map(|kind| {
+                    let each = counts[kind as usize].div_ceil(figures.unit_count(kind) as u64);
+                    (each * compiled.geometry.occupancy_of(kind), kind.name())
+                });
                 Ok::<_, RowFailure>((compiled.checked.cycles, units))
             })?);
         }
@@ -289,14 +291,14 @@ impl Bench<'_> {
         let time = of(&|listing| listing.compiled.checked.cycles as f64 / clock * 1e3);
         let cell = ("Section 4.2", "listing 2, time".to_owned(), "ms");
         let again = listing.as_ref().map_or(0.0, |ListingTwo { compiled, .. }| {
-            compiled.checked.off_chip[0] as f64 / compiled.translation.leaves.len() as f64
+            compiled.off_chip()[0] as f64 / compiled.translation.leaves.len() as f64
         });
         let reason = format!("every hint is loaded {again:.2} times");
         self.table.beside("section4.hints", cell, time, &Basis::under(&[MULTICAST]), reason);
         let figures = &self.figures;
         let fetched = of(&|ListingTwo { compiled, .. }| {
             let instructions = encode(&compiled.streams(figures)).len() as f64;
-            100.0 * instructions / (instructions + Traffic::of(compiled).total() as f64)
+            100.0 * instructions / (instructions + compiled.traffic(figures).total() as f64)
         });
         let reason = "listing 2. An operation and the cycles to wait are a few bytes in the model's own encoding, which the paper does not give; every \
                       unit, bank and port has a stream";

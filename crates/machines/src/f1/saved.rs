@@ -11,17 +11,19 @@
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
-use super::checker::{Violation, check};
 use super::compile::Compiled;
+use super::expand::check;
 use super::graph::Graph;
 use super::machine::{F1, GeometryError};
 use super::movement::Movement;
 use super::order::{Group, reordered};
-use super::translate::{Leaf, LeafPiece, Translation, TranslationError, translate};
+use super::translate::{Translation, TranslationError, translate};
+use crate::engine::checker::Violation;
+use crate::rns::leaf::{Leaf, LeafPiece};
 use polyfabric_program::rns::kernel::KernelProgram;
 
 const MAGIC: &[u8; 4] = b"PFF1";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Cycles that no schedule reaches: days at any clock.
 const LATEST: u64 = 1 << 48;
@@ -106,12 +108,13 @@ fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
         found
     };
     let pair = |[a, b]: [u64; 2], [c, d]: [u64; 2]| list(&[a, b, c, d]);
+    let moved = |[a, b]: [u64; 2], [c, d]: [u64; 2], value: u32| list(&[a, b, c, d, value.into()]);
     match action {
         Action::Load { stack, slot: place, value } => (0, pair([stack.into(), value.into()], slot(place))),
         Action::Store { stack, slot: place, value } => (1, pair([stack.into(), value.into()], slot(place))),
-        Action::Fetch { slot: from, register: to } => (2, pair(slot(from), register(to))),
-        Action::WriteBack { register: from, slot: to } => (3, pair(register(from), slot(to))),
-        Action::Forward { from, to } => (4, pair(register(from), register(to))),
+        Action::Fetch { slot: from, register: to, value } => (2, moved(slot(from), register(to), value)),
+        Action::WriteBack { register: from, slot: to, value } => (3, moved(register(from), slot(to), value)),
+        Action::Forward { from, to, value } => (4, moved(register(from), register(to), value)),
         Action::Execute { instruction, cluster, unit, operands, result } => {
             // A place is one number: its kind in the lowest two bits, and two of 16 bits.
             let place = |kind: u64, [a, b]: [u64; 2]| kind | a << 2 | b << 18;
@@ -213,9 +216,9 @@ fn timed(reader: &mut Reader<'_>) -> Result<Timed, BytesError> {
             let slot = slot(reader)?;
             if kind == 0 { Action::Load { stack, slot, value } } else { Action::Store { stack, slot, value } }
         }
-        2 => Action::Fetch { slot: slot(reader)?, register: register(reader)? },
-        3 => Action::WriteBack { register: register(reader)?, slot: slot(reader)? },
-        4 => Action::Forward { from: register(reader)?, to: register(reader)? },
+        2 => Action::Fetch { slot: slot(reader)?, register: register(reader)?, value: reader.narrow()? },
+        3 => Action::WriteBack { register: register(reader)?, slot: slot(reader)?, value: reader.narrow()? },
+        4 => Action::Forward { from: register(reader)?, to: register(reader)?, value: reader.narrow()? },
         5 => {
             let (instruction, cluster, unit) = (reader.narrow()?, reader.narrow()?, reader.narrow()?);
             let mut operands = [Source::Register(0); 2];

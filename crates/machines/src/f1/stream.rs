@@ -61,10 +61,8 @@ pub struct Instruction {
 impl Instruction {
     /// Bytes of the compact form.
     pub fn bytes(self) -> u64 {
-        // Seven bits of a number a byte.
-        let bytes = |number: u64| u64::from((64 - (number | 1).leading_zeros()).div_ceil(7));
         let (_, numbers) = code(self.operation);
-        1 + numbers.into_iter().flatten().chain([self.wait]).map(bytes).sum::<u64>()
+        1 + numbers.into_iter().flatten().chain([self.wait]).map(bytes_of).sum::<u64>()
     }
 }
 
@@ -103,19 +101,19 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
                 at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
                 at(Component::Stack(stack), start, Operation::Store(value));
             }
-            Action::Fetch { slot, register } => {
+            Action::Fetch { slot, register, .. } => {
                 if reads(Source::Scratchpad(slot), start) {
                     at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
                 }
                 at(Component::Port(0, register.cluster), start + network, Operation::Connect(slot.bank));
                 at(Component::Registers(register.cluster), start + network, Operation::Take(register.index));
             }
-            Action::WriteBack { register, slot } => {
+            Action::WriteBack { register, slot, .. } => {
                 at(Component::Registers(register.cluster), start, Operation::Give(register.index));
                 at(Component::Port(1, register.cluster), start, Operation::Connect(slot.bank));
                 at(Component::Bank(slot.bank), start + network, Operation::Take(slot.index));
             }
-            Action::Forward { from, to } => {
+            Action::Forward { from, to, .. } => {
                 if reads(Source::Cluster(from), start) {
                     at(Component::Registers(from.cluster), start, Operation::Give(from.index));
                 }
@@ -166,18 +164,53 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
     events.into_iter().map(stream).collect()
 }
 
-/// The compact form of all streams.
-pub fn encode(streams: &[Stream]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    put(&mut bytes, streams.len() as u64);
+/// The cycle in which each instruction starts, in order, with its bytes.
+pub fn starts(streams: &[Stream]) -> Vec<(u64, u64)> {
+    let mut starts = Vec::with_capacity(streams.iter().map(|stream| stream.instructions.len()).sum());
     for stream in streams {
-        let [kind, first, second] = match stream.component {
+        let mut cycle = stream.begin;
+        for instruction in &stream.instructions {
+            starts.push((cycle, instruction.bytes()));
+            cycle += instruction.wait;
+        }
+    }
+    starts.sort_unstable();
+    starts
+}
+
+/// Bytes of the compact form.
+pub fn encoded_bytes(streams: &[Stream]) -> u64 {
+    let head = |stream: &Stream| {
+        let [kind, first, second] = stream.component.numbers();
+        [kind, first, second, stream.begin, stream.instructions.len() as u64].map(bytes_of).iter().sum::<u64>()
+    };
+    let body = |stream: &Stream| stream.instructions.iter().map(|instruction| instruction.bytes()).sum::<u64>();
+    bytes_of(streams.len() as u64) + streams.iter().map(|stream| head(stream) + body(stream)).sum::<u64>()
+}
+
+/// Bytes of a number, seven bits of it a byte.
+fn bytes_of(number: u64) -> u64 {
+    u64::from((64 - (number | 1).leading_zeros()).div_ceil(7))
+}
+
+impl Component {
+    fn numbers(self) -> [u64; 3] {
+        match self {
             Component::Unit(kind, cluster, unit) => [kind as u64, u64::from(cluster), u64::from(unit)],
             Component::Registers(cluster) => [4, u64::from(cluster), 0],
             Component::Port(way, cluster) => [5, u64::from(cluster), u64::from(way)],
             Component::Bank(bank) => [6, u64::from(bank), 0],
             Component::Stack(stack) => [7, u64::from(stack), 0],
-        };
+        }
+    }
+}
+
+/// The compact form of all streams.
+pub fn encode(streams: &[Stream]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put(&mut bytes, streams.len() as u64);
+    for stream in streams {
+        let [kind, first, second] = stream.component.numbers();
         for number in [kind, first, second, stream.begin, stream.instructions.len() as u64] {
             put(&mut bytes, number);
         }

@@ -5,55 +5,15 @@
 //! next reduces it.
 
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, MOST, Vector};
-use super::pieces::Pieces;
+use crate::rns::leaf::{Leaf, LeafPiece};
+use crate::rns::pieces::Pieces;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::{Conversion, KernelError, KernelProgram, LimbSet, Op, OpKind};
-use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
+use polyfabric_schemes::rns::{Domain, LimbId};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What a leaf of the graph holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Leaf {
-    /// A limb of an input of the program.
-    Input {
-        /// Which of [`KernelProgram::inputs`].
-        index: usize,
-        /// Limb.
-        limb: LimbId,
-    },
-    /// A limb of a public polynomial.
-    Plaintext {
-        /// Index into [`KernelProgram::plaintexts`].
-        plaintext: u32,
-        /// Limb.
-        limb: LimbId,
-        /// Whether values are wanted instead of coefficients.
-        values: bool,
-    },
-    /// A limb of a switching key: a vector of a hint.
-    Hint {
-        /// Key.
-        key: KeyId,
-        /// Row.
-        row: u16,
-        /// Half of the row.
-        part: Part,
-        /// Limb.
-        limb: LimbId,
-    },
-}
-
-/// One vector of a leaf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LeafPiece {
-    /// The polynomial.
-    pub leaf: Leaf,
-    /// Which of its vectors.
-    pub piece: u16,
-}
 
 /// A result of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::run::{PySlotCiphertexts, PySlotServer};
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::{PyMachine, json, refused};
-use polyfabric_machines::contract::residue::{MappedResidue, load, map};
+use polyfabric_machines::contract::residue::{Simulated, load, map};
 use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -42,7 +42,7 @@ impl PyResidueKernel {
 /// A kernel program on a machine.
 #[pyclass(name = "MappedProgram", frozen)]
 pub struct PyMapped {
-    mapped: Box<dyn MappedResidue>,
+    simulated: Simulated,
     kernel: Arc<KernelProgram>,
 }
 
@@ -57,8 +57,8 @@ impl PyMachine {
     ) -> PyResult<PyMapped> {
         let (program, parameters) = (&kernel.kernel, &kernel.parameters);
         detached(py, || {
-            let mapped = map(self.description(), program, parameters, &options).map_err(refused)?;
-            Ok(PyMapped { mapped, kernel: Arc::clone(program) })
+            let simulated = map(self.description(), program, parameters, &options).map_err(refused)?;
+            Ok(PyMapped { simulated, kernel: Arc::clone(program) })
         })
     }
 
@@ -72,8 +72,8 @@ impl PyMachine {
     ) -> PyResult<PyMapped> {
         let (program, parameters) = (&kernel.kernel, &kernel.parameters);
         detached(py, || {
-            let mapped = load(self.description(), program, parameters, &options, data).map_err(refused)?;
-            Ok(PyMapped { mapped, kernel: Arc::clone(program) })
+            let simulated = load(self.description(), program, parameters, &options, data).map_err(refused)?;
+            Ok(PyMapped { simulated, kernel: Arc::clone(program) })
         })
     }
 }
@@ -82,32 +82,32 @@ impl PyMachine {
 impl PyMapped {
     /// The report of the schedule, as JSON.
     fn report(&self) -> PyResult<String> {
-        Ok(json(self.mapped.report())?)
+        Ok(json(self.simulated.report())?)
     }
 
     /// The schedule as Chrome trace-event JSON; of a long one, its beginning and its end.
     fn trace(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || json(&self.mapped.trace(TraceOptions::default())))
+        detached(py, || json(&self.simulated.trace(TraceOptions::default())))
     }
 
     /// What the compiler found out, for `Machine.load`.
     fn save(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        detached(py, || Ok(self.mapped.save()))
+        detached(py, || Ok(self.simulated.mapped().save()))
     }
 
     /// The instruction streams of all components, in the binary form.
     fn streams(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        detached(py, || Ok(self.mapped.streams()))
+        detached(py, || Ok(self.simulated.mapped().streams()))
     }
 
     /// The same as text.
     fn streams_text(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || Ok(self.mapped.streams_text()))
+        detached(py, || Ok(self.simulated.mapped().streams_text()))
     }
 
     /// The compiler's first phase: the groups of operations that share a hint, as JSON.
     fn groups(&self) -> PyResult<String> {
-        Ok(json(&self.mapped.groups())?)
+        Ok(json(&self.simulated.mapped().groups())?)
     }
 
     /// Carries out the schedule on ciphertexts.
@@ -115,7 +115,7 @@ impl PyMapped {
         detached(py, || {
             keys.origin.expect(&inputs.origin)?;
             let inputs: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
-            let outputs = self.mapped.replay(&self.kernel, &keys.keys, &inputs).map_err(refused)?;
+            let outputs = self.simulated.replay(&self.kernel, &keys.keys, &inputs).map_err(refused)?;
             Ok(keys.results(outputs))
         })
     }

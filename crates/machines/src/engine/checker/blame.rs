@@ -117,7 +117,7 @@ impl Blame {
     }
 
     /// Of two constraints the one that was satisfied last.
-    fn stricter(self, other: Self) -> Self {
+    pub fn stricter(self, other: Self) -> Self {
         if other.rank() < self.rank() { other } else { self }
     }
 }

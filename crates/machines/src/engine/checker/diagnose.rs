@@ -35,7 +35,7 @@ impl Replay<'_> {
         let memory = &self.plan.resources.memories[place.memory.0 as usize];
         match memory.kind {
             MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Wire { .. } => memory.name.clone(),
-            MemoryKind::OnChip { .. } => format!("{} at byte {}", memory.name, place.offset),
+            MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => format!("{} at byte {}", memory.name, place.offset),
         }
     }
 

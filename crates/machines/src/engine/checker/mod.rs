@@ -11,6 +11,7 @@
 mod blame;
 mod diagnose;
 mod fold;
+mod list;
 mod plan;
 mod replay;
 mod state;
@@ -21,6 +22,7 @@ pub(crate) mod tests;
 
 pub use violation::{Hazard, Violation};
 
+use super::list::Source;
 use super::schedule::{Resource, Schedule};
 use super::stalls::{ClassStalls, Stall};
 
@@ -37,12 +39,15 @@ pub struct Checked {
     pub replayed_events: u64,
 }
 
-/// Replays a schedule, with stalls accounted for the given unit classes.
+/// Replays a schedule, with stalls accounted for the given unit classes. Loops are folded; a list is gone through once.
 ///
 /// # Errors
 /// The first hazard.
-pub fn check(schedule: &Schedule, primary_classes: &[String]) -> Result<Checked, Violation> {
-    run(schedule, primary_classes, true)
+pub fn check<'a>(schedule: impl Into<Source<'a>>, primary_classes: &[String]) -> Result<Checked, Violation> {
+    match schedule.into() {
+        Source::Loops(schedule) => run(schedule, primary_classes, true),
+        Source::List(list) => list::check(list, primary_classes),
+    }
 }
 
 /// Like [`check`], without skipping any round: for tests and doubts.

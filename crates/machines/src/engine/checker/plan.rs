@@ -6,7 +6,9 @@
 //! cell. The footprint of a loop is the set of units and cells of its body.
 
 use super::violation::{Description, Hazard, Violation};
-use crate::engine::schedule::{Access, Event, Item, MemoryKind, Order, Repeat, Resources, Schedule, Shift, earliest};
+use crate::engine::schedule::{
+    Access, Event, Item, Lines, MemoryKind, Order, Place, Repeat, Resources, Schedule, Shift, earliest,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -99,7 +101,7 @@ pub(super) struct Plan<'a> {
     pub read_by_value: Vec<bool>,
 }
 
-fn malformed(message: String) -> Violation {
+pub(super) fn malformed(message: String) -> Violation {
     Violation { hazard: Hazard::Malformed, cycle: 0, legal_start: None, message }
 }
 
@@ -108,21 +110,7 @@ impl<'a> Plan<'a> {
     /// A [`Violation`] that one event alone shows: unknown index, rate, latency, capacity, a start before cycle 0.
     pub fn new(schedule: &'a Schedule) -> Result<Self, Violation> {
         let resources = &schedule.resources;
-        for channel in &resources.channels {
-            if !(channel.bytes_per_cycle.is_finite() && channel.bytes_per_cycle > 0.0) {
-                let given = channel.bytes_per_cycle;
-                return Err(malformed(format!("channel {} has a bandwidth of {given} bytes a cycle", channel.name)));
-            }
-        }
-        for kind in &resources.kinds {
-            if kind.elements_per_cycle.is_nan() || kind.elements_per_cycle <= 0.0 {
-                let given = kind.elements_per_cycle;
-                return Err(malformed(format!("operation `{}` has a rate of {given} elements a cycle", kind.name)));
-            }
-            if kind.parts == 0 {
-                return Err(malformed(format!("operation `{}` is of a unit without parts", kind.name)));
-            }
-        }
+        hold_resources(resources)?;
         let mut boundaries: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); resources.memories.len()];
         let mut read_by_value = vec![false; resources.value_classes.len()];
         visit(&schedule.items, &mut |event| check_event(resources, event, &mut boundaries, &mut read_by_value))?;
@@ -257,7 +245,8 @@ impl<'a> Plan<'a> {
                     loads: vec![(port_base[memory] + direction, load(length))],
                 };
             }
-            MemoryKind::OffChip | MemoryKind::Scoreboard => {
+            // A memory of lines has been refused.
+            MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Lines(_) => {
                 let (cells, intervals, loads) = (0..0, vec![], vec![]);
                 return AccessPlan { access: *access, write, cells, intervals, wire: None, loads };
             }
@@ -324,6 +313,29 @@ fn ports_of(resources: &Resources) -> Result<(Vec<Port>, Vec<usize>), Violation>
     Ok((ports, base))
 }
 
+/// Holds that every rate and bandwidth is a positive number.
+///
+/// # Errors
+/// A [`Violation`] that names the first that is none.
+pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
+    for channel in &resources.channels {
+        if !(channel.bytes_per_cycle.is_finite() && channel.bytes_per_cycle > 0.0) {
+            let given = channel.bytes_per_cycle;
+            return Err(malformed(format!("channel {} has a bandwidth of {given} bytes a cycle", channel.name)));
+        }
+    }
+    for kind in &resources.kinds {
+        if kind.elements_per_cycle.is_nan() || kind.elements_per_cycle <= 0.0 {
+            let given = kind.elements_per_cycle;
+            return Err(malformed(format!("operation `{}` has a rate of {given} elements a cycle", kind.name)));
+        }
+        if kind.parts == 0 {
+            return Err(malformed(format!("operation `{}` is of a unit without parts", kind.name)));
+        }
+    }
+    Ok(())
+}
+
 fn visit<'a>(items: &'a [Item], check: &mut impl FnMut(&'a Event) -> Result<(), Violation>) -> Result<(), Violation> {
     for item in items {
         match item {
@@ -340,6 +352,31 @@ fn check_event(
     boundaries: &mut [BTreeSet<u64>],
     read_by_value: &mut [bool],
 ) -> Result<(), Violation> {
+    hold_event(resources, event)?;
+    for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
+        let memory = access.place.memory.0 as usize;
+        match &resources.memories[memory].kind {
+            kind if kind.by_value() => read_by_value[access.value.class.0 as usize] |= !write,
+            MemoryKind::Lines(_) => {
+                let name = &resources.memories[memory].name;
+                return Err(malformed(format!(
+                    "memory {name} is of lines, and those are for schedules that are lists"
+                )));
+            }
+            MemoryKind::OnChip { .. } => {
+                boundaries[memory].extend([access.place.offset, access.place.offset + access.place.bytes]);
+            }
+            _ => drop(boundaries[memory].insert(0)),
+        }
+    }
+    Ok(())
+}
+
+/// Holds an event against what its unit or channel promises, and its accesses against what their memories are.
+///
+/// # Errors
+/// A [`Violation`] that the event alone shows.
+pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Violation> {
     let what = Description { resources, event, start: event.start, shift: Shift::default() };
     let fail = |hazard, message: String| Err(Violation { hazard, cycle: event.start, legal_start: None, message });
     let Some(kind) = resources.kinds.get(event.op.kind.0 as usize) else {
@@ -368,9 +405,9 @@ fn check_event(
         let Some(target) = resources.memories.get(memory) else {
             return fail(Hazard::Malformed, format!("{what}: memory {memory} does not exist"));
         };
-        let Some(reader) = read_by_value.get_mut(access.value.class.0 as usize) else {
+        if access.value.class.0 as usize >= resources.value_classes.len() {
             return fail(Hazard::Malformed, format!("{what}: value class {} does not exist", access.value.class.0));
-        };
+        }
         if access.first > access.last {
             return fail(Hazard::Malformed, format!("{what}: access from {} to {}", access.first, access.last));
         }
@@ -385,12 +422,9 @@ fn check_event(
             let (last, least) = (access.last, kind.latency + needed - 1);
             return fail(Hazard::Latency, format!("{what}: last result after {last} cycles, the earliest is {least}"));
         }
-        match target.kind {
-            MemoryKind::Scoreboard => *reader |= !write,
-            MemoryKind::OffChip => {
-                *reader |= !write;
-                moved = moved.saturating_add(access.bytes);
-            }
+        match &target.kind {
+            MemoryKind::Scoreboard => {}
+            MemoryKind::OffChip => moved = moved.saturating_add(access.bytes),
             MemoryKind::Wire { .. } => {
                 let late = !write && access.first != 0;
                 if late || access.order != Order::Stream {
@@ -398,24 +432,46 @@ fn check_event(
                     let name = &target.name;
                     return fail(Hazard::Malformed, format!("{what}: the event is on wire {name} and {why}"));
                 }
-                boundaries[memory].insert(0);
             }
+            MemoryKind::Lines(lines) => hold_line(lines, access).or_else(|why| {
+                let (name, hazard) = (&target.name, why.0);
+                fail(hazard, format!("{what}: {} of {name}", why.1))
+            })?,
             MemoryKind::OnChip { capacity, .. } => {
                 let end = access.place.offset.checked_add(access.place.bytes);
-                if access.place.bytes == 0 || end.is_none_or(|end| end > capacity) {
+                if access.place.bytes == 0 || end.is_none_or(|end| end > *capacity) {
                     let (name, offset, bytes) = (&target.name, access.place.offset, access.place.bytes);
                     let text =
                         format!("{what}: {bytes} bytes at {offset} of {name}, whose capacity is {capacity} bytes");
                     return fail(Hazard::Capacity, text);
                 }
-                boundaries[memory].insert(access.place.offset);
-                boundaries[memory].insert(access.place.offset + access.place.bytes);
             }
         }
     }
     if resources.as_channel(event.resource).is_some() && moved > event.work {
         let work = event.work;
         return fail(Hazard::Rate, format!("{what}: moves {moved} bytes, its work is {work}"));
+    }
+    Ok(())
+}
+
+/// Whether an access is a stream of one line, no wider than a stream may be.
+fn hold_line(lines: &Lines, access: &Access) -> Result<(), (Hazard, String)> {
+    let Place { offset, bytes, .. } = access.place;
+    let end = offset.checked_add(bytes);
+    if end.is_none_or(|end| end > lines.capacity) {
+        return Err((Hazard::Capacity, format!("{bytes} bytes at {offset} of {} bytes", lines.capacity)));
+    }
+    if bytes != lines.line || !offset.is_multiple_of(lines.line) || access.order != Order::Stream {
+        return Err((
+            Hazard::Malformed,
+            format!("{bytes} bytes at {offset} are no stream of a line of {}", lines.line),
+        ));
+    }
+    let cycles = u64::from(access.last - access.first) + 1;
+    if access.bytes as f64 > lines.bytes_per_cycle * cycles as f64 {
+        let (bytes, most) = (access.bytes, lines.bytes_per_cycle);
+        return Err((Hazard::Port, format!("{bytes} bytes in {cycles} cycles, at most {most} a cycle,")));
     }
     Ok(())
 }

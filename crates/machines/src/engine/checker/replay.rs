@@ -5,7 +5,9 @@ use super::blame::{Blame, Cause, Member, Pipeline};
 use super::plan::{AccessPlan, Node, Plan};
 use super::state::{Accessor, Action, Busy, Cell, InFlight, NEVER, Phase, Ready, Who};
 use super::violation::Violation;
-use crate::engine::schedule::{Event, MemoryKind, Order, Schedule, Shift, Traffic, Value, WaitCategory};
+use crate::engine::schedule::{
+    Event, MemoryKind, Order, Resource, Resources, Schedule, Shift, Traffic, Value, WaitCategory,
+};
 use crate::engine::stalls::{Stall, Tally};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -78,7 +80,7 @@ const AGAIN: Step = Ok(false);
 impl<'a> Replay<'a> {
     pub fn new(schedule: &'a Schedule, plan: Plan<'a>, primary_classes: &[String], fold: bool) -> Self {
         let resources = plan.resources;
-        let class_of = |index: usize| resources.class(crate::engine::schedule::Resource(index as u32));
+        let class_of = |index: usize| resources.class(Resource(index as u32));
         let primary = (0..resources.len())
             .map(|index| primary_classes.iter().position(|class| class == class_of(index)))
             .collect();
@@ -300,7 +302,7 @@ impl<'a> Replay<'a> {
         let member = Member {
             instance: action.instance,
             class: self.primary[resource],
-            work: self.work(event),
+            work: work(self.plan.resources, event),
             gap: action.time - busy.until,
             opens: busy.holder.is_none(),
         };
@@ -353,22 +355,6 @@ impl<'a> Replay<'a> {
         }
         self.step(&pipeline);
         DONE
-    }
-
-    /// The cycles of an event itself.
-    fn work(&self, event: &Event) -> Tally {
-        let cycles =
-            |parts| self.plan.resources.cycles_on(event.resource, event.op.kind, event.work, parts).max(1) as i64;
-        let (whole, taken) = (cycles(u32::MAX), cycles(event.parts));
-        let mut tally = Tally::default();
-        tally.add(Stall::Busy, whole);
-        tally.add(Stall::Unused, taken - whole);
-        // A vector that is not full leaves lanes without an element; any other unit is fed too slowly.
-        let unit = self.plan.resources.units.get(event.resource.0 as usize);
-        let vector = unit.is_some_and(|unit| unit.wait == WaitCategory::VectorUnit);
-        let rest = if vector { Stall::Unused } else { Stall::Upstream };
-        tally.add(rest, i64::from(event.occupancy) - taken);
-        tally
     }
 
     /// One step of a pipeline is over; after the last, its gaps have their cause.
@@ -505,15 +491,7 @@ impl<'a> Replay<'a> {
         let resources = self.plan.resources;
         let unit = resources.units.get(event.resource.0 as usize);
         let pipelined = unit.is_some_and(|unit| unit.wait == WaitCategory::Pipeline);
-        let own = match unit {
-            None => match resources.value_classes[plan.access.value.class.0 as usize].traffic {
-                Traffic::BootstrapKey => Stall::BootstrapKey,
-                Traffic::KeySwitchKey => Stall::KeySwitchKey,
-                Traffic::Ciphertexts | Traffic::Tables | Traffic::Instructions => Stall::Transfer,
-            },
-            Some(_) if pipelined => Stall::Dependency,
-            Some(_) => Stall::VectorUnit,
-        };
+        let own = waited_for(resources, event.resource, plan.access.value);
         let streams = pipelined && plan.access.order == Order::Stream;
         Some(Accessor { since: pipeline.start(), pipeline, own, streams })
     }
@@ -672,5 +650,34 @@ impl<'a> Replay<'a> {
             self.instances[index].log.push(access.clone());
             next = self.instances[index].parent.filter(|&parent| self.instances[parent].parent.is_some());
         }
+    }
+}
+
+/// The cycles of an event itself.
+pub(super) fn work(resources: &Resources, event: &Event) -> Tally {
+    let cycles = |parts| resources.cycles_on(event.resource, event.op.kind, event.work, parts).max(1) as i64;
+    let (whole, taken) = (cycles(u32::MAX), cycles(event.parts));
+    let mut tally = Tally::default();
+    tally.add(Stall::Busy, whole);
+    tally.add(Stall::Unused, taken - whole);
+    // A vector that is not full leaves lanes without an element; any other unit is fed too slowly.
+    let unit = resources.units.get(event.resource.0 as usize);
+    let vector = unit.is_some_and(|unit| unit.wait == WaitCategory::VectorUnit);
+    let rest = if vector { Stall::Unused } else { Stall::Upstream };
+    tally.add(rest, i64::from(event.occupancy) - taken);
+    tally
+}
+
+/// What one waits for who waits for `value` from a unit or channel.
+pub(super) fn waited_for(resources: &Resources, resource: Resource, value: Value) -> Stall {
+    match resources.units.get(resource.0 as usize).map(|unit| unit.wait) {
+        None => match resources.value_classes[value.class.0 as usize].traffic {
+            Traffic::BootstrapKey => Stall::BootstrapKey,
+            Traffic::KeySwitchKey => Stall::KeySwitchKey,
+            Traffic::Ciphertexts | Traffic::Tables | Traffic::Instructions => Stall::Transfer,
+        },
+        Some(WaitCategory::Pipeline) => Stall::Dependency,
+        Some(WaitCategory::VectorUnit) => Stall::VectorUnit,
+        Some(WaitCategory::Network) => Stall::Transfer,
     }
 }

@@ -26,6 +26,8 @@ pub enum Hazard {
     Port,
     /// An element on a wire is not taken up when it passes, or more than once.
     Stream,
+    /// An instruction starts that memory cannot have brought yet.
+    NotFetched,
 }
 
 impl Hazard {
@@ -42,6 +44,7 @@ impl Hazard {
             Hazard::Capacity => "memory too small",
             Hazard::Port => "port overloaded",
             Hazard::Stream => "stream not taken up",
+            Hazard::NotFetched => "instruction not fetched",
         }
     }
 }

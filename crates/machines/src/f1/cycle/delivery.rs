@@ -139,9 +139,9 @@ impl Scheduler<'_> {
         match origin {
             Source::Scratchpad(slot) => {
                 self.touch(value, depart);
-                self.push(depart, Action::Fetch { slot, register });
+                self.push(depart, Action::Fetch { slot, register, value });
             }
-            Source::Cluster(from) => self.push(depart, Action::Forward { from, to: register }),
+            Source::Cluster(from) => self.push(depart, Action::Forward { from, to: register, value }),
             Source::Register(_) => {}
         }
         self.clusters[cluster].take_port(at, self.geometry.occupancy);

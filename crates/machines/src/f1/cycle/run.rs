@@ -221,25 +221,28 @@ impl Scheduler<'_> {
             match what {
                 Move::Fetch(operand, stay) => {
                     for cluster in 0..self.clusters.len() {
-                        let slot = self.leave(value(run, row, cluster, *operand), at - network)?;
+                        let value = value(run, row, cluster, *operand);
+                        let slot = self.leave(value, at - network)?;
                         let register = Register { cluster: cluster as u16, index: plan.registers[*stay as usize] };
-                        self.push(at - network, Action::Fetch { slot, register });
+                        self.push(at - network, Action::Fetch { slot, register, value });
                     }
                 }
                 Move::Spread(spread) => {
                     let spread = &plan.placed.spreads[*spread];
                     for (cluster, &place) in spread.values.iter().enumerate() {
-                        let slot = self.leave(run.hint[place as usize], at - network)?;
+                        let value = run.hint[place as usize];
+                        let slot = self.leave(value, at - network)?;
                         let register =
                             Register { cluster: cluster as u16, index: plan.registers[spread.stay as usize] };
-                        self.push(at - network, Action::Fetch { slot, register });
+                        self.push(at - network, Action::Fetch { slot, register, value });
                     }
                 }
                 Move::WriteBack(place, stay) => {
                     for cluster in 0..self.clusters.len() {
-                        let slot = self.enter(row.instructions[cluster][*place as usize], cluster, at + network)?;
+                        let value = row.instructions[cluster][*place as usize];
+                        let slot = self.enter(value, cluster, at + network)?;
                         let register = Register { cluster: cluster as u16, index: plan.registers[*stay as usize] };
-                        self.push(at, Action::WriteBack { register, slot });
+                        self.push(at, Action::WriteBack { register, slot, value });
                     }
                 }
                 Move::Execute(place, unit, sources, stay) => {

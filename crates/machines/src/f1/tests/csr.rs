@@ -6,7 +6,6 @@ use crate::f1::compile::{CompileError, Scheduler, compile, compile_with};
 use crate::f1::csr::{Intractable, order};
 use crate::f1::graph::{Function, GraphBuilder, LeafClass, Vector};
 use crate::f1::machine::F1;
-use crate::f1::report::Traffic;
 use crate::f1::translate::translate;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ fn listing_2_moves_more_than_under_the_papers_scheduler() {
     let csr = compile_with(&machine, &listing_2(4), CSR).expect("the checker accepts it");
     assert_eq!(csr.translation.graph.counts(), priority.translation.graph.counts());
     assert!(csr.movement.peak <= geometry(&machine, 1024).slots * machine.banks);
-    let [priority, csr] = [&priority, &csr].map(Traffic::of);
+    let [priority, csr] = [&priority, &csr].map(|compiled| compiled.traffic(&machine));
     assert_eq!((csr.hints, csr.inputs_outputs), (priority.hints, priority.inputs_outputs));
     assert!(csr.total() > priority.total(), "{csr:?} against {priority:?}");
 }

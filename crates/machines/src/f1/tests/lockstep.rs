@@ -4,9 +4,9 @@ use super::programs::{Case, ring};
 use super::{geometry, paper};
 use crate::f1::action::{Action, Timed};
 use crate::f1::advance::advance;
-use crate::f1::checker::check;
 use crate::f1::compile::together;
 use crate::f1::cycle::{self, Scheduled};
+use crate::f1::expand::check;
 use crate::f1::fetch;
 use crate::f1::graph::UnitKind;
 use crate::f1::lockstep::planned;
@@ -35,9 +35,10 @@ fn both((ordered, movement, geometry): &(Ordered, Movement, Geometry), machine: 
     let together = together(ordered, movement, machine, geometry).expect("registers suffice");
     // Behind the fetch of their instructions.
     let behind = |scheduled: Scheduled| {
-        let before = scheduled.actions.first().map_or(0, |timed| timed.cycle);
+        let first = |actions: &[Timed]| actions.iter().map(|timed| timed.cycle).min().unwrap_or(0);
+        let before = first(&scheduled.actions);
         let actions = fetch::behind(scheduled.actions, &ordered.translation.graph, machine, geometry);
-        let delay = actions.first().map_or(0, |timed| timed.cycle) - before;
+        let delay = first(&actions) - before;
         Scheduled { actions, end: scheduled.end + delay }
     };
     (behind(apart.expect("registers suffice")), together.map(behind))

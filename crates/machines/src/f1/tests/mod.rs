@@ -13,9 +13,12 @@ mod schedules;
 mod streams;
 
 use super::action::Timed;
-use super::graph::Graph;
-use super::machine::{F1, Geometry, PipelineDepth};
+use super::expand::Expansion;
+use super::graph::{Graph, UnitKind};
+use super::machine::{F1, Geometry, PipelineDepth, WORD_BYTES};
 use super::{cycle, fetch, movement};
+use crate::engine::list::Source;
+use crate::engine::totals::Totals;
 use polyfabric_kernels::RingDegree;
 
 /// The paper's machine (sections 3 and 6).
@@ -50,4 +53,28 @@ fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     let home: Vec<u16> = (0..graph.len()).map(|index| (limb(index) % machine.clusters) as u16).collect();
     let scheduled = cycle::schedule(graph, &home, &movement, &[], machine, geometry).expect("registers suffice");
     fetch::behind(scheduled.actions, graph, machine, geometry)
+}
+
+/// What a schedule does in sum.
+struct Sums {
+    /// Cycles in which units of each kind are occupied.
+    busy: [u64; 4],
+    /// Vectors loaded and stored.
+    off_chip: [u64; 2],
+    /// Vectors that register files and scratchpad banks give and take.
+    on_chip: u64,
+}
+
+fn sums(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Sums {
+    let events = Expansion::of_checked(graph, actions, machine, geometry);
+    let totals = Totals::of(Source::List(&events));
+    let resources = crate::f1::expand::resources(machine, geometry);
+    let busy = UnitKind::ALL.map(|kind| {
+        let own = resources.units.iter().zip(&totals.occupied).filter(|(unit, _)| unit.class == kind.name());
+        own.map(|(_, &cycles)| cycles).sum()
+    });
+    let vector = geometry.vector.get() as u64 * WORD_BYTES;
+    let moved = |memory: usize| [totals.read[memory] / vector, totals.written[memory] / vector];
+    let on_chip = [1, 2].map(|memory| moved(memory).iter().sum::<u64>()).iter().sum();
+    Sums { busy, off_chip: moved(0), on_chip }
 }

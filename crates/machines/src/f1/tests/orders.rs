@@ -1,11 +1,10 @@
 //! Does phase 1 keep the program, bring together what shares a hint, and use each hint as seldom as listing 2 allows?
 
-use super::{geometry, paper};
+use super::{geometry, paper, sums};
 use crate::f1::advance::advance;
 use crate::f1::compile::compile;
 use crate::f1::graph::UnitKind;
 use crate::f1::order::{Ordered, order};
-use crate::f1::report::Traffic;
 use crate::f1::translate::translate;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -44,7 +43,7 @@ fn listing_2_keeps_to_a_hint_at_a_time() {
     // In the order of the program a scratchpad of two hints would load each four times, three of them again.
     let machine = crate::f1::machine::F1 { bank_bytes: 96 << 10, ..machine };
     let compiled = compile(&machine, &listing_2(4)).expect("it compiles");
-    let traffic = Traffic::of(&compiled);
+    let traffic = compiled.traffic(&machine);
     assert!(traffic.hints_again < traffic.hints / 3, "{traffic:?}");
 }
 
@@ -77,7 +76,11 @@ fn chains_without_hints_keep_their_units_busy() {
         let cycles = |rounds| {
             let shape = Shape { log2_degree: 12, limbs: 2, special: 0, ciphertexts: 32, rounds };
             let compiled = compile(&machine, &build(operation, shape).expect("a program")).expect("it compiles");
-            (compiled.checked.cycles, compiled.checked.busy[unit as usize] / machine.unit_count(unit) as u64)
+            (
+                compiled.checked.cycles,
+                sums(&compiled.translation.graph, &compiled.actions, &machine, &compiled.geometry).busy[unit as usize]
+                    / machine.unit_count(unit) as u64,
+            )
         };
         let (few, many) = (cycles(16), cycles(32));
         let (taken, busy) = (many.0 - few.0, many.1 - few.1);

@@ -1,12 +1,16 @@
 //! Do compiled kernel programs, carried out action by action, give the interpreter's words?
 
 use super::paper;
+use crate::audit::residue::audit;
 use crate::f1::action::Timed;
+use crate::f1::arithmetic::Units;
 use crate::f1::compile::{Scheduler, compile_with};
+use crate::f1::expand::Expansion;
 use crate::f1::machine::{F1, Geometry};
-use crate::f1::pieces::Pieces;
-use crate::f1::replay::{Words, replay};
-use crate::f1::translate::{Leaf, Translation, TranslationError, translate};
+use crate::f1::meaning::Names;
+use crate::f1::translate::{Translation, TranslationError, translate};
+use crate::rns::pieces::Pieces;
+use crate::rns::replay::{Given, replay};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -141,35 +145,16 @@ impl Case {
         Self { program, keys, inputs, expected }
     }
 
-    /// Carries out `actions`, and compares word by word.
+    /// Holds `actions` against the program, carries them out, and compares word by word.
     pub fn check(&self, translation: &Translation, actions: &[Timed], machine: &F1, geometry: &Geometry) {
-        let pieces = geometry.pieces();
-        let leaf = |index: usize| -> Result<Words, _> {
-            let of = translation.leaves[index];
-            let words: Words = match of.leaf {
-                Leaf::Input { index, limb } => {
-                    let input = &self.inputs[index];
-                    input.limb(input.position(limb).expect("a limb")).into()
-                }
-                Leaf::Hint { key, row, part, limb } => {
-                    let key = self.keys.get(key).expect("a key");
-                    let position = key.limbs().iter().position(|&held| held == limb).expect("a limb");
-                    let mut scratch = vec![0; self.program.degree.get()];
-                    key.limb(part, usize::from(row), position, &mut scratch).into()
-                }
-                Leaf::Plaintext { .. } => unreachable!("the program has none"),
-            };
-            Ok(words[pieces.range(usize::from(of.piece))].into())
-        };
-        let found = replay(&translation.graph, actions, machine, geometry, &translation.moduli, &leaf);
-        let mut found = found.expect("it runs").into_iter();
-        for (number, (output, expected)) in translation.outputs.iter().zip(&self.expected).enumerate() {
-            assert_eq!(output.limbs.len(), expected.limbs().len());
-            for (limb, words) in expected.iter() {
-                let vectors: Vec<Words> = found.by_ref().take(pieces.count()).collect();
-                assert_eq!(vectors.concat(), words, "output {number}, limb {limb:?}");
-            }
-        }
+        let graph = &translation.graph;
+        let events = Expansion::new(graph, actions, machine, geometry).expect("everything in it exists");
+        let names = Names::new(translation, geometry);
+        audit(&self.program, &events, &names).expect("it computes the program");
+        let units = Units::new(machine, geometry, &translation.moduli).expect("moduli of F1's class");
+        let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
+        let given = Given { program: &self.program, keys: &self.keys, inputs: &inputs };
+        assert_eq!(replay(&events, &names, &units, &given).expect("it runs"), self.expected);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Does a report say what the checked schedule says, with stalls that sum to the total?
 
-use crate::contract::residue::MappedResidue;
+use crate::contract::options::Given;
+use crate::contract::residue::map;
 use crate::engine::trace::TraceOptions;
-use crate::f1::compile::Scheduler;
-use crate::f1::contract::{Options, map};
-use crate::f1::machine::LowThroughput;
+use crate::f1::contract::{LOW_THROUGHPUT, SCHEDULER};
 use crate::registry::description;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 
@@ -14,8 +13,8 @@ const SHAPE: Shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts:
 fn the_report_of_permutations_is_consistent() {
     let program = build(Operation::Permute, SHAPE).expect("a program");
     let machine = description("f1").expect("the machine file");
-    let mapped = map(&machine, &program, "set", Options::default()).expect("it fits");
-    let report = &mapped.report;
+    let mapped = map(&machine, &program, "set", &Given::new()).expect("it fits");
+    let report = mapped.report();
     assert_eq!((report.operations, &*report.operation), (8, "key switches"));
     assert!(report.lower_bound_cycles <= report.cycles && report.lower_bound_cycles > 0);
     assert!(report.latency_s <= report.seconds);
@@ -43,8 +42,10 @@ fn the_report_of_permutations_is_consistent() {
 fn a_machine_of_other_units_has_no_area_and_no_energy() {
     let program = build(Operation::Ntt, SHAPE).expect("a program");
     let machine = description("f1").expect("the machine file");
-    let options = Options { low_throughput: Some(LowThroughput::Ntt), scheduler: Scheduler::Csr { limit: None } };
-    let report = map(&machine, &program, "set", options).expect("it fits").report;
+    let options =
+        Given::from([(LOW_THROUGHPUT.to_owned(), "ntt".to_owned()), (SCHEDULER.to_owned(), "csr".to_owned())]);
+    let mapped = map(&machine, &program, "set", &options).expect("it fits");
+    let report = mapped.report();
     assert_eq!((report.area_mm2, report.power_w, report.energy_j), (None, None, None));
     assert!(report.components.iter().any(|part| part.energy_j.is_some()));
 }

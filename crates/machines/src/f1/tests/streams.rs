@@ -4,7 +4,6 @@ use super::paper;
 use crate::f1::action::Action;
 use crate::f1::compile::compile;
 use crate::f1::graph::UnitKind;
-use crate::f1::report::Traffic;
 use crate::f1::stream::{Component, Operation, decode, encode, text};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation as Repeated, Shape, build};
 
@@ -29,14 +28,14 @@ fn streams_of_permutations() {
     }
     let loads = found.iter().flat_map(|stream| &stream.instructions);
     let loads = loads.filter(|instruction| matches!(instruction.operation, Operation::Load(_))).count() as u64;
-    assert_eq!(loads, compiled.checked.off_chip[0]);
+    assert_eq!(loads, compiled.off_chip()[0]);
     let bytes = encode(&found);
     let heads = found.len() as u64 * 12 + 5;
     let counted: u64 =
         found.iter().flat_map(|stream| &stream.instructions).map(|instruction| instruction.bytes()).sum();
     assert!(counted <= bytes.len() as u64 && bytes.len() as u64 <= counted + heads, "{counted}");
     assert_eq!(decode(&bytes).expect("they parse"), found);
-    assert!((bytes.len() as f64) < 0.01 * Traffic::of(&compiled).total() as f64, "{} bytes", bytes.len());
+    assert!((bytes.len() as f64) < 0.01 * compiled.traffic(&machine).total() as f64, "{} bytes", bytes.len());
     assert_eq!(text(&found).lines().count(), found.len() + found.iter().map(|s| s.instructions.len()).sum::<usize>());
     for cut in 0..bytes.len().min(2000) {
         assert!(decode(&bytes[..cut]).is_err(), "cut at {cut}");

@@ -225,7 +225,7 @@ pub fn replay(
     progress: &dyn Progress,
 ) -> Result<HashMap<Value, Datum>, ReplayError> {
     let stores = schedule.resources.memories.iter().map(|memory| match memory.kind {
-        MemoryKind::OnChip { .. } => Store::Addressed(Addressed::default()),
+        MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => Store::Addressed(Addressed::default()),
         MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(delay)),
         MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue,
     });

@@ -1,0 +1,264 @@
+//! What a program makes of its inputs, at the place that is looked at.
+
+use super::super::AuditError;
+use super::{Function, KernelProgram, LeafPiece, Pieces, Residue};
+use crate::rns::leaf::Leaf;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::ntt::Ntt;
+use polyfabric_program::rns::kernel::{Conversion, LimbSet, Op, OpKind, ValueType};
+use polyfabric_schemes::rns::{Domain, LimbId};
+use std::collections::HashMap;
+
+/// What is expected of a schedule.
+pub(super) struct Expected {
+    /// Of every output, its vectors: limb by limb, piece by piece.
+    pub outputs: Vec<Vec<Residue>>,
+    /// Keys of the vectors that the program's operations define and some unit has to compute.
+    pub computed: Vec<u64>,
+}
+
+/// The values of a program without composite operations.
+struct Evaluation<'a> {
+    program: &'a KernelProgram,
+    pieces: Pieces,
+    values: Vec<Vec<Residue>>,
+    inputs: usize,
+    /// For each limb and piece the root that its remainder is of: X^M.
+    roots: HashMap<u16, Vec<u64>>,
+}
+
+impl Expected {
+    /// Of `program`, whose polynomials are cut into `pieces`.
+    ///
+    /// # Errors
+    /// [`AuditError::Program`] if the program is not consistent, or a modulus has no transform.
+    pub fn of(program: &KernelProgram, pieces: Pieces) -> Result<Self, AuditError> {
+        let mut computed = Vec::new();
+        let outputs = evaluate(program, pieces, |_, keys| computed.extend(keys.iter().map(|residue| residue.key())))?;
+        Ok(Self { outputs, computed })
+    }
+
+    /// Which operation of the program defines what has `key`.
+    pub fn place_of(&self, key: u64, program: &KernelProgram, pieces: Pieces) -> Result<String, AuditError> {
+        let mut found = None;
+        evaluate(program, pieces, |op, residues| {
+            if found.is_none() && residues.iter().any(|residue| residue.key() == key) {
+                let place = residues.iter().position(|residue| residue.key() == key).unwrap_or(0);
+                let (limb, piece) = (residues[place].limb, place % pieces.count());
+                found = Some(format!("vector {piece} of limb {limb} of {} in step {}", op.kind.name(), op.step));
+            }
+        })?;
+        Ok(found.unwrap_or_else(|| "a value of the program".to_owned()))
+    }
+}
+
+/// Evaluates `program`; `each` is told what each operation that computes defines.
+fn evaluate(
+    program: &KernelProgram,
+    pieces: Pieces,
+    mut each: impl FnMut(&Op, &[Residue]),
+) -> Result<Vec<Vec<Residue>>, AuditError> {
+    let cause = |error: &dyn std::fmt::Display| AuditError::Program { cause: error.to_string() };
+    let program = program.expanded().map_err(|error| cause(&error))?;
+    let mut last_use = vec![0; program.values.len()];
+    for (index, op) in program.ops.iter().enumerate() {
+        op.operands.iter().for_each(|operand| last_use[operand.index()] = index);
+    }
+    program.outputs.iter().for_each(|output| last_use[output.value.index()] = usize::MAX);
+    let values = vec![Vec::new(); program.values.len()];
+    let mut evaluation = Evaluation { program: &program, pieces, values, inputs: 0, roots: HashMap::new() };
+    for (index, op) in program.ops.iter().enumerate() {
+        let result = evaluation.op(op).map_err(|error| cause(&error))?;
+        if computes(&program, op) {
+            each(op, &result);
+        }
+        evaluation.values[op.results[0].index()] = result;
+        for operand in &op.operands {
+            if last_use[operand.index()] == index {
+                evaluation.values[operand.index()] = Vec::new();
+            }
+        }
+    }
+    Ok(program.outputs.iter().map(|output| evaluation.values[output.value.index()].clone()).collect())
+}
+
+/// Whether some unit has to compute what the operation defines: not what lies in memory, what is only named anew, or a residue that
+/// is taken as it is modulo another limb.
+fn computes(program: &KernelProgram, op: &Op) -> bool {
+    match op.kind {
+        OpKind::Input { .. } | OpKind::Plaintext { .. } | OpKind::Key { .. } => false,
+        OpKind::SelectLimbs { .. } | OpKind::Concat => false,
+        OpKind::BaseConversion { conversion, .. } => {
+            program.value(op.operands[0]).limbs.len() > 1 || conversion != Conversion::Approximate
+        }
+        _ => true,
+    }
+}
+
+impl Evaluation<'_> {
+    fn modulus(&self, limb: LimbId) -> Modulus {
+        self.program.modulus(limb)
+    }
+
+    /// A vector of each limb.
+    fn each(&self, limbs: &LimbSet, of: impl Fn(usize, LimbId, u16) -> Residue) -> Vec<Residue> {
+        let count = self.pieces.count();
+        let vectors = limbs.iter().enumerate().flat_map(|limb| (0..count as u16).map(move |piece| (limb, piece)));
+        vectors.map(|((position, limb), piece)| of(position * count + usize::from(piece), limb, piece)).collect()
+    }
+
+    fn op(&mut self, op: &Op) -> Result<Vec<Residue>, polyfabric_kernels::ntt::NttError> {
+        let program = self.program;
+        let ValueType { limbs, domain } = program.value(op.results[0]);
+        let values = *domain == Domain::Evaluation;
+        let moduli = &program.moduli;
+        let count = self.pieces.count();
+        if matches!(op.kind, OpKind::ForwardNtt | OpKind::InverseNtt) {
+            for limb in limbs.iter() {
+                self.root(limb)?;
+            }
+        }
+        if let OpKind::Input { .. } = op.kind {
+            self.inputs += 1;
+        }
+        let leaf = |leaf: Leaf, piece: u16| Residue::leaf(LeafPiece { leaf, piece }, moduli);
+        let operand = |number: usize| &self.values[op.operands[number].index()];
+        let pointwise = |word: &dyn Fn(Modulus, usize, usize) -> u64| {
+            self.each(limbs, |place, limb, _| Residue {
+                word: word(self.modulus(limb), place, place / count),
+                limb: limb.0,
+            })
+        };
+        let at = |number: usize, place: usize| operand(number)[place].word;
+        Ok(match &op.kind {
+            OpKind::Input { .. } => {
+                let index = self.inputs - 1;
+                self.each(limbs, |_, limb, piece| leaf(Leaf::Input { index, limb }, piece))
+            }
+            &OpKind::Plaintext { plaintext, .. } => {
+                self.each(limbs, |_, limb, piece| leaf(Leaf::Plaintext { plaintext, limb, values }, piece))
+            }
+            &OpKind::Key { key, row, part, .. } => {
+                self.each(limbs, |_, limb, piece| leaf(Leaf::Hint { key, row, part, limb }, piece))
+            }
+            OpKind::Add => pointwise(&|q, place, _| q.add(at(0, place), at(1, place))),
+            OpKind::Sub => pointwise(&|q, place, _| q.sub(at(0, place), at(1, place))),
+            OpKind::Negate => pointwise(&|q, place, _| q.neg(at(0, place))),
+            OpKind::Multiply => pointwise(&|q, place, _| q.multiply(at(0, place), at(1, place))),
+            OpKind::MultiplyAdd => {
+                pointwise(&|q, place, _| q.add(q.multiply(at(0, place), at(1, place)), at(2, place)))
+            }
+            OpKind::Scale { factors } => pointwise(&|q, place, limb| q.multiply(at(0, place), factors[limb])),
+            OpKind::AddConstant { addends } if values => {
+                pointwise(&|q, place, limb| q.add(at(0, place), addends[limb]))
+            }
+            OpKind::AddConstant { addends } => self.each(limbs, |place, limb, piece| {
+                // To coefficient 0, which is in the first piece.
+                let old = operand(0)[place];
+                let added = || Residue::hashed(("coefficient", addends[place / count], old.word), limb.0, moduli);
+                if piece == 0 { added() } else { old }
+            }),
+            OpKind::ForwardNtt => self.each(limbs, |place, limb, piece| {
+                let first = place - usize::from(piece);
+                let remainder = self.remainder(limb, usize::from(piece), &operand(0)[first..first + count]);
+                Residue::mixed(Function::ForwardNtt { limb: limb.0, piece }, remainder, moduli)
+            }),
+            OpKind::InverseNtt => self.each(limbs, |place, limb, piece| {
+                let first = place - usize::from(piece);
+                let remainder = |(number, value): (u16, &Residue)| {
+                    Residue::mixed(Function::InverseNtt { limb: limb.0, piece: number }, value.word, moduli).word
+                };
+                let remainders: Vec<u64> = (0..).zip(&operand(0)[first..first + count]).map(remainder).collect();
+                Residue { word: self.coefficients(limb, usize::from(piece), &remainders), limb: limb.0 }
+            }),
+            &OpKind::Automorphism { element } => self.each(limbs, |place, limb, piece| {
+                let source = if values { self.pieces.source(element, usize::from(piece)) } else { usize::from(piece) };
+                let old = operand(0)[place - usize::from(piece) + source];
+                let function = Function::Automorphism { limb: limb.0, element: element.value() as u32, piece, values };
+                Residue::mixed(function, old.word, moduli)
+            }),
+            OpKind::SelectLimbs { .. } | OpKind::Concat => self.each(limbs, |_, limb, piece| {
+                let held = |&operand: &polyfabric_program::rns::kernel::ValueId| {
+                    let position = program.value(operand).limbs.position(limb)?;
+                    Some(self.values[operand.index()][position * count + usize::from(piece)])
+                };
+                // The program's check has seen that an operand has each limb.
+                op.operands.iter().find_map(held).unwrap_or(Residue { word: 0, limb: limb.0 })
+            }),
+            OpKind::BaseConversion { conversion, .. } => {
+                let from = &program.value(op.operands[0]).limbs;
+                self.each(limbs, |_, limb, piece| {
+                    let digits: Vec<u64> =
+                        (0..from.len()).map(|position| at(0, position * count + usize::from(piece))).collect();
+                    self.converted(from, &digits, limb, *conversion)
+                })
+            }
+            OpKind::SubDigit { window, .. } => self.each(limbs, |_, limb, piece| {
+                let old = at(0, usize::from(piece));
+                Residue::hashed(("digit", window, old), limb.0, moduli)
+            }),
+            // Composite operations have been replaced by their bodies.
+            OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. } => Vec::new(),
+        })
+    }
+
+    /// Σ z_i·(B/b_i) modulo a limb, z_i ≡ x·(B/b_i)^-1 mod b_i from 0 up, or balanced.
+    fn converted(&self, from: &LimbSet, digits: &[u64], to: LimbId, conversion: Conversion) -> Residue {
+        if conversion == Conversion::Centred && from.len() > 1 {
+            return Residue::hashed(("centred", digits), to.0, &self.program.moduli);
+        }
+        let target = self.modulus(to);
+        let cofactor = |except: LimbId, modulus: Modulus| {
+            let others = from.iter().filter(|&limb| limb != except).map(|limb| self.modulus(limb).value());
+            others.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)))
+        };
+        let mut sum = 0;
+        for (limb, &digit) in from.iter().zip(digits) {
+            let modulus = self.modulus(limb);
+            let inverse = modulus.inverse(cofactor(limb, modulus)).unwrap_or(0);
+            let half = if conversion == Conversion::Approximate { 0 } else { modulus.value() / 2 };
+            let y = modulus.multiply(digit, inverse);
+            let z = i128::from(modulus.add(y, half)) - i128::from(half);
+            let z = z.rem_euclid(i128::from(target.value())) as u64;
+            sum = target.add(sum, target.multiply(z, cofactor(limb, target)));
+        }
+        // A single residue that is taken as it is stays what it was until somebody reduces it.
+        match conversion {
+            Conversion::Approximate if from.len() == 1 => Residue { word: target.reduce(digits[0]), limb: to.0 },
+            _ => Residue { word: sum, limb: to.0 },
+        }
+    }
+
+    /// Finds X^M at each piece, once.
+    fn root(&mut self, limb: LimbId) -> Result<(), polyfabric_kernels::ntt::NttError> {
+        let pieces = self.pieces;
+        if pieces.count() > 1 && !self.roots.contains_key(&limb.0) {
+            let transform: Ntt<u64> = pieces.transform(self.modulus(limb))?;
+            let roots = (0..pieces.count()).map(|piece| pieces.power(&transform, piece, 1)).collect();
+            self.roots.insert(limb.0, roots);
+        }
+        Ok(())
+    }
+
+    /// What the unit transforms for one piece: the polynomial modulo X^M − ω.
+    fn remainder(&self, limb: LimbId, piece: usize, polynomial: &[Residue]) -> u64 {
+        let modulus = self.modulus(limb);
+        let Some(roots) = self.roots.get(&limb.0) else { return modulus.reduce(polynomial[0].word) };
+        let horner =
+            |sum, vector: &Residue| modulus.add(modulus.multiply(sum, roots[piece]), modulus.reduce(vector.word));
+        polynomial.iter().rev().fold(0, horner)
+    }
+
+    /// One piece of the coefficients of the polynomial that has `remainders`: Σ_k r_k·ω_k^-j over the number of pieces.
+    fn coefficients(&self, limb: LimbId, piece: usize, remainders: &[u64]) -> u64 {
+        let modulus = self.modulus(limb);
+        let Some(roots) = self.roots.get(&limb.0) else { return remainders[0] };
+        let inverse = |value| modulus.inverse(value).unwrap_or(0);
+        let terms = remainders
+            .iter()
+            .zip(roots)
+            .map(|(&remainder, &root)| modulus.multiply(remainder, modulus.power(inverse(root), piece as u64)));
+        let sum = terms.fold(0, |sum, term| modulus.add(sum, term));
+        modulus.multiply(sum, inverse(modulus.reduce(remainders.len() as u64)))
+    }
+}

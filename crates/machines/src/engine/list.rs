@@ -1,0 +1,133 @@
+//! Schedules that are a list: millions of events without loops, in whatever compact form their machine keeps them.
+//!
+//! A list is visited in order of time, and everything that is computed from a tree of loops is computed from a list too: the checker,
+//! stalls, totals, timeline and report take a [`Source`], which is either.
+
+use super::schedule::{Event, Item, Resources, Schedule};
+use std::ops::ControlFlow;
+
+/// A schedule without loops.
+pub trait EventList {
+    /// What events refer to.
+    fn resources(&self) -> &Resources;
+
+    /// Calls `visit` with every event, in order of their starts, until it breaks.
+    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>);
+
+    /// The instructions that the components are given, if they lie in off-chip memory too and are fetched over what the channels have
+    /// idle.
+    fn instructions(&self) -> Option<Instructions> {
+        None
+    }
+}
+
+/// Instructions that come from memory ahead of their start, over what the channels have idle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// Cycles, in order, and the bytes of an instruction that starts then.
+    pub starts: Vec<(u64, u64)>,
+    /// Bytes of all of it as it lies in memory.
+    pub bytes: u64,
+    /// Cycles from a request to its first byte.
+    pub latency: u64,
+}
+
+/// A schedule in either form.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// A tree of loops.
+    Loops(&'a Schedule),
+    /// A list.
+    List(&'a dyn EventList),
+}
+
+impl std::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Loops(schedule) => f.debug_tuple("Loops").field(schedule).finish(),
+            Self::List(_) => f.debug_tuple("List").finish_non_exhaustive(),
+        }
+    }
+}
+
+impl<'a> From<&'a Schedule> for Source<'a> {
+    fn from(schedule: &'a Schedule) -> Self {
+        Self::Loops(schedule)
+    }
+}
+
+impl<'a> Source<'a> {
+    /// What events refer to.
+    pub fn resources(self) -> &'a Resources {
+        match self {
+            Self::Loops(schedule) => &schedule.resources,
+            Self::List(list) => list.resources(),
+        }
+    }
+
+    /// Calls `visit` with every event as it is written and how often it happens: of a list in order of time, of loops in order of
+    /// the tree.
+    pub fn each(self, visit: &mut dyn FnMut(&Event, u64)) {
+        match self {
+            Self::Loops(schedule) => each(&schedule.items, 1, visit),
+            Self::List(list) => list.visit(&mut |event| {
+                visit(event, 1);
+                ControlFlow::Continue(())
+            }),
+        }
+    }
+
+    /// Start of the first event on a channel.
+    pub fn first_transfer(self) -> Option<i64> {
+        match self {
+            Self::Loops(schedule) => {
+                first_start(&schedule.items, &|event| schedule.resources.as_channel(event.resource).is_some())
+            }
+            Self::List(list) => {
+                let mut first = None;
+                list.visit(&mut |event| match list.resources().as_channel(event.resource) {
+                    Some(_) => {
+                        first = Some(event.start);
+                        ControlFlow::Break(())
+                    }
+                    None => ControlFlow::Continue(()),
+                });
+                first
+            }
+        }
+    }
+}
+
+fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
+    for item in items {
+        match item {
+            Item::Event(event) => visit(event, times),
+            Item::Repeat(repeat) => each(&repeat.body, times.saturating_mul(repeat.count), visit),
+        }
+    }
+}
+
+/// Start of the first event that `counts`.
+fn first_start(items: &[Item], counts: &impl Fn(&Event) -> bool) -> Option<i64> {
+    let start = |item: &Item| match item {
+        Item::Event(event) => counts(event).then_some(event.start),
+        // Later rounds start later.
+        Item::Repeat(repeat) => first_start(&repeat.body, counts).map(|start| repeat.start + start),
+    };
+    items.iter().filter_map(start).min()
+}
+
+/// A tree of loops as a list, unrolled on the way.
+impl EventList for Schedule {
+    fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
+        for placed in self.events() {
+            if visit(&placed.to_event()).is_break() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What F1's units compute.
+//!
+//! Products are the multiplier's own (section 5.3), transforms the four-step unit's (section 5.2) where a polynomial is one vector that
+//! the unit takes. Between instructions vectors keep the order that the project's transforms give; the order in which a unit
+//! streams them is what [`super::units`] shows.
+
+use super::machine::{F1, Geometry};
+use crate::rns::function::Function;
+use crate::rns::pieces::Pieces;
+use crate::rns::replay::{Arithmetic, ReplayError, Words};
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
+use polyfabric_kernels::ntt::four_step::FourStep;
+use polyfabric_kernels::ntt::{EvaluationOrder, Ntt};
+
+/// A limb's units.
+struct LimbUnits {
+    modulus: Modulus,
+    multiplier: PrimeForm,
+    transform: Ntt<u64>,
+    /// None where a polynomial is several vectors, or too short for the lanes.
+    four_step: Option<FourStep>,
+}
+
+impl LimbUnits {
+    fn forward(&self, pieces: Pieces, piece: usize, words: Vec<u64>) -> Vec<u64> {
+        match &self.four_step {
+            Some(unit) => {
+                unit.order().convert(EvaluationOrder::BitReversed, self.transform.degree(), &unit.forward(&words))
+            }
+            None => pieces.forward(&self.transform, piece, words),
+        }
+    }
+
+    fn inverse(&self, pieces: Pieces, piece: usize, values: &[u64]) -> Vec<u64> {
+        match &self.four_step {
+            Some(unit) => {
+                let degree = self.transform.degree();
+                let values = EvaluationOrder::BitReversed.convert(unit.order(), degree, values);
+                unit.order().convert(EvaluationOrder::Natural, degree, &unit.inverse(&values))
+            }
+            None => pieces.inverse(&self.transform, piece, values.to_vec()),
+        }
+    }
+}
+
+/// The units for every limb of a program.
+pub struct Units {
+    degree: RingDegree,
+    pieces: Pieces,
+    limbs: Vec<LimbUnits>,
+}
+
+impl Units {
+    /// Those of `machine` for `moduli`.
+    ///
+    /// # Errors
+    /// [`ReplayError`] for a modulus that is none of the multiplier's, or has no transform of the ring.
+    pub fn new(machine: &F1, geometry: &Geometry, moduli: &[Modulus]) -> Result<Self, ReplayError> {
+        let pieces = geometry.pieces();
+        let limb = |&modulus: &Modulus| {
+            let other = |error: PrimeFormError| ReplayError::Arithmetic(Box::new(error));
+            let (multiplier, transform) = (PrimeForm::new(modulus).map_err(other)?, pieces.transform(modulus)?);
+            let four_step = (pieces.count() == 1).then(|| FourStep::new(geometry.degree, modulus, machine.lanes).ok());
+            Ok::<_, ReplayError>(LimbUnits { modulus, multiplier, transform, four_step: four_step.flatten() })
+        };
+        let limbs = moduli.iter().map(limb).collect::<Result<_, _>>()?;
+        Ok(Self { degree: geometry.degree, pieces, limbs })
+    }
+}
+
+impl Arithmetic for Units {
+    fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError> {
+        let units = |limb: u16| &self.limbs[usize::from(limb)];
+        let pairs = |f: &dyn Fn(u64, u64) -> u64| a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect();
+        Ok(match function {
+            Function::ForwardNtt { limb, piece } => {
+                let units = units(limb);
+                let words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
+                units.forward(self.pieces, usize::from(piece), words).into()
+            }
+            Function::InverseNtt { limb, piece } => units(limb).inverse(self.pieces, usize::from(piece), a).into(),
+            Function::Automorphism { limb, element, piece, values } => {
+                let element = GaloisElement::new(self.degree, element as usize)
+                    .map_err(|error| ReplayError::Arithmetic(Box::new(error)))?;
+                match values {
+                    true => self.pieces.permute(element, usize::from(piece), a).into(),
+                    false => {
+                        let mut words = vec![0; a.len()];
+                        element.apply(units(limb).modulus, a, &mut words);
+                        words.into()
+                    }
+                }
+            }
+            Function::Multiply { limb } => {
+                let multiplier = units(limb).multiplier;
+                pairs(&|a, b| multiplier.multiply(multiplier.enter(a), b))
+            }
+            Function::MultiplyConstant { limb, constant } => {
+                let LimbUnits { modulus, multiplier, .. } = units(limb);
+                let entered = multiplier.enter(u64::from(constant));
+                a.iter().map(|&word| multiplier.multiply(entered, modulus.reduce(word))).collect()
+            }
+            Function::Add { limb } => pairs(&|a, b| units(limb).modulus.add(a, b)),
+            Function::Subtract { limb } => pairs(&|a, b| units(limb).modulus.sub(a, b)),
+            Function::Negate { limb } => a.iter().map(|&word| units(limb).modulus.neg(word)).collect(),
+            Function::AddConstant { limb, constant } => {
+                let modulus = units(limb).modulus;
+                a.iter().map(|&word| modulus.add(modulus.reduce(word), u64::from(constant))).collect()
+            }
+        })
+    }
+}

@@ -1,0 +1,530 @@
+//! What an action occupies, reads and writes: the one place that says so.
+//!
+//! A compiled program is a list of compact [`Action`]s. Here each becomes the events that the checker, the report, the audit and the
+//! replay see, in order of time:
+//!
+//! | action | events |
+//! |---|---|
+//! | load, store | the channel of a stack, between off-chip memory and a slot |
+//! | fetch | a cluster's port from the scratchpad: slot to register |
+//! | forward | a cluster's port from the other clusters: register to register |
+//! | write-back | a register file's way to the crossbar, then the cluster's port to the scratchpad |
+//! | execute | for each operand that streams, the port that it comes through, onto a wire to the unit; the unit; for a result that streams, the cluster's port to the scratchpad |
+//!
+//! A vector is in a crossbar for as long as `network` says. Ports into a cluster are counted from when it enters the crossbar, those to the
+//! scratchpad from when it leaves it: all streams of a port are moved by the same cycles, so they meet as they do at its other end.
+//! A bank's port and accesses, and a register file's, are those of the memories.
+
+use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::graph::{Function, Graph, LeafClass, UnitKind};
+use super::machine::{F1, Geometry, WORD_BYTES};
+use super::stream::{encoded_bytes, starts, streams};
+use crate::engine;
+use crate::engine::calendar::Calendar;
+use crate::engine::checker::{Checked, Hazard, Violation};
+use crate::engine::list::{EventList, Instructions};
+use crate::engine::schedule::{
+    Access, BankPort, ClassId, Event, KindId, Lines, MemoryId, MemoryKind, OpRef, Order, Place, Resource, Resources,
+    ScheduleBuilder, Traffic, Value, WaitCategory,
+};
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+/// Vectors of switching keys.
+pub const HINT: ClassId = ClassId(0);
+/// Vectors of inputs and public polynomials.
+pub const INPUT: ClassId = ClassId(1);
+/// Results of instructions.
+pub const RESULT: ClassId = ClassId(2);
+
+/// Functions of the units, in the order of their kinds of operation.
+pub const FUNCTIONS: [(&str, UnitKind); 9] = [
+    ("ntt", UnitKind::Ntt),
+    ("intt", UnitKind::Ntt),
+    ("aut", UnitKind::Automorphism),
+    ("mul", UnitKind::Multiply),
+    ("mulc", UnitKind::Multiply),
+    ("add", UnitKind::Add),
+    ("sub", UnitKind::Add),
+    ("neg", UnitKind::Add),
+    ("addc", UnitKind::Add),
+];
+
+const FETCH: KindId = KindId(FUNCTIONS.len() as u16);
+const STREAM: KindId = KindId(FETCH.0 + 1);
+const FORWARD: KindId = KindId(FETCH.0 + 2);
+const STREAM_FORWARD: KindId = KindId(FETCH.0 + 3);
+const READ_OUT: KindId = KindId(FETCH.0 + 4);
+const WRITE_IN: KindId = KindId(FETCH.0 + 5);
+const LOAD: KindId = KindId(FETCH.0 + 6);
+const STORE: KindId = KindId(FETCH.0 + 7);
+
+const HBM: MemoryId = MemoryId(0);
+const SCRATCHPAD: MemoryId = MemoryId(1);
+const REGISTERS: MemoryId = MemoryId(2);
+/// The first of three wires a cluster.
+const WIRES: u16 = 3;
+
+const FROM_SCRATCHPAD: &str = "crossbars.from_scratchpad";
+const TO_SCRATCHPAD: &str = "crossbars.to_scratchpad";
+const BETWEEN_CLUSTERS: &str = "crossbars.between_clusters";
+
+/// What a wire of a cluster leads from.
+#[derive(Clone, Copy)]
+enum Wire {
+    /// The scratchpad, to the units.
+    Scratchpad,
+    /// Other clusters, to the units.
+    Clusters,
+    /// Units and registers, to the scratchpad.
+    Results,
+}
+
+/// Kind of operation of a function.
+pub fn kind_of(function: Function) -> KindId {
+    let place = FUNCTIONS.iter().position(|(name, _)| *name == function.name());
+    KindId(place.unwrap_or(FUNCTIONS.len()) as u16)
+}
+
+/// Name of a value in the events.
+pub fn value(graph: &Graph, number: u32) -> Value {
+    let class = match graph.vector(number as usize).as_leaf().map(|leaf| graph.leaves()[leaf]) {
+        Some(LeafClass::Hint) => HINT,
+        Some(LeafClass::Input) => INPUT,
+        None => RESULT,
+    };
+    Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: number }
+}
+
+/// The units, ports, channels and memories of a machine for rings of one degree: from its figures alone.
+pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
+    let mut builder = ScheduleBuilder::new();
+    let vector = geometry.vector.get() as f64;
+    for kind in UnitKind::ALL {
+        for cluster in 0..machine.clusters {
+            for unit in 0..machine.units[kind as usize] {
+                let name = format!("cluster {cluster} {} {unit}", kind.name());
+                builder.unit(name, kind.name(), WaitCategory::Pipeline);
+            }
+        }
+    }
+    let ways = [
+        ("from scratchpad", FROM_SCRATCHPAD),
+        ("to scratchpad", TO_SCRATCHPAD),
+        ("from clusters", BETWEEN_CLUSTERS),
+        ("registers to scratchpad", "register_output"),
+    ];
+    for (way, class) in ways {
+        for cluster in 0..machine.clusters {
+            builder.unit(format!("cluster {cluster} {way}"), class, WaitCategory::Network);
+        }
+    }
+    for stack in 0..machine.stacks {
+        builder.channel(format!("hbm{stack}"), "hbm", machine.stack_bytes);
+    }
+    memories(&mut builder, machine, geometry);
+    for (name, kind) in FUNCTIONS {
+        let busy = geometry.occupancy_of(kind);
+        // A unit of low throughput gives its result at the full rate, at the end of the time that it takes.
+        let latency = geometry.latency_of(kind) + geometry.occupancy - busy;
+        builder.kind(name, kind.name(), vector / busy as f64, latency);
+    }
+    let (network, lanes) = (machine.depth.network, machine.lanes as f64);
+    for (name, class, latency) in [
+        ("fetch", FROM_SCRATCHPAD, network),
+        ("stream", FROM_SCRATCHPAD, 0),
+        ("forward", BETWEEN_CLUSTERS, network),
+        ("stream from a cluster", BETWEEN_CLUSTERS, 0),
+        ("read out", "register_output", 0),
+        ("write in", TO_SCRATCHPAD, 0),
+        ("load", "hbm", machine.memory_latency),
+        ("store", "hbm", 0),
+    ] {
+        builder.kind(name, class, lanes, latency);
+    }
+    builder.value_class("hint", Traffic::KeySwitchKey, true);
+    builder.value_class("input", Traffic::Ciphertexts, true);
+    builder.value_class("value", Traffic::Ciphertexts, false);
+    builder.finish().resources
+}
+
+fn memories(builder: &mut ScheduleBuilder, machine: &F1, geometry: &Geometry) {
+    let line = geometry.vector.get() as u64 * WORD_BYTES;
+    let bytes_per_cycle = (machine.lanes as u64 * WORD_BYTES) as f64;
+    let lines = |banks: usize, depth: usize, stripes: usize, out: &str, into: Option<&str>| {
+        let port = |class: &str| BankPort { class: class.to_owned(), multicast: machine.multicast };
+        MemoryKind::Lines(Lines {
+            capacity: (banks * depth) as u64 * line,
+            line,
+            banks: banks as u32,
+            stripes: stripes as u32,
+            accesses: machine.accesses_per_cycle as u32,
+            bytes_per_cycle,
+            out: Some(port(out)),
+            into: into.map(port),
+        })
+    };
+    builder.memory("hbm", MemoryKind::OffChip);
+    let scratchpad = lines(machine.banks, geometry.slots, 1, FROM_SCRATCHPAD, Some(TO_SCRATCHPAD));
+    builder.memory("scratchpad", scratchpad);
+    let registers = lines(machine.clusters, geometry.registers, machine.register_banks, BETWEEN_CLUSTERS, None);
+    builder.memory("register_file", registers);
+    let delay = machine.depth.network as u32;
+    for cluster in 0..machine.clusters {
+        for way in ["scratchpad to units", "clusters to units", "results to scratchpad"] {
+            let name = format!("cluster {cluster} {way}");
+            builder.memory(name, MemoryKind::Wire { bytes_per_cycle, delay });
+        }
+    }
+}
+
+/// Judges `actions` of which nothing is known.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Result<Checked, Violation> {
+    engine::check(engine::list::Source::List(&Expansion::new(graph, actions, machine, geometry)?), &[])
+}
+
+/// One event of an action.
+#[derive(Clone, Copy)]
+enum Part {
+    /// Its own component.
+    Main,
+    /// The port that operand 0 or 1 comes through.
+    Operand(u8),
+    /// The port that what it makes goes to the scratchpad through.
+    Result,
+}
+
+/// The actions of a compiled program as events.
+pub struct Expansion<'a> {
+    graph: &'a Graph,
+    machine: &'a F1,
+    geometry: &'a Geometry,
+    actions: Cow<'a, [Timed]>,
+    resources: Resources,
+    line: u64,
+    /// Number of the first unit of each kind, and of the first port of each way.
+    units: [usize; 4],
+    ports: usize,
+}
+
+impl<'a> Expansion<'a> {
+    /// Of `actions` of which nothing is known, best in order of their cycles.
+    ///
+    /// # Errors
+    /// A [`Violation`] for a unit, a place or a value that does not exist, and for an operand that leaves before cycle 0.
+    pub fn new(
+        graph: &'a Graph,
+        actions: &'a [Timed],
+        machine: &'a F1,
+        geometry: &'a Geometry,
+    ) -> Result<Self, Violation> {
+        let expansion = Self::of_checked(graph, actions, machine, geometry);
+        for timed in expansion.actions.iter() {
+            if let Err(what) = expansion.exists(timed) {
+                let (cycle, message) = (timed.cycle as i64, format!("there is no {what}"));
+                return Err(Violation { hazard: Hazard::Malformed, cycle, legal_start: None, message });
+            }
+        }
+        Ok(expansion)
+    }
+
+    /// Of `actions` that have passed the checker.
+    pub fn of_checked(graph: &'a Graph, actions: &'a [Timed], machine: &'a F1, geometry: &'a Geometry) -> Self {
+        let mut actions = Cow::Borrowed(actions);
+        if !actions.is_sorted_by_key(|timed| timed.cycle) {
+            actions.to_mut().sort_by_key(|timed| timed.cycle);
+        }
+        let mut units = [0; 4];
+        let mut ports = 0;
+        for kind in UnitKind::ALL {
+            units[kind as usize] = ports;
+            ports += machine.unit_count(kind);
+        }
+        let line = geometry.vector.get() as u64 * WORD_BYTES;
+        let resources = resources(machine, geometry);
+        Self { graph, machine, geometry, actions, resources, line, units, ports }
+    }
+
+    /// Whether everything that an action names is there; what is not.
+    fn exists(&self, timed: &Timed) -> Result<(), &'static str> {
+        let holds = |there: bool, what| if there { Ok(()) } else { Err(what) };
+        let slot = |slot: Slot| {
+            let there = usize::from(slot.bank) < self.machine.banks && usize::from(slot.index) < self.geometry.slots;
+            holds(there, "such slot")
+        };
+        let register = |of: Register| {
+            let there =
+                usize::from(of.cluster) < self.machine.clusters && usize::from(of.index) < self.geometry.registers;
+            holds(there, "such register")
+        };
+        let value = |value: u32| holds((value as usize) < self.graph.values(), "such value");
+        match timed.action {
+            Action::Load { stack, slot: place, value: of } | Action::Store { stack, slot: place, value: of } => {
+                holds(usize::from(stack) < self.machine.stacks, "such stack")?;
+                value(of)?;
+                slot(place)
+            }
+            Action::Fetch { slot: place, register: of, value: what }
+            | Action::WriteBack { slot: place, register: of, value: what } => {
+                value(what)?;
+                slot(place)?;
+                register(of)
+            }
+            Action::Forward { from, to, value: what } => {
+                value(what)?;
+                register(from)?;
+                register(to)
+            }
+            Action::Execute { instruction, cluster, unit, operands, result } => {
+                holds((instruction as usize) < self.graph.len(), "such instruction")?;
+                let kind = self.graph.function(instruction as usize).unit() as usize;
+                let there =
+                    usize::from(cluster) < self.machine.clusters && usize::from(unit) < self.machine.units[kind];
+                holds(there, "such unit")?;
+                for operand in operands {
+                    let streams = match operand {
+                        Source::Register(index) => register(Register { cluster, index }).map(|()| false),
+                        Source::Scratchpad(from) => slot(from).map(|()| true),
+                        Source::Cluster(from) => register(from).map(|()| true),
+                    }?;
+                    let in_time = !streams || timed.cycle >= self.machine.depth.network;
+                    holds(in_time, "time for an operand to pass the crossbar")?;
+                }
+                match result {
+                    Destination::Register(index) => register(Register { cluster, index }),
+                    Destination::Scratchpad(to) => slot(to),
+                }
+            }
+        }
+    }
+
+    fn value(&self, number: u32) -> Value {
+        value(self.graph, number)
+    }
+
+    fn slot(&self, slot: Slot) -> Place {
+        let line = usize::from(slot.bank) * self.geometry.slots + usize::from(slot.index);
+        Place { memory: SCRATCHPAD, offset: line as u64 * self.line, bytes: self.line }
+    }
+
+    fn register(&self, register: Register) -> Place {
+        let line = usize::from(register.cluster) * self.geometry.registers + usize::from(register.index);
+        Place { memory: REGISTERS, offset: line as u64 * self.line, bytes: self.line }
+    }
+
+    fn wire(&self, cluster: u16, wire: Wire) -> Place {
+        Place { memory: MemoryId(WIRES + 3 * cluster + wire as u16), offset: 0, bytes: self.line }
+    }
+
+    fn port(&self, way: usize, cluster: u16) -> Resource {
+        Resource((self.ports + way * self.machine.clusters + usize::from(cluster)) as u32)
+    }
+
+    /// A stream of one vector, a chunk a cycle from `first` on.
+    fn stream(&self, place: Place, value: Value, first: u64) -> Access {
+        let first = first as u32;
+        let last = first + self.geometry.occupancy as u32 - 1;
+        Access { place, value, first, last, order: Order::Stream, bytes: self.line }
+    }
+
+    /// The operands of an instruction, each of its sources once.
+    fn operands(&self, instruction: u32, sources: [Source; 2]) -> impl Iterator<Item = (u8, Source, Value)> {
+        let vectors = self.graph.operands(instruction as usize);
+        let repeats = vectors.len() == 2 && vectors[0] == vectors[1] && sources[0] == sources[1];
+        let vectors = if repeats { &vectors[..1] } else { vectors };
+        let values = vectors.iter().map(|&vector| self.value(self.graph.number(vector) as u32));
+        (0..).zip(sources).zip(values).map(|((position, source), value)| (position, source, value))
+    }
+
+    /// The parts of an action, with their starts.
+    fn parts(&self, timed: &Timed, mut part: impl FnMut(u64, Part)) {
+        let network = self.machine.depth.network;
+        part(timed.cycle, Part::Main);
+        match timed.action {
+            Action::WriteBack { .. } => part(timed.cycle + network, Part::Result),
+            Action::Execute { instruction, operands, result, .. } => {
+                for (position, source, _) in self.operands(instruction, operands) {
+                    if !matches!(source, Source::Register(_)) {
+                        part(timed.cycle - network, Part::Operand(position));
+                    }
+                }
+                if let Destination::Scratchpad(_) = result {
+                    let latency = self.geometry.latency(self.graph.function(instruction as usize));
+                    part(timed.cycle + latency + network, Part::Result);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes `event` the event of a part that starts in `start`.
+    fn fill(&self, action: Action, part: Part, start: i64, event: &mut Event) {
+        event.reads.clear();
+        event.writes.clear();
+        event.start = start;
+        event.occupancy = self.geometry.occupancy as u32;
+        event.work = self.geometry.vector.get() as u64;
+        event.op = OpRef {
+            kind: WRITE_IN,
+            kernel_op: Value::NONE,
+            body_op: Value::NONE,
+            ciphertext: Value::NONE,
+            iteration: Value::NONE,
+        };
+        let network = self.machine.depth.network;
+        match (action, part) {
+            (Action::Load { stack, slot, value }, _) => {
+                let value = self.value(value);
+                self.transfer(event, LOAD, stack);
+                let off_chip = Place { memory: HBM, offset: 0, bytes: self.line };
+                let last = self.geometry.transfer as u32 - 1;
+                event.reads.push(Access { last, ..self.stream(off_chip, value, 0) });
+                event.writes.push(self.stream(self.slot(slot), value, self.geometry.load_latency));
+            }
+            (Action::Store { stack, slot, value }, _) => {
+                let value = self.value(value);
+                self.transfer(event, STORE, stack);
+                event.reads.push(self.stream(self.slot(slot), value, 0));
+                // It can be read back when all of it is there.
+                let off_chip = Place { memory: HBM, offset: 0, bytes: self.line };
+                let last = self.geometry.transfer.max(self.geometry.occupancy) as u32 - 1;
+                event.writes.push(Access { last, order: Order::Any, ..self.stream(off_chip, value, 0) });
+            }
+            (Action::Fetch { slot, register, value }, _) => {
+                let value = self.value(value);
+                (event.resource, event.op.kind) = (self.port(0, register.cluster), FETCH);
+                event.reads.push(self.stream(self.slot(slot), value, 0));
+                event.writes.push(self.stream(self.register(register), value, network));
+            }
+            (Action::Forward { from, to, value }, _) => {
+                let value = self.value(value);
+                (event.resource, event.op.kind) = (self.port(2, to.cluster), FORWARD);
+                event.reads.push(self.stream(self.register(from), value, 0));
+                event.writes.push(self.stream(self.register(to), value, network));
+            }
+            (Action::WriteBack { register, slot, value }, part) => {
+                let (value, wire) = (self.value(value), self.wire(register.cluster, Wire::Results));
+                let (from, to) = match part {
+                    Part::Result => (wire, self.slot(slot)),
+                    _ => (self.register(register), wire),
+                };
+                (event.resource, event.op.kind) = match part {
+                    Part::Result => (self.port(1, register.cluster), WRITE_IN),
+                    _ => (self.port(3, register.cluster), READ_OUT),
+                };
+                event.reads.push(self.stream(from, value, 0));
+                event.writes.push(self.stream(to, value, 0));
+            }
+            (Action::Execute { instruction, cluster, unit, operands, result }, part) => {
+                self.execute(event, (instruction, cluster, unit), operands, result, part);
+            }
+        }
+    }
+
+    fn transfer(&self, event: &mut Event, kind: KindId, stack: u16) {
+        (event.resource, event.op.kind) = (self.resources.channel(usize::from(stack)), kind);
+        (event.occupancy, event.work) = (self.geometry.transfer as u32, self.line);
+    }
+
+    fn execute(
+        &self,
+        event: &mut Event,
+        (instruction, cluster, unit): (u32, u16, u8),
+        operands: [Source; 2],
+        result: Destination,
+        part: Part,
+    ) {
+        event.op.kernel_op = instruction;
+        match part {
+            Part::Operand(wanted) => {
+                for (_, source, value) in self.operands(instruction, operands).filter(|&(of, ..)| of == wanted) {
+                    let (from, wire, way, kind) = match source {
+                        Source::Cluster(from) => (self.register(from), Wire::Clusters, 2, STREAM_FORWARD),
+                        Source::Scratchpad(from) => (self.slot(from), Wire::Scratchpad, 0, STREAM),
+                        Source::Register(_) => continue,
+                    };
+                    (event.resource, event.op.kind) = (self.port(way, cluster), kind);
+                    event.reads.push(self.stream(from, value, 0));
+                    event.writes.push(self.stream(self.wire(cluster, wire), value, 0));
+                }
+            }
+            Part::Result => {
+                event.resource = self.port(1, cluster);
+                let value = self.value(instruction);
+                event.reads.push(self.stream(self.wire(cluster, Wire::Results), value, 0));
+                if let Destination::Scratchpad(slot) = result {
+                    event.writes.push(self.stream(self.slot(slot), value, 0));
+                }
+            }
+            Part::Main => {
+                let function = self.graph.function(instruction as usize);
+                let kind = function.unit();
+                let number = usize::from(cluster) * self.machine.units[kind as usize] + usize::from(unit);
+                event.resource = Resource((self.units[kind as usize] + number) as u32);
+                event.op.kind = kind_of(function);
+                event.occupancy = self.geometry.occupancy_of(kind) as u32;
+                for (_, source, value) in self.operands(instruction, operands) {
+                    let place = match source {
+                        Source::Register(index) => self.register(Register { cluster, index }),
+                        Source::Scratchpad(_) => self.wire(cluster, Wire::Scratchpad),
+                        Source::Cluster(_) => self.wire(cluster, Wire::Clusters),
+                    };
+                    event.reads.push(self.stream(place, value, 0));
+                }
+                let place = match result {
+                    Destination::Register(index) => self.register(Register { cluster, index }),
+                    Destination::Scratchpad(_) => self.wire(cluster, Wire::Results),
+                };
+                event.writes.push(self.stream(place, self.value(instruction), self.geometry.latency(function)));
+            }
+        }
+    }
+}
+
+impl EventList for Expansion<'_> {
+    fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
+        let op = OpRef {
+            kind: LOAD,
+            kernel_op: Value::NONE,
+            body_op: Value::NONE,
+            ciphertext: Value::NONE,
+            iteration: Value::NONE,
+        };
+        let (reads, writes) = (Vec::with_capacity(2), Vec::with_capacity(1));
+        let mut event = Event { resource: Resource(0), start: 0, occupancy: 1, work: 0, parts: 1, op, reads, writes };
+        let mut calendar = Calendar::new(0);
+        let mut due: Vec<(u32, Part)> = Vec::new();
+        let mut until = |calendar: &mut Calendar<(u32, Part)>, until: i64| {
+            while let Some(cycle) = calendar.next_before(until) {
+                calendar.take(&mut due);
+                for &(action, part) in &due {
+                    self.fill(self.actions[action as usize].action, part, cycle, &mut event);
+                    visit(&event)?;
+                }
+            }
+            ControlFlow::Continue(())
+        };
+        for (index, timed) in (0..).zip(self.actions.iter()) {
+            // Nothing of the actions from here on starts before their operands leave.
+            let earliest = timed.cycle.saturating_sub(self.machine.depth.network) as i64;
+            if until(&mut calendar, earliest).is_break() {
+                return;
+            }
+            self.parts(timed, |start, part| calendar.push(start as i64, (index, part)));
+        }
+        let _ = until(&mut calendar, i64::MAX);
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let streams = streams(self.graph, &self.actions, self.machine, self.geometry);
+        let bytes = encoded_bytes(&streams);
+        Some(Instructions { starts: starts(&streams), bytes, latency: self.machine.memory_latency })
+    }
+}

@@ -1,0 +1,69 @@
+//! What the names in F1's events stand for, for the audit and the replay.
+
+use super::expand::{FUNCTIONS, RESULT};
+use super::machine::Geometry;
+use super::translate::Translation;
+use crate::audit::residue::{Meaning, Role};
+use crate::engine::schedule::{KindId, OpRef, Value};
+use crate::rns::function::Function;
+use crate::rns::leaf::LeafPiece;
+use crate::rns::pieces::Pieces;
+use std::collections::HashSet;
+
+/// See the module's documentation.
+pub struct Names<'a> {
+    translation: &'a Translation,
+    pieces: Pieces,
+    outputs: HashSet<u32>,
+}
+
+impl<'a> Names<'a> {
+    /// Of a program's translation.
+    pub fn new(translation: &'a Translation, geometry: &Geometry) -> Self {
+        let graph = &translation.graph;
+        let outputs = graph.outputs().iter().map(|&output| graph.number(output) as u32).collect();
+        Self { translation, pieces: geometry.pieces(), outputs }
+    }
+}
+
+impl Meaning for Names<'_> {
+    fn role(&self, kind: KindId) -> Role {
+        match FUNCTIONS.get(usize::from(kind.0)) {
+            Some((name, _)) => Role::Compute(std::slice::from_ref(name)),
+            None => Role::Move,
+        }
+    }
+
+    fn step(&self, op: OpRef) -> Option<Function> {
+        let instruction = op.kernel_op as usize;
+        (instruction < self.translation.graph.len()).then(|| self.translation.graph.function(instruction))
+    }
+
+    fn values(&self) -> usize {
+        self.translation.graph.values()
+    }
+
+    fn number(&self, value: Value) -> Option<usize> {
+        let number = value.index as usize;
+        let result = number < self.translation.graph.len();
+        (number < self.values() && result == (value.class == RESULT)).then_some(number)
+    }
+
+    fn leaf(&self, value: Value) -> Option<LeafPiece> {
+        let leaf = (value.index as usize).checked_sub(self.translation.graph.len())?;
+        self.translation.leaves.get(leaf).copied()
+    }
+
+    fn output(&self, output: usize, position: usize, piece: usize) -> Option<Value> {
+        let (_, vectors) = self.translation.outputs.get(output)?.limbs.get(position)?;
+        Some(super::expand::value(&self.translation.graph, self.translation.graph.number(*vectors.get(piece)?) as u32))
+    }
+
+    fn is_output(&self, value: Value) -> bool {
+        self.outputs.contains(&value.index)
+    }
+
+    fn pieces(&self) -> Pieces {
+        self.pieces
+    }
+}

@@ -1,0 +1,320 @@
+//! A schedule carried out on real residues, event by event in the order of time.
+//!
+//! Vectors lie in simulated memories, at the places that the events name: what an event computes with is what it finds there, whatever it
+//! was meant to find. So a wrong schedule gives wrong words. A vector moves as a whole in the cycle of its first element; within a cycle
+//! everything is read before anything is written.
+
+use super::function::Function;
+use super::leaf::{Leaf, LeafPiece};
+use super::pieces::Pieces;
+use crate::audit::residue::{Meaning, Role};
+use crate::contract::Cause;
+use crate::engine::calendar::Calendar;
+use crate::engine::list::EventList;
+use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Value};
+use polyfabric_kernels::ntt::{Ntt, NttError};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::{KeySet, MissingKey, RnsPolynomial};
+use std::collections::{HashMap, VecDeque};
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+/// Residues of one vector.
+pub type Words = Arc<[u64]>;
+
+/// How a machine's units compute.
+pub trait Arithmetic {
+    /// What a unit gives for its operands, the second being the first where there is one.
+    ///
+    /// # Errors
+    /// [`ReplayError::Arithmetic`] if no unit does that.
+    fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError>;
+}
+
+/// Why a schedule cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The machine's units do not compute modulo a limb of the program, or not that.
+    #[error(transparent)]
+    Arithmetic(Cause),
+    /// A modulus has no transform of the ring.
+    #[error(transparent)]
+    Ntt(#[from] NttError),
+    /// A switching key is missing.
+    #[error(transparent)]
+    Key(#[from] MissingKey),
+    /// A switching key has not the limbs that the program reads.
+    #[error("a switching key has no limb {limb}; make the program's own keys")]
+    Hint {
+        /// Limb.
+        limb: usize,
+    },
+    /// An input that does not suit the program.
+    #[error("input {index} has no limb {limb} of the program's ring; give the program's inputs, in order")]
+    Input {
+        /// Which of the program's inputs.
+        index: usize,
+        /// Limb.
+        limb: usize,
+    },
+    /// A place is read that nothing was written to. The checker refuses such schedules.
+    #[error("cycle {cycle}: a place is read that nothing was written to; check the schedule first")]
+    Empty {
+        /// Cycle.
+        cycle: i64,
+    },
+    /// An event that computes or moves nothing that its meaning knows. The audit refuses such schedules.
+    #[error("cycle {cycle}: an event does nothing that the mapper has a meaning for; audit the schedule first")]
+    Meaning {
+        /// Cycle.
+        cycle: i64,
+    },
+    /// An output that never left the chip. The audit refuses such schedules.
+    #[error("output {output} is not stored whole; audit the schedule first")]
+    Lost {
+        /// Which of the program's outputs.
+        output: usize,
+    },
+}
+
+/// What a program is given.
+pub struct Given<'a> {
+    /// The program.
+    pub program: &'a KernelProgram,
+    /// Its switching keys.
+    pub keys: &'a KeySet,
+    /// Its inputs, in order.
+    pub inputs: &'a [&'a RnsPolynomial],
+}
+
+impl Given<'_> {
+    /// The words of a vector that lies in off-chip memory.
+    fn words(&self, of: LeafPiece, pieces: Pieces) -> Result<Words, ReplayError> {
+        Ok(self.polynomial(of.leaf)?[pieces.range(usize::from(of.piece))].into())
+    }
+
+    fn polynomial(&self, leaf: Leaf) -> Result<Words, ReplayError> {
+        let &Self { program, keys, inputs } = self;
+        let degree = program.degree.get();
+        match leaf {
+            Leaf::Input { index, limb } => {
+                let input = inputs.get(index).filter(|input| input.degree() == program.degree);
+                let words = input.and_then(|input| input.position(limb).map(|position| input.limb(position)));
+                words.map(Into::into).ok_or(ReplayError::Input { index, limb: limb.index() })
+            }
+            Leaf::Hint { key, row, part, limb } => {
+                let key = keys.get(key)?;
+                let position = key.limbs().iter().position(|&held| held == limb);
+                let position = position.ok_or(ReplayError::Hint { limb: limb.index() })?;
+                let mut scratch = vec![0; degree];
+                Ok(key.limb(part, usize::from(row), position, &mut scratch).into())
+            }
+            Leaf::Plaintext { plaintext, limb, values } => {
+                let modulus = program.modulus(limb);
+                let mut words = vec![0; degree];
+                program.plaintexts[plaintext as usize].residues(modulus, &mut words);
+                if values {
+                    Ntt::<u64>::new(program.degree, modulus)?.forward(&mut words);
+                }
+                Ok(words.into())
+            }
+        }
+    }
+}
+
+/// A memory and what lies in it.
+enum Store {
+    Addressed(HashMap<u64, Words>),
+    /// Vectors on a wire, by the cycle in which they are put there.
+    Wire(VecDeque<(i64, Words)>, i64),
+    ByValue(HashMap<Value, Words>),
+}
+
+/// An event whose accesses are not all done.
+struct InFlight {
+    op: OpRef,
+    operands: Vec<Words>,
+    /// Reads and writes still to come.
+    reads: usize,
+    left: usize,
+    result: Option<Words>,
+}
+
+/// An access that is due.
+struct Due {
+    access: Access,
+    write: bool,
+    in_flight: usize,
+}
+
+struct Replay<'a> {
+    meaning: &'a dyn Meaning,
+    arithmetic: &'a dyn Arithmetic,
+    given: &'a Given<'a>,
+    stores: Vec<Store>,
+    in_flight: Vec<InFlight>,
+    free: Vec<usize>,
+}
+
+/// Carries out a schedule; the outputs of the program, in order.
+///
+/// # Errors
+/// [`ReplayError`].
+pub fn replay(
+    list: &dyn EventList,
+    meaning: &dyn Meaning,
+    arithmetic: &dyn Arithmetic,
+    given: &Given<'_>,
+) -> Result<Vec<RnsPolynomial>, ReplayError> {
+    let store = |kind: &MemoryKind| match kind {
+        MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => Store::Addressed(HashMap::new()),
+        MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(*delay)),
+        MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue(HashMap::new()),
+    };
+    let stores = list.resources().memories.iter().map(|memory| store(&memory.kind)).collect();
+    let mut replay = Replay { meaning, arithmetic, given, stores, in_flight: Vec::new(), free: Vec::new() };
+    let mut calendar = Calendar::new(0);
+    let mut found = Ok(());
+    list.visit(&mut |event| {
+        found = replay.until(&mut calendar, event.start).and_then(|()| replay.start(&mut calendar, event));
+        if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    found?;
+    replay.until(&mut calendar, i64::MAX)?;
+    replay.outputs()
+}
+
+impl Replay<'_> {
+    /// Does all that is due before cycle `until`.
+    fn until(&mut self, calendar: &mut Calendar<Due>, until: i64) -> Result<(), ReplayError> {
+        let mut due = Vec::new();
+        while let Some(cycle) = calendar.next_before(until) {
+            calendar.take(&mut due);
+            for write in [false, true] {
+                for due in due.iter().filter(|due| due.write == write) {
+                    match write {
+                        false => self.read(cycle, &due.access, due.in_flight)?,
+                        true => self.write(cycle, &due.access, due.in_flight)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, calendar: &mut Calendar<Due>, event: &Event) -> Result<(), ReplayError> {
+        let (reads, left) = (event.reads.len(), event.reads.len() + event.writes.len());
+        let started = InFlight { op: event.op, operands: Vec::with_capacity(reads), reads, left, result: None };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.in_flight[index] = started;
+                index
+            }
+            None => {
+                self.in_flight.push(started);
+                self.in_flight.len() - 1
+            }
+        };
+        for access in &event.reads {
+            match access.first {
+                0 => self.read(event.start, access, index)?,
+                later => {
+                    let due = Due { access: *access, write: false, in_flight: index };
+                    calendar.push(event.start + i64::from(later), due);
+                }
+            }
+        }
+        for access in &event.writes {
+            let due = Due { access: *access, write: true, in_flight: index };
+            calendar.push(event.start + i64::from(access.first), due);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, cycle: i64, access: &Access, index: usize) -> Result<(), ReplayError> {
+        let empty = ReplayError::Empty { cycle };
+        let words = match &mut self.stores[usize::from(access.place.memory.0)] {
+            Store::Addressed(held) => held.get(&access.place.offset).cloned(),
+            Store::Wire(passing, delay) => {
+                let place = passing.iter().position(|&(put, _)| put + *delay == cycle);
+                place.and_then(|place| passing.remove(place)).map(|(_, words)| words)
+            }
+            Store::ByValue(held) => match self.meaning.leaf(access.value) {
+                Some(leaf) => Some(self.given.words(leaf, self.meaning.pieces())?),
+                None => held.get(&access.value).cloned(),
+            },
+        };
+        let event = &mut self.in_flight[index];
+        event.operands.push(words.ok_or(empty)?);
+        event.reads -= 1;
+        self.done(index);
+        Ok(())
+    }
+
+    fn write(&mut self, cycle: i64, access: &Access, index: usize) -> Result<(), ReplayError> {
+        let words = match &self.in_flight[index].result {
+            Some(words) => words.clone(),
+            None => self.result(cycle, index)?,
+        };
+        match &mut self.stores[usize::from(access.place.memory.0)] {
+            Store::Addressed(held) => drop(held.insert(access.place.offset, words.clone())),
+            Store::Wire(passing, _) => passing.push_back((cycle, words.clone())),
+            Store::ByValue(held) => drop(held.insert(access.value, words.clone())),
+        }
+        self.in_flight[index].result = Some(words);
+        self.done(index);
+        Ok(())
+    }
+
+    /// What an event gives, from what it has read.
+    fn result(&self, cycle: i64, index: usize) -> Result<Words, ReplayError> {
+        let InFlight { op, operands, .. } = &self.in_flight[index];
+        let first = operands.first().ok_or(ReplayError::Empty { cycle })?;
+        match self.meaning.role(op.kind) {
+            Role::Move => Ok(first.clone()),
+            Role::Compute(_) => {
+                let function = self.meaning.step(*op).ok_or(ReplayError::Meaning { cycle })?;
+                self.arithmetic.execute(function, first, operands.get(1).unwrap_or(first))
+            }
+        }
+    }
+
+    fn done(&mut self, index: usize) {
+        self.in_flight[index].left -= 1;
+        if self.in_flight[index].left == 0 {
+            self.in_flight[index].operands.clear();
+            self.in_flight[index].result = None;
+            self.free.push(index);
+        }
+    }
+
+    fn outputs(&self) -> Result<Vec<RnsPolynomial>, ReplayError> {
+        let (program, pieces) = (self.given.program, self.meaning.pieces());
+        let stored = |value: Value| {
+            self.stores.iter().find_map(|store| match store {
+                Store::ByValue(held) => held.get(&value),
+                _ => None,
+            })
+        };
+        let mut outputs = Vec::with_capacity(program.outputs.len());
+        for (number, output) in program.outputs.iter().enumerate() {
+            let of = program.value(output.value);
+            let limbs = of.limbs.as_slice();
+            let mut polynomial = RnsPolynomial::zero(program.degree, limbs, of.domain);
+            for position in 0..limbs.len() {
+                for piece in 0..pieces.count() {
+                    let lost = ReplayError::Lost { output: number };
+                    let value = self.meaning.output(number, position, piece).ok_or(lost)?;
+                    let words = match self.meaning.leaf(value) {
+                        Some(leaf) => self.given.words(leaf, pieces)?,
+                        None => stored(value).cloned().ok_or(ReplayError::Lost { output: number })?,
+                    };
+                    let range: Range<usize> = pieces.range(piece);
+                    polynomial.limb_mut(position)[range].copy_from_slice(&words);
+                }
+            }
+            outputs.push(polynomial);
+        }
+        Ok(outputs)
+    }
+}

@@ -1,0 +1,456 @@
+//! Machines of residue polynomials: do their schedules compute their programs, and is every one refused that has one thing wrong?
+
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_machines::audit::AuditError;
+use polyfabric_machines::audit::residue::{Meaning, Role, audit};
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map, replay};
+use polyfabric_machines::contract::{Family, MachineError};
+use polyfabric_machines::descriptions;
+use polyfabric_machines::engine::checker::{Hazard, check};
+use polyfabric_machines::engine::description::Description;
+use polyfabric_machines::engine::list::{EventList, Instructions, Source};
+use polyfabric_machines::engine::schedule::{
+    Access, Event, KindId, MemoryKind, OpRef, Place, Resources, Traffic, Value,
+};
+use polyfabric_machines::registry::of;
+use polyfabric_machines::rns::function::Function;
+use polyfabric_machines::rns::leaf::{Leaf, LeafPiece};
+use polyfabric_machines::rns::pieces::Pieces;
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::rns::interpreter;
+use polyfabric_schemes::rns::{
+    Domain, Gadget, GadgetLiteral, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 2 };
+
+/// The events of a schedule, to be changed.
+#[derive(Clone)]
+struct Listed {
+    resources: Resources,
+    events: Vec<Event>,
+    instructions: Option<Instructions>,
+}
+
+impl Listed {
+    fn of(mapped: &dyn MappedResidue) -> Self {
+        let events = mapped.events();
+        let mut listed = Vec::new();
+        Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
+        Self { resources: events.resources().clone(), events: listed, instructions: events.instructions() }
+    }
+
+    /// With one event changed.
+    fn with(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed.events[index]);
+        changed.events.sort_by_key(|event| event.start);
+        changed
+    }
+
+    fn without(&self, index: usize) -> Self {
+        let mut changed = self.clone();
+        changed.events.remove(index);
+        changed
+    }
+
+    /// The first, the middle and the last event of every kind.
+    fn samples(&self) -> Vec<usize> {
+        let mut kinds: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        for (index, event) in self.events.iter().enumerate() {
+            kinds.entry(event.op.kind.0).or_default().push(index);
+        }
+        let of_kind = |own: Vec<usize>| BTreeSet::from([own[0], own[own.len() / 2], own[own.len() - 1]]);
+        kinds.into_values().flat_map(of_kind).collect()
+    }
+
+    fn kind(&self, index: usize) -> &str {
+        &self.resources.kinds[usize::from(self.events[index].op.kind.0)].name
+    }
+}
+
+impl EventList for Listed {
+    fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
+        let _ = self.events.iter().try_for_each(visit);
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        self.instructions.clone()
+    }
+}
+
+/// A program on a machine, with keys and inputs, and what the interpreter makes of them.
+struct Case {
+    machine: Description,
+    program: KernelProgram,
+    simulated: Simulated,
+    listed: Listed,
+    keys: KeySet,
+    inputs: Vec<RnsPolynomial>,
+    expected: Vec<RnsPolynomial>,
+}
+
+impl Case {
+    fn new(machine: &Description, operation: Operation) -> Self {
+        let program = build(operation, SHAPE).expect("a program");
+        let moduli: Vec<Modulus> = program.moduli.to_vec();
+        let ring = Ring::new(RingDegree::new(1 << SHAPE.log2_degree).expect("a degree"), &moduli).expect("a ring");
+        let gadget = GadgetLiteral::hybrid(SHAPE.limbs, 1, SHAPE.special);
+        let gadget = Arc::new(Gadget::new(&ring, gadget).expect("a gadget"));
+        let secret = SecretKey::from_coefficients(ring.degree(), vec![1; ring.degree().get()]).expect("a secret");
+        let noise = NoiseDistribution::new(3.2, 1);
+        let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
+        let mut keys = KeySet::new(ring.clone());
+        for key in program.keys().keys() {
+            keys.insert(maker.for_tests(*key, &gadget, 5).expect("a key"));
+        }
+        let mut seed = 3_u64;
+        let mut random = |limbs| {
+            let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, Domain::Evaluation);
+            for (limb, words) in polynomial.iter_mut() {
+                for word in words {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    *word = ring.modulus(limb).reduce(seed >> 8);
+                }
+            }
+            polynomial
+        };
+        let inputs: Vec<RnsPolynomial> =
+            program.inputs().map(|(_, _, _, value)| random(value.limbs.as_slice())).collect();
+        let given: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("the interpreter runs it");
+        let simulated = map(machine, &program, "", &Given::new()).expect("it fits");
+        let listed = Listed::of(simulated.mapped());
+        Self { machine: machine.clone(), program, simulated, listed, keys, inputs, expected }
+    }
+
+    /// Every machine of the family, with key switches and products.
+    fn all() -> Vec<Self> {
+        let machines = descriptions().expect("every file is right");
+        let own = machines.iter().filter(|machine| of(machine).expect("a kind").family().family() == Family::Residue);
+        own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
+    }
+
+    /// What the judge says: the audit, then the checker.
+    fn judged(&self, listed: &Listed) -> Result<(), String> {
+        let meaning = self.simulated.mapped().meaning();
+        hold(&self.machine, &self.program, &Given::new(), &*meaning, listed).map_err(|error| error.to_string())?;
+        check(Source::List(listed), &[]).map(|_| ()).map_err(|violation| violation.to_string())
+    }
+
+    fn replayed(&self, listed: &Listed) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
+        replay(self.simulated.mapped(), listed, &self.program, &self.keys, &inputs)
+    }
+
+    fn name(&self) -> String {
+        format!("`{}` on {}", self.program.name, self.machine.name())
+    }
+}
+
+#[test]
+fn schedules_compute_their_programs_and_no_others() {
+    for case in Case::all() {
+        case.judged(&case.listed).unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+        assert_eq!(case.replayed(&case.listed).expect("a legal schedule"), case.expected, "{}", case.name());
+        let other = build(Operation::Permute, Shape { rounds: 1, ..SHAPE }).expect("a program");
+        let meaning = case.simulated.mapped().meaning();
+        assert!(audit(&other, &case.listed, &*meaning).is_err());
+    }
+}
+
+#[test]
+fn an_event_that_is_missing_or_doubled_is_refused_whatever_its_kind() {
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            let kind = case.listed.kind(index);
+            assert!(case.judged(&case.listed.without(index)).is_err(), "{} without one {kind}", case.name());
+            let mut doubled = case.listed.clone();
+            doubled.events.insert(index, case.listed.events[index].clone());
+            assert!(case.judged(&doubled).is_err(), "{} with a second {kind}", case.name());
+        }
+    }
+}
+
+#[test]
+fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            let changed = case.listed.with(index, |event| event.work /= 2);
+            assert!(case.judged(&changed).is_err(), "{}: half a {}", case.name(), case.listed.kind(index));
+        }
+    }
+}
+
+#[test]
+fn an_operand_that_is_another_value_is_refused() {
+    for case in Case::all() {
+        let mut refused = 0;
+        for index in case.listed.samples() {
+            for place in 0..case.listed.events[index].reads.len() {
+                // Another value of its class, wherever that lies.
+                let own = case.listed.events[index].reads[place];
+                let other = |read: &&Access| {
+                    read.value.class == own.value.class
+                        && read.value != own.value
+                        && read.place.memory == own.place.memory
+                };
+                let reads = case.listed.events.iter().flat_map(|event| &event.reads);
+                let Some(&Access { value, place: lies, .. }) = reads.clone().find(other) else { continue };
+                let changed = case.listed.with(index, |event| {
+                    (event.reads[place].value, event.reads[place].place) = (value, lies);
+                });
+                assert!(case.judged(&changed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+                refused += 1;
+            }
+        }
+        assert!(refused > 10);
+    }
+}
+
+/// A mapper that takes two of its leaves for each other.
+struct Exchanged<'a> {
+    own: &'a dyn Meaning,
+    leaves: [LeafPiece; 2],
+}
+
+impl Meaning for Exchanged<'_> {
+    fn role(&self, kind: KindId) -> Role {
+        self.own.role(kind)
+    }
+    fn step(&self, op: OpRef) -> Option<Function> {
+        self.own.step(op)
+    }
+    fn values(&self) -> usize {
+        self.own.values()
+    }
+    fn number(&self, value: Value) -> Option<usize> {
+        self.own.number(value)
+    }
+    fn leaf(&self, value: Value) -> Option<LeafPiece> {
+        let [a, b] = self.leaves;
+        self.own.leaf(value).map(|leaf| {
+            if leaf == a {
+                b
+            } else if leaf == b {
+                a
+            } else {
+                leaf
+            }
+        })
+    }
+    fn output(&self, output: usize, position: usize, piece: usize) -> Option<Value> {
+        self.own.output(output, position, piece)
+    }
+    fn is_output(&self, value: Value) -> bool {
+        self.own.is_output(value)
+    }
+    fn pieces(&self) -> Pieces {
+        self.own.pieces()
+    }
+}
+
+#[test]
+fn a_wrong_key_row_half_or_input_is_refused() {
+    for case in Case::all() {
+        let meaning = case.simulated.mapped().meaning();
+        let mut loaded: Vec<LeafPiece> = Vec::new();
+        for event in &case.listed.events {
+            loaded.extend(event.reads.iter().filter_map(|read| meaning.leaf(read.value)));
+        }
+        let mut exchanged = 0;
+        for &a in &loaded {
+            for &b in &loaded {
+                let differs = match (a.leaf, b.leaf) {
+                    (Leaf::Hint { row, part, limb, .. }, Leaf::Hint { row: r, part: p, limb: l, .. }) => {
+                        limb == l && (row < r && part == p || row == r && part != p)
+                    }
+                    (Leaf::Input { index, limb }, Leaf::Input { index: i, limb: l }) => limb == l && index < i,
+                    _ => false,
+                };
+                if differs && exchanged < 24 {
+                    exchanged += 1;
+                    let wrong = Exchanged { own: &*meaning, leaves: [a, b] };
+                    let refused = audit(&case.program, &case.listed, &wrong);
+                    assert!(refused.is_err(), "{}: {a} for {b}", case.name());
+                }
+            }
+        }
+        assert!(exchanged > 4);
+    }
+}
+
+#[test]
+fn a_cycle_earlier_or_later_is_refused_or_computes_the_same() {
+    for case in Case::all() {
+        let mut refused = [0; 2];
+        for index in case.listed.samples() {
+            for (side, by) in [-1, 1].into_iter().enumerate() {
+                let changed = case.listed.with(index, |event| event.start += by);
+                match case.judged(&changed) {
+                    Err(_) => refused[side] += 1,
+                    Ok(()) => assert_eq!(case.replayed(&changed).expect("it is legal"), case.expected),
+                }
+            }
+        }
+        // Chains of events are tight: most cannot move.
+        assert!(refused.iter().all(|&refused| refused > 8), "{}: {refused:?}", case.name());
+    }
+}
+
+#[test]
+fn two_on_one_unit_port_or_channel_are_refused() {
+    for case in Case::all() {
+        let mut last: HashMap<u32, usize> = HashMap::new();
+        let mut moved = BTreeSet::new();
+        for index in 0..case.listed.events.len() {
+            let resource = case.listed.events[index].resource.0;
+            let Some(before) = last.insert(resource, index) else { continue };
+            let class = case.listed.resources.class(case.listed.events[index].resource).to_owned();
+            if moved.insert(class) {
+                let start = case.listed.events[before].start;
+                let changed = case.listed.with(index, |event| event.start = start);
+                let name = case.listed.resources.name(case.listed.events[index].resource);
+                assert!(check(Source::List(&changed), &[]).is_err(), "{}: two at once on {name}", case.name());
+            }
+        }
+        assert!(moved.len() > 4);
+    }
+}
+
+/// Of every place on the chip, when it is read and written, and by which events.
+fn by_place(listed: &Listed) -> HashMap<(u16, u64), Vec<(i64, bool, usize)>> {
+    let mut uses: HashMap<(u16, u64), Vec<(i64, bool, usize)>> = HashMap::new();
+    for (index, event) in listed.events.iter().enumerate() {
+        let mut note = |access: &Access, write: bool| {
+            let Place { memory, offset, .. } = access.place;
+            if matches!(
+                listed.resources.memories[usize::from(memory.0)].kind,
+                MemoryKind::Lines(_) | MemoryKind::OnChip { .. }
+            ) {
+                uses.entry((memory.0, offset)).or_default().push((event.start + i64::from(access.first), write, index));
+            }
+        };
+        event.reads.iter().for_each(|read| note(read, false));
+        event.writes.iter().for_each(|write| note(write, true));
+    }
+    uses.values_mut().for_each(|uses| uses.sort_unstable());
+    uses
+}
+
+#[test]
+fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused() {
+    for case in Case::all() {
+        let (mut early, mut over) = (0, 0);
+        for uses in by_place(&case.listed).into_values() {
+            for pair in uses.windows(2) {
+                let [(first, write, _), (second, again, index)] = [pair[0], pair[1]];
+                let to = match (write, again) {
+                    // The reader in the very cycle of the write, so that no part of it is there in time.
+                    (true, false) if early < 20 => first,
+                    // The next value a cycle before the last read.
+                    (false, true) if over < 20 => first - 1,
+                    _ => continue,
+                };
+                let changed = case.listed.with(index, |event| event.start += to - second);
+                if changed.events[0].start < 0 {
+                    continue;
+                }
+                *(if again { &mut over } else { &mut early }) += 1;
+                assert!(check(Source::List(&changed), &[]).is_err(), "{}", case.name());
+            }
+        }
+        assert!(early > 5 && over > 0, "{}: {early} reads, {over} overwrites", case.name());
+    }
+}
+
+#[test]
+fn nothing_starts_before_its_instruction_has_come() {
+    for case in Case::all() {
+        let mut sooner = case.listed.clone();
+        let Some(instructions) = &mut sooner.instructions else { continue };
+        let lead = instructions.starts[0].0.min(sooner.events[0].start as u64);
+        instructions.starts.iter_mut().for_each(|(cycle, _)| *cycle -= lead);
+        sooner.events.iter_mut().for_each(|event| event.start -= lead as i64);
+        let refused = check(Source::List(&sooner), &[]).expect_err("at the beginning there is no instruction");
+        assert_eq!(refused.hazard, Hazard::NotFetched, "{refused}");
+    }
+}
+
+#[test]
+fn a_machine_that_is_not_the_files_is_refused() {
+    for case in Case::all() {
+        let changes: [fn(&mut Resources); 4] = [
+            |resources| resources.kinds[0].elements_per_cycle *= 2.0,
+            |resources| resources.kinds[0].latency -= 1,
+            |resources| resources.channels[0].bytes_per_cycle *= 2.0,
+            |resources| {
+                let memory = resources.memories.iter_mut().find_map(|memory| match &mut memory.kind {
+                    MemoryKind::Lines(lines) => Some(&mut lines.accesses),
+                    _ => None,
+                });
+                *memory.expect("a memory on the chip") += 1;
+            },
+        ];
+        let meaning = case.simulated.mapped().meaning();
+        for change in changes {
+            let mut kinder = case.listed.clone();
+            change(&mut kinder.resources);
+            let refused = hold(&case.machine, &case.program, &Given::new(), &*meaning, &kinder).expect_err("kinder");
+            assert!(refused.to_string().contains("are not those that the machine file describes"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn a_result_that_stays_on_the_chip_or_is_another_one_is_refused() {
+    for case in Case::all() {
+        let meaning = case.simulated.mapped().meaning();
+        let store = |event: &Event| {
+            event.writes.iter().any(|write| meaning.is_output(write.value))
+                && case.listed.resources.as_channel(event.resource).is_some()
+        };
+        let index = case.listed.events.iter().position(store).expect("a result is stored");
+        let refused = audit(&case.program, &case.listed.without(index), &*meaning).expect_err("it is lost");
+        assert!(matches!(refused, AuditError::Lost { .. }), "{refused}");
+    }
+}
+
+#[test]
+fn a_wrong_schedule_gives_wrong_ciphertexts() {
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            // What the first of a kind brings may be read by nobody but the program's results.
+            let wrong = case.replayed(&case.listed.without(index)).ok();
+            let kind = case.listed.kind(index);
+            assert_ne!(wrong.as_ref(), Some(&case.expected), "{} without one {kind}", case.name());
+        }
+    }
+}
+
+#[test]
+fn traffic_by_class_is_that_of_the_channels() {
+    for case in Case::all() {
+        let report = case.simulated.report();
+        let moved: u64 = case
+            .listed
+            .events
+            .iter()
+            .filter(|event| case.listed.resources.as_channel(event.resource).is_some())
+            .map(|event| event.work)
+            .sum();
+        let instructions = report.traffic_bytes[Traffic::Instructions.name()];
+        assert_eq!(report.traffic_bytes["total"], moved + instructions, "{}", case.name());
+    }
+}
