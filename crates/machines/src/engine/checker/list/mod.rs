@@ -399,9 +399,8 @@ impl<'a> Judge<'a> {
             Err(port) => {
                 let name = &self.resources.memories[memory].name;
                 let event = self.describe(index);
-                let cycle = self.in_flight[index].start;
                 let message = format!("{event}: {port} of {name} is in use in cycle {first}; move one of the streams");
-                Err(Violation { hazard: Hazard::Port, cycle, legal_start: None, message })
+                Err(Violation { hazard: Hazard::Port, cycle: first, legal_start: None, message })
             }
         }
     }
