@@ -355,7 +355,10 @@ fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused
         let (mut early, mut over) = (0, 0);
         for uses in by_place(&case.listed).into_values() {
             for pair in uses.windows(2) {
-                let [(first, write, _), (second, again, index)] = [pair[0], pair[1]];
+                let [(first, write, before), (second, again, index)] = [pair[0], pair[1]];
+                if before == index {
+                    continue;
+                }
                 let to = match (write, again) {
                     // The reader in the very cycle of the write, so that no part of it is there in time.
                     (true, false) if early < 20 => first,

@@ -195,17 +195,9 @@ impl<'a> Judge<'a> {
         if remaining == 0 {
             self.over(index);
         }
-        for access in &event.reads {
-            match access.first {
-                0 => self.read(access, index)?,
-                later => {
-                    self.due.push(start + i64::from(later), Due { access: *access, write: false, in_flight: index })
-                }
-            }
-        }
-        for access in &event.writes {
-            let due = Due { access: *access, write: true, in_flight: index };
-            self.due.push(start + i64::from(access.first), due);
+        let reads = event.reads.iter().map(|access| (access, false));
+        for (access, write) in reads.chain(event.writes.iter().map(|access| (access, true))) {
+            self.due.push(start + i64::from(access.first), Due { access: *access, write, in_flight: index });
         }
         Ok(())
     }
