@@ -4,9 +4,9 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::audit::AuditError;
 use polyfabric_machines::audit::residue::{Meaning, Role, audit};
+use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map, replay};
-use polyfabric_machines::contract::{Family, MachineError};
 use polyfabric_machines::descriptions;
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::Description;
@@ -149,9 +149,10 @@ impl Case {
         check(Source::List(listed), &[]).map(|_| ()).map_err(|violation| violation.to_string())
     }
 
-    fn replayed(&self, listed: &Listed) -> Result<Vec<RnsPolynomial>, MachineError> {
+    fn replayed(&self, listed: &Listed) -> Result<Vec<RnsPolynomial>, String> {
         let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
-        replay(self.simulated.mapped(), listed, &self.program, &self.keys, &inputs)
+        let replayed = replay(self.simulated.mapped(), listed, &self.program, &self.keys, &inputs);
+        replayed.map_err(|error| error.to_string())
     }
 
     fn name(&self) -> String {
@@ -329,9 +330,12 @@ fn two_on_one_unit_port_or_channel_are_refused() {
     }
 }
 
+/// Of every place, the cycles in which it is read or written, whether it is written, and by which event.
+type Uses = HashMap<(u16, u64), Vec<(i64, bool, usize)>>;
+
 /// Of every place on the chip, when it is read and written, and by which events.
-fn by_place(listed: &Listed) -> HashMap<(u16, u64), Vec<(i64, bool, usize)>> {
-    let mut uses: HashMap<(u16, u64), Vec<(i64, bool, usize)>> = HashMap::new();
+fn by_place(listed: &Listed) -> Uses {
+    let mut uses = Uses::new();
     for (index, event) in listed.events.iter().enumerate() {
         let mut note = |access: &Access, write: bool| {
             let Place { memory, offset, .. } = access.place;

@@ -82,6 +82,9 @@ struct InFlight {
     remaining: usize,
 }
 
+/// A value in a memory that is addressed by value, and who put it there.
+type ByValue = (Ready, Option<Box<Accessor>>);
+
 /// An access that is due.
 #[derive(Clone, Copy, Debug)]
 struct Due {
@@ -97,7 +100,7 @@ struct Judge<'a> {
     memories: Vec<Memory>,
     cells: Vec<Held>,
     /// Values in memories that are addressed by value.
-    by_value: HashMap<(u16, Value), (Ready, Option<Box<Accessor>>)>,
+    by_value: HashMap<(u16, Value), ByValue>,
     due: Calendar<Due>,
     due_now: Vec<Due>,
     in_flight: Vec<InFlight>,
