@@ -3,7 +3,15 @@
 //! - [`units`]: what each functional unit does to a stream of tiles, element by element and cycle by cycle.
 //! - [`tiling`]: in which order the tiles of several limbs pass a port: limb interleaving, and the naive order.
 //! - [`mod_change`]: inverse transform, base conversion and transform as one stream, in both orders.
+//! - [`machine`]: the figures of a machine file, and what follows from them.
+//! - [`tasks`], [`schedule`], [`replay`]: a kernel program as work for the units, as a schedule of the engine, and on real ciphertexts.
 
+pub mod machine;
 pub mod mod_change;
+pub mod replay;
+pub mod schedule;
+pub mod tasks;
+#[cfg(test)]
+mod tests;
 pub mod tiling;
 pub mod units;

@@ -79,11 +79,11 @@ impl TileOrder {
     ///
     /// # Panics
     /// Unless there are so many limbs, of N words each.
-    pub fn cut(self, limbs: &[Vec<u64>]) -> impl Iterator<Item = (u64, Tile)> {
+    pub fn cut<L: AsRef<Vec<u64>>>(self, limbs: &[L]) -> impl Iterator<Item = (u64, Tile)> {
         assert_eq!(limbs.len(), self.limbs, "the limbs of the order");
         let lanes = self.shape.lanes();
         self.tiles().map(move |(limb, index)| {
-            let words = limbs[limb][index * lanes..][..lanes].to_vec();
+            let words = limbs[limb].as_ref()[index * lanes..][..lanes].to_vec();
             (self.cycle_of(limb, index), Tile { limb, index, words })
         })
     }

@@ -1,0 +1,195 @@
+//! Osiris's figures, checked, and what follows from them.
+
+use super::mod_change::ModChangeUnits;
+use super::units::ntt::NttUnit;
+use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, PipelineDepth, Routing, Shape, ShapeError};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+use polyfabric_kernels::RingDegree;
+use polyfabric_program::rns::kernel::Conversion;
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder};
+use polyfabric_schemes::rns::GadgetLiteral;
+
+const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional: false }
+}
+
+/// Every figure that the mapper reads from a machine file.
+pub const SPECS: &[FigureSpec] = &[
+    figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
+    figure("units.ntt.lanes", Dimension::Count, 2.0, 65536.0, "the lanes of every unit"),
+    figure("units.ntt.stages", Dimension::Count, 1.0, 24.0, "the stages of an NTT unit"),
+    figure("units.ntt.limbs", Dimension::Count, 1.0, 256.0, "the limbs that an NTT unit's delays can interleave"),
+    figure("units.base_conversion.height", Dimension::Count, 1.0, 256.0, "the rows of the base conversion array"),
+    figure("units.hadamard.count", Dimension::Count, 1.0, 2.0, "the Hadamard units"),
+    figure("units.hadamard.height", Dimension::Count, 2.0, 64.0, "the cells of a column of a Hadamard unit"),
+    figure("units.key_generator.latency", Dimension::Cycles, 1.0, 1e4, "the cycles from a seed to its first residues"),
+    figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
+    figure("memories.scratchpad.capacity", Dimension::Bytes, 1024.0, 1e12, "the scratchpads"),
+    figure("memories.scratchpad.reads", Dimension::Count, 1.0, 256.0, "the tiles that are read a cycle"),
+    figure("memories.scratchpad.writes", Dimension::Count, 1.0, 256.0, "the tiles that are written a cycle"),
+    figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the memory"),
+    figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
+    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    figure("machine.arithmetic.word", Dimension::Bits, 8.0, 60.0, "the width of a residue"),
+];
+
+/// One Osiris.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Osiris {
+    /// Clock in Hz.
+    pub clock_hz: f64,
+    /// p: lanes of every unit.
+    pub lanes: usize,
+    /// Stages of an NTT unit: log2 of the largest ring.
+    pub stages: u32,
+    /// Limbs that the delays of an NTT unit can interleave.
+    pub limbs: usize,
+    /// Rows of the base conversion array.
+    pub height: usize,
+    /// Hadamard units.
+    pub hadamard_units: usize,
+    /// Cells of a column of one: the most digits of a key switch.
+    pub hadamard_height: usize,
+    /// Cycles from a seed to its first residues.
+    pub generator_latency: u64,
+    /// Registers in the arithmetic.
+    pub depth: PipelineDepth,
+    /// Bits of a residue.
+    pub word_bits: u64,
+    /// Bytes of the scratchpads.
+    pub scratchpad: u64,
+    /// Tiles that are read from the scratchpads, and written to them, in a cycle.
+    pub port_tiles: (u64, u64),
+    /// Bytes a cycle from memory.
+    pub memory_bytes: f64,
+    /// Cycles from a request to its first byte.
+    pub memory_latency: u64,
+}
+
+impl Osiris {
+    /// The machine of a checked description.
+    ///
+    /// # Errors
+    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    pub fn new(d: &Description) -> Result<Self, FigureError> {
+        let count = |key| d.count(key).map(|value| value as usize);
+        let machine = Self {
+            clock_hz: d.clock_hz()?,
+            lanes: count("units.ntt.lanes")?,
+            stages: d.count("units.ntt.stages")? as u32,
+            limbs: count("units.ntt.limbs")?,
+            height: count("units.base_conversion.height")?,
+            hadamard_units: count("units.hadamard.count")?,
+            hadamard_height: count("units.hadamard.height")?,
+            generator_latency: d.count("units.key_generator.latency")?,
+            depth: PipelineDepth { multiplier: count("units.pipeline.multiplier")? },
+            word_bits: d.count("machine.arithmetic.word")?,
+            scratchpad: d.count("memories.scratchpad.capacity")?,
+            port_tiles: (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),
+            memory_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
+            memory_latency: d.count("channels.hbm.latency")?,
+        };
+        let (first, second) = ("units.ntt.lanes", "units.ntt.stages");
+        if machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages {
+            return Ok(machine);
+        }
+        let (first_value, second_value) = (d.count(first)?, d.count(second)?);
+        let cause =
+            "lanes are a power of two, as the transforms are, and at most as many as the largest ring has residues";
+        Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
+    }
+
+    /// The machine's units on rings of `degree`.
+    ///
+    /// # Errors
+    /// [`ShapeError`] if the ring does not fit them.
+    pub fn units(&self, degree: RingDegree) -> Result<ModChangeUnits, ShapeError> {
+        let shape = Shape::new(degree, self.lanes, self.stages)?;
+        Ok(ModChangeUnits { shape, height: self.height, depth: self.depth })
+    }
+
+    /// Bytes of a tile.
+    pub fn tile_bytes(&self) -> f64 {
+        (self.lanes as u64 * self.word_bits) as f64 / 8.0
+    }
+
+    /// Bytes of a limb of N = `degree` residues.
+    pub fn limb_bytes(&self, degree: RingDegree) -> u64 {
+        (degree.get() as u64 * self.word_bits).div_ceil(8)
+    }
+
+    /// What the units are made of.
+    pub fn structure(&self) -> Structure {
+        let word_bytes = |words: usize| words as f64 * self.word_bits as f64 / 8.0;
+        let largest = RingDegree::new(1 << self.stages).ok();
+        let shape = largest.and_then(|degree| Shape::new(degree, self.lanes, self.stages).ok());
+        let words = |words: fn(Shape) -> usize| shape.map_or(0, words);
+        Structure {
+            ntt_multipliers: 2 * NttUnit::multipliers(self.lanes, self.stages),
+            base_conversion_multipliers: BaseConversionArray::multipliers(self.height, self.lanes),
+            hadamard_multipliers: self.hadamard_units * HadamardUnit::multipliers(self.lanes, self.hadamard_height),
+            switches: Routing::switch_count(self.lanes),
+            delay_bytes: 2.0 * word_bytes(self.limbs * words(|shape| NttUnit::buffer_words(shape, 1))),
+            twiddle_bytes: 2.0 * word_bytes(self.limbs * words(NttUnit::table_words)),
+            whole_twiddle_bytes: word_bytes(self.limbs * words(|shape| shape.degree().get())),
+            skew_bytes: word_bytes(BaseConversionArray::skew_words(self.lanes)),
+            scratchpad_bytes: self.scratchpad as f64,
+        }
+    }
+
+    /// Cycles through the automorphism unit on rings of `shape`.
+    pub fn automorphism_latency(&self, shape: Shape) -> u64 {
+        AutomorphismUnit::latency(shape)
+    }
+}
+
+/// Multipliers, switches and words of storage, as they follow from the units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Structure {
+    /// Modular multipliers of both NTT units.
+    pub ntt_multipliers: usize,
+    /// Of the base conversion array.
+    pub base_conversion_multipliers: usize,
+    /// Of the Hadamard units.
+    pub hadamard_multipliers: usize,
+    /// Two-by-two switches of the automorphism unit.
+    pub switches: usize,
+    /// Delays of both NTT units.
+    pub delay_bytes: f64,
+    /// Two tables of factors a limb, for each direction.
+    pub twiddle_bytes: f64,
+    /// What tables of all factors of one direction would take.
+    pub whole_twiddle_bytes: f64,
+    /// Registers before and behind the base conversion array.
+    pub skew_bytes: f64,
+    /// The scratchpads.
+    pub scratchpad_bytes: f64,
+}
+
+impl Structure {
+    /// All modular multipliers.
+    pub fn multipliers(&self) -> usize {
+        self.ntt_multipliers + self.base_conversion_multipliers + self.hadamard_multipliers
+    }
+
+    /// Scratchpads and delays: what the paper counts as SRAM.
+    pub fn memory_bytes(&self) -> f64 {
+        self.scratchpad_bytes + self.delay_bytes
+    }
+}
+
+/// How CKKS programs are lowered for the machine, with key switches as `gadget` cuts them, and rotations that share what `hoisting` says.
+///
+/// Digits are lifted as they are: the array has one multiplier more in its first row (section IV-C), no adder. A division rounds to the nearest,
+/// since the mean of what it would cut off is multiplied by the secret. Rotations switch first, as hoisting wants it (section III). A
+/// division by P after a product is fused with the rescaling (section VI).
+pub fn lowering(gadget: GadgetLiteral, hoisting: Hoisting) -> RnsLowering {
+    RnsLowering {
+        conversion: Conversion::Approximate,
+        division: Conversion::Balanced,
+        rotation: RotationOrder::SwitchFirst,
+        hoisting,
+        fused_rescale: true,
+        ..RnsLowering::new(gadget)
+    }
+}

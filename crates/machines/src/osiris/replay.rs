@@ -1,0 +1,412 @@
+//! A schedule carried out on real ciphertexts: every event in the order of its start, every tile through its unit in its cycle.
+//!
+//! What an event reads is what lies at the place that it names, in the cycle in which it begins to read; tiles on a wire enter the next unit a
+//! cycle after they left the last. So a schedule that is wrong gives wrong words, or is told.
+
+use super::machine::Osiris;
+use super::schedule::Scheduled;
+use super::tasks::{Leaf, Pointwise, Residue, Task, Work, inverse_of_product};
+use super::tiling::{TileOrder, join};
+use super::units::base_conversion::HeightError;
+use super::units::{
+    AutomorphismUnit, BaseConversionArray, BaseTable, DiagonalProduct, Direction, HadamardUnit, KeyGenerator,
+    KeyProduct, LockstepError, NttUnit, Shape, Tile, stream,
+};
+use crate::engine::schedule::{Access, Placed};
+use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis, RnsBasisError};
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::{
+    Domain, KeyId, KeySet, KeyStorage, LimbId, MissingKey, Part, RnsPolynomial, SwitchingKey,
+};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Why a schedule cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// A key is not in the set.
+    #[error(transparent)]
+    Key(#[from] MissingKey),
+    /// Masks that come from no seed.
+    #[error("{key} has no seed, and the machine makes masks from it: make the keys anew")]
+    Seed {
+        /// The key.
+        key: KeyId,
+    },
+    /// A key or an input lacks a limb.
+    #[error(
+        "limb {limb} of what the program reads is not there: make keys and inputs for the set that it is lowered with"
+    )]
+    Limb {
+        /// The limb.
+        limb: LimbId,
+    },
+    /// A read of what is not there.
+    #[error("cycle {cycle}: {unit} reads what is not there. This is a fault of the mapper")]
+    NotThere {
+        /// Cycle.
+        cycle: i64,
+        /// Unit.
+        unit: String,
+    },
+    /// Tiles that do not meet.
+    #[error(transparent)]
+    Lockstep(#[from] LockstepError),
+    /// A modulus without transform.
+    #[error(transparent)]
+    Ntt(#[from] NttError),
+    /// Limbs that are no basis.
+    #[error(transparent)]
+    Basis(#[from] RnsBasisError),
+    /// A conversion from too many limbs.
+    #[error(transparent)]
+    Height(#[from] HeightError),
+}
+
+type Words = Arc<Vec<u64>>;
+
+/// What simulated storage holds.
+struct Replay<'a> {
+    machine: &'a Osiris,
+    scheduled: &'a Scheduled,
+    program: &'a KernelProgram,
+    keys: &'a KeySet,
+    inputs: &'a [&'a RnsPolynomial],
+    /// By place in the scratchpads: what was written, and from which cycle on it is there whole.
+    frames: HashMap<u64, Vec<(i64, Words)>>,
+    /// By wire: tiles, with the cycle in which they left their unit.
+    wires: HashMap<u16, VecDeque<(i64, Tile)>>,
+    outputs: HashMap<u32, Words>,
+    /// Keys with masks from their seed.
+    seeded: HashMap<KeyId, SwitchingKey>,
+}
+
+/// Carries `scheduled` out; the outputs of `program`, in order.
+///
+/// # Errors
+/// [`ReplayError`] if a key or an input is not there, or the schedule is wrong.
+pub fn replay(
+    machine: &Osiris,
+    scheduled: &Scheduled,
+    program: &KernelProgram,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+) -> Result<Vec<RnsPolynomial>, ReplayError> {
+    let mut replay = Replay {
+        machine,
+        scheduled,
+        program,
+        keys,
+        inputs,
+        frames: HashMap::new(),
+        wires: HashMap::new(),
+        outputs: HashMap::new(),
+        seeded: HashMap::new(),
+    };
+    for placed in scheduled.schedule.events() {
+        replay.event(&placed)?;
+    }
+    scheduled.tasks.outputs.iter().map(|limbs| replay.output(limbs)).collect()
+}
+
+impl Replay<'_> {
+    fn shape(&self) -> Shape {
+        self.scheduled.units.shape
+    }
+
+    fn order(&self) -> EvaluationOrder {
+        EvaluationOrder::Streaming { lanes: self.shape().lanes() }
+    }
+
+    fn modulus(&self, limb: LimbId) -> Modulus {
+        self.program.modulus(limb)
+    }
+
+    fn not_there(&self, placed: &Placed<'_>) -> ReplayError {
+        let unit = self.scheduled.schedule.resources.name(placed.event.resource).to_owned();
+        ReplayError::NotThere { cycle: placed.start, unit }
+    }
+
+    /// The limb that lies where `access` reads.
+    fn read(&self, placed: &Placed<'_>, access: &Access) -> Result<Words, ReplayError> {
+        let cycle = placed.start + i64::from(access.first);
+        let versions = self.frames.get(&access.place.offset);
+        let there = versions.and_then(|versions| versions.iter().rev().find(|(ready, _)| *ready <= cycle));
+        there.map(|(_, words)| words.clone()).ok_or_else(|| self.not_there(placed))
+    }
+
+    fn write(&mut self, placed: &Placed<'_>, access: &Access, words: Words) {
+        let ready = placed.start + i64::from(access.last) + 1;
+        self.frames.entry(access.place.offset).or_default().push((ready, words));
+    }
+
+    /// Limbs that leave a unit as tiles, to the places of `accesses`.
+    fn write_tiles(
+        &mut self,
+        placed: &Placed<'_>,
+        accesses: &[Access],
+        tiles: impl IntoIterator<Item = Tile>,
+    ) -> Result<(), ReplayError> {
+        let limbs = join(self.shape(), accesses.len(), tiles).ok_or_else(|| self.not_there(placed))?;
+        for (access, words) in accesses.iter().zip(limbs) {
+            self.write(placed, access, Arc::new(words));
+        }
+        Ok(())
+    }
+
+    /// The tiles that pass the wire while `access` reads it, with the cycle after the event's start in which each enters.
+    fn take(&mut self, placed: &Placed<'_>, access: &Access) -> Result<Vec<(u64, Tile)>, ReplayError> {
+        let wire = self.wires.entry(access.place.memory.0).or_default();
+        let last = u64::from(access.last);
+        let after = |cycle: i64| u64::try_from(cycle + 1 - placed.start).ok();
+        // What came before the event began has passed nobody.
+        if wire.front().is_some_and(|&(cycle, _)| after(cycle).is_none()) {
+            return Err(self.not_there(placed));
+        }
+        let passing = wire.iter().take_while(|&&(cycle, _)| after(cycle).is_some_and(|cycle| cycle <= last)).count();
+        Ok(wire.drain(..passing).filter_map(|(cycle, tile)| Some((after(cycle)?, tile))).collect())
+    }
+
+    fn put(&mut self, placed: &Placed<'_>, access: &Access, tiles: Vec<(u64, Tile)>) {
+        let wire = self.wires.entry(access.place.memory.0).or_default();
+        wire.extend(tiles.into_iter().map(|(cycle, tile)| (placed.start + cycle as i64, tile)));
+    }
+
+    fn event(&mut self, placed: &Placed<'_>) -> Result<(), ReplayError> {
+        let (event, chip) = (placed.event, &self.scheduled.chip);
+        if event.resource == chip.channel {
+            return self.transfer(placed);
+        }
+        let Task { work, .. } = &self.scheduled.tasks.tasks[event.op.body_op as usize];
+        match work {
+            Work::ModChange { sources, targets, balanced, .. } => {
+                let sources: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
+                let targets: Vec<Modulus> = targets.iter().map(|&limb| self.modulus(limb)).collect();
+                self.mod_change(placed, sources, targets, *balanced)
+            }
+            Work::KeyProduct { key, limb, terms, .. } => {
+                let side = chip.generators.iter().enumerate();
+                let cell =
+                    side.flat_map(|(side, cells)| cells.iter().enumerate().map(move |(cell, unit)| (side, cell, unit)));
+                let generator = cell.filter(|(.., unit)| **unit == event.resource).map(|(_, cell, _)| cell).next();
+                match generator {
+                    Some(cell) => self.masks(placed, *key, terms[cell].0, *limb),
+                    None => self.key_product(placed, *limb, terms.len()),
+                }
+            }
+            Work::Pointwise { limb, what, .. } => self.pointwise(placed, self.modulus(*limb), *what),
+            Work::Automorphism { element, .. } => {
+                let (shape, words) = (self.shape(), self.read(placed, &event.reads[0])?);
+                let mut unit = AutomorphismUnit::new(shape, *element);
+                let tiles = TileOrder::limb_by_limb(shape, 1).cut(std::slice::from_ref(&words));
+                let moved = stream(&mut unit, tiles, AutomorphismUnit::latency(shape))?;
+                self.write_tiles(placed, &event.writes, moved.into_iter().map(|(_, tile)| tile))
+            }
+        }
+    }
+
+    /// A load or a store.
+    fn transfer(&mut self, placed: &Placed<'_>) -> Result<(), ReplayError> {
+        let (read, write) = (&placed.event.reads[0], &placed.event.writes[0]);
+        if write.place.memory != self.scheduled.chip.scratchpad {
+            let words = self.read(placed, read)?;
+            self.outputs.insert(write.value.index, words);
+            return Ok(());
+        }
+        let leaf = self.scheduled.tasks.leaves.get(read.value.index as usize).copied().flatten();
+        let words = match leaf {
+            Some(leaf) => Arc::new(self.leaf(leaf)?),
+            None => self.outputs.get(&read.value.index).cloned().ok_or_else(|| self.not_there(placed))?,
+        };
+        self.write(placed, write, words);
+        Ok(())
+    }
+
+    /// A limb as it lies off chip, in the order of the units.
+    fn leaf(&self, leaf: Leaf) -> Result<Vec<u64>, ReplayError> {
+        let degree = self.program.degree;
+        let mut words = vec![0; degree.get()];
+        match leaf {
+            Leaf::Input { input, limb } => {
+                let given = self.inputs.get(input as usize);
+                let given = given.and_then(|given| Some(given.limb(given.position(limb)?)));
+                words.copy_from_slice(given.ok_or(ReplayError::Limb { limb })?);
+            }
+            Leaf::Plaintext { plaintext, limb } => {
+                self.program.plaintexts[plaintext as usize].residues(self.modulus(limb), &mut words);
+                Ntt::<u64>::new(degree, self.modulus(limb))?.forward(&mut words);
+            }
+            Leaf::Body { key, row, limb } => {
+                let key = self.keys.get(key)?;
+                let position = key.limbs().iter().position(|&held| held == limb).ok_or(ReplayError::Limb { limb })?;
+                let mut scratch = vec![0; degree.get()];
+                words.copy_from_slice(key.limb(Part::Body, usize::from(row), position, &mut scratch));
+            }
+        }
+        Ok(EvaluationOrder::BitReversed.convert(self.order(), degree, &words))
+    }
+
+    /// A unit's part in a change of modulus.
+    fn mod_change(
+        &mut self,
+        placed: &Placed<'_>,
+        sources: Vec<Modulus>,
+        targets: Vec<Modulus>,
+        balanced: bool,
+    ) -> Result<(), ReplayError> {
+        let (event, chip, shape) = (placed.event, &self.scheduled.chip, self.shape());
+        let (depth, height) = (self.scheduled.units.depth, self.scheduled.units.height);
+        let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
+        let transform = NttUnit::latency(shape, slots, depth);
+        if event.resource == chip.ntt[0] {
+            let limbs: Vec<Words> = event.reads.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
+            let mut unit = NttUnit::new(shape, Direction::Inverse, &sources, slots, depth)?;
+            let tiles = TileOrder::interleaved(shape, alpha, slots).cut(&limbs);
+            let coefficients = stream(&mut unit, tiles, transform)?;
+            self.put(placed, &event.writes[0], coefficients);
+        } else if event.resource == chip.array {
+            let converter = BaseConverter::new(RnsBasis::new(sources)?, RnsBasis::new(targets)?);
+            let table = BaseTable::new(&converter, balanced);
+            let mut unit = BaseConversionArray::new(height, shape.lanes(), table, depth)?;
+            let tiles = self.take(placed, &event.reads[0])?;
+            let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
+            let converted = stream(&mut unit, tiles, latency + slots as u64)?;
+            self.put(placed, &event.writes[0], converted);
+        } else if event.resource == chip.ntt[1] {
+            let mut unit = NttUnit::new(shape, Direction::Forward, &targets, slots, depth)?;
+            let values = stream(&mut unit, self.take(placed, &event.reads[0])?, transform)?;
+            if chip.wires.contains(&event.writes[0].place.memory) {
+                self.put(placed, &event.writes[0], values);
+            } else {
+                self.write_tiles(placed, &event.writes, values.into_iter().map(|(_, tile)| tile))?;
+            }
+        } else {
+            self.division(placed, &sources, targets)?;
+        }
+        Ok(())
+    }
+
+    /// What is kept, less the remainder, by the product of the dropped limbs: an inner product with two constants.
+    fn division(&mut self, placed: &Placed<'_>, dropped: &[Modulus], moduli: Vec<Modulus>) -> Result<(), ReplayError> {
+        let [remainders, kept @ ..] = &placed.event.reads[..] else { return Err(self.not_there(placed)) };
+        let kept: Vec<Words> = kept.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
+        let lanes = self.shape().lanes();
+        let factors: Vec<u64> =
+            moduli.iter().map(|&modulus| inverse_of_product(modulus, dropped.iter().copied())).collect();
+        let product = |tile: Tile| {
+            let (modulus, factor) = (moduli[tile.limb], factors[tile.limb]);
+            let own = kept[tile.limb][tile.index * lanes..][..lanes].to_vec();
+            let term = |words: Vec<u64>, factor: u64| [words, vec![factor; lanes], vec![0; lanes]];
+            let terms = vec![term(own, factor), term(tile.words, modulus.neg(factor))];
+            KeyProduct { index: tile.index, limb: tile.limb, terms }
+        };
+        let products: Vec<(u64, KeyProduct)> =
+            self.take(placed, remainders)?.into_iter().map(|(cycle, tile)| (cycle, product(tile))).collect();
+        let pairs = self.inner_products(moduli.clone(), products);
+        self.write_tiles(placed, &placed.event.writes, pairs.into_iter().map(|[quotient, _]| quotient))
+    }
+
+    /// What the Hadamard unit makes of inner products that enter in their cycles.
+    fn inner_products(&self, moduli: Vec<Modulus>, products: Vec<(u64, KeyProduct)>) -> Vec<[Tile; 2]> {
+        let (height, depth) = (self.machine.hadamard_height, self.scheduled.units.depth);
+        let mut unit = HadamardUnit::new(moduli, height, depth);
+        let end = products.last().map_or(0, |(cycle, _)| cycle + 1) + HadamardUnit::key_latency(height, depth);
+        let mut products = products.into_iter().peekable();
+        let step = |cycle| {
+            let entering = products.next_if(|(at, _)| *at == cycle).map(|(_, product)| product);
+            unit.step(entering, None).0
+        };
+        (0..end).filter_map(step).collect()
+    }
+
+    /// The masks of one limb of one row.
+    fn masks(&mut self, placed: &Placed<'_>, key: KeyId, row: u16, limb: LimbId) -> Result<(), ReplayError> {
+        if !self.seeded.contains_key(&key) {
+            let storage = KeyStorage { seeded: true, ..KeyStorage::BYTES };
+            let own = self.keys.get(key)?.as_ref().clone().stored(storage);
+            self.seeded.insert(key, own);
+        }
+        let own = &self.seeded[&key];
+        let position = own.limbs().iter().position(|&held| held == limb).ok_or(ReplayError::Limb { limb })?;
+        let masks = own.mask_stream(usize::from(row), position).ok_or(ReplayError::Seed { key })?;
+        let mut generator = KeyGenerator::new(self.shape(), 0, masks);
+        let latency = self.machine.generator_latency;
+        let tiles = (0..).map_while(|cycle| Some((latency + cycle, generator.step()?))).collect();
+        self.put(placed, &placed.event.writes[0], tiles);
+        Ok(())
+    }
+
+    fn key_product(&mut self, placed: &Placed<'_>, limb: LimbId, terms: usize) -> Result<(), ReplayError> {
+        let reads = &placed.event.reads;
+        let (stored, wired) = reads.split_at(2 * terms);
+        let stored: Vec<Words> = stored.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
+        let masks: Vec<Vec<(u64, Tile)>> =
+            wired.iter().map(|read| self.take(placed, read)).collect::<Result<_, _>>()?;
+        let lanes = self.shape().lanes();
+        let mut products = Vec::new();
+        for number in 0..self.shape().tiles() {
+            let (cycle, first) =
+                masks.first().and_then(|tiles| tiles.get(number)).ok_or_else(|| self.not_there(placed))?;
+            let tile = |words: &Words| words[first.index * lanes..][..lanes].to_vec();
+            let term = |term: usize| {
+                let (_, mask) =
+                    masks[term].get(number).filter(|(at, mask)| (at, mask.index) == (cycle, first.index))?;
+                Some([tile(&stored[2 * term]), tile(&stored[2 * term + 1]), mask.words.clone()])
+            };
+            let terms = (0..terms).map(term).collect::<Option<_>>().ok_or_else(|| self.not_there(placed))?;
+            products.push((*cycle, KeyProduct { index: first.index, limb: 0, terms }));
+        }
+        let pairs = self.inner_products(vec![self.modulus(limb)], products);
+        let (body, mask): (Vec<Tile>, Vec<Tile>) = pairs.into_iter().map(|[body, mask]| (body, mask)).unzip();
+        let writes = &placed.event.writes;
+        self.write_tiles(placed, &writes[..1], body)?;
+        self.write_tiles(placed, &writes[1..], mask)
+    }
+
+    /// One limb, as partial sums + diagonal · parts.
+    fn pointwise(&mut self, placed: &Placed<'_>, modulus: Modulus, what: Pointwise) -> Result<(), ReplayError> {
+        let reads = &placed.event.reads;
+        let operands: Vec<Words> = reads.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
+        let (shape, depth) = (self.shape(), self.scheduled.units.depth);
+        let lanes = shape.lanes();
+        let mut unit = HadamardUnit::new(vec![modulus], self.machine.hadamard_height, depth);
+        let mut tiles = Vec::new();
+        let entering = (0..shape.tiles()).map(Some);
+        let drain = std::iter::repeat_n(None, HadamardUnit::diagonal_latency(depth) as usize);
+        for index in entering.chain(drain) {
+            let product = index.map(|index| {
+                let tile = |operand: usize| operands[operand][index * lanes..][..lanes].to_vec();
+                let constant = |word: u64| vec![word; lanes];
+                let (diagonal, part, partial) = match what {
+                    Pointwise::Add => (constant(1), tile(1), tile(0)),
+                    Pointwise::Subtract => (constant(modulus.neg(1)), tile(1), tile(0)),
+                    Pointwise::Negate => (constant(modulus.neg(1)), tile(0), constant(0)),
+                    Pointwise::Multiply => (tile(1), tile(0), constant(0)),
+                    Pointwise::MultiplyAdd => (tile(1), tile(0), tile(2)),
+                    Pointwise::Scale(factor) => (constant(factor), tile(0), constant(0)),
+                    Pointwise::AddConstant(addend) => (constant(1), tile(0), constant(addend)),
+                };
+                let (parts, partials) = ([part, constant(0)], [partial, constant(0)]);
+                DiagonalProduct { index, limb: 0, diagonal, parts, partials }
+            });
+            tiles.extend(unit.step(None, product).1.map(|[result, _]| result));
+        }
+        self.write_tiles(placed, &placed.event.writes, tiles)
+    }
+
+    /// An output as its limbs were stored.
+    fn output(&self, limbs: &[(LimbId, Residue)]) -> Result<RnsPolynomial, ReplayError> {
+        let (degree, ids) = (self.program.degree, limbs.iter().map(|&(limb, _)| limb).collect::<Vec<_>>());
+        let mut polynomial = RnsPolynomial::zero(degree, &ids, Domain::Evaluation);
+        for (position, &(_, residue)) in limbs.iter().enumerate() {
+            let missing =
+                ReplayError::NotThere { cycle: self.scheduled.schedule.cycles(), unit: "the caller".to_owned() };
+            let words = self.outputs.get(&residue.0).ok_or(missing)?;
+            let words = self.order().convert(EvaluationOrder::BitReversed, degree, words);
+            polynomial.limb_mut(position).copy_from_slice(&words);
+        }
+        Ok(polynomial)
+    }
+}

@@ -1,0 +1,263 @@
+//! Do schedules of CKKS programs pass the checker, and give the interpreter's words when the units carry them out?
+
+mod ciphertexts;
+
+use super::machine::{Osiris, SPECS};
+use super::replay::replay;
+use super::schedule::{Scheduled, schedule};
+use crate::engine::checker::check;
+use crate::engine::description::{Description, DescriptionLiteral};
+use crate::engine::schedule::Item;
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::rns::interpreter;
+use polyfabric_schemes::rns::{
+    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
+};
+use std::sync::Arc;
+
+fn description() -> Description {
+    let (file, text) = ("machines/osiris.toml", include_str!("../../../../machines/osiris.toml"));
+    let literal = DescriptionLiteral::from_toml(file, text).expect("a machine file");
+    Description::check(file, &literal, SPECS).expect("its figures")
+}
+
+/// The machine of the file.
+fn paper() -> Osiris {
+    Osiris::new(&description()).expect("a machine")
+}
+
+/// One with fewer lanes and rows, for small rings.
+fn small() -> Osiris {
+    Osiris { lanes: 32, height: 4, ..paper() }
+}
+
+/// A program with keys, inputs, and what the interpreter makes of them.
+struct Case {
+    program: KernelProgram,
+    keys: KeySet,
+    inputs: Vec<RnsPolynomial>,
+    expected: Vec<RnsPolynomial>,
+}
+
+impl Case {
+    fn new(ring: &Arc<Ring>, gadget: &Arc<Gadget>, program: KernelProgram) -> Self {
+        let secret = SecretKey::from_coefficients(ring.degree(), vec![1; ring.degree().get()]).expect("a secret");
+        let noise = NoiseDistribution::new(3.2, 1);
+        let maker = KeyMaker { ring, secret: &secret, sparse: None, noise: &noise };
+        let mut keys = KeySet::new(ring.clone());
+        for &key in program.keys().keys() {
+            keys.insert(maker.for_tests(key, gadget, 5).expect("a key"));
+        }
+        let mut seed = 1u64;
+        let inputs: Vec<RnsPolynomial> =
+            program.inputs().map(|(_, _, _, value)| random(ring, &value.limbs, &mut seed)).collect();
+        let given: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
+        Self { program, keys, inputs, expected }
+    }
+
+    fn schedule(&self, machine: &Osiris) -> Scheduled {
+        schedule(machine, &self.program).expect("it fits")
+    }
+
+    fn replay(
+        &self,
+        machine: &Osiris,
+        scheduled: &Scheduled,
+    ) -> Result<Vec<RnsPolynomial>, super::replay::ReplayError> {
+        let given: Vec<&RnsPolynomial> = self.inputs.iter().collect();
+        replay(machine, scheduled, &self.program, &self.keys, &given)
+    }
+
+    /// The cycles of the program, checked and replayed.
+    fn check(&self, machine: &Osiris) -> u64 {
+        let scheduled = self.schedule(machine);
+        let checked = check(&scheduled.schedule, &["ntt".to_owned()]).unwrap_or_else(|violation| panic!("{violation}"));
+        assert!(self.replay(machine, &scheduled).expect("it is carried out") == self.expected);
+        checked.cycles
+    }
+}
+
+fn random(ring: &Ring, limbs: &LimbSet, seed: &mut u64) -> RnsPolynomial {
+    let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs.as_slice(), Domain::Evaluation);
+    for (limb, words) in polynomial.iter_mut() {
+        for word in words {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *word = ring.modulus(limb).reduce(*seed >> 8);
+        }
+    }
+    polynomial
+}
+
+/// A ring of so many limbs of Q and P, of 40 bits, cut into digits of so many limbs.
+fn ring(log2: u32, limbs: usize, digit: usize) -> (Arc<Ring>, Arc<Gadget>) {
+    let degree = RingDegree::new(1 << log2).expect("a degree");
+    let primes = PrimeClass::of_degree(degree).of_bits(40, limbs + digit).expect("primes");
+    let moduli: Vec<Modulus> = primes.into_iter().map(|prime| Modulus::new(prime).expect("a modulus")).collect();
+    let ring = Ring::new(degree, &moduli).expect("a ring");
+    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(limbs, digit, digit)).expect("a gadget");
+    (ring, Arc::new(gadget))
+}
+
+/// Both parts of what a switched polynomial adds.
+fn key_switch(builder: &mut KernelBuilder, gadget: &Gadget, a: ValueId, key: KeyId, drop: &LimbSet) -> [ValueId; 2] {
+    let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
+    let all = limbs(gadget.q()).union(&limbs(gadget.special()));
+    let raise = |digit: &Vec<_>| builder.mod_up(a, limbs(digit), all.clone(), Conversion::Balanced);
+    let digits: Vec<ValueId> = gadget.digits().iter().map(raise).collect::<Result<_, _>>().expect("digits");
+    let (body, mask) = builder.inner_product(key, &digits).expect("a key");
+    [body, mask].map(|sum| builder.mod_down(sum, drop.clone(), Conversion::Balanced, None).expect("a division"))
+}
+
+/// One key switch of a polynomial.
+fn one_key_switch(ring: &Ring, gadget: &Gadget) -> KernelProgram {
+    let mut builder = KernelBuilder::new("key switch", ring.degree(), ring.moduli()).expect("moduli");
+    let q = LimbSet::new(gadget.q().iter().copied());
+    let special = LimbSet::new(gadget.special().iter().copied());
+    let a = builder.input("a", 0, ValueType::evaluation(q)).expect("an input");
+    let switched = key_switch(&mut builder, gadget, a, KeyId::Relinearisation, &special);
+    switched.into_iter().enumerate().for_each(|(part, value)| builder.output("switched", part as u16, value));
+    builder.finish().expect("a program")
+}
+
+/// A product with its rescaling fused into the key switch, rotated by two amounts whose digits are shared, and summed.
+fn multiply_and_rotate(ring: &Ring, gadget: &Gadget) -> KernelProgram {
+    let mut builder = KernelBuilder::new("multiply and rotate", ring.degree(), ring.moduli()).expect("moduli");
+    let q = LimbSet::new(gadget.q().iter().copied());
+    let special = LimbSet::new(gadget.special().iter().copied());
+    let mut input =
+        |name: &str| [0, 1].map(|part| builder.input(name, part, ValueType::evaluation(q.clone())).expect("an input"));
+    let ([x0, x1], [y0, y1]) = (input("x"), input("y"));
+    let rotated = [1, -2].map(|steps| {
+        let element = GaloisElement::rotation(ring.degree(), steps);
+        let key = KeyId::Galois(element.value());
+        let [b, a] = key_switch(&mut builder, gadget, x1, key, &special);
+        let b = builder.add(x0, b).expect("a sum");
+        [b, a].map(|part| builder.automorphism(part, element).expect("an automorphism"))
+    });
+    let sums = [0, 1].map(|part| builder.sub(rotated[0][part], rotated[1][part]).expect("a difference"));
+    let d2 = builder.multiply(x1, y1).expect("a product");
+    let d1 = builder.multiply(sums[0], y1).expect("a product");
+    let d1 = builder.multiply_add(sums[1], y0, d1).expect("a product");
+    let d0 = builder.negate(d1).expect("a negation");
+    let ones: Vec<u64> = (1..=q.len() as u64).collect();
+    let d0 = builder.scale(d0, &ones).expect("a multiple");
+    let d0 = builder.add_constant(d0, &ones).expect("a constant");
+    let last = LimbSet::one(q.last().expect("a limb"));
+    let [b, a] = key_switch(&mut builder, gadget, d2, KeyId::Relinearisation, &special.union(&last));
+    let rescaled = builder.mod_down(d0, last, Conversion::Approximate, None).expect("a rescaling");
+    let b = builder.add(b, rescaled).expect("a sum");
+    builder.output("product", 0, b);
+    builder.output("product", 1, a);
+    builder.finish().expect("a program")
+}
+
+#[test]
+fn programs_of_small_rings_give_the_interpreters_words() {
+    for (log2, limbs, digit) in [(6, 4, 2), (8, 5, 2), (10, 3, 3)] {
+        let (ring, gadget) = ring(log2, limbs, digit);
+        for program in [one_key_switch(&ring, &gadget), multiply_and_rotate(&ring, &gadget)] {
+            let case = Case::new(&ring, &gadget, program);
+            let roomy = case.check(&small());
+            // With room for few limbs keys come again, and what is computed later waits for a place.
+            let tight = Osiris { scratchpad: 40 * small().limb_bytes(ring.degree()), ..small() };
+            assert!(case.check(&tight) >= roomy);
+        }
+    }
+}
+
+#[test]
+fn a_key_switch_at_the_largest_ring_gives_the_interpreters_words() {
+    let (ring, gadget) = ring(16, 6, 3);
+    let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
+    let cycles = case.check(&paper());
+    // Every limb of input, key and output takes 328 cycles at 1 TB/s: no schedule is faster.
+    assert!(cycles >= (6 + 2 * 9 + 12) * 328, "{cycles} cycles");
+    let fast = Osiris { memory_bytes: 4000.0, ..paper() };
+    assert!(case.check(&fast) < cycles);
+}
+
+/// The events of a schedule without loops.
+fn events(scheduled: &mut Scheduled) -> impl Iterator<Item = &mut crate::engine::schedule::Event> {
+    scheduled.schedule.items.iter_mut().filter_map(|item| match item {
+        Item::Event(event) => Some(event),
+        Item::Repeat(_) => None,
+    })
+}
+
+#[test]
+fn a_wrong_schedule_is_refused_and_gives_wrong_words() {
+    let (ring, gadget) = ring(8, 4, 2);
+    let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
+    let (machine, right) = (small(), case.schedule(&small()));
+    assert!(case.replay(&machine, &right).expect("it is carried out") == case.expected);
+    let hadamard = right.chip.hadamard.clone();
+    // A read of another place; a start before the operands are there.
+    let wrongs: [&dyn Fn(&mut Scheduled); 2] = [
+        &|wrong| {
+            let event = events(wrong).find(|event| hadamard.contains(&event.resource)).expect("an inner product");
+            event.reads[0].place.offset = event.reads[2].place.offset;
+        },
+        &|wrong| {
+            let event = events(wrong).find(|event| hadamard.contains(&event.resource)).expect("an inner product");
+            event.start = 0;
+        },
+    ];
+    for wrong in wrongs {
+        let mut scheduled = right.clone();
+        wrong(&mut scheduled);
+        assert!(check(&scheduled.schedule, &[]).is_err(), "the checker sees it");
+        let outcome = case.replay(&machine, &scheduled);
+        assert!(outcome.is_err() || outcome.is_ok_and(|words| words != case.expected), "the words show it");
+    }
+}
+
+#[test]
+fn programs_that_do_not_fit_are_told() {
+    let (ring, gadget) = ring(8, 6, 2);
+    let program = one_key_switch(&ring, &gadget);
+    let told = |machine: Osiris| schedule(&machine, &program).expect_err("it does not fit").to_string();
+    let machine = small();
+    let frame = machine.limb_bytes(ring.degree());
+    assert_eq!(
+        [
+            told(Osiris { stages: 7, ..machine.clone() }),
+            told(Osiris { height: 1, ..machine.clone() }),
+            told(Osiris { limbs: 5, ..machine.clone() }),
+            told(Osiris { hadamard_height: 2, ..machine.clone() }),
+            told(Osiris { word_bits: 36, ..machine.clone() }),
+            told(Osiris { scratchpad: 12 * frame, ..machine }),
+        ],
+        [
+            "units of 32 lanes and 7 stages take rings of degree 32 to 2^7, not 256: choose a set of such a ring, or change lanes and \
+             stages in the machine file",
+            "operation 1: a base conversion from 2 limbs does not fit an array of 1 rows: choose a set whose digits and special \
+             primes are at most 1 limbs, or a higher array in the machine file",
+            "operation 1 interleaves 6 limbs, and the delays of the NTT units are made for 5: choose a set of fewer limbs, or longer \
+             delays in the machine file (`units.ntt.limbs`)",
+            "operation 4 multiplies 3 digits by a key, and the Hadamard unit's columns have 2 cells: choose a set of fewer digits, or \
+             higher columns in the machine file (`units.hadamard.height`)",
+            "limb 0 is modulo 1099511603713, of 40 bits, and the machine's words have 36: choose a set of smaller primes, such as \
+             osiris-III",
+            "operation 2 needs more than the 12 limbs of 1280 bytes that the scratchpads hold: choose a smaller ring or level, or \
+             enlarge them in the machine file (`memories.scratchpad.capacity`)",
+        ]
+    );
+}
+
+#[test]
+fn parts_follow_from_the_units() {
+    let structure = paper().structure();
+    // 16 stages of 256 butterflies of two multipliers, twice; 17 rows of 512; four in each of 2·512·3 cells.
+    assert_eq!(structure.ntt_multipliers, 2 * 16 * 256 * 2);
+    assert_eq!(structure.base_conversion_multipliers, 17 * 512);
+    assert_eq!(structure.hadamard_multipliers, 2 * 512 * 3 * 4);
+    // 40 limbs of N − p words of five bytes, twice; √N + √N factors a limb, of both directions.
+    assert_eq!(structure.delay_bytes, 2.0 * 40.0 * (65536.0 - 512.0) * 5.0);
+    assert_eq!(structure.twiddle_bytes, 2.0 * 40.0 * 512.0 * 5.0);
+}

@@ -1,0 +1,103 @@
+//! Do ciphertexts that the units have worked on decrypt to what the program means?
+
+use super::paper;
+use crate::engine::checker::check;
+use crate::osiris::machine::{Osiris, lowering};
+use crate::osiris::replay::replay;
+use crate::osiris::schedule::schedule;
+use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
+use polyfabric_program::rns::lowering::{Hoisting, LevelPolicy, Lowered, RnsLowering, Target, lower};
+use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::parameters;
+use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, Encoder, Parameters, sets};
+use polyfabric_schemes::progress::no_progress;
+use polyfabric_schemes::rns::{Ciphertext, KeyId, KeyStorage, RnsPolynomial};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+fn lowered(program: &Program, set: &Parameters, hoisting: Hoisting) -> Lowered {
+    let chain = parameters::chain(set).expect("a chain");
+    let choice = lowering(set.gadget().literal().clone(), hoisting);
+    let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
+    let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(set, Encryption::Secret));
+    let encoder = parameters::SlotEncoder(&encoder);
+    let target =
+        Target { chain: &chain, choice: &choice, model, encoder: &encoder, bootstrapping: None, observed: false };
+    lower(program, &target).expect("it is lowered")
+}
+
+/// Cycles of `program` on ciphertexts of `set`, whose replay decrypts to its values.
+fn check_program(program: &Program, set: &str, hoisting: Hoisting, machine: &Osiris) -> u64 {
+    let set = sets::parameters(set).expect("a set");
+    let lowered = lowered(program, &set, hoisting);
+    let client = ClientKey::for_tests(&set, 3).expect("a key");
+    let ids: Vec<KeyId> = lowered.keys.keys().copied().collect();
+    let keys = client.evaluation_keys(&ids, KeyStorage::TRANSPORT, None, &no_progress).expect("keys");
+    let slot =
+        |input: usize, slot: usize| Complex::new(((slot * 7 + input * 3) % 19) as f64 / 19.0, 0.5 - input as f64 / 8.0);
+    let values = |input: usize| (0..program.slots()).map(|at| slot(input, at)).collect::<Vec<_>>();
+    let clear: Vec<Vec<Complex>> = (0..lowered.inputs.len()).map(values).collect();
+    let encrypted: Vec<CkksCiphertext> = lowered
+        .inputs
+        .iter()
+        .zip(&clear)
+        .map(|(port, values)| client.encrypt_at(values, port.level, port.scale.real()).expect("a ciphertext"))
+        .collect();
+    let scheduled = schedule(machine, &lowered.kernel).expect("it fits");
+    let checked = check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
+    let given: Vec<&RnsPolynomial> = encrypted.iter().flat_map(|one| &one.ciphertext().parts).collect();
+    let mut found = replay(machine, &scheduled, &lowered.kernel, &keys, &given).expect("it is carried out").into_iter();
+    let names = lowered.inputs.iter().map(|port| port.name.clone());
+    let inputs: HashMap<String, Values> =
+        names.zip(clear.into_iter().map(|values| Values::Complex(values.into()))).collect();
+    let evaluated = evaluate(program, &inputs).expect("values");
+    let expected = evaluated.outputs(program);
+    for port in &lowered.outputs {
+        let ciphertext = Ciphertext::new(found.by_ref().take(port.parts).collect());
+        let ciphertext = CkksCiphertext::new(&set, ciphertext, port.scale.real(), program.slots()).expect("a level");
+        let Values::Complex(wanted) = &expected[&*port.name] else { panic!("values of CKKS") };
+        let precision = client.precision(&ciphertext, wanted).expect("it decrypts").expect("as many slots");
+        assert!(precision.min_bits > 12.0, "{}: {precision}", port.name);
+    }
+    checked.cycles
+}
+
+/// A program on one input at the set's top level.
+fn program(slots: usize, level: usize, fill: impl FnOnce(&mut Builder, NodeId) -> NodeId) -> Program {
+    let mut builder = Builder::new("units", Scheme::Ckks, slots).expect("a program");
+    let x = builder.input_with("x", Some(level), 1.2).expect("an input");
+    let y = fill(&mut builder, x);
+    builder.output("y", y).expect("an output");
+    builder.finish().expect("a program")
+}
+
+#[test]
+fn a_rotation_at_the_largest_ring_decrypts() {
+    let rotation = program(1 << 15, 8, |builder, x| builder.rotate(x, 5).expect("a rotation"));
+    check_program(&rotation, "osiris-III", Hoisting::Single, &paper());
+}
+
+#[test]
+fn a_product_decrypts() {
+    let product = program(1 << 13, 5, |builder, x| {
+        let y = builder.input_with("z", Some(5), 1.2).expect("an input");
+        let product = builder.mul(x, y).expect("a product");
+        builder.conjugate(product).expect("a conjugation")
+    });
+    check_program(&product, "osiris-I", Hoisting::Single, &paper());
+}
+
+#[test]
+fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
+    let diagonal = |offset: i64| {
+        let factors = (0..8192).map(|slot| Complex::new(((slot as i64 * 5 + offset) % 11) as f64 / 40.0, 0.0));
+        (offset, Values::Complex(factors.collect()))
+    };
+    let by_offset: BTreeMap<i64, Values> = (0..6).map(diagonal).collect();
+    let matrix = Arc::new(Diagonals { by_offset });
+    let product = program(1 << 13, 5, |builder, x| builder.linear_transform(x, Arc::clone(&matrix)).expect("a matrix"));
+    for hoisting in [Hoisting::None, Hoisting::Single, Hoisting::Double] {
+        let cycles = check_program(&product, "osiris-I", hoisting, &paper());
+        println!("{hoisting:?}: {cycles} cycles");
+    }
+}
