@@ -74,7 +74,8 @@ struct Replay<'a> {
     program: &'a KernelProgram,
     keys: &'a KeySet,
     inputs: &'a [&'a RnsPolynomial],
-    /// By place in the scratchpads: what was written, and from which cycle on it is there whole.
+    /// By place in the scratchpads: what was written, and from which cycle on it is there whole. A unit of long latency may have begun before
+    /// one whose results come to the same place earlier.
     frames: HashMap<u64, Vec<(i64, Words)>>,
     /// By wire: tiles, with the cycle in which they left their unit.
     wires: HashMap<u16, VecDeque<(i64, Tile)>>,
@@ -133,13 +134,17 @@ impl Replay<'_> {
     fn read(&self, placed: &Placed<'_>, access: &Access) -> Result<Words, ReplayError> {
         let cycle = placed.start + i64::from(access.first);
         let versions = self.frames.get(&access.place.offset);
-        let there = versions.and_then(|versions| versions.iter().rev().find(|(ready, _)| *ready <= cycle));
+        let there = versions.into_iter().flatten().filter(|(ready, _)| *ready <= cycle).max_by_key(|(ready, _)| *ready);
         there.map(|(_, words)| words.clone()).ok_or_else(|| self.not_there(placed))
     }
 
     fn write(&mut self, placed: &Placed<'_>, access: &Access, words: Words) {
         let ready = placed.start + i64::from(access.last) + 1;
-        self.frames.entry(access.place.offset).or_default().push((ready, words));
+        let versions = self.frames.entry(access.place.offset).or_default();
+        // Whoever reads later begins later: of what is there already, only the last matters.
+        let last = versions.iter().map(|&(ready, _)| ready).filter(|&ready| ready <= placed.start).max();
+        versions.retain(|&(ready, _)| last.is_none_or(|last| ready >= last));
+        versions.push((ready, words));
     }
 
     /// Limbs that leave a unit as tiles, to the places of `accesses`.
