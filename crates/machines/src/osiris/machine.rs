@@ -89,14 +89,35 @@ impl Osiris {
             memory_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
             memory_latency: d.count("channels.hbm.latency")?,
         };
-        let (first, second) = ("units.ntt.lanes", "units.ntt.stages");
-        if machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages {
-            return Ok(machine);
-        }
-        let (first_value, second_value) = (d.count(first)?, d.count(second)?);
-        let cause =
-            "lanes are a power of two, as the transforms are, and at most as many as the largest ring has residues";
-        Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
+        let together = |first, second, cause, holds: bool| {
+            if holds {
+                return Ok(());
+            }
+            let (first_value, second_value) = (d.count(first)?, d.count(second)?);
+            Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
+        };
+        together(
+            "units.ntt.lanes",
+            "units.ntt.stages",
+            "lanes are a power of two, as the transforms are, and at most as many as the largest ring has residues",
+            machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages,
+        )?;
+        let memory = machine.memory_bytes / machine.tile_bytes();
+        let reads = 2.0 * (machine.hadamard_units * machine.hadamard_height) as f64 + 2.0 + memory;
+        together(
+            "memories.scratchpad.reads",
+            "units.hadamard.height",
+            "all units may read at once: two tiles a cell of each Hadamard unit, one each the first NTT unit and the automorphism unit, and memory",
+            machine.port_tiles.0 as f64 >= reads,
+        )?;
+        let writes = 2.0 * machine.hadamard_units as f64 + 2.0 + memory;
+        together(
+            "memories.scratchpad.writes",
+            "units.hadamard.count",
+            "all units may write at once: two tiles each Hadamard unit, one each the second NTT unit and the automorphism unit, and memory",
+            machine.port_tiles.1 as f64 >= writes,
+        )?;
+        Ok(machine)
     }
 
     /// The machine's units on rings of `degree`.

@@ -31,9 +31,9 @@ fn paper() -> Osiris {
     Osiris::new(&description()).expect("a machine")
 }
 
-/// One with fewer lanes and rows, for small rings.
+/// One with fewer lanes, as much less bandwidth, and fewer rows, for small rings.
 fn small() -> Osiris {
-    Osiris { lanes: 32, height: 4, ..paper() }
+    Osiris { lanes: 32, height: 4, memory_bytes: paper().memory_bytes / 16.0, ..paper() }
 }
 
 /// A program with keys, inputs, and what the interpreter makes of them.
@@ -248,6 +248,22 @@ fn programs_that_do_not_fit_are_told() {
              enlarge them in the machine file (`memories.scratchpad.capacity`)",
         ]
     );
+}
+
+#[test]
+fn figures_that_contradict_each_other_are_told() {
+    let told = |key: &str, value: f64| {
+        let changed = description().changed(SPECS, &[(key.to_owned(), value)]).expect("a figure");
+        Osiris::new(&changed).expect_err("a contradiction").to_string()
+    };
+    for (key, value, said) in [
+        ("units.ntt.lanes", 500.0, "lanes are a power of two"),
+        ("memories.scratchpad.reads", 14.0, "all units may read at once"),
+        ("memories.scratchpad.writes", 6.0, "all units may write at once"),
+    ] {
+        let text = told(key, value);
+        assert!(text.contains(said) && text.contains(&format!("`{key}` is {value}")), "{text}");
+    }
 }
 
 #[test]
