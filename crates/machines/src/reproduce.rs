@@ -2,10 +2,11 @@
 
 use crate::contract::MachineError;
 use crate::registry::{MACHINES, names};
+use polyfabric_kernels::cancel::Cancelled;
 use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What a model's number is worth as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,6 +215,8 @@ impl<'a> Collector<'a> {
         self.progress.update(what, self.done.min(self.steps), self.steps);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(found) => found.map_err(|error| RowFailure(error.to_string())),
+            // Whoever has cancelled it wants no further row either.
+            Err(payload) if payload.is::<Cancelled>() => resume_unwind(payload),
             Err(payload) => {
                 let text = payload.downcast_ref::<String>().map(String::as_str);
                 let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -1,9 +1,8 @@
 //! Every error of the Rust links, on its way to a typed Python exception. Panics end here too.
 
-use crate::workers::own_pool;
+use crate::workers::{self, Ended};
 use pyo3::prelude::*;
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod exceptions {
     use pyo3::import_exception;
@@ -78,17 +77,12 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Runs `work` without the interpreter's lock, on threads that this process has. A panic becomes an `InternalError`.
+/// Runs `work` without the interpreter's lock, on threads that this process has; Ctrl-C ends it. A panic becomes an `InternalError`.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
-    let pool = own_pool(py)?;
-    let work = || catch_unwind(AssertUnwindSafe(work));
-    let outcome = py.detach(|| match pool {
-        Some(pool) => pool.install(work),
-        None => work(),
-    });
-    match outcome {
+    match workers::run(py, work)? {
         Ok(result) => result.map_err(PyErr::from),
-        Err(payload) => {
+        Err(Ended::By(error)) => Err(error),
+        Err(Ended::Panic(payload)) => {
             let text = payload.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
             let message = format!("a defect of Polyfabric, please report it: {text}");

@@ -1,13 +1,12 @@
 //! Keys and ciphertexts.
 
 use crate::failure::{Failure, Kind, detached};
-use crate::kernel::PyKernelProgram;
 use crate::parameters::PyParameters;
-use crate::program::PyProgram;
 use crate::progress::Callback;
+use crate::signature::PySignature;
+use crate::storage::{Source, written};
 use polyfabric_kernels::Torus;
-use polyfabric_program::tfhe::homomorphic::{Program, decode_output, encode_input};
-use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
+use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port};
 use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
@@ -86,47 +85,33 @@ pub struct PyCiphertexts {
     pub name: String,
 }
 
-fn lwe_kind(result: ValueType) -> Result<LweKind, Failure> {
-    match result {
-        ValueType::Lwe { kind, .. } => Ok(kind),
-        other => Err(Failure::new(Kind::Internal, format!("{other:?} is no LWE ciphertext"))),
-    }
-}
-
 fn encrypt<T: Torus>(
     client: &ClientKey<T>,
-    program: &Program,
-    kernel: &KernelProgram,
+    signature: &Signature,
     inputs: &BTreeMap<String, Vec<i64>>,
 ) -> Result<Batches<T>, Failure> {
     let mut batches = Batches::new();
-    for (name, _, result) in kernel.inputs() {
-        let missing =
-            || Failure::new(Kind::Input, format!("input {name:?} is missing; give {} values", result.count()));
+    for Terminal { name, length, key, .. } in &signature.inputs {
+        let missing = || Failure::new(Kind::Input, format!("input {name:?} is missing; give {length} values"));
         let values = inputs.get(name).ok_or_else(missing)?;
-        let plaintexts: Vec<T> = encode_input(program, name, values).map_err(Failure::of(Kind::Input))?;
-        let batch = client.encrypt(lwe_kind(result)?, &plaintexts).map_err(Failure::of(Kind::Run))?;
-        batches.insert(name.to_owned(), batch);
+        let plaintexts: Vec<T> = signature.encode(name, values).map_err(Failure::of(Kind::Input))?;
+        let batch = client.encrypt(*key, &plaintexts).map_err(Failure::of(Kind::Run))?;
+        batches.insert(name.clone(), batch);
     }
     Ok(batches)
 }
 
 fn decrypt<T: Torus>(
     client: &ClientKey<T>,
-    program: &Program,
-    kernel: &KernelProgram,
+    signature: &Signature,
     outputs: &Batches<T>,
-    bounds: &BTreeMap<String, f64>,
 ) -> Result<BTreeMap<String, Vec<i64>>, Failure> {
     let mut values = BTreeMap::new();
-    for output in &kernel.outputs {
-        let name = &*output.name;
+    for Terminal { name, key, .. } in &signature.outputs {
         let missing = || Failure::new(Kind::Input, format!("the ciphertexts of output {name:?} are missing"));
         let batch = outputs.get(name).ok_or_else(missing)?;
-        let kind = lwe_kind(kernel.op(output.value).result)?;
-        let phases = client.decrypt_phase(kind, batch).map_err(Failure::of(Kind::Input))?;
-        let bound = bounds.get(name).copied();
-        values.insert(name.to_owned(), decode_output(program, name, &phases, bound).map_err(Failure::of(Kind::Input))?);
+        let phases = client.decrypt_phase(*key, batch).map_err(Failure::of(Kind::Input))?;
+        values.insert(name.clone(), signature.decode(name, &phases).map_err(Failure::of(Kind::Input))?);
     }
     Ok(values)
 }
@@ -154,59 +139,52 @@ impl PyClientKey {
         PyParameters(self.key.parameters().clone())
     }
 
-    /// Writes the secret keys, whole or not at all, readable by their owner alone.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || serial::save(&*self.key, &path).map_err(Failure::of(Kind::File)))
+    /// Writes the secret keys, whole or not at all, readable by their owner alone; without a path, gives their bytes.
+    #[pyo3(signature = (path = None))]
+    fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
+        detached(py, || written(&*self.key, path.as_deref()))
     }
 
-    /// Reads the secret keys.
+    /// Reads the secret keys, of a file or of its bytes.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, source: Source) -> PyResult<Self> {
         detached(py, || {
-            let key = Arc::new(serial::load(&path).map_err(Failure::of(Kind::File))?);
-            Ok(Self { key, name: path.display().to_string() })
+            let key = Arc::new(source.read().map_err(Failure::of(Kind::File))?);
+            Ok(Self { key, name: source.name() })
         })
     }
 
-    /// Encodes and encrypts the inputs of `program`, lowered to `kernel`.
+    /// Encodes and encrypts the inputs of a program.
     fn encrypt(
         &self,
         py: Python<'_>,
-        program: &PyProgram,
-        kernel: &PyKernelProgram,
+        signature: &PySignature,
         inputs: BTreeMap<String, Vec<i64>>,
     ) -> PyResult<PyCiphertexts> {
-        let (client, program, kernel) = (&*self.key, &*program.0, &*kernel.0);
+        let (client, signature) = (&*self.key, &*signature.0);
         detached(py, || {
             let batches = match client {
-                AnyClientKey::Torus32(client) => AnyBatches::Torus32(encrypt(client, program, kernel, &inputs)?),
-                AnyClientKey::Torus64(client) => AnyBatches::Torus64(encrypt(client, program, kernel, &inputs)?),
+                AnyClientKey::Torus32(client) => AnyBatches::Torus32(encrypt(client, signature, &inputs)?),
+                AnyClientKey::Torus64(client) => AnyBatches::Torus64(encrypt(client, signature, &inputs)?),
             };
             Ok(PyCiphertexts { batches, generation: client.generation(), name: "the ciphertexts".to_owned() })
         })
     }
 
-    /// Decrypts and decodes the outputs of `program`, lowered to `kernel`. Refuses an output whose error is above its bound in `bounds`, a fraction
-    /// of the torus, or which is no value of its type.
+    /// Decrypts and decodes the outputs of a program; what no execution of it leaves is refused.
     fn decrypt(
         &self,
         py: Python<'_>,
-        program: &PyProgram,
-        kernel: &PyKernelProgram,
+        signature: &PySignature,
         outputs: &PyCiphertexts,
-        bounds: BTreeMap<String, f64>,
     ) -> PyResult<BTreeMap<String, Vec<i64>>> {
-        let (client, program, kernel) = (&*self.key, &*program.0, &*kernel.0);
+        let (client, signature) = (&*self.key, &*signature.0);
         let set = client.parameters().name();
         let same = client.generation().expect(&self.name, outputs.generation, &outputs.name, set);
         same.map_err(Failure::of(Kind::File))?;
         detached(py, || match (client, &outputs.batches) {
-            (AnyClientKey::Torus32(client), AnyBatches::Torus32(outputs)) => {
-                decrypt(client, program, kernel, outputs, &bounds)
-            }
-            (AnyClientKey::Torus64(client), AnyBatches::Torus64(outputs)) => {
-                decrypt(client, program, kernel, outputs, &bounds)
-            }
+            (AnyClientKey::Torus32(client), AnyBatches::Torus32(outputs)) => decrypt(client, signature, outputs),
+            (AnyClientKey::Torus64(client), AnyBatches::Torus64(outputs)) => decrypt(client, signature, outputs),
             _ => Err(torus_mismatch()),
         })
     }
@@ -269,19 +247,20 @@ impl PyServerKey {
         }
     }
 
-    /// Writes the transport form, whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || serial::save(&*self.compressed, &path).map_err(Failure::of(Kind::File)))
+    /// Writes the transport form, whole or not at all; without a path, gives its bytes.
+    #[pyo3(signature = (path = None))]
+    fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
+        detached(py, || written(&*self.compressed, path.as_deref()))
     }
 
-    /// Reads the transport form, and expands it.
+    /// Reads the transport form, of a file or of its bytes, and expands it.
     #[staticmethod]
-    #[pyo3(signature = (path, progress = None))]
-    fn load(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (source, progress = None))]
+    fn load(py: Python<'_>, source: Source, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let callback = Callback::new(progress);
         detached(py, || {
-            let compressed = serial::load(&path).map_err(Failure::of(Kind::File))?;
-            Ok(Self::expand(compressed, path.display().to_string(), &callback))
+            let compressed = source.read().map_err(Failure::of(Kind::File))?;
+            Ok(Self::expand(compressed, source.name(), &callback))
         })
     }
 }
@@ -308,45 +287,47 @@ fn stored<T: Torus>(
 
 #[pymethods]
 impl PyCiphertexts {
-    /// Writes the batch `name`, an input of `program` or one of its `outputs`; whole or not at all.
+    /// Writes the batch `name`, an input of a program or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (parameters, signature, outputs, name, path = None))]
     fn save(
         &self,
         py: Python<'_>,
         parameters: &PyParameters,
-        program: &PyProgram,
+        signature: &PySignature,
         outputs: bool,
         name: &str,
-        path: PathBuf,
-    ) -> PyResult<()> {
+        path: Option<PathBuf>,
+    ) -> PyResult<Option<Vec<u8>>> {
         detached(py, || {
             let (set, generation) = (&parameters.0, self.generation);
-            let port = program.0.port(direction(outputs), name);
+            let port = signature.0.port(direction(outputs), name);
             let content = match &self.batches {
                 AnyBatches::Torus32(batches) => stored(set, generation, batches, port, AnyCiphertexts::Torus32)?,
                 AnyBatches::Torus64(batches) => stored(set, generation, batches, port, AnyCiphertexts::Torus64)?,
             };
-            serial::save(&content, &path).map_err(Failure::of(Kind::File))
+            written(&content, path.as_deref())
         })
     }
 
-    /// Reads batches written with `save`: the inputs of `program`, or its `outputs`; all must be of the parameter set `parameters`, of this program,
+    /// Reads batches written with `save`: the inputs of a program, or its `outputs`, of files or of their bytes; all must be of the parameter set `parameters`, of this program,
     /// and of one key generation.
     #[staticmethod]
     fn load(
         py: Python<'_>,
         parameters: &PyParameters,
-        program: &PyProgram,
+        signature: &PySignature,
         outputs: bool,
-        paths: BTreeMap<String, PathBuf>,
+        sources: BTreeMap<String, Source>,
     ) -> PyResult<Self> {
         detached(py, || {
             let (mut narrow, mut wide) = (Batches::new(), Batches::new());
             let mut first: Option<(String, KeyGeneration)> = None;
-            for (name, path) in paths {
-                let content: AnyCiphertexts = serial::load(&path).map_err(Failure::of(Kind::File))?;
+            for (name, source) in sources {
+                let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
+                let path = source.name();
                 let found = serial::Storable::parameters(&content);
                 if *found != parameters.0 {
-                    let (path, found, expected) = (path.display(), found.name(), parameters.0.name());
+                    let (found, expected) = (found.name(), parameters.0.name());
                     let message = format!(
                         "{path}: the ciphertexts are of parameter set {found}, the keys of {expected}; use ciphertexts and keys of one set"
                     );
@@ -356,8 +337,7 @@ impl PyCiphertexts {
                     AnyCiphertexts::Torus32(content) => (content.generation, &content.port),
                     AnyCiphertexts::Torus64(content) => (content.generation, &content.port),
                 };
-                let path = path.display().to_string();
-                let needed = program.0.port(direction(outputs), &name);
+                let needed = signature.0.port(direction(outputs), &name);
                 needed.expect(port, &path).map_err(Failure::of(Kind::File))?;
                 match &first {
                     Some((of, own)) => {

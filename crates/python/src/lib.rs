@@ -14,6 +14,8 @@ mod progress;
 mod reproduce;
 mod rns;
 mod run;
+mod signature;
+mod storage;
 mod workers;
 
 use pyo3::prelude::*;
@@ -43,4 +45,6 @@ mod _native {
         PyMapped, PyResidueKernel, PySlotBuilder, PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan,
         PySlotProgram, PySlotPublicKey, PySlotServer, composite_sign, slot_parameter_sets,
     };
+    #[pymodule_export]
+    use crate::signature::PySignature;
 }

@@ -22,7 +22,7 @@ fn refused(error: ProgramError) -> PyErr {
 /// What one element of a vector is.
 #[pyclass(name = "ElementType", frozen, from_py_object)]
 #[derive(Clone, Copy)]
-pub struct PyElementType(ElementType);
+pub struct PyElementType(pub ElementType);
 
 #[pymethods]
 impl PyElementType {

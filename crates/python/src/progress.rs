@@ -1,5 +1,6 @@
 //! Progress, from any thread of Rust to a Python function.
 
+use crate::workers::cancel;
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ impl Callback {
         Self { function, last: Mutex::new(None) }
     }
 
-    /// Tells how far `stage` has come. An exception of the function is reported by Python and does not stop the work.
+    /// Tells how far `stage` has come. An exception of the function ends the work, which then raises it.
     pub fn tell(&self, stage: &str, done: u64, total: u64) {
         let Some(function) = &self.function else { return };
         // A thread that finds another one telling has nothing newer to say.
@@ -29,7 +30,9 @@ impl Callback {
         }
         *last = Some(Instant::now());
         Python::attach(|py| {
-            if let Err(error) = function.call1(py, (stage, done, total)) {
+            if let Err(error) = function.call1(py, (stage, done, total))
+                && let Err(error) = cancel(error)
+            {
                 error.write_unraisable(py, None);
             }
         });

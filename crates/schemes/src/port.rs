@@ -6,12 +6,13 @@
 use std::fmt;
 
 use blake3::Hasher;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::serial::{FormatError, Reader, Sink};
 
 /// The hash of a program: the first 16 bytes of BLAKE3 of its text, without where it was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProgramHash([u8; 16]);
 
 impl ProgramHash {

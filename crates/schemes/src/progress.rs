@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use polyfabric_kernels::cancel;
+
 /// How far making or expanding a key has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyProgress {
@@ -32,7 +34,9 @@ impl<'a> Counter<'a> {
         Self { hook, stage, total: total as u64, done: AtomicU64::new(0) }
     }
 
+    /// Counts one, or unwinds where the work is cancelled.
     pub(crate) fn row(&self) {
+        cancel::check();
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of((self.total / 100).max(1)) || done == self.total {
             (self.hook)(KeyProgress { stage: self.stage, done, total: self.total });

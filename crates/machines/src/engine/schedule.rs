@@ -20,6 +20,8 @@
 //! Values are named ([`Value`]), so the checker knows not only that a place was written but that it holds what the event
 //! means to read. Places do not move from round to round: a body that alternates between two buffers is two rounds long.
 
+use polyfabric_kernels::cancel;
+
 /// Index of a unit or channel in [`Resources`]: units first, in their order, then channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Resource(pub u32);
@@ -627,6 +629,7 @@ impl<'a> Iterator for Events<'a> {
     type Item = Placed<'a>;
 
     fn next(&mut self) -> Option<Placed<'a>> {
+        cancel::check();
         loop {
             let std::cmp::Reverse(next) = self.heap.pop()?;
             let shift = Shift { ciphertext: next.ciphertext, iteration: next.iteration };

@@ -14,6 +14,7 @@
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
+use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
@@ -93,6 +94,7 @@ pub fn order(
     let mut scheduler = Scheduler::new(graph, machine, geometry);
     let (mut now, of) = (0, graph.values());
     loop {
+        cancel::check();
         scheduler.arrivals(now);
         if let Some((resource, value)) = scheduler.choose(now) {
             scheduler.place(resource, value, now);

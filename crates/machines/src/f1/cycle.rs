@@ -18,6 +18,7 @@ use super::lockstep::{Planned, Run};
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::timeline::Timeline;
+use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
@@ -136,6 +137,7 @@ pub fn schedule(
     let mut tried = vec![false; runs.len()];
     let mut next = 0;
     while let Some(&step) = movement.steps.get(next) {
+        cancel::check();
         let run = match step {
             Step::Execute(instruction) => run_of.get(&instruction).copied().filter(|&number| !tried[number]),
             _ => None,

@@ -17,6 +17,7 @@ use super::lockstep::{Run, runs};
 use super::machine::{F1, Geometry};
 use super::translate::Translation;
 use crate::rns::leaf::Leaf;
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::KeyId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
@@ -165,6 +166,7 @@ fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<
     let mut ready: Vec<u32> = (0..operations.len() as u32).filter(|&o| operations[o as usize].waits == 0).collect();
     let mut groups = Vec::new();
     loop {
+        cancel::check();
         for operation in ready.drain(..) {
             waiting.entry(operations[operation as usize].hint).or_default().insert(operation);
         }
@@ -305,6 +307,7 @@ impl Arranger<'_> {
             }
         }
         while let Some(Reverse([.., index])) = ready.pop() {
+            cancel::check();
             order.push(index);
             for user in graph.users(index as usize) {
                 let Some(count) = waits.get_mut(user) else { continue };

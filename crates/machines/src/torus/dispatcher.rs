@@ -3,6 +3,7 @@
 //! A discrete-event simulation. Each unit takes, among the tasks that are ready, those of the highest [`Priority`], and of
 //! these the earliest written. What a task does to its unit, and when, the machine says ([`Started`]).
 
+use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
@@ -169,6 +170,7 @@ pub fn run<T: Task>(tasks: &[T], mut start: impl FnMut(u32, i64) -> Started) -> 
     let mut times = Times { starts: vec![0; tasks.len()], ends: vec![0; tasks.len()] };
     let mut now = 0;
     loop {
+        cancel::check();
         for unit in dispatcher.open(now) {
             let Some(queue) = dispatcher.queues.get_mut(&unit) else { continue };
             let Some(Reverse((_, task))) = queue.ready.pop() else { continue };

@@ -4,17 +4,17 @@ use super::plan::{Lowering, SlotPlan};
 use super::run::{Origin, PySlotCiphertexts};
 use crate::failure::{Failure, Kind};
 use crate::keys::direction;
+use crate::storage::{Source, written};
 use polyfabric_program::rns::kernel::{LimbSet, ValueType};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::Port;
 use polyfabric_schemes::rns::{Ciphertext, Domain};
-use polyfabric_schemes::serial::{load, save};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn file(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::File, error)
@@ -51,14 +51,14 @@ fn unknown(plan: &SlotPlan, name: &str) -> Failure {
     )
 }
 
-/// Writes the ciphertext `name`.
+/// Writes the ciphertext `name`; without a path, gives its bytes.
 pub fn save_one(
     ciphertexts: &PySlotCiphertexts,
     plan: &SlotPlan,
     outputs: bool,
     name: &str,
-    path: &Path,
-) -> Result<(), Failure> {
+    path: Option<&Path>,
+) -> Result<Option<Vec<u8>>, Failure> {
     ciphertexts.origin.expect_plan(plan)?;
     let own = polynomials(plan, outputs).into_iter().zip(&ciphertexts.polynomials);
     let mut parts: Vec<_> =
@@ -71,26 +71,26 @@ pub fn save_one(
     write(plan, ciphertexts.origin.generation, outputs, name, ciphertext, path)
 }
 
-/// Writes `ciphertext`, which is the input or the output `name`.
+/// Writes `ciphertext`, which is the input or the output `name`; without a path, gives its bytes.
 pub fn write(
     plan: &SlotPlan,
     generation: KeyGeneration,
     outputs: bool,
     name: &str,
     ciphertext: Ciphertext,
-    path: &Path,
-) -> Result<(), Failure> {
+    path: Option<&Path>,
+) -> Result<Option<Vec<u8>>, Failure> {
     let port = plan.program.port(direction(outputs), name);
     match (&plan.lowering, scale(plan, outputs, name).ok_or_else(|| unknown(plan, name))?) {
         (Lowering::Bgv(bgv), Scale::Factor(factor)) => {
             let (parameters, ciphertexts) = (bgv.parameters.clone(), vec![(ciphertext, factor)]);
-            save(&bgv::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path).map_err(file)
+            written(&bgv::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
         (Lowering::Ckks(ckks), scale) => {
             let parameters = ckks.parameters.clone();
             let one = CkksCiphertext::new(&parameters, ciphertext, scale.real(), plan.program.slots()).map_err(file)?;
             let ciphertexts = vec![one];
-            save(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path).map_err(file)
+            written(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
         _ => Err(unknown(plan, name)),
     }
@@ -137,16 +137,16 @@ struct Read {
 }
 
 /// Reads the file of one ciphertext.
-fn load_one(scheme_of: &Lowering, path: &Path) -> Result<Read, Failure> {
+fn load_one(scheme_of: &Lowering, source: &Source) -> Result<Read, Failure> {
     let several = |count: usize| {
         file(format!(
             "{}: {count} ciphertexts, where one is needed; bring the file that was written for this program",
-            path.display()
+            source.name()
         ))
     };
     match scheme_of {
         Lowering::Ckks(_) => {
-            let mut read: ckks::serial::Ciphertexts = load(path).map_err(file)?;
+            let mut read: ckks::serial::Ciphertexts = source.read().map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let one = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(one.ciphertext(), Scale::Real(one.scale()), Some(one.slots()));
@@ -154,7 +154,7 @@ fn load_one(scheme_of: &Lowering, path: &Path) -> Result<Read, Failure> {
             Ok(Read { set, generation: read.generation, port: read.port, ciphertext, form })
         }
         Lowering::Bgv(_) => {
-            let mut read: bgv::serial::Ciphertexts = load(path).map_err(file)?;
+            let mut read: bgv::serial::Ciphertexts = source.read().map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let (ciphertext, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(&ciphertext, Scale::Factor(factor), None);
@@ -168,14 +168,14 @@ fn load_one(scheme_of: &Lowering, path: &Path) -> Result<Read, Failure> {
 pub fn load_all(
     plan: &SlotPlan,
     outputs: bool,
-    files: &BTreeMap<String, PathBuf>,
+    files: &BTreeMap<String, Source>,
 ) -> Result<PySlotCiphertexts, Failure> {
     let wanted = polynomials(plan, outputs);
     let mut origin: Option<Origin> = None;
     let mut ciphertexts = BTreeMap::new();
-    for (name, path) in files {
-        let Read { set, generation, port, ciphertext, form: found } = load_one(&plan.lowering, path)?;
-        let own = Origin { set, generation, name: path.display().to_string() };
+    for (name, source) in files {
+        let Read { set, generation, port, ciphertext, form: found } = load_one(&plan.lowering, source)?;
+        let own = Origin { set, generation, name: source.name() };
         own.expect_plan(plan)?;
         let needed = plan.program.port(direction(outputs), name);
         needed.expect(&port, &own.name).map_err(file)?;
@@ -193,7 +193,7 @@ pub fn load_all(
             slots: found.slots.map(|_| plan.program.slots()),
         };
         if found != needed {
-            let (path, program) = (path.display(), plan.program.name());
+            let (path, program) = (source.name(), plan.program.name());
             let kind = if outputs { "gives" } else { "takes" };
             return Err(file(format!(
                 "{path}: {found}, but {program} {kind} {name:?} with {needed}; bring the file that was written for this program"

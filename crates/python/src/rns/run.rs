@@ -6,6 +6,7 @@ use super::plan::{Lowering, MOST_PREPARED_BYTES, NODE_OUTPUT, PySlotPlan, SlotPl
 use super::program::{PyValues, read_all};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
+use crate::storage::{Source, written};
 use polyfabric_program::rns::homomorphic::{Complex, NodeId, Values, centred, evaluate};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::check_keys;
@@ -16,7 +17,7 @@ use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::progress::KeyProgress;
 use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, RnsPolynomial};
-use polyfabric_schemes::serial::{FileError, load, save};
+use polyfabric_schemes::serial::FileError;
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
@@ -112,23 +113,21 @@ impl PySlotPublicKey {
 
 #[pymethods]
 impl PySlotPublicKey {
-    /// Writes it; whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || {
-            match &self.key {
-                Public::Ckks(key) => save(key, &path),
-                Public::Bgv(key) => save(key, &path),
-            }
-            .map_err(Failure::of(Kind::File))
+    /// Writes it; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (path = None))]
+    fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
+        detached(py, || match &self.key {
+            Public::Ckks(key) => written(key, path.as_deref()),
+            Public::Bgv(key) => written(key, path.as_deref()),
         })
     }
 
     /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
     #[staticmethod]
-    fn load(py: Python<'_>, scheme: &str, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         detached(py, || {
-            let key = if scheme == "bgv" { load(&path).map(Public::Bgv) } else { load(&path).map(Public::Ckks) };
-            Ok(Self::new(key.map_err(Failure::of(Kind::File))?, path.display().to_string()))
+            let key = if scheme == "bgv" { source.read().map(Public::Bgv) } else { source.read().map(Public::Ckks) };
+            Ok(Self::new(key.map_err(Failure::of(Kind::File))?, source.name()))
         })
     }
 
@@ -148,21 +147,22 @@ impl PySlotPublicKey {
         encrypt(py, &self.key, &self.origin, plan, inputs)
     }
 
-    /// Encodes and encrypts one input of `plan`, and writes it; whole or not at all.
+    /// Encodes and encrypts one input of `plan`, and writes it; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (plan, name, values, path = None))]
     fn encrypt_to(
         &self,
         py: Python<'_>,
         plan: &PySlotPlan,
         name: &str,
         values: PyValues,
-        path: PathBuf,
-    ) -> PyResult<()> {
+        path: Option<PathBuf>,
+    ) -> PyResult<Option<Vec<u8>>> {
         let plan = &*plan.0;
         let values = values.read()?;
         detached(py, || {
             self.origin.expect_plan(plan)?;
             let ciphertext = encrypt_one(&self.key, plan, name, &values)?;
-            files::write(plan, self.origin.generation, false, name, ciphertext, &path)
+            files::write(plan, self.origin.generation, false, name, ciphertext, path.as_deref())
         })
     }
 }
@@ -211,23 +211,21 @@ impl PySlotClient {
         })
     }
 
-    /// Writes it, readable by its owner alone; whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || {
-            match &self.client {
-                Client::Ckks(key) => save(key, &path),
-                Client::Bgv(key) => save(key, &path),
-            }
-            .map_err(Failure::of(Kind::File))
+    /// Writes it, readable by its owner alone; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (path = None))]
+    fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
+        detached(py, || match &self.client {
+            Client::Ckks(key) => written(key, path.as_deref()),
+            Client::Bgv(key) => written(key, path.as_deref()),
         })
     }
 
     /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
     #[staticmethod]
-    fn load(py: Python<'_>, scheme: &str, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         detached(py, || {
-            let client = if scheme == "bgv" { load(&path).map(Client::Bgv) } else { load(&path).map(Client::Ckks) };
-            Ok(Self::new(client.map_err(Failure::of(Kind::File))?, path.display().to_string()))
+            let client = if scheme == "bgv" { source.read().map(Client::Bgv) } else { source.read().map(Client::Ckks) };
+            Ok(Self::new(client.map_err(Failure::of(Kind::File))?, source.name()))
         })
     }
 
@@ -382,37 +380,37 @@ fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
 
 #[pymethods]
 impl PySlotServer {
-    /// Writes the keys in their transport form; whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Writes the keys in their transport form; whole or not at all. Without a path, gives their bytes.
+    #[pyo3(signature = (path = None))]
+    fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || {
             let (keys, generation) = ((*self.keys).clone(), self.origin.generation);
             match self.origin.set.clone() {
                 ParameterSet::Ckks(parameters) => {
-                    save(&ckks::serial::EvaluationKeys { parameters, generation, keys }, &path)
+                    written(&ckks::serial::EvaluationKeys { parameters, generation, keys }, path.as_deref())
                 }
                 ParameterSet::Bgv(parameters) => {
-                    save(&bgv::serial::EvaluationKeys { parameters, generation, keys }, &path)
+                    written(&bgv::serial::EvaluationKeys { parameters, generation, keys }, path.as_deref())
                 }
             }
-            .map_err(Failure::of(Kind::File))
         })
     }
 
     /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
     #[staticmethod]
-    fn load(py: Python<'_>, scheme: &str, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         let file = |error: FileError| Failure::new(Kind::File, error);
         detached(py, || {
             let (set, generation, keys) = if scheme == "bgv" {
-                let set: bgv::serial::EvaluationKeys = load(&path).map_err(file)?;
+                let set: bgv::serial::EvaluationKeys = source.read().map_err(file)?;
                 (ParameterSet::Bgv(set.parameters), set.generation, set.keys)
             } else {
-                let set: ckks::serial::EvaluationKeys = load(&path).map_err(file)?;
+                let set: ckks::serial::EvaluationKeys = source.read().map_err(file)?;
                 (ParameterSet::Ckks(set.parameters), set.generation, set.keys)
             };
             // They were packed for the way; now they are read for every operation.
             let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::BYTES };
-            let origin = Origin { set, generation, name: path.display().to_string() };
+            let origin = Origin { set, generation, name: source.name() };
             Ok(Self { keys: Arc::new(keys.stored(storage)), origin })
         })
     }
@@ -485,14 +483,22 @@ impl PySlotCiphertexts {
         self.polynomials.iter().map(RnsPolynomial::bytes).sum()
     }
 
-    /// Writes the ciphertext `name`, an input of `plan` or one of its `outputs`; whole or not at all.
-    fn save(&self, py: Python<'_>, plan: &PySlotPlan, outputs: bool, name: &str, path: PathBuf) -> PyResult<()> {
-        detached(py, || files::save_one(self, &plan.0, outputs, name, &path))
+    /// Writes the ciphertext `name`, an input of `plan` or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (plan, outputs, name, path = None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        plan: &PySlotPlan,
+        outputs: bool,
+        name: &str,
+        path: Option<PathBuf>,
+    ) -> PyResult<Option<Vec<u8>>> {
+        detached(py, || files::save_one(self, &plan.0, outputs, name, path.as_deref()))
     }
 
-    /// Reads the inputs of `plan`, or its `outputs`, from the files that they are in.
+    /// Reads the inputs of `plan`, or its `outputs`, from the files that they are in, or their bytes.
     #[staticmethod]
-    fn load(py: Python<'_>, plan: &PySlotPlan, outputs: bool, files: BTreeMap<String, PathBuf>) -> PyResult<Self> {
+    fn load(py: Python<'_>, plan: &PySlotPlan, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<Self> {
         detached(py, || files::load_all(&plan.0, outputs, &files))
     }
 }

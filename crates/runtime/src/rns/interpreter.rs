@@ -6,6 +6,7 @@
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::modular::{Modulus, reference};
 use polyfabric_kernels::ntt::Ntt;
@@ -39,6 +40,7 @@ pub fn run(
     let mut values: Vec<Value> = vec![Vec::new(); program.values.len()];
     let mut inputs = inputs.iter();
     for (index, op) in program.ops.iter().enumerate() {
+        cancel::check();
         progress.update("interpret", index as u64, program.ops.len() as u64);
         let operands: Vec<&Value> = op.operands.iter().map(|operand| &values[operand.index()]).collect();
         let input = matches!(op.kind, OpKind::Input { .. }).then(|| inputs.next()).flatten();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
+use polyfabric_kernels::cancel;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -167,6 +168,7 @@ fn encrypt_gadget(
         |number| noise.gaussian.polynomial(&mut seeds.secret.stream(Purpose::KeySwitchKey, number as u64), count);
     let errors: Vec<_> = (0..gadget.terms().len()).into_par_iter().map(error).collect();
     let body = |number: usize, position: usize, words: &mut [u64]| {
+        cancel::check();
         let (term, limb) = (&gadget.terms()[number], gadget.qp()[position]);
         let (kernel, modulus) = (ring.limb(limb), ring.modulus(limb));
         write_signed(ring, limb, Domain::Evaluation, &errors[number], noise.factor, words);

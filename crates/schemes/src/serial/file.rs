@@ -166,6 +166,25 @@ pub(crate) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std:
     sink.target.write_all(&checksum)
 }
 
+/// The bytes of `content`'s file.
+///
+/// # Errors
+/// [`FormatError::Io`], with `name` in the place of a path.
+pub fn to_bytes<S: Storable>(content: &S, name: &str) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    let written = write_to(content, &mut bytes).map_err(FormatError::io("write it"));
+    written.map(|()| bytes).map_err(|cause| FileError { path: name.into(), cause })
+}
+
+/// Reads what [`to_bytes`] gave, or the bytes of a file; errors call it `name`.
+///
+/// # Errors
+/// As [`load`].
+pub fn from_bytes<S: Storable>(bytes: &[u8], name: &str) -> Result<S, FileError> {
+    let mut source = bytes;
+    read_from(&mut source, bytes.len() as u64).map_err(|cause| FileError { path: name.into(), cause })
+}
+
 /// Reads a file of `S`'s kind.
 ///
 /// # Errors

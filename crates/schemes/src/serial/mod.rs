@@ -27,7 +27,7 @@ mod kinds;
 
 pub use error::{FileError, FormatError};
 pub(crate) use fields::Fields;
-pub use file::{Reader, Sink, load, save};
+pub use file::{Reader, Sink, from_bytes, load, save, to_bytes};
 #[cfg(test)]
 pub(crate) use file::{read_from, write_to};
 pub(crate) use kinds::file_kinds;

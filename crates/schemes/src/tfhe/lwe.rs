@@ -11,7 +11,8 @@ use super::random::Stream;
 use crate::gaussian::RoundedGaussian;
 
 /// Which of a client's two LWE keys a ciphertext is under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LweKind {
     /// The LWE key of dimension n: what blind rotation takes in.
     Small,

@@ -9,6 +9,7 @@ use crate::engine::schedule::{
     Event, MemoryKind, Order, Resource, Resources, Schedule, Shift, Traffic, Value, WaitCategory,
 };
 use crate::engine::stalls::{Stall, Tally};
+use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::rc::Rc;
@@ -115,6 +116,7 @@ impl<'a> Replay<'a> {
     /// Replays everything.
     pub fn run(&mut self) -> Result<(), Violation> {
         while let Some(Reverse(action)) = self.agenda.pop() {
+            cancel::check();
             let done = match action.phase {
                 Phase::Resume => {
                     let frozen = self.instances[action.instance].frozen.as_ref();

@@ -6,6 +6,7 @@ use super::residence::Residence;
 use super::stagger::{Latencies, Stagger};
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, Geometry};
+use polyfabric_kernels::cancel;
 use std::cell::Cell;
 
 /// The port from the scratchpad.
@@ -226,6 +227,7 @@ pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Opti
         placer.settle(0, place)?;
     }
     for row in 0..rows {
+        cancel::check();
         for &(next, place) in &choice.order {
             if row + usize::from(next) < rows {
                 placer.settle(row + usize::from(next), place)?;

@@ -84,18 +84,16 @@ pub enum ClearError {
     },
 }
 
-/// Checks one input against its node.
+/// Checks the values of one input against its type.
 ///
 /// # Errors
 /// [`ClearError::Length`], [`ClearError::Value`].
-pub(super) fn check_input(node: &Node, name: &str, values: &[i64]) -> Result<(), ClearError> {
-    if values.len() != node.length {
-        return Err(ClearError::Length { name: name.to_owned(), found: values.len(), expected: node.length });
+pub(super) fn check_input(element: ElementType, length: usize, name: &str, values: &[i64]) -> Result<(), ClearError> {
+    if values.len() != length {
+        return Err(ClearError::Length { name: name.to_owned(), found: values.len(), expected: length });
     }
-    match values.iter().position(|&value| !node.element.holds(value)) {
-        Some(index) => {
-            Err(ClearError::Value { name: name.to_owned(), value: values[index], index, element: node.element })
-        }
+    match values.iter().position(|&value| !element.holds(value)) {
+        Some(index) => Err(ClearError::Value { name: name.to_owned(), value: values[index], index, element }),
         None => Ok(()),
     }
 }
@@ -161,7 +159,7 @@ fn evaluate_node(
             let missing =
                 || ClearError::MissingInput { name: name.to_string(), length: node.length, element: node.element };
             let given = inputs.get(&**name).ok_or_else(missing)?;
-            check_input(node, name, given)?;
+            check_input(node.element, node.length, name, given)?;
             given.clone()
         }
         Op::Constant { values } => values.to_vec(),

@@ -1,7 +1,7 @@
 //! Values to torus elements and back.
 
 use super::clear::{ClearError, check_input};
-use super::{ElementType, NodeId, Program};
+use super::{ElementType, NodeId, Program, Terminal};
 use polyfabric_kernels::Torus;
 use polyfabric_schemes::tfhe::encoding::{Boolean, TorusStep};
 use thiserror::Error;
@@ -77,6 +77,17 @@ fn find<'a>(
     })
 }
 
+/// The input or output called `name`.
+pub(super) fn named<'a>(what: &'static str, name: &str, all: &'a [Terminal]) -> Result<&'a Terminal, CodecError> {
+    all.iter().find(|own| own.name == name).ok_or_else(|| {
+        let known: Vec<_> = all.iter().map(|own| format!("{:?}", own.name)).collect();
+        CodecError::Unknown { what, name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// An element, how many there are, and P.
+type Encoding = (ElementType, usize, u32);
+
 /// The plaintexts of input `name`, ready to encrypt.
 ///
 /// # Errors
@@ -84,9 +95,18 @@ fn find<'a>(
 pub fn encode_input<T: Torus>(program: &Program, name: &str, values: &[i64]) -> Result<Vec<T>, CodecError> {
     let id = find("input", name, program.inputs().collect::<Vec<_>>().into_iter())?;
     let node = program.node(id);
-    check_input(node, name, values)?;
-    let step = TorusStep { denominator: program.step(id) };
-    Ok(values.iter().map(|&value| step.encode(node.element.to_units(value))).collect())
+    encode_values(name, (node.element, node.length, program.step(id)), values)
+}
+
+/// The plaintexts of values of this encoding.
+pub(super) fn encode_values<T: Torus>(
+    name: &str,
+    (element, length, denominator): Encoding,
+    values: &[i64],
+) -> Result<Vec<T>, CodecError> {
+    check_input(element, length, name, values)?;
+    let step = TorusStep { denominator };
+    Ok(values.iter().map(|&value| step.encode(element.to_units(value))).collect())
 }
 
 /// The values of output `name` nearest to the decrypted `phases`.
@@ -104,19 +124,28 @@ pub fn decode_output<T: Torus>(
     bound: Option<f64>,
 ) -> Result<Vec<i64>, CodecError> {
     let id = find("output", name, program.outputs().collect::<Vec<_>>().into_iter())?;
-    let (node, step) = (program.node(id), TorusStep { denominator: program.step(id) });
-    if phases.len() != node.length {
-        return Err(CodecError::Length { name: name.to_owned(), found: phases.len(), expected: node.length });
+    let node = program.node(id);
+    decode_values(name, (node.element, node.length, program.step(id)), phases, bound)
+}
+
+/// The values of this encoding that are nearest to `phases`, refused as [`decode_output`] refuses them.
+pub(super) fn decode_values<T: Torus>(
+    name: &str,
+    (element, length, denominator): Encoding,
+    phases: &[T],
+    bound: Option<f64>,
+) -> Result<Vec<i64>, CodecError> {
+    let step = TorusStep { denominator };
+    if phases.len() != length {
+        return Err(CodecError::Length { name: name.to_owned(), found: phases.len(), expected: length });
     }
     let values = phases.iter().enumerate().map(|(index, &phase)| {
-        let (value, name) = (decode(node.element, step, phase), || name.to_owned());
-        let encoded: T = step.encode(node.element.to_units(value));
+        let (value, name) = (decode(element, step, phase), || name.to_owned());
+        let encoded: T = step.encode(element.to_units(value));
         let distance = phase.wrapping_sub(encoded).to_fraction().abs();
         match bound {
             Some(bound) if distance > bound => Err(CodecError::Noise { name: name(), index, value, distance, bound }),
-            _ if !node.element.holds(value) => {
-                Err(CodecError::Range { name: name(), index, value, element: node.element })
-            }
+            _ if !element.holds(value) => Err(CodecError::Range { name: name(), index, value, element }),
             _ => Ok(value),
         }
     });

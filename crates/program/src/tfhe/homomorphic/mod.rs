@@ -9,6 +9,7 @@ mod clear;
 mod encoding;
 mod error;
 mod range;
+mod signature;
 pub mod steps;
 mod table;
 
@@ -17,6 +18,7 @@ pub use clear::{ClearError, Evaluation, evaluate};
 pub use encoding::{CodecError, decode_output, encode_input};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use range::Range;
+pub use signature::{Signature, Terminal};
 pub use table::{Table, TableError};
 
 use crate::Location;
@@ -42,7 +44,8 @@ impl fmt::Display for NodeId {
 }
 
 /// What one element of a vector is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ElementType {
     /// 0 or 1 in the clear; -1/8 or +1/8 on the torus.
     Boolean,

@@ -4,7 +4,8 @@
 ///
 /// The stride is what lets a sum of signs be read with a full unit of margin: three values of ±1 sum to an odd
 /// number, so {-3, -1, 1, 3}. A single value has stride 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "(i64, i64, i64)", into = "(i64, i64, i64)")]
 pub struct Range {
     lo: i64,
     hi: i64,
@@ -19,6 +20,21 @@ fn gcd(mut a: i64, mut b: i64) -> i64 {
         (a, b) = (b, a % b);
     }
     a.abs()
+}
+
+impl From<Range> for (i64, i64, i64) {
+    fn from(range: Range) -> Self {
+        (range.lo, range.hi, range.slot())
+    }
+}
+
+impl TryFrom<(i64, i64, i64)> for Range {
+    type Error = String;
+
+    fn try_from((lo, hi, stride): (i64, i64, i64)) -> Result<Self, String> {
+        let message = || format!("{lo} to {hi} by {stride} is no range of integers within ±2^40; correct the bounds");
+        Self::with_stride(lo, hi, stride).ok_or_else(message)
+    }
 }
 
 impl Range {

@@ -6,6 +6,7 @@ use super::step::{Place, PlaintextLimb, Step, Work};
 use super::{Arena, Executor};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Limb;
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
 use polyfabric_schemes::rns::{Domain, Ring, RnsPolynomial};
@@ -106,6 +107,7 @@ impl Executor {
     fn task(&self, task: &Task, buffers: &Buffers<'_>, scratch: &mut Scratch) {
         let mut rest = &task[..];
         while let [placed, after @ ..] = rest {
+            cancel::check();
             rest = after;
             let step = &self.steps.steps[placed.step as usize];
             match &step.work {

@@ -12,6 +12,7 @@ use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
 use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
@@ -139,7 +140,10 @@ impl Executor {
         let pool = match options.threads {
             1 => None,
             threads => {
-                let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                let built = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .start_handler(cancel::Token::on_threads())
+                    .build();
                 Some(built.map_err(|error| RunError::Threads { threads, cause: error.to_string() })?)
             }
         };

@@ -5,6 +5,7 @@ use crate::tfhe::RunError;
 use crate::tfhe::phases::switched;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
 use polyfabric_kernels::isa::{Isa, IsaError};
 use polyfabric_kernels::key_switch::KeySwitch;
@@ -58,6 +59,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
+            .start_handler(cancel::Token::on_threads())
             .build()
             .map_err(|error| RunError::Threads { threads, cause: error.to_string() })?;
         let k = parameters.glwe_dimension().get();
@@ -95,10 +97,10 @@ impl<'k, T: Torus> Executor<'k, T> {
             let mut spectra = AlignedVector::zeros(ggsw.len() / ggsw_len * self.product.key_len(bundles));
             self.pool.install(|| {
                 let ggsw = ggsw.par_chunks(self.key.unrolling().patterns() * ggsw_len);
-                spectra
-                    .par_chunks_mut(self.iteration_len(bundles))
-                    .zip(ggsw)
-                    .for_each(|(spectra, ggsw)| self.product.transform_key(ggsw, bundles, spectra));
+                spectra.par_chunks_mut(self.iteration_len(bundles)).zip(ggsw).for_each(|(spectra, ggsw)| {
+                    cancel::check();
+                    self.product.transform_key(ggsw, bundles, spectra);
+                });
             });
             spectra
         })
@@ -184,6 +186,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_bundles), keys.alone.chunks(of_one));
         let lone = count - bundled == 1;
         for (index, first) in (0..size - 1).step_by(bits).enumerate() {
+            cancel::check();
             let group = first..(first + bits).min(size - 1);
             let key_together = keys_together.next().unwrap_or(&[]);
             let key_alone = keys_alone.next().unwrap_or(&[]);
@@ -278,6 +281,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.install(|| {
             let inputs = inputs.data().par_chunks(block * input_len);
             outputs.data_mut().par_chunks_mut(block * output_len).zip(inputs).for_each(|(outputs, inputs)| {
+                cancel::check();
                 key_switch.switch(inputs, outputs);
                 let switched = (outputs.len() / output_len) as u64;
                 let total = done.fetch_add(switched, Ordering::Relaxed) + switched;

@@ -6,6 +6,7 @@ use crate::tfhe::RunError;
 use crate::tfhe::interpreter::check_inputs;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, ValueId, ValueType};
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_program::tfhe::matrix::Matrix;
@@ -109,6 +110,7 @@ impl<T: Torus> Executor<'_, T> {
         let mut data = vec![T::default(); matrix.rows() * length];
         self.pool.install(|| {
             data.par_chunks_exact_mut(length).enumerate().for_each(|(row, output)| {
+                cancel::check();
                 for (column, weight) in matrix.row(row) {
                     for (out, &value) in output.iter_mut().zip(sources[column]) {
                         *out = out.wrapping_add(value.wrapping_mul_signed(weight.into()));

@@ -4,6 +4,7 @@ use super::{Primitives, Spectrum};
 use crate::Progress;
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{
     Body, BodyOp, KernelProgram, Op, OpKind, Primitive, ValueId, ValueType, op_name,
 };
@@ -225,6 +226,7 @@ impl<T: Torus> Machine<'_, T> {
     fn each<R: Send>(&self, stage: &str, count: usize, compute: impl Fn(usize) -> R + Sync) -> Vec<R> {
         let done = AtomicU64::new(0);
         let item = |index| {
+            cancel::check();
             let result = compute(index);
             self.progress.update(stage, done.fetch_add(1, Ordering::Relaxed) + 1, count as u64);
             result
@@ -322,6 +324,7 @@ impl<T: Torus> Machine<'_, T> {
     ) -> Vec<BodyDatum<T>> {
         let last_use = body_last_uses(body);
         for iteration in 0..body.iterations {
+            cancel::check();
             let mut values: Vec<Option<BodyDatum<T>>> = carried.into_iter().map(Some).collect();
             for (index, op) in body.ops.iter().enumerate() {
                 let datum = self.primitive(op, index, &last_use, &mut values, iteration, &scalars);

@@ -10,7 +10,7 @@ mod tests;
 use super::Parameters;
 use crate::serial::{Family, file_kinds};
 
-pub use crate::serial::{FileError, FormatError, Storable, load, save};
+pub use crate::serial::{FileError, FormatError, Storable, from_bytes, load, save, to_bytes};
 pub use payload::{AnyCiphertexts, Ciphertexts};
 
 file_kinds! {
