@@ -14,6 +14,7 @@
 #   make deny         licences and known advisories of all dependencies (needs cargo-deny)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
+#   make wheel        a wheel in dist/, and a check that it works in an empty environment
 #   make clean        remove what was built
 
 SHELL := /bin/bash
@@ -35,7 +36,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-rns bench-rns-check fuzz sanitize deny reproduce install check-tools clean
+	bench-rns bench-rns-check fuzz sanitize deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -54,6 +55,12 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
 	@touch $@
 
 install: $(VENV)/.installed
+
+# Built as the installed package is. The check downloads what the package depends on into an environment of its own.
+wheel: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
+	rm -rf dist
+	$(VENV)/bin/maturin build --release --locked --out dist
+	scripts/check-wheel $(VENV)/bin/python dist
 
 demo: install
 	$(VENV)/bin/polyfabric run digits --on morphling

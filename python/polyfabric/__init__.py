@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ._native import instruction_set
 from .errors import (
+    CancelledError,
     Error,
     FileError,
     InputError,
@@ -53,13 +54,20 @@ from .machines import Machine
 from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
+from .sides import Ciphertexts, Client, EvaluationKey, Server
 from .slot_execution import SlotKeys
 from .slot_parameters import SlotParameters
+from .specification import Specification
+from .store import KeyStore
 
 __all__ = [
     "Bool",
+    "CancelledError",
+    "Ciphertexts",
+    "Client",
     "Complex",
     "Error",
+    "EvaluationKey",
     "Fidelity",
     "FileError",
     "InputError",
@@ -67,6 +75,7 @@ __all__ = [
     "Integer",
     "IntegerType",
     "InternalError",
+    "KeyStore",
     "Keys",
     "Machine",
     "MachineError",
@@ -83,11 +92,13 @@ __all__ = [
     "RunResult",
     "SInt",
     "SecurityWarning",
+    "Server",
     "SlotKeys",
     "SlotParameters",
     "SlotProgram",
     "SlotType",
     "SlotValue",
+    "Specification",
     "Table",
     "Text",
     "Torus",

@@ -60,14 +60,13 @@ def _in_batch(built_in_name: str, operation: str, set_name: str, unroll: int) ->
         keys = Keys.generate(parameters, unroll=unroll)
         for batch in BATCHES:
             planned = built_in(built_in_name, parameters, batch, unroll=unroll)
-            native = planned.program.native
             inputs = planned.program.flatten({"x": [index % 2 for index in range(batch)]})
-            expected = native.evaluate(inputs)
-            ciphertexts = keys.client.encrypt(native, planned.kernel, inputs)
+            expected = planned.program.native.evaluate(inputs)
+            ciphertexts = keys.client.encrypt(planned.signature, inputs)
             for _ in range(ROUNDS):
                 results, seconds = _timed(lambda p=planned, c=ciphertexts: p.kernel.run(keys.server, c, 1))
                 times[batch].append(seconds)
-                right = right and keys.client.decrypt(native, planned.kernel, results) == expected
+                right = right and keys.client.decrypt(planned.signature, results) == expected
     small, large = (statistics.median(times[batch]) for batch in BATCHES)
     return Row(operation, set_name, 1e3 * (large - small) / (BATCHES[1] - BATCHES[0]), right)
 

@@ -35,5 +35,9 @@ class RunError(Error):
     """An execution that cannot start or go on."""
 
 
+class CancelledError(Error):
+    """An execution that its caller wanted no more of."""
+
+
 class InternalError(Error):
     """A defect of Polyfabric itself."""

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,11 @@ class Plan:
         """By output: what an error of its phase stays within; a larger one is refused, as no run of this plan leaves it."""
         bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])}
         return {name: bound for name, bound in bounds.items() if bound is not None}
+
+    @cached_property
+    def signature(self) -> _native.Signature:
+        """What a client has to know of the program."""
+        return _native.Signature.of(self.program.native, self.kernel, self.error_bounds)
 
 
 def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
@@ -318,13 +323,13 @@ def run_plan(
     if keys is None:
         keys = Keys.generate(planned.parameters, progress, unroll=planned.unroll)
         clock.lap("keys")
-    ciphertexts = keys.client.encrypt(program.native, planned.kernel, flat)
+    ciphertexts = keys.client.encrypt(planned.signature, flat)
     clock.lap("encrypt")
     results, report = execute(
         planned, keys.server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress
     )
     clock.lap("execute")
-    outputs = program.shaped(keys.client.decrypt(program.native, planned.kernel, results, planned.error_bounds))
+    outputs = program.shaped(keys.client.decrypt(planned.signature, results))
     clock.lap("decrypt")
     return RunResult(
         program=program.name,

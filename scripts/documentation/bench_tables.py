@@ -49,6 +49,37 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
     return (f"{_ms(row['ours_ms'])} against {_ms(peer['ms'])}{note}", ratio)
 
 
+TFHE_SMALL = ("set", "one look-up, ms", "tfhe-rs", "", "in a batch of 64, ms", "tfhe-rs", "")
+SHOWN = ("fpt-I", "strix-III", "morphling-IV")
+"""Of the sets that were measured, one a width and ring degree."""
+
+RNS_SMALL = ("operation", "parameters", "ours, ms", "Lattigo, ms", "")
+
+
+def tfhe_small(found: dict[str, Any]) -> Rows:
+    """Look-ups alone, one at a time and in the largest batch."""
+    by: dict[str, dict[int, dict[str, Any]]] = {}
+    for row in found["rows"]:
+        if row["set"] in SHOWN and (row["operation"], row["threads"], row["unroll"]) == ("pbs", 1, 1):
+            by.setdefault(row["set"], {})[row["batch"]] = row
+    return [(name, *(cell for batch in (1, 64) for cell in _pair(rows.get(batch)))) for name, rows in by.items()]
+
+
+def _pair(row: dict[str, Any] | None) -> tuple[str, str, str]:
+    if row is None:
+        return ("–", "–", "")
+    return (_ms(row["ours_ms"]), _ms(row["peer"]["ms"]), f"{row['peer']['ratio']:.2f}×")
+
+
+def rns_small(found: dict[str, Any]) -> Rows:
+    """The operations of programs beside Lattigo."""
+    return [
+        (row["op"], row["params"], _ms(row["ours_ms"]), _ms(row["peer_ms"]), f"{row['ratio']:.2f}×")
+        for row in found["rows"]
+        if row["peer"] == "Lattigo" and row["op"].split()[-1] in ("multiply", "rotate", "hoisted")
+    ]
+
+
 def rns(found: dict[str, Any]) -> Rows:
     """One line an operation and peer, the least times of the run."""
     return [
@@ -62,6 +93,8 @@ def _ms(value: float) -> str:
 
 
 TABLES = {
+    "tfhe-small": ("bench-tfhe-avx512", TFHE_SMALL, tfhe_small),
+    "rns-small": ("bench-rns-avx512", RNS_SMALL, rns_small),
     "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
     "rns-avx512": ("bench-rns-avx512", RNS, rns),

@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import _native
-from ..errors import InputError, ProgramError
+from ..errors import ProgramError
 from ..names import suggestion
 from . import slot_program
 from .integers import Integer
 from .place import refuse, source, whole
+from .shapes import Clear, Outputs, Shapes
 from .slot_program import SlotProgram
 from .slots import SlotValue
 from .types import IntegerType, SlotType, Type
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from ..execution import Keys, RunResult
     from ..progress import ProgressHook
     from ..reports import Report
-
-Clear = int | Sequence[int] | NDArray[np.integer]
-Outputs = dict[str, "int | list[int] | str"]
 
 
 class Program:
@@ -42,8 +37,7 @@ class Program:
         integers: Mapping[str, IntegerType] | None = None,
     ) -> None:
         self.native = native
-        self._scalars = scalars
-        self._integers = dict(integers or {})
+        self.shapes = Shapes(native, scalars, integers)
         self.__name__ = native.name
         self.__doc__ = doc or f"The program {native.name}."
 
@@ -60,15 +54,12 @@ class Program:
     @property
     def inputs(self) -> dict[str, Type | IntegerType]:
         """Type of each input."""
-        return {name: self._integers.get(name, Type(e, n, name in self._scalars)) for name, e, n in self.native.inputs}
+        return self.shapes.inputs
 
     @property
     def outputs(self) -> dict[str, Type | IntegerType]:
         """Type of each output, with its inferred range."""
-        return {
-            name: self._integers.get(f"->{name}", Type(e, n, f"->{name}" in self._scalars))
-            for name, e, n in self.native.outputs
-        }
+        return self.shapes.outputs
 
     def text(self) -> str:
         """The homomorphic program as text, which `Program.parse` reads back."""
@@ -89,53 +80,11 @@ class Program:
 
     def flatten(self, inputs: Mapping[str, Clear]) -> dict[str, list[int]]:
         """Inputs as the lower links take them: one list of integers each, checked against names and lengths."""
-        known = self.inputs
-        unknown = [name for name in inputs if name not in known]
-        if unknown:
-            raise InputError(f"{self.name}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
-        flat = {}
-        for name, kind in known.items():
-            if name not in inputs:
-                raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
-            if isinstance(kind, IntegerType):
-                flat[name] = self._digits(name, kind, inputs[name])
-                continue
-            array = np.asarray(inputs[name])
-            if array.dtype == bool:
-                array = array.astype(np.int64)
-            if array.dtype == object or not np.issubdtype(array.dtype, np.integer):
-                raise InputError(
-                    f"{self.name}: input {name!r} is {inputs[name]!r}, but {kind} takes integers; scale and round it first"
-                )
-            if array.size != kind.length:
-                raise InputError(f"{self.name}: input {name!r} has {array.size} values, but {kind} takes {kind.length}")
-            flat[name] = [int(x) for x in array.reshape(-1)]
-        return flat
-
-    def _digits(self, name: str, kind: IntegerType, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
-        """The digits of an input: all first ones, then all second ones."""
-        try:
-            elements = kind.elements(values)
-            if len(elements) != kind.length:
-                raise InputError(
-                    f"{self.name}: input {name!r} has {len(elements)} values, but {kind} takes {kind.length}"
-                )
-            digits = [kind.digits(value) for value in elements]
-        except ProgramError as error:
-            raise InputError(f"{self.name}: input {name!r}: {str(error).split(': ', 1)[-1]}") from None
-        return [number[place] for place in range(kind.size) for number in digits]
+        return self.shapes.flatten(inputs)
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
         """Outputs as the user reads them: single values as integers, texts as texts."""
-        shaped: Outputs = {}
-        for name, values in outputs.items():
-            kind = self._integers.get(f"->{name}")
-            if kind is not None:
-                count = len(values) // kind.size
-                shaped[name] = kind.given([values[element::count] for element in range(count)])
-            else:
-                shaped[name] = values[0] if f"->{name}" in self._scalars else values
-        return shaped
+        return self.shapes.shaped(outputs)
 
     def evaluate(self, inputs: Mapping[str, Clear]) -> Outputs:
         """What the program computes, in the clear: the answer that every execution must give."""

@@ -141,11 +141,16 @@ def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None
 
 def write_text(path: Path, text: str, *, private: bool = False) -> None:
     """Writes a file whole or not at all; a private one for its owner alone."""
+    write_bytes(path, text.encode(), private=private)
+
+
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Writes a file whole or not at all; a private one for its owner alone."""
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.unlink(missing_ok=True)
         temporary.touch(mode=0o600 if private else 0o666)
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):

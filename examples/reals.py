@@ -1,0 +1,21 @@
+"""A first program with encrypted real numbers: a risk from ten figures, which nobody but their owner sees.
+
+python examples/reals.py
+"""
+
+import numpy as np
+import polyfabric as pf
+
+WEIGHTS = np.linspace(-1, 1, 10)
+
+
+@pf.program(x=pf.Real.vector(10))
+def risk(x: pf.SlotValue) -> pf.SlotValue:
+    """A weighted sum through a sigmoid, as a polynomial on an interval that holds it."""
+    return pf.chebyshev(pf.dot(WEIGHTS, x), lambda u: 1 / (1 + np.exp(-u)), 15, (-8, 8))
+
+
+if __name__ == "__main__":
+    result = risk.run({"x": np.linspace(0, 1, 10)})
+    print(result.outputs, "within", f"{result.bound['result']:.0e}", "in", f"{result.seconds['execute']:.2f} s")
+    assert result.correct

@@ -1,0 +1,61 @@
+"""A service that compares encrypted bids with an encrypted reserve price, for any number of clients. It never sees a number, or a secret key.
+
+uvicorn --app-dir examples service:app        (pip install starlette uvicorn)
+
+GET  /specification      what a client needs to encrypt and decrypt
+PUT  /keys/NAME          a client's evaluation key, kept in a file
+POST /run/NAME           encrypted inputs in, encrypted outputs out
+"""
+
+import os
+
+import polyfabric as pf
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+
+@pf.program(bid=pf.UInt(8), reserve=pf.UInt(8))
+def accepted(bid: pf.Integer, reserve: pf.Integer) -> dict[str, pf.Integer]:
+    """Whether a bid is accepted, and by how much it is above the reserve price."""
+    above = bid >= reserve
+    return {"accepted": above, "surplus": pf.mux(above, bid - reserve, bid & 0)}
+
+
+SPECIFICATION = pf.Specification.of(accepted).to_bytes()
+STORE = pf.KeyStore(accepted, os.environ.get("KEYS", "keys"), most_bytes=1 << 30)
+
+
+async def specification(_: Request) -> Response:
+    """What clients need."""
+    return Response(SPECIFICATION, media_type="application/json")
+
+
+async def put_key(request: Request) -> Response:
+    """Keeps a client's evaluation key, in the place of an earlier one."""
+    key = pf.EvaluationKey.from_bytes(await request.body())
+    await run_in_threadpool(STORE.put, request.path_params["name"], key)
+    return Response(status_code=204)
+
+
+async def run(request: Request) -> Response:
+    """Executes on a client's encrypted inputs."""
+    inputs = pf.Ciphertexts.from_bytes(await request.body())
+    server = await run_in_threadpool(STORE.server, request.path_params["name"])
+    outputs = await run_in_threadpool(server.execute, inputs)
+    return Response(outputs.to_bytes(), media_type="application/octet-stream")
+
+
+async def refused(_: Request, error: Exception) -> Response:
+    """What was wrong, and what to do."""
+    return PlainTextResponse(str(error), status_code=400)
+
+
+ROUTES = [
+    Route("/specification", specification),
+    Route("/keys/{name}", put_key, methods=["PUT"]),
+    Route("/run/{name}", run, methods=["POST"]),
+]
+app = Starlette(routes=ROUTES, exception_handlers={pf.Error: refused})

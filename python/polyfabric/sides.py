@@ -1,0 +1,387 @@
+"""Clients and servers: who has which key, and what goes between them, for elements and slots alike.
+
+    spec = pf.Specification.of(program)          # whoever serves the program makes it, and gives it away
+    client = pf.Client(spec)                     # keys that nobody else has
+    server = pf.Server(program, client.evaluation_key)
+    client.decrypt(server.execute(client.encrypt({"x": 3})))
+
+Everything that goes between them has `to_bytes` and `from_bytes`, `save` and `load`.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from .errors import CancelledError, FileError, InputError
+from .execution import Plan, workers
+from .execution import plan as plan_elements
+from .language.program import Program
+from .language.shapes import Shapes
+from .language.slot_program import SlotProgram
+from .reports import write_bytes, write_together
+from .slot_execution import SlotPlan, check_memory
+from .slot_execution import decrypt as decrypt_slots
+from .slot_execution import plan as plan_slots
+from .slot_parameters import SlotParameters
+from .specification import Specification
+
+if TYPE_CHECKING:
+    from .progress import ProgressHook
+
+LOG = logging.getLogger("polyfabric.server")
+"""One record an execution: `program`, `seconds`, `bytes_in` and `bytes_out` are its attributes."""
+
+MOST_BYTES = 1 << 34
+"""Of all parts of a request or an answer."""
+
+
+@dataclass(frozen=True)
+class Ciphertexts:
+    """The encrypted inputs of one execution, or its outputs: by name, the bytes of a file each."""
+
+    parts: dict[str, bytes] = field(repr=False)
+    ending: str
+    """ ".in.ct" of inputs, ".out.ct" of outputs."""
+
+    def __repr__(self) -> str:
+        what = "inputs" if self.ending == ".in.ct" else "outputs"
+        return f"<encrypted {what} {', '.join(self.parts)}: {sum(map(len, self.parts.values()))} bytes>"
+
+    def to_bytes(self) -> bytes:
+        """All of them: a zip archive of their files, stored."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+            for name, data in self.parts.items():
+                archive.writestr(name + self.ending, data)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Ciphertexts:
+        """From what `to_bytes` gave."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                entries = archive.infolist()
+                # What is not stored as it is could be far larger than what came.
+                if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size > len(data) for entry in entries):
+                    raise FileError("the ciphertexts: their archive is compressed; send what to_bytes() gives")
+                files = {entry.filename: archive.read(entry) for entry in entries}
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
+            raise FileError(f"the ciphertexts: no archive of them ({problem}); send what to_bytes() gives") from None
+        return cls._of(files, "the ciphertexts")
+
+    def save(self, folder: str | Path) -> None:
+        """Writes each to a file of `folder`, `NAME.in.ct` or `NAME.out.ct`, as the steps of the command line do; all or none."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        write_together(
+            path,
+            {name + self.ending: partial(write_bytes, data=data) for name, data in self.parts.items()},
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
+        """All inputs that are in `folder`, or all `outputs`."""
+        ending = ".out.ct" if outputs else ".in.ct"
+        files = {path.name: path.read_bytes() for path in sorted(Path(folder).glob(f"*{ending}"))}
+        return cls._of(files, str(folder))
+
+    @classmethod
+    def _of(cls, files: Mapping[str, bytes], place: str) -> Ciphertexts:
+        for ending in (".in.ct", ".out.ct"):
+            parts = {name.removesuffix(ending): data for name, data in files.items() if name.endswith(ending)}
+            if parts and len(parts) == len(files):
+                return cls(parts, ending)
+        raise FileError(f"{place}: no ciphertexts of inputs, or of outputs; give those of one execution")
+
+
+@dataclass(frozen=True)
+class EvaluationKey:
+    """What a server needs to execute for one client, and no more: it decrypts nothing."""
+
+    data: bytes = field(repr=False)
+
+    def to_bytes(self) -> bytes:
+        """The content of `server.key`."""
+        return self.data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> EvaluationKey:
+        """From what `to_bytes` gave; a server that is given it checks it."""
+        return cls(bytes(data))
+
+    def save(self, path: str | Path) -> None:
+        """Writes it, whole or not at all."""
+        write_bytes(Path(path), self.data)
+
+    @classmethod
+    def load(cls, path: str | Path) -> EvaluationKey:
+        """From a `server.key`."""
+        try:
+            return cls(Path(path).read_bytes())
+        except OSError as problem:
+            raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
+
+
+@dataclass(frozen=True)
+class Elements:
+    """TFHE's half of a client, and of a server where `planned` is there."""
+
+    signature: _native.Signature
+    parameters: _native.Parameters
+    shapes: Shapes
+    planned: Plan | None = None
+
+    def generate(self) -> _native.ClientKey:
+        """A fresh secret key."""
+        return _native.ClientKey.generate(self.parameters)
+
+    def load(self, source: bytes | Path) -> _native.ClientKey:
+        """A secret key, which must be of the specification's parameter set."""
+        key = _native.ClientKey.load(source)
+        if key.parameters != self.parameters:
+            raise InputError(
+                f"the client key is of parameter set {key.parameters.name}, the specification asks for {self.parameters.name}; "
+                "make a client of this specification"
+            )
+        return key
+
+    def evaluation_key(self, key: _native.ClientKey, progress: ProgressHook | None) -> bytes:
+        """The server's keys, for transport."""
+        return _bytes(_native.ServerKey.generate(key, progress).save())
+
+    def encrypt(self, key: _native.ClientKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
+        """A file's bytes for each input."""
+        ciphertexts = key.encrypt(self.signature, self.shapes.flatten(inputs))
+        return {
+            name: _bytes(ciphertexts.save(self.parameters, self.signature, False, name)) for name in self.shapes.inputs
+        }
+
+    def decrypt(self, key: _native.ClientKey, parts: Mapping[str, bytes]) -> dict[str, Any]:
+        """The values of the outputs."""
+        ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, True, dict(parts))
+        return dict(self.shapes.shaped(key.decrypt(self.signature, ciphertexts)))
+
+    @classmethod
+    def served(cls, program: Program, data: bytes) -> tuple[Elements, _native.ServerKey]:
+        """What serves `program` for the client of an evaluation key."""
+        server = _native.ServerKey.load(data)
+        planned = plan_elements(program, server.parameters)
+        return cls(planned.signature, planned.parameters, program.shapes, planned), server
+
+    def execute(
+        self, server: _native.ServerKey, parts: Mapping[str, bytes], threads: int, progress: ProgressHook | None
+    ) -> dict[str, bytes]:
+        """A file's bytes for each output."""
+        assert self.planned is not None
+        ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, False, dict(parts))
+        results = self.planned.kernel.run(server, ciphertexts, threads, progress)
+        return {name: _bytes(results.save(self.parameters, self.signature, True, name)) for name in self.shapes.outputs}
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The half of CKKS and BGV of a client, or of a server."""
+
+    planned: SlotPlan
+
+    @property
+    def shapes(self) -> SlotProgram:
+        """Types of inputs and outputs."""
+        return self.planned.program
+
+    def generate(self) -> _native.SlotClient:
+        """A fresh secret key."""
+        check_memory(self.planned)
+        return _native.SlotClient.generate(self.planned.native)
+
+    def load(self, source: bytes | Path) -> _native.SlotClient:
+        """A secret key."""
+        return _native.SlotClient.load(self.planned.program.scheme, source)
+
+    def evaluation_key(self, key: _native.SlotClient, progress: ProgressHook | None) -> bytes:
+        """The keys that the program asks for, for transport."""
+        return _bytes(key.server(self.planned.native, progress).save())
+
+    def encrypt(self, key: _native.SlotClient, inputs: Mapping[str, Any]) -> dict[str, bytes]:
+        """A file's bytes for each input."""
+        program = self.planned.program
+        flat = program.flatten(inputs)
+        self.planned.native.evaluate(flat, program.mapped)
+        ciphertexts = key.encrypt(self.planned.native, flat)
+        return {name: _bytes(ciphertexts.save(self.planned.native, False, name)) for name in program.inputs}
+
+    def decrypt(self, key: _native.SlotClient, parts: Mapping[str, bytes]) -> dict[str, Any]:
+        """The values of the outputs."""
+        ciphertexts = _native.SlotCiphertexts.load(self.planned.native, True, dict(parts))
+        return self.planned.program.shaped(decrypt_slots(self.planned, key, ciphertexts, None))
+
+    @classmethod
+    def served(cls, program: SlotProgram, data: bytes) -> tuple[Slots, _native.SlotServer]:
+        """What serves `program` for the client of an evaluation key."""
+        server = _native.SlotServer.load(program.scheme, data)
+        planned = plan_slots(program, SlotParameters(server.parameters), security=0, key_switch="set")
+        server.expect_keys(planned.native)
+        return cls(planned), server
+
+    def execute(
+        self, server: _native.SlotServer, parts: Mapping[str, bytes], threads: int, progress: ProgressHook | None
+    ) -> dict[str, bytes]:
+        """A file's bytes for each output."""
+        native = self.planned.native
+        ciphertexts = _native.SlotCiphertexts.load(native, False, dict(parts))
+        results = server.execute(native, ciphertexts, threads, progress)
+        return {name: _bytes(results.save(native, True, name)) for name in self.planned.program.outputs}
+
+
+def _bytes(data: bytes | None) -> bytes:
+    assert data is not None
+    return bytes(data)
+
+
+class Client:
+    """Who encrypts and decrypts: has a specification and a secret key, and needs no program."""
+
+    def __init__(self, specification: Specification) -> None:
+        """With a fresh key, from the operating system's randomness."""
+        self._begin(specification)
+        self._key = self._half.generate()
+
+    def _begin(self, specification: Specification) -> None:
+        if not isinstance(specification, Specification):
+            raise InputError(
+                f"a client is made of a specification, not of {type(specification).__name__}; give pf.Specification.of(program), "
+                "or its file by pf.Specification.load"
+            )
+        self.specification = specification
+        self._half: Any = specification.half
+        self._evaluation_key: EvaluationKey | None = None
+
+    def __repr__(self) -> str:
+        return f"<client of {self.specification.program_name}, with {self.specification.scheme}>"
+
+    @property
+    def evaluation_key(self) -> EvaluationKey:
+        """What its server needs: made once, and given away."""
+        return self.make_evaluation_key()
+
+    def make_evaluation_key(self, progress: ProgressHook | None = None) -> EvaluationKey:
+        """`evaluation_key`, with progress."""
+        if self._evaluation_key is None:
+            self._evaluation_key = EvaluationKey(self._half.evaluation_key(self._key, progress))
+        return self._evaluation_key
+
+    def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
+        """Inputs by name, encrypted: what is sent to the server."""
+        return Ciphertexts(self._half.encrypt(self._key, inputs), ".in.ct")
+
+    def decrypt(self, answer: Ciphertexts) -> dict[str, Any]:
+        """The values of an answer. What no execution of the program leaves is refused."""
+        if answer.ending != ".out.ct":
+            raise InputError("these are the inputs of a program; give what the server answered")
+        return dict(self._half.decrypt(self._key, answer.parts))
+
+    def to_bytes(self) -> bytes:
+        """Its secret key: whoever has it reads everything."""
+        return _bytes(self._key.save())
+
+    @classmethod
+    def from_bytes(cls, specification: Specification, data: bytes) -> Client:
+        """The client of a secret key that `to_bytes` gave."""
+        return cls._of(specification, data)
+
+    def save(self, path: str | Path) -> None:
+        """Writes its secret key, readable by its owner alone; whole or not at all."""
+        self._key.save(Path(path))
+
+    @classmethod
+    def load(cls, specification: Specification, path: str | Path) -> Client:
+        """The client of a `client.key`."""
+        return cls._of(specification, Path(path))
+
+    @classmethod
+    def _of(cls, specification: Specification, source: bytes | Path) -> Client:
+        made = cls.__new__(cls)
+        made._begin(specification)
+        made._key = made._half.load(source)
+        return made
+
+
+class Server:
+    """Who executes a program for one client: has the program and that client's evaluation key, and no other key."""
+
+    def __init__(
+        self, program: Program | SlotProgram, evaluation_key: EvaluationKey, *, threads: int | None = None
+    ) -> None:
+        if not isinstance(evaluation_key, EvaluationKey):
+            raise InputError(
+                f"a server is given an evaluation key, not {type(evaluation_key).__name__}; take client.evaluation_key, or "
+                "pf.EvaluationKey.load(path)"
+            )
+        self.program = program
+        self._threads = workers(threads)
+        self._half: Elements | Slots
+        self._key: Any
+        if isinstance(program, Program):
+            self._half, self._key = Elements.served(program, evaluation_key.data)
+        else:
+            self._half, self._key = Slots.served(program, evaluation_key.data)
+
+    def __repr__(self) -> str:
+        return f"<server of {self.program.name}>"
+
+    @property
+    def key_bytes(self) -> int:
+        """Memory that the client's keys take here."""
+        return int(self._key.bytes)
+
+    def execute(
+        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Event | None = None
+    ) -> Ciphertexts:
+        """Executes on one client's encrypted inputs.
+
+        `progress(stage, done, total)` is called now and then; what it raises ends the execution, and is raised here. `cancel` ends
+        it likewise, once it is set, by a `pf.CancelledError`.
+        """
+        if request.ending != ".in.ct":
+            raise InputError("these are the outputs of a program; give what the client encrypted")
+        begin = time.perf_counter()
+        answer = Ciphertexts(
+            self._half.execute(self._key, request.parts, self._threads, _watched(progress, cancel)), ".out.ct"
+        )
+        facts = {
+            "program": self.program.name,
+            "seconds": time.perf_counter() - begin,
+            "bytes_in": sum(map(len, request.parts.values())),
+            "bytes_out": sum(map(len, answer.parts.values())),
+        }
+        LOG.info("executed %s in %.3f s", facts["program"], facts["seconds"], extra=facts)
+        return answer
+
+    def execute_batch(
+        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Event | None = None
+    ) -> list[Ciphertexts]:
+        """Executes on each of several requests of the client, in order."""
+        return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
+
+
+def _watched(progress: ProgressHook | None, cancel: Event | None) -> ProgressHook | None:
+    if cancel is None:
+        return progress
+
+    def hook(stage: str, done: int, total: int) -> None:
+        if cancel.is_set():
+            raise CancelledError("the execution was cancelled, as it was asked to be; start it again for its result")
+        if progress is not None:
+            progress(stage, done, total)
+
+    return hook

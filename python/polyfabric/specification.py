@@ -1,0 +1,164 @@
+"""What a client has to know of a program to encrypt for it and to read its answers: one file, made by whoever serves the program.
+
+Of a TFHE program it holds names, types and encodings of inputs and outputs, the parameter set, and the program's hash; nothing of what it
+computes. Of CKKS and BGV it holds the program's text too, from which the client derives levels, scales, keys and error bounds.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from .errors import FileError, InputError
+from .execution import plan as plan_elements
+from .language.program import Program
+from .language.shapes import Shapes
+from .language.slot_program import SlotProgram
+from .language.types import SlotType
+from .reports import write_text
+from .slot_execution import SlotPlan
+from .slot_execution import plan as plan_slots
+
+if TYPE_CHECKING:
+    from .sides import Elements, Slots
+
+FORMAT = "polyfabric-specification"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A program's outside. Made by `pf.Specification.of(program)`, or read from its file."""
+
+    data: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, program: Program | SlotProgram, parameters: str | None = None) -> Specification:
+        """That of `program`, with a parameter set that is chosen for it unless one is named."""
+        head = {"format": FORMAT, "version": VERSION, "program": program.name}
+        if isinstance(program, Program):
+            planned = plan_elements(program, parameters)
+            return cls(
+                {
+                    **head,
+                    "scheme": "tfhe",
+                    "signature": json.loads(planned.signature.to_json()),
+                    "parameters": json.loads(planned.parameters.to_json()),
+                    "shapes": program.shapes.to_dict(),
+                }
+            )
+        if not isinstance(program, SlotProgram):
+            raise InputError(
+                f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
+            )
+        found = plan_slots(program, parameters, key_switch="set")
+        if not any(own["name"] == found.parameters for own in json.loads(_native.slot_parameter_sets())):
+            raise InputError(
+                f"{program.name}: parameter set {found.parameters} does not come with the project, and a specification names its set; "
+                "name one of `polyfabric params --scheme`, or none"
+            )
+        return cls(
+            {
+                **head,
+                "scheme": program.scheme,
+                "parameters": found.parameters,
+                "text": program.text(),
+                "inputs": {name: _of_type(kind) for name, kind in program.inputs.items()},
+                "outputs": {name: _of_type(kind) for name, kind in program.outputs.items()},
+            }
+        )
+
+    # -- as bytes and files ---------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """As JSON."""
+        return json.dumps(self.data, indent=1).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str = "the specification") -> Specification:
+        """From what `to_bytes` gave."""
+        try:
+            found = json.loads(data)
+        except (ValueError, UnicodeDecodeError) as problem:
+            raise FileError(
+                f"{name}: not a specification ({problem}); get it from whoever serves the program"
+            ) from None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise FileError(f"{name}: not a specification; get it from whoever serves the program")
+        if found.get("version") != VERSION:
+            raise FileError(
+                f"{name}: a specification of version {found.get('version')}, but this Polyfabric reads {VERSION}; update the older side"
+            )
+        made = cls(found)
+        try:
+            made.program_name, made.scheme, made.half  # noqa: B018 - whatever is missing is told now
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise FileError(
+                f"{name}: a damaged specification ({type(problem).__name__}: {problem}); get it again"
+            ) from None
+        return made
+
+    def save(self, path: str | Path) -> None:
+        """Writes it, whole or not at all."""
+        write_text(Path(path), self.to_bytes().decode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Specification:
+        """From the file that `save` wrote."""
+        try:
+            data = Path(path).read_bytes()
+        except OSError as problem:
+            raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
+        return cls.from_bytes(data, str(path))
+
+    # -- what it says ---------------------------------------------------------------------------------------------
+
+    @property
+    def program_name(self) -> str:
+        """The program's name."""
+        return str(self.data["program"])
+
+    @property
+    def scheme(self) -> str:
+        """ "tfhe", "ckks" or "bgv"."""
+        return str(self.data["scheme"])
+
+    @property
+    def has_program(self) -> bool:
+        """Whether it holds what the program computes."""
+        return "text" in self.data
+
+    @cached_property
+    def half(self) -> Elements | Slots:
+        """What clients and servers of the scheme do with it."""
+        from .sides import Elements, Slots
+
+        if self.scheme == "tfhe":
+            signature = _native.Signature.from_json(json.dumps(self.data["signature"]))
+            parameters = _native.Parameters.from_json(json.dumps(self.data["parameters"]))
+            return Elements(signature, parameters, Shapes.of(self.data["shapes"], signature))
+        return Slots(self._planned())
+
+    def _planned(self) -> SlotPlan:
+        inputs = {name: _type_of(own) for name, own in self.data["inputs"].items()}
+        outputs = {name: _type_of(own) for name, own in self.data["outputs"].items()}
+        program = SlotProgram(_native.SlotProgram.parse(self.data["text"]), inputs, outputs)
+        return plan_slots(program, str(self.data["parameters"]), key_switch="set", security=0)
+
+
+def _of_type(kind: SlotType) -> dict[str, Any]:
+    return {
+        "kind": kind.kind,
+        "modulus": kind.modulus,
+        "length": kind.length,
+        "scalar": kind.scalar,
+        "bound": kind.bound,
+    }
+
+
+def _type_of(data: dict[str, Any]) -> SlotType:
+    return SlotType(**data)

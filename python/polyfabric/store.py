@@ -1,0 +1,76 @@
+"""The evaluation keys of a server's clients: all of them in files, the last used ones in memory."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+
+from .errors import InputError
+from .language.program import Program
+from .language.slot_program import SlotProgram
+from .sides import EvaluationKey, Server
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a client may be called: a file's name everywhere."""
+
+
+class KeyStore:
+    """Servers of one program for many clients, of which no more are in memory than `most_bytes` of keys; the last one always is."""
+
+    def __init__(
+        self,
+        program: Program | SlotProgram,
+        folder: str | Path,
+        *,
+        most_bytes: int = 2 << 30,
+        threads: int | None = None,
+    ) -> None:
+        self.program = program
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._most_bytes = most_bytes
+        self._threads = threads
+        self._servers: OrderedDict[str, Server] = OrderedDict()
+        self._lock = Lock()
+
+    def _path(self, client: str) -> Path:
+        if not NAME.fullmatch(client):
+            raise InputError(
+                f"a client is called by up to 64 letters, digits, - and _, not {client!r}; choose such a name"
+            )
+        return self.folder / f"{client}.server.key"
+
+    def put(self, client: str, key: EvaluationKey) -> None:
+        """Keeps a client's key, in the place of an earlier one, once it is found to serve the program."""
+        path = self._path(client)
+        server = Server(self.program, key, threads=self._threads)
+        key.save(path)
+        with self._lock:
+            self._keep(client, server)
+
+    def server(self, client: str) -> Server:
+        """The server of a client, whose key is read from its file if it is not in memory."""
+        path = self._path(client)
+        with self._lock:
+            if client in self._servers:
+                self._servers.move_to_end(client)
+                return self._servers[client]
+        if not path.exists():
+            raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
+        server = Server(self.program, EvaluationKey.load(path), threads=self._threads)
+        with self._lock:
+            self._keep(client, server)
+        return server
+
+    def _keep(self, client: str, server: Server) -> None:
+        self._servers[client] = server
+        self._servers.move_to_end(client)
+        while len(self._servers) > 1 and self.bytes > self._most_bytes:
+            self._servers.popitem(last=False)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the keys that are in it."""
+        return sum(server.key_bytes for server in self._servers.values())

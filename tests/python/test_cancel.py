@@ -1,0 +1,110 @@
+"""Does Ctrl-C end whatever runs within 200 ms, in Python and in the command line, with nothing half-written?"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROMPT = 0.2
+"""Seconds from the signal to the end of the operation."""
+
+SLACK = 0.6
+"""Seconds more that a busy machine may take to schedule a process, and an interpreter to end."""
+
+# Each says that it is about to begin, does something long, and how long after the signal it has come back.
+SCRIPT = """
+import signal, time, sys
+import polyfabric as pf
+from polyfabric import execution, slot_execution
+at = []
+def interrupted(number, frame):
+    at.append(time.perf_counter())
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, interrupted)
+{prepare}
+print("ready", flush=True)
+try:
+    {work}
+except KeyboardInterrupt:
+    print("ended", time.perf_counter() - at[0], flush=True)
+{after}
+"""
+
+WORK = {
+    "execution, TFHE": (
+        "p = pf.program(x=pf.Int(0, 3).vector(20000))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
+        "planned = execution.plan(p, 'polyfabric-2-p128-t64')\n"
+        "keys = execution.Keys.generate(planned.parameters)",
+        "execution.run_plan(planned, {'x': [1] * 20000}, on='cpu', keys=keys)",
+    ),
+    "the interpreter": (
+        "p = pf.program(x=pf.Int(0, 3).vector(200))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
+        "planned = execution.plan(p, 'polyfabric-2-p128-t64')\n"
+        "keys = execution.Keys.generate(planned.parameters)",
+        "execution.run_plan(planned, {'x': [1] * 200}, on='interpreter', keys=keys)",
+    ),
+    "keys, TFHE": ("", "[execution.Keys.generate('polyfabric-6-p128-t64') for _ in range(50)]"),
+    "execution, CKKS": (
+        "p = pf.program(x=pf.Real.vector(8192))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 400)), x * x))\n"
+        "planned = slot_execution.plan(p, 'ckks-depth-7')\n"
+        "keys = None",
+        "slot_execution.run_plan(planned, {'x': [0.5] * 8192})",
+    ),
+    "a simulation": (
+        "from polyfabric import programs\nfrom polyfabric.machines import load\nmachine = load('morphling')",
+        "[machine.simulate(programs.timed('pbs', 'morphling-I', 20000, machine)) for _ in range(50)]",
+    ),
+}
+
+
+def interrupted_after(process: subprocess.Popen[str], seconds: float) -> list[str]:
+    """What the process prints after the interrupt that it gets so long after it is ready."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.strip() == "ready", line
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    return out.split()
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_an_interrupt_ends_it_at_once(name: str) -> None:
+    prepare, work = WORK[name]
+    script = SCRIPT.format(prepare=prepare, work=work, after="")
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    words = interrupted_after(process, 0.7)
+    assert words[:1] == ["ended"], words
+    assert float(words[1]) <= PROMPT, words
+
+
+def test_after_an_interrupt_the_next_operation_runs() -> None:
+    prepare, work = WORK["execution, TFHE"]
+    after = (
+        "small = pf.program(x=pf.Int(0, 3))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
+        "print(small.run({'x': 3}, keys=keys).outputs)"
+    )
+    script = SCRIPT.format(prepare=prepare, work=work, after=after)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    words = interrupted_after(process, 0.5)
+    assert words[0] == "ended"
+    assert " ".join(words[2:]) == "{'result': 1}"
+
+
+def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "polyfabric", "run", "pbs", "--params", "polyfabric-6-p128-t64", "--keys", "keys"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Until it has imported everything and is at the keys.
+    time.sleep(4)
+    begin = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert time.perf_counter() - begin <= PROMPT + SLACK
+    assert process.returncode == 130
+    assert "interrupted" in error
+    assert list(tmp_path.iterdir()) == []

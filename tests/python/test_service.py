@@ -1,0 +1,82 @@
+"""Does the example of an HTTP service answer two clients, each with its own keys, and lose nothing when it is killed between any two steps?"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polyfabric as pf
+import pytest
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+
+
+@contextmanager
+def serving(keys: Path) -> Iterator[str]:
+    """A process of the service, killed without warning at the end; its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "uvicorn",
+            "--app-dir",
+            str(EXAMPLES),
+            "service:app",
+            "--port",
+            str(port),
+            "--log-level",
+            "error",
+        ],
+        env={**os.environ, "KEYS": str(keys)},
+    )
+    try:
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(600):
+            try:
+                httpx.get(f"{address}/specification")
+                break
+            except httpx.TransportError:
+                assert process.poll() is None, "the service ended"
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def test_two_clients_are_served_and_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path) as address:
+        spec = pf.Specification.from_bytes(httpx.get(f"{address}/specification").content)
+    ada, bob = pf.Client(spec), pf.Client(spec)
+    with serving(tmp_path) as address:
+        for name, client in (("ada", ada), ("bob", bob)):
+            key = client.evaluation_key.to_bytes()
+            assert httpx.put(f"{address}/keys/{name}", content=key, timeout=60).status_code == 204
+    with serving(tmp_path) as address:
+        for name, client, bid in (("ada", ada, 200), ("bob", bob, 99)):
+            request = client.encrypt({"bid": bid, "reserve": 100}).to_bytes()
+            answer = httpx.post(f"{address}/run/{name}", content=request, timeout=120)
+            assert answer.status_code == 200, answer.text
+            found = client.decrypt(pf.Ciphertexts.from_bytes(answer.content))
+            assert found == {"accepted": int(bid >= 100), "surplus": max(bid - 100, 0)}
+        # Nobody computes with another's key, and mistakes are told.
+        foreign = httpx.post(f"{address}/run/bob", content=ada.encrypt({"bid": 1, "reserve": 2}).to_bytes(), timeout=60)
+        assert foreign.status_code == 400
+        assert "key generation" in foreign.text
+        unknown = httpx.post(f"{address}/run/eve", content=ada.encrypt({"bid": 1, "reserve": 2}).to_bytes(), timeout=60)
+        assert "send its evaluation key first" in unknown.text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ada.server.key", "bob.server.key"]

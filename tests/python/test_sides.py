@@ -1,0 +1,216 @@
+"""Do a client with a specification and a server with an evaluation key compute together, through bytes and files, and nothing else?"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import threading
+import zipfile
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+SECRET_WEIGHTS = [3, -1, 2]
+
+
+@pf.program(x=pf.Int(0, 3).vector(3), n=pf.UInt(6), t=pf.Text(2))
+def elements(x, n, t):
+    return {"score": pf.lookup(pf.dot(SECRET_WEIGHTS, x), lambda v: max(v, 0)), "more": n + 1, "same": t == "ab"}
+
+
+@pf.program(x=pf.Real.vector(4))
+def reals(x):
+    return x * x + 0.5
+
+
+@pf.program(x=pf.Mod(786433).vector(4), y=pf.Mod(786433).vector(4))
+def residues(x, y):
+    return x * y
+
+
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "tfhe": (elements, {"x": [1, 2, 3], "n": 63, "t": "ab"}),
+    "ckks": (reals, {"x": [0.5, -0.25, 0.0, 1.0]}),
+    "bgv": (residues, {"x": [1, 2, 3, 4], "y": [5, 6, 7, 8]}),
+}
+
+
+@pytest.fixture(scope="module")
+def sides() -> dict[str, tuple[pf.Client, pf.Server]]:
+    made = {}
+    for scheme, (program, _) in CASES.items():
+        client = pf.Client(pf.Specification.of(program))
+        made[scheme] = (client, pf.Server(program, client.evaluation_key))
+    return made
+
+
+def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
+    for name, value in program(**inputs).items():
+        if isinstance(program, pf.SlotProgram) and program.scheme == "ckks":
+            np.testing.assert_allclose(found[name], value, atol=1e-6)
+        else:
+            assert found[name] == value, name
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_everything_goes_through_bytes(scheme: str, sides: Any) -> None:
+    program, inputs = CASES[scheme]
+    client, _ = sides[scheme]
+    # The client's side knows the specification's bytes alone, the server's the program and what the client sent.
+    spec = pf.Specification.from_bytes(client.specification.to_bytes())
+    own = pf.Client.from_bytes(spec, client.to_bytes())
+    request = own.encrypt(inputs).to_bytes()
+    server = pf.Server(program, pf.EvaluationKey.from_bytes(client.evaluation_key.to_bytes()))
+    answer = server.execute(pf.Ciphertexts.from_bytes(request)).to_bytes()
+    expect(program, inputs, own.decrypt(pf.Ciphertexts.from_bytes(answer)))
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_everything_goes_through_files(scheme: str, sides: Any, tmp_path: Any) -> None:
+    program, inputs = CASES[scheme]
+    client, _ = sides[scheme]
+    client.specification.save(tmp_path / "program.spec")
+    client.save(tmp_path / "client.key")
+    client.evaluation_key.save(tmp_path / "server.key")
+    assert (tmp_path / "client.key").stat().st_mode & 0o077 == 0
+    own = pf.Client.load(pf.Specification.load(tmp_path / "program.spec"), tmp_path / "client.key")
+    own.encrypt(inputs).save(tmp_path)
+    server = pf.Server(program, pf.EvaluationKey.load(tmp_path / "server.key"))
+    server.execute(pf.Ciphertexts.load(tmp_path)).save(tmp_path)
+    expect(program, inputs, own.decrypt(pf.Ciphertexts.load(tmp_path, outputs=True)))
+
+
+def test_a_specification_of_tfhe_does_not_hold_the_program() -> None:
+    spec = pf.Specification.of(elements)
+    assert not spec.has_program
+    text = spec.to_bytes().decode()
+    assert "lookup" not in text
+    assert "linear" not in text
+    # Another program with the same types has another hash, and nothing else that differs.
+    other = pf.program("elements", x=pf.Int(0, 3).vector(3), n=pf.UInt(6), t=pf.Text(2))(
+        lambda x, n, t: {
+            "score": pf.lookup(pf.dot([2, -1, 3], x), lambda v: max(v, 0)),
+            "more": n + 1,
+            "same": t == "ab",
+        }
+    )
+    one, two = json.loads(text), json.loads(pf.Specification.of(other).to_bytes())
+    assert one["signature"].pop("hash") != two["signature"].pop("hash")
+    assert one == two
+
+
+def test_ciphertexts_of_another_program_client_or_direction_are_refused(sides: Any) -> None:
+    client, server = sides["tfhe"]
+    inputs = CASES["tfhe"][1]
+    same_types = pf.program("elements", x=pf.Int(0, 3).vector(3), n=pf.UInt(6), t=pf.Text(2))(
+        lambda x, n, t: {"score": pf.lookup(pf.dot([2, -1, 3], x), abs), "more": n + 1, "same": t == "ab"}
+    )
+    with pytest.raises(pf.FileError, match="bring the file that was written for this program"):
+        server.execute(pf.Client(pf.Specification.of(same_types)).encrypt(inputs))
+    with pytest.raises(pf.FileError, match="key generation"):
+        server.execute(pf.Client(client.specification).encrypt(inputs))
+    request = client.encrypt(inputs)
+    with pytest.raises(pf.InputError, match="give what the server answered"):
+        client.decrypt(request)
+    with pytest.raises(pf.InputError, match="give what the client encrypted"):
+        server.execute(pf.Ciphertexts(request.parts, ".out.ct"))
+    with pytest.raises(pf.FileError, match="bring the file that was written for this program"):
+        client.decrypt(pf.Ciphertexts({"score": request.parts["x"]}, ".out.ct"))
+
+
+def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
+    client, server = sides["tfhe"]
+    request = client.encrypt(CASES["tfhe"][1])
+    damaged = bytearray(request.parts["x"])
+    damaged[-40] ^= 1
+    with pytest.raises(pf.FileError, match=r"checksum|damaged"):
+        server.execute(pf.Ciphertexts({**request.parts, "x": bytes(damaged)}, ".in.ct"))
+    for data in (b"", b"nothing", request.to_bytes()[:100]):
+        with pytest.raises(pf.FileError, match="no archive of them"):
+            pf.Ciphertexts.from_bytes(data)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.in.ct", bytes(1 << 20))
+    with pytest.raises(pf.FileError, match="their archive is compressed"):
+        pf.Ciphertexts.from_bytes(buffer.getvalue())
+    with pytest.raises(pf.FileError, match="bytes in memory"):
+        pf.Server(elements, pf.EvaluationKey.from_bytes(b"no key"))
+    for data in (
+        b"{",
+        b"[]",
+        b'{"format": "polyfabric-specification", "version": 1, "program": "x", "scheme": "tfhe"}',
+    ):
+        with pytest.raises(pf.FileError, match="get it"):
+            pf.Specification.from_bytes(data)
+    with pytest.raises(pf.FileError, match="update the older side"):
+        pf.Specification.from_bytes(b'{"format": "polyfabric-specification", "version": 2}')
+
+
+def test_wrong_kinds_are_told(sides: Any) -> None:
+    client, _ = sides["tfhe"]
+    with pytest.raises(pf.InputError, match=r"pf\.Specification\.of\(program\)"):
+        pf.Client(elements)  # type: ignore[arg-type]
+    with pytest.raises(pf.InputError, match=r"take client\.evaluation_key"):
+        pf.Server(elements, client)  # type: ignore[arg-type]
+    with pytest.raises(pf.InputError, match=r"decorate it with @pf\.program"):
+        pf.Specification.of(len)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_a_batch_is_logged_with_its_times_and_sizes(scheme: str, sides: Any, caplog: pytest.LogCaptureFixture) -> None:
+    program, inputs = CASES[scheme]
+    client, server = sides[scheme]
+    caplog.set_level(logging.INFO, logger="polyfabric.server")
+    stages: list[str] = []
+    answers = server.execute_batch(
+        [client.encrypt(inputs), client.encrypt(inputs)], progress=lambda stage, _done, _total: stages.append(stage)
+    )
+    for answer in answers:
+        expect(program, inputs, client.decrypt(answer))
+    assert stages
+    assert [record.program for record in caplog.records] == [program.name] * 2
+    assert all(record.seconds > 0 and record.bytes_in > 0 and record.bytes_out > 0 for record in caplog.records)
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_what_a_hook_raises_ends_the_execution_and_the_server_goes_on(scheme: str, sides: Any) -> None:
+    program, inputs = CASES[scheme]
+    client, server = sides[scheme]
+    request = client.encrypt(inputs)
+
+    def hook(_stage: str, _done: int, _total: int) -> None:
+        raise LookupError("no more of this")
+
+    with pytest.raises(LookupError, match="no more of this"):
+        server.execute(request, progress=hook)
+    wanted = threading.Event()
+    wanted.set()
+    with pytest.raises(pf.CancelledError, match="start it again"):
+        server.execute(request, cancel=wanted)
+    expect(program, inputs, client.decrypt(server.execute(request)))
+
+
+def test_a_store_keeps_no_more_in_memory_than_it_may(tmp_path: Any) -> None:
+    spec = pf.Specification.of(reals)
+    clients = {name: pf.Client(spec) for name in ("ada", "bob", "eve")}
+    store = pf.KeyStore(reals, tmp_path, most_bytes=1)
+    one = pf.Server(reals, clients["ada"].evaluation_key).key_bytes
+    for name, client in clients.items():
+        store.put(name, client.evaluation_key)
+        assert store.bytes == one
+    # Those that went are read again.
+    for name, client in clients.items():
+        answer = store.server(name).execute(client.encrypt({"x": [0.5] * 4}))
+        np.testing.assert_allclose(client.decrypt(answer)["result"], [0.75] * 4, atol=1e-6)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.server.key" for name in clients]
+    with pytest.raises(pf.InputError, match="send its evaluation key first"):
+        store.server("mallory")
+    with pytest.raises(pf.InputError, match="choose such a name"):
+        store.server("../ada")
+    # A key that does not serve the program does not take the place of one that does.
+    with pytest.raises(pf.Error):
+        store.put("ada", pf.EvaluationKey.from_bytes(b"no key"))
+    store.server("ada").execute(clients["ada"].encrypt({"x": [0.5] * 4}))
