@@ -22,6 +22,7 @@ from .language.types import SlotType
 from .reports import write_text
 from .slot_execution import SlotPlan
 from .slot_execution import plan as plan_slots
+from .slot_parameters import is_file
 
 if TYPE_CHECKING:
     from .sides import Elements, Slots
@@ -39,6 +40,10 @@ class Specification:
     @classmethod
     def of(cls, program: Program | SlotProgram, parameters: str | None = None) -> Specification:
         """That of `program`, with a parameter set that is chosen for it unless one is named."""
+        if not isinstance(program, Program | SlotProgram):
+            raise InputError(
+                f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
+            )
         head = {"format": FORMAT, "version": VERSION, "program": program.name}
         if isinstance(program, Program):
             planned = plan_elements(program, parameters)
@@ -51,21 +56,17 @@ class Specification:
                     "shapes": program.shapes.to_dict(),
                 }
             )
-        if not isinstance(program, SlotProgram):
+        if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
             raise InputError(
-                f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
+                f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
+                "`polyfabric params --scheme`, or none"
             )
-        found = plan_slots(program, parameters, key_switch="set")
-        if not any(own["name"] == found.parameters for own in json.loads(_native.slot_parameter_sets())):
-            raise InputError(
-                f"{program.name}: parameter set {found.parameters} does not come with the project, and a specification names its set; "
-                "name one of `polyfabric params --scheme`, or none"
-            )
+        plan_slots(program, parameters, key_switch="set")
         return cls(
             {
                 **head,
                 "scheme": program.scheme,
-                "parameters": found.parameters,
+                "parameters": parameters,
                 "text": program.text(),
                 "inputs": {name: _of_type(kind) for name, kind in program.inputs.items()},
                 "outputs": {name: _of_type(kind) for name, kind in program.outputs.items()},
@@ -147,7 +148,7 @@ class Specification:
         inputs = {name: _type_of(own) for name, own in self.data["inputs"].items()}
         outputs = {name: _type_of(own) for name, own in self.data["outputs"].items()}
         program = SlotProgram(_native.SlotProgram.parse(self.data["text"]), inputs, outputs)
-        return plan_slots(program, str(self.data["parameters"]), key_switch="set", security=0)
+        return plan_slots(program, self.data["parameters"], key_switch="set")
 
 
 def _of_type(kind: SlotType) -> dict[str, Any]:

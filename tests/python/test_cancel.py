@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 PROMPT = 0.2
-"""Seconds from the signal to the end of the operation."""
+"""Seconds from the signal to the end of the operation. Where other work keeps the processors busy, of processor time."""
 
-SLACK = 0.6
+SLACK = 2
 """Seconds more that a busy machine may take to schedule a process, and an interpreter to end."""
 
 # Each says that it is about to begin, does something long, and how long after the signal it has come back.
@@ -23,7 +23,7 @@ import polyfabric as pf
 from polyfabric import execution, slot_execution
 at = []
 def interrupted(number, frame):
-    at.append(time.perf_counter())
+    at.extend((time.perf_counter(), time.process_time()))
     raise KeyboardInterrupt
 signal.signal(signal.SIGINT, interrupted)
 {prepare}
@@ -31,16 +31,16 @@ print("ready", flush=True)
 try:
     {work}
 except KeyboardInterrupt:
-    print("ended", time.perf_counter() - at[0], flush=True)
+    print("ended", min(time.perf_counter() - at[0], time.process_time() - at[1]), flush=True)
 {after}
 """
 
 WORK = {
     "execution, TFHE": (
-        "p = pf.program(x=pf.Int(0, 3).vector(20000))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
+        "p = pf.program(x=pf.Int(0, 3).vector(5000))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
         "planned = execution.plan(p, 'polyfabric-2-p128-t64')\n"
         "keys = execution.Keys.generate(planned.parameters)",
-        "execution.run_plan(planned, {'x': [1] * 20000}, on='cpu', keys=keys)",
+        "execution.run_plan(planned, {'x': [1] * 5000}, on='cpu', keys=keys)",
     ),
     "the interpreter": (
         "p = pf.program(x=pf.Int(0, 3).vector(200))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
@@ -48,7 +48,7 @@ WORK = {
         "keys = execution.Keys.generate(planned.parameters)",
         "execution.run_plan(planned, {'x': [1] * 200}, on='interpreter', keys=keys)",
     ),
-    "keys, TFHE": ("", "[execution.Keys.generate('polyfabric-6-p128-t64') for _ in range(50)]"),
+    "keys, TFHE": ("", "[execution.Keys.generate('polyfabric-4-p128-t64') for _ in range(200)]"),
     "execution, CKKS": (
         "p = pf.program(x=pf.Real.vector(8192))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 400)), x * x))\n"
         "planned = slot_execution.plan(p, 'ckks-depth-7')\n"
@@ -97,7 +97,7 @@ def test_after_an_interrupt_the_next_operation_runs() -> None:
 
 
 def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "polyfabric", "run", "pbs", "--params", "polyfabric-6-p128-t64", "--keys", "keys"]
+    command = [sys.executable, "-m", "polyfabric", "run", "pbs", "--params", "polyfabric-5-p128-t64", "--keys", "keys"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # Until it has imported everything and is at the keys.
     time.sleep(4)

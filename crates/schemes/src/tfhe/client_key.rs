@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use polyfabric_kernels::Torus;
+use polyfabric_kernels::cancel;
 use thiserror::Error;
 
 use super::dimension::LweDimension;
@@ -185,6 +186,7 @@ impl<T: Torus> ClientKey<T> {
         let mut noise = seeds.secret.stream(Purpose::Encryption, 0);
         let mut batch = LweBatch::zeros(self.dimension(kind), plaintexts.len());
         for (ciphertext, &plaintext) in batch.iter_mut().zip(plaintexts) {
+            cancel::check();
             key.encrypt_into(plaintext, &gaussian, &mut mask, &mut noise, ciphertext);
         }
         batch

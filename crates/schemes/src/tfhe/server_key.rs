@@ -7,6 +7,7 @@
 //! GLWE(0) + s_i·g on the constant coefficient of polynomial j (TFHE, Chillotti et al. 2020, Definition 3.11): the mask A_j stays
 //! uniform and the body takes the message, so that masks can come from a seed.
 
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -247,6 +248,7 @@ fn bootstrap_bodies<T: Torus>(
     let rows_of = bodies.par_chunks_exact_mut(degree).enumerate().map_init(
         || (vec![T::default(); dimension * degree], product.scratch()),
         |(masks, scratch), (index, body)| {
+            cancel::check();
             mask_seed.stream(Purpose::BootstrapKey, index as u64).fill_uniform(masks);
             product.add(masks, body, scratch);
             let mut stream = row_noise(secret, Purpose::BootstrapKey, index);
@@ -295,6 +297,7 @@ fn key_switch_bodies<T: Torus>(
     let rows = bodies.par_iter_mut().enumerate().map_init(
         || vec![T::default(); small.bits().len()],
         |masks, (index, body)| {
+            cancel::check();
             mask_seed.stream(Purpose::KeySwitchKey, index as u64).fill_uniform(masks);
             let bit = i64::from(large.bits()[index / levels]);
             let message = gadget_weight::<T>(gadget, (index % levels) as u32).wrapping_mul_signed(bit);
@@ -324,6 +327,7 @@ fn expand_rows<T: Torus>(
     let mut key = vec![T::default(); bodies.len() / body_len * (masks + body_len)];
     key.par_chunks_exact_mut(masks + body_len).zip(bodies.par_chunks_exact(body_len)).enumerate().for_each(
         |(index, (row, body))| {
+            cancel::check();
             let (mask, rest) = row.split_at_mut(masks);
             seed.stream(purpose, index as u64).fill_uniform(mask);
             rest.copy_from_slice(body);

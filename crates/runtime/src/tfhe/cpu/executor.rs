@@ -149,6 +149,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.install(|| {
             let blocks = accumulators.par_chunks_mut(block * glwe).zip(exponents.par_chunks(block * size));
             blocks.enumerate().for_each(|(index, (accumulators, exponents))| {
+                cancel::check();
                 self.rotate_block(keys, accumulators, exponents, |c| table(index * block + c));
                 let rotated = (accumulators.len() / glwe) as u64;
                 let total = done.fetch_add(rotated, Ordering::Relaxed) + rotated;
