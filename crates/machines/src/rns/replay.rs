@@ -12,6 +12,7 @@ use crate::contract::Cause;
 use crate::engine::calendar::Calendar;
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Value};
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{KeySet, MissingKey, RnsPolynomial};
@@ -176,6 +177,7 @@ pub fn replay(
     let mut calendar = Calendar::new(0);
     let mut found = Ok(());
     list.visit(&mut |event| {
+        cancel::check();
         found = replay.until(&mut calendar, event.start).and_then(|()| replay.start(&mut calendar, event));
         if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
