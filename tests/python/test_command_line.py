@@ -114,6 +114,31 @@ def test_keys_are_a_step_of_their_own(polyfabric, tmp_path):
     assert all((tmp_path / "keys" / name).read_bytes() == data for name, data in made.items())
 
 
+def test_somebody_elses_server_key_is_not_replaced(polyfabric, tmp_path):
+    common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0")
+    assert polyfabric(*common, "--keys", "keys", "--step", "keys").status == 0
+    foreign = tmp_path / "server" / "server.key"
+    foreign.parent.mkdir()
+    (tmp_path / "keys" / "server.key").rename(foreign)
+    before = foreign.read_bytes()
+    done = polyfabric(*common, "--keys", "server", "--step", "encrypt")
+    assert done.status == 2
+    assert "server/server.key: it is of a client whose client.key is not here" in done.err
+    assert "bring that client.key, or name another folder" in done.err
+    assert foreign.read_bytes() == before
+    assert list(foreign.parent.iterdir()) == [foreign]
+
+
+def test_results_are_read_without_what_was_expected(polyfabric, tmp_path):
+    common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys", "--json")
+    for step in ("encrypt", "execute"):
+        assert polyfabric(*common, "--step", step).status == 0
+    compared = json.loads(polyfabric(*common, "--step", "decrypt").out)
+    (tmp_path / "keys" / "expected.json").unlink()
+    alone = json.loads(polyfabric(*common, "--step", "decrypt").out)
+    assert alone == {"step": "decrypt", "output": compared["output"]}
+
+
 def test_simulate(polyfabric, tmp_path):
     done = polyfabric(
         "simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--batch", "16", "--max-failure", "0",
