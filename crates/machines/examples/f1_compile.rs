@@ -6,6 +6,7 @@ use polyfabric_machines::audit::residue::audit;
 use polyfabric_machines::engine::bound::Bound;
 use polyfabric_machines::engine::list::{EventList, Source};
 use polyfabric_machines::engine::totals::Totals;
+use polyfabric_machines::f1::action::Timed;
 use polyfabric_machines::f1::compile::{Compiled, compile};
 use polyfabric_machines::f1::machine::F1;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -49,6 +50,9 @@ fn program(machine: &F1, file: &str) {
         compiled.movement.cycles,
     );
     println!("    limits {:?}", limits(machine, &compiled));
+    let bytes = compiled.actions.len() * size_of::<Timed>();
+    let actions = compiled.actions.len() as f64 / instructions as f64;
+    println!("    {actions:.2} actions and {:.0} bytes of them an instruction", bytes as f64 / instructions as f64);
     let begin = Instant::now();
     let audited = audit(&program, &compiled.events(machine), &compiled.names());
     println!("    audit {:.2} s: {audited:?}", begin.elapsed().as_secs_f64());

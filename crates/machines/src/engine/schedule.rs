@@ -346,7 +346,7 @@ impl Shift {
 pub struct OpRef {
     /// Kind of operation, with its rate and latency.
     pub kind: KindId,
-    /// Index of the operation in the kernel program.
+    /// Index of the operation in the kernel program, or of the instruction that a compiler has made of it.
     pub kernel_op: u32,
     /// Index of the operation in that operation's body, or [`Value::NONE`].
     pub body_op: u32,
