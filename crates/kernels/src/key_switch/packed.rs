@@ -7,6 +7,7 @@
 
 use super::Shape;
 use crate::aligned::{AlignedTorus, elements};
+use crate::cancel;
 use crate::decompose::DigitField;
 use crate::isa::Isa;
 use crate::torus::Torus;
@@ -99,6 +100,7 @@ impl Packed {
         let blocks = size.div_ceil(columns);
         let mut words = AlignedTorus::<u32>::zeros(elements(&[blocks, levels, groups, planes, columns]));
         for (row, values) in key.chunks_exact(size).enumerate() {
+            cancel::check();
             let (i, level) = (row / levels, row % levels);
             debug_assert!(i < input_dimension);
             let (group, place) = (level * groups + i / rows, parts.bits() * (i % rows) as u32);
