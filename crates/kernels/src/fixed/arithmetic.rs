@@ -2,13 +2,15 @@
 //!
 //! The stages have constant geometry: a forward stage reads points i and i + M/2 and writes points 2i and
 //! 2i + 1, an inverse stage the reverse, so every stage is one long loop over consecutive memory.
-//! Point p · 2^s + b is coefficient p of node b after s stages (see `fft::plan` for the tree of nodes).
+//! Point p · 2^s + b is coefficient p of node b after s stages (see `fft::plan` for the tree of nodes). Where the twist is not merged
+//! (see `structure`), a stage only adds and subtracts, and what turns points between stages is a loop of its own.
 //!
 //! Where all widths are at most 32 bits, products fit 64 bits and the loops are vectorised
 //! (compiled for AVX-512, AVX2 and the base set); otherwise products are taken in 128 bits. Integers, so
 //! every path gives the same bits.
 
 use super::spec::{AccumulatorSpec, Rounding, TransformSpec};
+use super::structure::Structure;
 use crate::fft::node_twiddle;
 use crate::isa::Isa;
 
@@ -145,6 +147,53 @@ fn inverse_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts,
     count
 }
 
+/// A stage without products.
+#[inline(always)]
+fn forward_butterflies<const NARROW: bool>(from: Parts, to: PartsMut, rule: StageRule) -> u64 {
+    let half = from.0.len() / 2;
+    let mut count = 0;
+    for (from, to) in [(from.0, to.0), (from.1, to.1)] {
+        let (a, b) = from.split_at(half);
+        let inputs = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
+        for ((a, b), y) in inputs.zip(to.chunks_exact_mut(2 * LANES)) {
+            for l in 0..LANES {
+                y[2 * l] = saturate(rule.scale.narrow(a[l] + b[l]), rule.limit, &mut count);
+                y[2 * l + 1] = saturate(rule.scale.narrow(a[l] - b[l]), rule.limit, &mut count);
+            }
+        }
+    }
+    count
+}
+
+#[inline(always)]
+fn inverse_butterflies<const NARROW: bool>(from: Parts, to: PartsMut, rule: StageRule) -> u64 {
+    let half = to.0.len() / 2;
+    let mut count = 0;
+    for (from, to) in [(from.0, to.0), (from.1, to.1)] {
+        let (a, b) = to.split_at_mut(half);
+        let outputs = a.chunks_exact_mut(LANES).zip(b.chunks_exact_mut(LANES));
+        for (x, (a, b)) in from.chunks_exact(2 * LANES).zip(outputs) {
+            for l in 0..LANES {
+                a[l] = saturate(rule.scale.narrow(x[2 * l] + x[2 * l + 1]), rule.limit, &mut count);
+                b[l] = saturate(rule.scale.narrow(x[2 * l] - x[2 * l + 1]), rule.limit, &mut count);
+            }
+        }
+    }
+    count
+}
+
+/// Every point times its factor, or times its conjugate with `sign` -1.
+#[inline(always)]
+fn turn<const NARROW: bool>(points: PartsMut, factors: Parts, sign: i64, rule: StageRule) -> u64 {
+    let mut count = 0;
+    for ((re, im), (&wr, &wi)) in points.0.iter_mut().zip(points.1).zip(factors.0.iter().zip(factors.1)) {
+        let (tr, ti) = complex_product::<NARROW>((*re, *im), (wr, sign * wi), rule.product);
+        *re = saturate(tr, rule.limit, &mut count);
+        *im = saturate(ti, rule.limit, &mut count);
+    }
+    count
+}
+
 #[inline(always)]
 fn accumulate<const NARROW: bool>(sum: PartsMut, a: Parts, b: Parts, round: Round, limit: i64) -> u64 {
     let mut count = 0;
@@ -186,6 +235,9 @@ macro_rules! versions {
 
 versions!(run_forward_stage, forward_stage, (from: Parts, to: PartsMut, twiddles: Parts, rule: StageRule));
 versions!(run_inverse_stage, inverse_stage, (from: Parts, to: PartsMut, twiddles: Parts, rule: StageRule));
+versions!(run_forward_butterflies, forward_butterflies, (from: Parts, to: PartsMut, rule: StageRule));
+versions!(run_inverse_butterflies, inverse_butterflies, (from: Parts, to: PartsMut, rule: StageRule));
+versions!(run_turn, turn, (points: PartsMut, factors: Parts, sign: i64, rule: StageRule));
 versions!(run_accumulate, accumulate, (sum: PartsMut, a: Parts, b: Parts, round: Round, limit: i64));
 
 /// `sum` += a · b. `narrow`: both operands are at most 32 bits wide, and the shift at most 33: the largest sum of two
@@ -206,29 +258,75 @@ pub(super) fn multiply_accumulate(
     }
 }
 
-/// Quantised twiddle factors of every stage, as the stages read them.
+/// Real parts and imaginary ones.
+type Factors = (Vec<i64>, Vec<i64>);
+
+/// Quantised twiddle factors, as the stages read them.
+#[derive(Clone, Debug)]
+enum Tables {
+    /// For each stage, M/2 factors.
+    Merged(Vec<Factors>),
+    Twisted {
+        /// M factors, before the first forward stage.
+        twist: Factors,
+        /// After each forward stage, M factors if it is followed by a rotation.
+        rotations: Vec<Option<Factors>>,
+    },
+}
+
+/// The stages of one structure with twiddle factors of one width.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     fraction_bits: u32,
     twiddle_bits: u32,
-    /// For each stage, M/2 real parts and M/2 imaginary ones.
-    stages: Vec<(Vec<i64>, Vec<i64>)>,
+    tables: Tables,
+}
+
+/// e^(2πi · `numerator` / 2^`log2`), the angle reduced in integers to an eighth of a turn, so that trivial factors are exact.
+pub(super) fn root((numerator, log2): (usize, u32)) -> (f64, f64) {
+    let numerator = numerator & ((1 << log2) - 1);
+    // In eighths: octant and what is left of it.
+    let scaled = numerator << 3;
+    let (octant, rest) = (scaled >> log2, scaled & ((1 << log2) - 1));
+    let part = |rest: usize| (std::f64::consts::FRAC_PI_4 * rest as f64 / (1u64 << log2) as f64).sin_cos();
+    let (sine, cosine) = part(if octant % 2 == 0 { rest } else { (1 << log2) - rest });
+    match octant {
+        0 => (cosine, sine),
+        1 => (sine, cosine),
+        2 => (-sine, cosine),
+        3 => (-cosine, sine),
+        4 => (-cosine, -sine),
+        5 => (-sine, -cosine),
+        6 => (sine, -cosine),
+        _ => (cosine, -sine),
+    }
 }
 
 impl Engine {
-    pub fn new(points: usize, twiddle_bits: u32) -> Self {
+    pub fn new(structure: Structure, points: usize, twiddle_bits: u32) -> Self {
         let fraction_bits = super::spec::twiddle_fraction_bits(twiddle_bits);
         let scale = (1i64 << fraction_bits) as f64;
-        let stages = (0..points.trailing_zeros())
-            .map(|depth| {
-                let nodes: Vec<(f64, f64)> = (0..1usize << depth).map(|b| node_twiddle(depth, b)).collect();
-                (0..points / 2)
-                    .map(|i| nodes[i & (nodes.len() - 1)])
-                    .map(|(re, im)| ((re * scale).round() as i64, (im * scale).round() as i64))
-                    .unzip()
-            })
-            .collect();
-        Self { fraction_bits, twiddle_bits, stages }
+        let quantised = |(re, im): (f64, f64)| ((re * scale).round() as i64, (im * scale).round() as i64);
+        let log2_points = points.trailing_zeros();
+        let tables = match structure {
+            Structure::Merged => {
+                let stages = (0..log2_points).map(|depth| {
+                    let nodes: Vec<(f64, f64)> = (0..1usize << depth).map(|b| node_twiddle(depth, b)).collect();
+                    (0..points / 2).map(|i| quantised(nodes[i & (nodes.len() - 1)])).unzip()
+                });
+                Tables::Merged(stages.collect())
+            }
+            Structure::Twisted { .. } => {
+                // ζ = e^(iπ/2M).
+                let twist = (0..points).map(|j| quantised(root((j, log2_points + 2)))).unzip();
+                let rotation = |stage| {
+                    let rotation = structure.rotation(log2_points, stage)?;
+                    Some((0..points).map(|p| quantised(root(rotation.turn(p)))).unzip())
+                };
+                Tables::Twisted { twist, rotations: (0..log2_points).map(rotation).collect() }
+            }
+        };
+        Self { fraction_bits, twiddle_bits, tables }
     }
 
     fn rule(&self, width: u32, shift: u32, rounding: Rounding) -> StageRule {
@@ -239,19 +337,36 @@ impl Engine {
         }
     }
 
+    fn turn(&self, points: PartsMut, factors: &Factors, sign: i64, width: u32, rounding: Rounding) -> u64 {
+        let rule = self.rule(width, 0, rounding);
+        let run = if width <= 32 && self.twiddle_bits <= 32 { run_turn::<true> } else { run_turn::<false> };
+        run(points, (&factors.0, &factors.1), sign, rule)
+    }
+
     /// Forward, in place. Returns the saturations.
     pub fn forward(&self, spec: &TransformSpec, rounding: Rounding, re: &mut Vec<i64>, im: &mut Vec<i64>) -> u64 {
         let (mut to_re, mut to_im) = (vec![0; re.len()], vec![0; im.len()]);
         let mut width = spec.input_width;
         let mut count = 0;
-        for (stage, (wr, wi)) in spec.stages.iter().zip(&self.stages) {
+        if let Tables::Twisted { twist, .. } = &self.tables {
+            count += self.turn((re, im), twist, 1, width, rounding);
+        }
+        for (number, stage) in spec.stages.iter().enumerate() {
             let rule = self.rule(stage.width, stage.shift, rounding);
-            let run = if width <= 32 && self.twiddle_bits <= 32 {
-                run_forward_stage::<true>
-            } else {
-                run_forward_stage::<false>
+            count += match &self.tables {
+                Tables::Merged(stages) => {
+                    let narrow = width <= 32 && self.twiddle_bits <= 32;
+                    let run = if narrow { run_forward_stage::<true> } else { run_forward_stage::<false> };
+                    let (wr, wi) = &stages[number];
+                    run((re, im), (&mut to_re, &mut to_im), (wr, wi), rule)
+                }
+                Tables::Twisted { rotations, .. } => {
+                    let sums = run_forward_butterflies::<true>((re, im), (&mut to_re, &mut to_im), rule);
+                    let turned = rotations[number].as_ref();
+                    sums + turned
+                        .map_or(0, |factors| self.turn((&mut to_re, &mut to_im), factors, 1, stage.width, rounding))
+                }
             };
-            count += run((re, im), (&mut to_re, &mut to_im), (wr, wi), rule);
             std::mem::swap(re, &mut to_re);
             std::mem::swap(im, &mut to_im);
             width = stage.width;
@@ -262,18 +377,31 @@ impl Engine {
     /// Inverse, in place and unscaled but for the stages' shifts. Returns the saturations.
     pub fn inverse(&self, spec: &TransformSpec, rounding: Rounding, re: &mut Vec<i64>, im: &mut Vec<i64>) -> u64 {
         let (mut to_re, mut to_im) = (vec![0; re.len()], vec![0; im.len()]);
+        let mut width = spec.input_width;
         let mut count = 0;
-        for (stage, (wr, wi)) in spec.stages.iter().zip(self.stages.iter().rev()) {
+        for (number, stage) in (0..spec.stages.len()).rev().zip(&spec.stages) {
             let rule = self.rule(stage.width, stage.shift, rounding);
-            // The product comes after the stage's own saturation.
-            let run = if stage.width <= 32 && self.twiddle_bits <= 32 {
-                run_inverse_stage::<true>
-            } else {
-                run_inverse_stage::<false>
+            count += match &self.tables {
+                Tables::Merged(stages) => {
+                    // The product comes after the stage's own saturation.
+                    let narrow = stage.width <= 32 && self.twiddle_bits <= 32;
+                    let run = if narrow { run_inverse_stage::<true> } else { run_inverse_stage::<false> };
+                    let (wr, wi) = &stages[number];
+                    run((re, im), (&mut to_re, &mut to_im), (wr, wi), rule)
+                }
+                Tables::Twisted { rotations, .. } => {
+                    let turned = rotations[number].as_ref();
+                    let turned =
+                        turned.map_or(0, |factors| self.turn((&mut *re, &mut *im), factors, -1, width, rounding));
+                    turned + run_inverse_butterflies::<true>((re, im), (&mut to_re, &mut to_im), rule)
+                }
             };
-            count += run((re, im), (&mut to_re, &mut to_im), (wr, wi), rule);
             std::mem::swap(re, &mut to_re);
             std::mem::swap(im, &mut to_im);
+            width = stage.width;
+        }
+        if let Tables::Twisted { twist, .. } = &self.tables {
+            count += self.turn((re, im), twist, -1, width, rounding);
         }
         count
     }

@@ -1,22 +1,27 @@
 //! Folded negacyclic FFT in fixed point, bit for bit as a machine of given widths computes it.
 //!
 //! The transform is that of [`crate::fft`]: N coefficients folded into M = N/2 complex points, then
-//! log2 M radix-2 stages in which the twist is part of the twiddle factors. Every number is an integer
+//! log2 M radix-2 stages, with the twist part of the twiddle factors or before the first ([`Structure`]). Every number is an integer
 //! times a power of two that [`FixedFftSpec`] fixes in advance (a static block exponent). One stage
-//! - multiplies by a twiddle factor of [`FixedFftSpec::twiddle_bits`] and rounds to the data's last bit,
+//! - multiplies by a twiddle factor of [`TransformSpec::twiddle_bits`] and rounds to the data's last bit,
 //! - adds and subtracts,
 //! - shifts right by the stage's `shift`, rounding as [`FixedFftSpec::rounding`] says,
 //! - and saturates each part to the stage's `width`, symmetrically, counting every saturation.
 //!
-//! An inverse stage adds, shifts and saturates first, and multiplies afterwards. A product of two
-//! spectra is exact, then shifted, rounded, added to the accumulator and saturated.
+//! An inverse stage adds, shifts and saturates first, and multiplies afterwards; between stages of a twisted transform it is the other way
+//! round. A product of two spectra is exact, then shifted, rounded, added to the accumulator and saturated. Complex products are those
+//! of four real ones, or of three on a machine that has its factors' sums and differences (Gauss; FPT, equation (6)): before rounding
+//! both are exact, so they are the same bits.
 //!
 //! Calls return how many values saturated; a schedule for which that is not 0 is wrong for its data.
 
 mod arithmetic;
+mod error_model;
 mod spec;
+mod structure;
 
 pub use spec::{AccumulatorSpec, FixedFftSpec, FixedSpecError, FixedWidths, RangeRule, Rounding, Stage, TransformSpec};
+pub use structure::{Rotation, Structure};
 
 use crate::ring::RingDegree;
 use crate::torus::Torus;
@@ -56,7 +61,9 @@ impl FixedSpectrum {
 #[derive(Clone, Debug)]
 pub struct FixedFft {
     spec: FixedFftSpec,
-    engine: Engine,
+    digits: Engine,
+    key: Engine,
+    inverse: Engine,
 }
 
 impl FixedFft {
@@ -66,8 +73,9 @@ impl FixedFft {
     /// [`FixedSpecError`] names the first figure of `spec` that cannot be.
     pub fn new(spec: FixedFftSpec) -> Result<Self, FixedSpecError> {
         spec.check()?;
-        let engine = Engine::new(spec.ring_degree.get() / 2, spec.twiddle_bits);
-        Ok(Self { spec, engine })
+        let engine = |of: &TransformSpec| Engine::new(spec.structure, spec.ring_degree.get() / 2, of.twiddle_bits);
+        let (digits, key, inverse) = (engine(&spec.digits), engine(&spec.key), engine(&spec.inverse));
+        Ok(Self { spec, digits, key, inverse })
     }
 
     /// The specification.
@@ -78,18 +86,19 @@ impl FixedFft {
     /// Spectrum of N digits. Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_digits(&self, digits: &[i32], spectrum: &mut FixedSpectrum) -> u64 {
-        self.forward(&self.spec.digits, digits.iter().map(|&d| i64::from(d)), spectrum)
+        self.forward(&self.spec.digits, &self.digits, digits.iter().map(|&d| i64::from(d)), spectrum)
     }
 
     /// Spectrum of N torus elements, each as its representative in [-q/2, q/2). Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut FixedSpectrum) -> u64 {
-        self.forward(&self.spec.key, polynomial.iter().map(|x| x.to_i64()), spectrum)
+        self.forward(&self.spec.key, &self.key, polynomial.iter().map(|x| x.to_i64()), spectrum)
     }
 
     fn forward(
         &self,
         transform: &TransformSpec,
+        engine: &Engine,
         coefficients: impl ExactSizeIterator<Item = i64>,
         spectrum: &mut FixedSpectrum,
     ) -> u64 {
@@ -107,7 +116,7 @@ impl FixedFft {
             let part = if c < points { &mut spectrum.re } else { &mut spectrum.im };
             part[c & (points - 1)] = kept as i64;
         }
-        saturations + self.engine.forward(transform, self.spec.rounding, &mut spectrum.re, &mut spectrum.im)
+        saturations + engine.forward(transform, self.spec.rounding, &mut spectrum.re, &mut spectrum.im)
     }
 
     /// `accumulator` += digits · key, pointwise. Returns the number of saturations.
@@ -137,9 +146,10 @@ impl FixedFft {
     pub fn inverse_add_torus<T: Torus>(&self, accumulator: &mut FixedSpectrum, polynomial: &mut [T]) -> u64 {
         assert_eq!(polynomial.len(), self.spec.ring_degree.get(), "N coefficients");
         let FixedSpectrum { re, im } = accumulator;
-        let saturations = self.engine.inverse(&self.spec.inverse, self.spec.rounding, re, im);
+        let saturations = self.inverse.inverse(&self.spec.inverse, self.spec.rounding, re, im);
         let exponent = self.spec.result_exponent();
-        let (left, right) = (exponent.max(0) as u32, (-exponent).max(0) as u32);
+        let unit = exponent.max(self.spec.result_unit(T::BITS) as i32);
+        let (left, right) = (unit as u32, (unit - exponent) as u32);
         let round = Round::new(right, self.spec.rounding);
         for (out, value) in polynomial.iter_mut().zip(re.iter().chain(im.iter())) {
             // Bits past the word are multiples of q.
@@ -148,7 +158,19 @@ impl FixedFft {
         }
         saturations
     }
+
+    /// `value` as an accumulator holds it: to the nearest that has no more than the result's bits, halves up.
+    pub fn kept<T: Torus>(&self, value: T) -> T {
+        let unit = self.spec.result_unit(T::BITS);
+        if unit == 0 {
+            return value;
+        }
+        let half = 1i64 << (unit - 1);
+        T::from_u64((((value.to_i64().wrapping_add(half)) >> unit) << unit) as u64)
+    }
 }
 
+#[cfg(test)]
+mod reference;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Widths and scaling of a fixed-point external product, and how they are chosen.
 
 use super::arithmetic::limit;
+use super::structure::Structure;
 use crate::decompose::Gadget;
 use crate::ring::RingDegree;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ pub struct TransformSpec {
     pub input_width: u32,
     /// log2 M stages, in the order of execution.
     pub stages: Vec<Stage>,
+    /// Bits of each part of a twiddle factor: sign, one integer bit, fraction.
+    pub twiddle_bits: u32,
 }
 
 /// The accumulator of the pointwise products.
@@ -53,8 +56,9 @@ pub struct AccumulatorSpec {
 pub struct FixedFftSpec {
     /// N.
     pub ring_degree: RingDegree,
-    /// Bits of each part of a twiddle factor: sign, one integer bit, fraction.
-    pub twiddle_bits: u32,
+    /// Of all three transforms.
+    #[serde(default)]
+    pub structure: Structure,
     /// Of every right shift.
     pub rounding: Rounding,
     /// The forward transform of digit polynomials.
@@ -65,6 +69,10 @@ pub struct FixedFftSpec {
     pub accumulator: AccumulatorSpec,
     /// The inverse transform.
     pub inverse: TransformSpec,
+    /// Top bits of the torus that the results and the accumulators have, all if none are named: what a decomposition would round away
+    /// need not be computed (FPT, section 3.5).
+    #[serde(default)]
+    pub result_bits: Option<u32>,
 }
 
 /// The widths that a machine has, in bits of each part of a complex number, sign included.
@@ -72,20 +80,47 @@ pub struct FixedFftSpec {
 pub struct FixedWidths {
     /// Digit spectra, at every stage.
     pub digits: u32,
-    /// Key spectra, at every stage.
+    /// Key spectra, as they are multiplied.
     pub key: u32,
+    /// Key spectra, at every stage but the last: more than `key` where the key is transformed beforehand, elsewhere.
+    pub key_stages: u32,
     /// Accumulated products.
     pub accumulator: u32,
     /// The inverse transform, at every stage.
     pub inverse: u32,
-    /// Twiddle factors.
+    /// Twiddle factors of the digits' transform.
     pub twiddle: u32,
+    /// Twiddle factors of the key's transform.
+    pub key_twiddle: u32,
+    /// Twiddle factors of the inverse transform.
+    pub inverse_twiddle: u32,
 }
 
 impl FixedWidths {
     /// `bits` everywhere.
     pub const fn uniform(bits: u32) -> Self {
-        Self { digits: bits, key: bits, accumulator: bits, inverse: bits, twiddle: bits }
+        Self {
+            digits: bits,
+            key: bits,
+            key_stages: bits,
+            accumulator: bits,
+            inverse: bits,
+            twiddle: bits,
+            key_twiddle: bits,
+            inverse_twiddle: bits,
+        }
+    }
+
+    /// The same with `bits` in every twiddle factor.
+    #[must_use]
+    pub const fn with_twiddles(self, bits: u32) -> Self {
+        Self { twiddle: bits, key_twiddle: bits, inverse_twiddle: bits, ..self }
+    }
+
+    /// The same with a key that is transformed beforehand, as finely as there is, and rounded once.
+    #[must_use]
+    pub const fn with_key_made_elsewhere(self) -> Self {
+        Self { key_stages: WIDEST, key_twiddle: WIDEST_TWIDDLE, ..self }
     }
 }
 
@@ -97,13 +132,14 @@ pub enum RangeRule {
     WorstCase,
     /// FPT, section 4.1, equations (7) and (8): Gaussian by the central limit theorem, with the standard
     /// deviation that uniform digits and a uniform key give, beyond the range with the stated
-    /// probability. Digit spectra still get their worst case (3 to 5 bits that they can spare): the first steps
+    /// probability. Unless first steps are ignored, digit spectra get their worst case (3 to 5 bits): the first steps
     /// of a blind rotation decompose a test polynomial, which is not random.
     OverflowProbability {
         /// log2 of the probability that one value overflows; FPT takes −64.
         log2: f64,
         /// Largest |X^a v − v| / q of the test polynomials: 1/4 for the sign function to ±1/8. The accumulator gets
-        /// the range that such a first step may need. 0 ignores first steps, as FPT's formula does.
+        /// the range that such a first step may need, and digit spectra their worst case. 0 ignores first steps, as FPT's formula
+        /// does.
         first_step: f64,
     },
 }
@@ -138,6 +174,14 @@ pub enum FixedSpecError {
         /// N.
         degree: usize,
     },
+    /// A radix that no transform here has.
+    #[error("a radix of 2^{log2_radix}: groups have 1 to {most} stages")]
+    Radix {
+        /// As written.
+        log2_radix: u32,
+        /// Most stages of a group.
+        most: u32,
+    },
     /// A shift is out of range.
     #[error("{what}: a shift by {shift} bits is outside {least} to {most}")]
     Shift {
@@ -153,7 +197,9 @@ pub enum FixedSpecError {
 }
 
 /// Widest data that the 64-bit arithmetic of a stage holds with its guard bits.
-const WIDEST: u32 = 60;
+pub(super) const WIDEST: u32 = 60;
+/// Widest twiddle factor whose parts an f64 holds.
+pub(super) const WIDEST_TWIDDLE: u32 = 52;
 
 /// Fraction bits of a twiddle factor: all but the sign and one integer bit, which 1 needs.
 pub(super) const fn twiddle_fraction_bits(twiddle_bits: u32) -> u32 {
@@ -195,6 +241,7 @@ impl TransformSpec {
             let found = self.stages.len();
             return Err(FixedSpecError::Stages { what, found, expected, degree: degree.get() });
         }
+        check_width("twiddle factors", self.twiddle_bits, WIDEST_TWIDDLE)?;
         check_width(what, self.input_width, WIDEST)?;
         check_shift(what, self.load_shift.into(), -62, 62)?;
         for stage in &self.stages {
@@ -204,23 +251,25 @@ impl TransformSpec {
         Ok(())
     }
 
-    /// Stages that hold a magnitude of 2^`needs[j]` before stage j (the last: after all) in `width` bits, starting
-    /// at block exponent `start`, or as low as the width allows.
-    fn scheduled(needs: &[f64], width: u32, start: Option<i32>) -> Self {
+    /// Stages that hold a magnitude of 2^`needs[j]` before stage j (the last: after all) in `width` bits, after the last in `last`,
+    /// starting at block exponent `start`, or as low as the width allows.
+    fn scheduled(needs: &[f64], (width, last): (u32, u32), start: Option<i32>, twiddle_bits: u32) -> Self {
         // The smallest exponent at which 2^need is inside ±(2^(width−1) − 1), rounding errors included.
-        let fitting = |need: f64| (need + 1e-5 - f64::from(width - 1)).ceil() as i32;
-        let first = start.unwrap_or_else(|| fitting(needs[0]));
+        let fitting = |need: f64, width: u32| (need + 1e-5 - f64::from(width - 1)).ceil() as i32;
+        let first = start.unwrap_or_else(|| fitting(needs[0], width));
         let mut exponent = first;
         let stages = needs[1..]
             .iter()
-            .map(|&need| {
-                let next = exponent.max(fitting(need));
+            .enumerate()
+            .map(|(stage, &need)| {
+                let width = if stage + 2 == needs.len() { last } else { width };
+                let next = exponent.max(fitting(need, width));
                 let shift = (next - exponent) as u32;
                 exponent = next;
                 Stage { width, shift }
             })
             .collect();
-        Self { load_shift: -first, input_width: width, stages }
+        Self { load_shift: -first, input_width: width, stages, twiddle_bits }
     }
 }
 
@@ -232,7 +281,10 @@ impl FixedFftSpec {
     /// stages (2^−(m−j) of it after j), R rows and z the Gaussian quantile of the rule:
     /// digits √2 (β/2) 2^j; key z σ_G; accumulator the larger of z √(2R) σ_X σ_G and, for a first step of
     /// amplitude a, z σ_G · a β 2N/π (the largest sum Σ ±a β cos); inverse stages √2 more each.
-    /// In the worst case: √2 (q/2) 2^j for the key, and the product of both bounds times R, doubled by every inverse stage.
+    /// In the worst case: √2 (q/2) 2^j for the key, and the product of both bounds times R, doubled by every inverse stage. Where first
+    /// steps are ignored, z σ_X for the digits.
+    ///
+    /// The twist is part of the butterflies; see [`Self::with_structure`].
     pub fn for_external_product(
         ring_degree: RingDegree,
         gadget: Gadget,
@@ -250,11 +302,19 @@ impl FixedFftSpec {
         // Before the first stage a part is one coefficient; afterwards it is a part of a sum of 2^j points of √2 times that.
         let worst = |largest: f64, j: f64| if j == 0.0 { largest } else { largest + 0.5 + j };
         let log2_deviation = -0.5 * 12f64.log2();
-        let digit_needs = steps(&|j| worst(log2_base - 1.0, j));
+        let digit_worst = steps(&|j| worst(log2_base - 1.0, j));
+        let digit_needs = match rule {
+            RangeRule::OverflowProbability { log2, first_step: 0.0 } => {
+                let quantile = gaussian_quantile(log2).log2();
+                let random = |j: f64| quantile + log2_base + log2_deviation + 0.5 * j;
+                steps(&|j| digit_worst[j as usize].min(random(j)))
+            }
+            _ => digit_worst.clone(),
+        };
         let key_worst = steps(&|j| worst(torus - 1.0, j));
         let (key_needs, accumulator_need, growth) = match rule {
             RangeRule::WorstCase => {
-                let last = digit_needs[levels as usize] + key_worst[levels as usize];
+                let last = digit_worst[levels as usize] + key_worst[levels as usize];
                 (key_worst, last + rows, 1.0)
             }
             RangeRule::OverflowProbability { log2, first_step } => {
@@ -278,8 +338,9 @@ impl FixedFftSpec {
                 (needs, random.max(first), 0.5)
             }
         };
-        let digits = TransformSpec::scheduled(&digit_needs, widths.digits, None);
-        let key = TransformSpec::scheduled(&key_needs, widths.key, None);
+        let (same, key_widths) = (|width| (width, width), (widths.key_stages, widths.key));
+        let digits = TransformSpec::scheduled(&digit_needs, same(widths.digits), None, widths.twiddle);
+        let key = TransformSpec::scheduled(&key_needs, key_widths, None, widths.key_twiddle);
         let product = digits.exponent() + key.exponent();
         let exponent = product.max((accumulator_need + 1e-5 - f64::from(widths.accumulator - 1)).ceil() as i32);
         let accumulator = AccumulatorSpec { width: widths.accumulator, shift: (exponent - product) as u32 };
@@ -296,10 +357,32 @@ impl FixedFftSpec {
             }
         };
         let inverse_needs = steps(&|j| accumulator_need.max(random_need + growth * j));
-        let mut inverse = TransformSpec::scheduled(&inverse_needs, widths.inverse, Some(exponent));
+        let mut inverse =
+            TransformSpec::scheduled(&inverse_needs, same(widths.inverse), Some(exponent), widths.inverse_twiddle);
         inverse.load_shift = 0;
         inverse.input_width = widths.accumulator;
-        Self { ring_degree, twiddle_bits: widths.twiddle, rounding, digits, key, accumulator, inverse }
+        let structure = Structure::Merged;
+        Self { ring_degree, structure, rounding, digits, key, accumulator, inverse, result_bits: None }
+    }
+
+    /// The same with transforms of another structure. A twist lets a part grow by √2 before the first stage, for which there is room: the
+    /// largest coefficient is a power of two, which takes the next range.
+    #[must_use]
+    pub fn with_structure(mut self, structure: Structure) -> Self {
+        self.structure = structure;
+        self
+    }
+
+    /// The same with results and accumulators of the torus's top `bits` alone.
+    #[must_use]
+    pub fn with_result_bits(mut self, bits: u32) -> Self {
+        self.result_bits = Some(bits);
+        self
+    }
+
+    /// log2 of the unit of results, in units of 1/q.
+    pub fn result_unit(&self, torus_bits: u32) -> u32 {
+        self.result_bits.map_or(0, |bits| torus_bits.saturating_sub(bits))
     }
 
     /// log2 of what one unit of the inverse transform's output is worth, in units of 1/q: the torus element is the
@@ -317,7 +400,7 @@ impl FixedFftSpec {
         if self.ring_degree.get() < 32 {
             return Err(FixedSpecError::Degree(self.ring_degree.get()));
         }
-        check_width("twiddle factors", self.twiddle_bits, 52)?;
+        self.structure.check()?;
         self.digits.check("digit transform", self.ring_degree)?;
         self.key.check("key transform", self.ring_degree)?;
         self.inverse.check("inverse transform", self.ring_degree)?;
@@ -325,104 +408,6 @@ impl FixedFftSpec {
         check_width("accumulator", self.accumulator.width, WIDEST)?;
         check_shift("accumulator", self.accumulator.shift.into(), 0, 62)?;
         check_shift("result", self.result_exponent().into(), -62, 126)
-    }
-
-    /// Model of the standard deviation of one external product's error over the coefficients, in units of 1/q, for
-    /// uniform digits of `gadget` and a uniform key of `torus_bits` bits, no saturation.
-    ///
-    /// A right shift that leaves block exponent E errs by `Dropped` times 4^E. An error at one stage
-    /// doubles in energy at each later stage, and so does a bias on average over the points, while its mean stays and meets the next
-    /// stage's bias coherently. A twiddle factor of f fraction
-    /// bits errs by 4^-f/12 in each part, times the energy that it multiplies. Every point of the two spectra's errors
-    /// meets the other's energy; the inverse, divided by M, leaves 1/M of the energy of one point.
-    pub fn error_deviation(&self, gadget: Gadget, rows: usize, torus_bits: u32) -> f64 {
-        let points = self.ring_degree.get() as f64 / 2.0;
-        let digit_variance = 4f64.powi(gadget.log2_base as i32) / 12.0;
-        let key_variance = 4f64.powi(torus_bits as i32) / 12.0;
-        let digit_error = self.forward_error(&self.digits, digit_variance);
-        let key_error = self.forward_error(&self.key, key_variance);
-        let (digit_energy, key_energy) = (digit_variance * points, key_variance * points);
-        let rows = rows as f64;
-        let mut error = Error { energy: rows * 2.0 * (digit_error * key_energy + digit_energy * key_error), mean: 0.0 };
-        let mut exponent = self.accumulator_exponent();
-        for _ in 0..rows as usize {
-            error.shift(self.dropped(self.accumulator.shift), exponent);
-        }
-        let mut energy = 2.0 * rows * digit_energy * key_energy;
-        for stage in &self.inverse.stages {
-            exponent += stage.shift as i32;
-            energy *= 2.0;
-            error.energy *= 2.0;
-            error.shift(self.dropped(stage.shift), exponent);
-            // Half of the outputs pass through a product.
-            error.energy += 0.5 * (self.product_energy(exponent) + self.twiddle_energy(energy));
-        }
-        let output = exponent - points.log2() as i32;
-        error.energy /= points * points;
-        error.shift(self.dropped((-output).max(0) as u32), 0);
-        error.energy.sqrt()
-    }
-
-    /// Error energy of each part of a forward transform of parts of variance `variance`.
-    fn forward_error(&self, transform: &TransformSpec, variance: f64) -> f64 {
-        let mut exponent = -transform.load_shift;
-        let mut error = Error { energy: 0.0, mean: 0.0 };
-        error.shift(self.dropped(exponent.max(0) as u32), exponent);
-        let mut energy = variance;
-        for stage in &transform.stages {
-            error.energy = 2.0 * error.energy + self.product_energy(exponent) + self.twiddle_energy(energy);
-            exponent += stage.shift as i32;
-            error.shift(self.dropped(stage.shift), exponent);
-            energy *= 2.0;
-        }
-        error.energy
-    }
-
-    /// What a right shift by `shift` bits does to a number whose dropped bits are uniform.
-    fn dropped(&self, shift: u32) -> Dropped {
-        let unit = 2f64.powi(-(shift as i32));
-        match self.rounding {
-            Rounding::Truncate => Dropped { variance: (1.0 - unit * unit) / 12.0, mean: -(1.0 - unit) / 2.0 },
-            Rounding::HalfUp => {
-                Dropped { variance: (1.0 - unit * unit) / 12.0, mean: if shift == 0 { 0.0 } else { unit / 2.0 } }
-            }
-            Rounding::HalfEven => {
-                Dropped { variance: if shift == 0 { 0.0 } else { (1.0 + 2.0 * unit * unit) / 12.0 }, mean: 0.0 }
-            }
-        }
-    }
-
-    /// Error energy of the rounding of a product: its bias has both signs in a butterfly's two results.
-    fn product_energy(&self, exponent: i32) -> f64 {
-        let Dropped { variance, mean } = self.dropped(twiddle_fraction_bits(self.twiddle_bits));
-        (variance + mean * mean) * 4f64.powi(exponent)
-    }
-
-    /// Error energy of a product of a quantised twiddle factor and a complex number of part variance `energy`.
-    fn twiddle_energy(&self, energy: f64) -> f64 {
-        2.0 * energy * 4f64.powi(-(twiddle_fraction_bits(self.twiddle_bits) as i32)) / 12.0
-    }
-}
-
-/// Error of a right shift, in units of the last bit kept.
-#[derive(Clone, Copy)]
-struct Dropped {
-    variance: f64,
-    mean: f64,
-}
-
-/// Error of each part of a point: mean square over the points, and mean.
-struct Error {
-    energy: f64,
-    mean: f64,
-}
-
-impl Error {
-    fn shift(&mut self, dropped: Dropped, exponent: i32) {
-        let unit = 2f64.powi(exponent);
-        let mean = dropped.mean * unit;
-        self.energy += dropped.variance * unit * unit + mean * mean + 2.0 * self.mean * mean;
-        self.mean += mean;
     }
 }
 
@@ -487,7 +472,7 @@ mod tests {
         );
         assert_eq!(good.check(), Ok(()));
         let mut spec = good.clone();
-        spec.twiddle_bits = 99;
+        spec.inverse.twiddle_bits = 99;
         assert_eq!(spec.check().unwrap_err().to_string(), "twiddle factors: a width of 99 bits is outside 3 to 52");
         let mut spec = good.clone();
         spec.key.stages.pop();

@@ -63,13 +63,13 @@ fn machine_widths_err_as_the_model_says() {
         near_the_model::<u32>(log2_degree, Gadget { log2_base: 7, levels: 3 }, 1, narrow, FPT_RULE);
     }
     near_the_model::<u32>(9, Gadget { log2_base: 7, levels: 3 }, 3, narrow, FPT_RULE);
-    let coarse_twiddles = FixedWidths { twiddle: 18, ..narrow };
+    let coarse_twiddles = narrow.with_twiddles(18);
     near_the_model::<u32>(10, Gadget { log2_base: 8, levels: 2 }, 2, coarse_twiddles, FPT_RULE);
 }
 
 #[test]
 fn wide_data_is_exact_at_32_bits_up_to_the_largest_rings() {
-    let wide = FixedWidths { digits: 58, key: 58, accumulator: 60, inverse: 60, twiddle: 50 };
+    let wide = FixedWidths { accumulator: 60, inverse: 60, ..FixedWidths::uniform(58) }.with_twiddles(50);
     for log2_degree in [8, 10, 12, 14, 16] {
         let gadget = Gadget { log2_base: 8, levels: 2 };
         let spec = spec::<u32>(log2_degree, gadget, 1, wide, FPT_RULE);
@@ -82,7 +82,7 @@ fn wide_data_is_exact_at_32_bits_up_to_the_largest_rings() {
 
 #[test]
 fn sixty_four_bit_torus_keeps_what_the_widths_keep() {
-    let wide = FixedWidths { digits: 48, key: 56, accumulator: 60, inverse: 60, twiddle: 50 };
+    let wide = FixedWidths { digits: 48, accumulator: 60, inverse: 60, ..FixedWidths::uniform(56) }.with_twiddles(50);
     near_the_model::<u64>(11, Gadget { log2_base: 23, levels: 1 }, 1, wide, FPT_RULE);
     near_the_model::<u64>(12, Gadget { log2_base: 8, levels: 2 }, 1, wide, RangeRule::WorstCase);
 }
@@ -93,7 +93,12 @@ fn narrow_and_wide_arithmetic_give_the_same_bits() {
     let gadget = Gadget { log2_base: 10, levels: 2 };
     let spec = spec::<u32>(10, gadget, 1, FixedWidths::uniform(32), FPT_RULE);
     let fft = FixedFft::new(spec.clone()).unwrap();
-    let wide = FixedFft { spec: spec.clone(), engine: fft.engine.clone().widened() };
+    let wide = FixedFft {
+        spec: spec.clone(),
+        digits: fft.digits.clone().widened(),
+        key: fft.key.clone().widened(),
+        inverse: fft.inverse.clone().widened(),
+    };
     let digits = digit_vector(1024, 512, 3);
     let mut a = FixedSpectrum::zeros(spec.ring_degree);
     let mut b = a.clone();
@@ -155,4 +160,112 @@ fn biased_roundings_cost_what_the_model_says() {
         deviations.push(measured);
     }
     assert!(deviations.is_sorted(), "{deviations:?}");
+}
+
+/// A twisted transform of FPT's kind: 29-bit data, 25-bit factors, a key of 26 bits that was transformed elsewhere.
+fn streaming(log2_degree: u32, gadget: Gadget, k: usize, log2_radix: u32) -> FixedFftSpec {
+    let widths = FixedWidths { key: 26, ..FixedWidths::uniform(29) }.with_twiddles(25).with_key_made_elsewhere();
+    spec::<u32>(log2_degree, gadget, k, widths, FPT_RULE).with_structure(Structure::Twisted { log2_radix })
+}
+
+#[test]
+fn a_twisted_transform_is_its_definition_bit_for_bit() {
+    let gadget = Gadget { log2_base: 8, levels: 2 };
+    let wide = |x: &FixedSpectrum| -> Vec<(i128, i128)> {
+        x.re.iter().zip(&x.im).map(|(&re, &im)| (i128::from(re), i128::from(im))).collect()
+    };
+    for (log2_degree, log2_radix) in [(8, 4), (9, 4), (10, 4), (9, 1), (10, 2), (8, 3), (11, 5)] {
+        for rounding in [Rounding::HalfEven, Rounding::HalfUp, Rounding::Truncate] {
+            let mut spec = streaming(log2_degree, gadget, 2, log2_radix);
+            spec.rounding = rounding;
+            let fft = FixedFft::new(spec.clone()).unwrap();
+            let n = 1 << log2_degree;
+            let digits = digit_vector(n, 128, log2_degree + log2_radix);
+            let mut spectrum = FixedSpectrum::zeros(spec.ring_degree);
+            assert_eq!(fft.forward_digits(&digits, &mut spectrum), 0);
+            let load = |x: i32| i128::from(x) << spec.digits.load_shift;
+            let mut points: Vec<_> = (0..n / 2).map(|j| (load(digits[j]), load(digits[j + n / 2]))).collect();
+            reference::forward(&mut points, &spec.digits, log2_radix, rounding);
+            assert_eq!(wide(&spectrum), points, "N 2^{log2_degree}, radix 2^{log2_radix}, {rounding:?}");
+            // The same numbers as an accumulated product.
+            fft.inverse.inverse(&spec.inverse, rounding, &mut spectrum.re, &mut spectrum.im);
+            reference::inverse(&mut points, &spec.inverse, log2_radix, rounding);
+            assert_eq!(wide(&spectrum), points);
+        }
+    }
+}
+
+#[test]
+fn three_products_and_four_are_the_same_number() {
+    let parts = torus_vector::<u32>(400, 5);
+    for part in parts.chunks_exact(4) {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| i128::from(part[i] as i32));
+        assert_eq!(reference::three_products((a, b), (c, d)), (a * c - b * d, a * d + b * c));
+    }
+}
+
+#[test]
+fn all_structures_give_the_same_points_and_err_as_their_models_say() {
+    let gadget = Gadget { log2_base: 8, levels: 2 };
+    for log2_degree in [8, 9, 11] {
+        let merged = spec::<u32>(log2_degree, gadget, 1, FixedWidths::uniform(32), FPT_RULE);
+        for structure in [Structure::Merged, Structure::Twisted { log2_radix: 4 }, Structure::Twisted { log2_radix: 2 }]
+        {
+            let spec = merged.clone().with_structure(structure);
+            let fft = FixedFft::new(spec.clone()).unwrap();
+            let digits = digit_vector(1 << log2_degree, 128, 9);
+            let mut points = [FixedSpectrum::zeros(spec.ring_degree), FixedSpectrum::zeros(spec.ring_degree)];
+            assert_eq!(fft.forward_digits(&digits, &mut points[0]), 0);
+            let other = FixedFft::new(merged.clone()).unwrap();
+            assert_eq!(other.forward_digits(&digits, &mut points[1]), 0);
+            let [here, there] = &points;
+            let apart = here.re.iter().zip(&there.re).map(|(a, b)| (a - b).abs()).max();
+            assert!(apart.unwrap() < 1 << 8, "{structure:?}: {apart:?} units of 2^-32");
+            let (errors, saturations) = product_error::<u32>(&fft, gadget, 4);
+            let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, 4, 32));
+            assert_eq!(saturations, 0);
+            assert!((0.7 * model..1.4 * model + 0.3).contains(&measured), "{structure:?}: {measured}, model {model}");
+        }
+    }
+}
+
+#[test]
+fn a_key_made_elsewhere_errs_by_its_last_rounding_alone() {
+    let gadget = Gadget { log2_base: 8, levels: 2 };
+    for bits in [16, 20, 26] {
+        let widths = FixedWidths { key: bits, ..FixedWidths::uniform(58) }.with_twiddles(50).with_key_made_elsewhere();
+        let spec = spec::<u32>(9, gadget, 2, widths, FPT_RULE);
+        let fft = FixedFft::new(spec.clone()).unwrap();
+        let measured = deviation(&product_error::<u32>(&fft, gadget, 6).0);
+        let model = spec.error_deviation(gadget, 6, 32);
+        // Six rows of 2 σ_X² σ² with σ² = 4^e / 12 a part, and 1/M of that.
+        let exponent = spec.key.exponent();
+        let last = (6.0 * 2.0 * 4f64.powi(8) / 12.0 * 4f64.powi(exponent) / 12.0).sqrt();
+        assert!((0.9 * last..1.1 * last).contains(&measured), "{bits} bits: {measured}, rounding alone {last}");
+        assert!((0.9 * last..1.1 * last).contains(&model), "{bits} bits: model {model}, rounding alone {last}");
+    }
+}
+
+#[test]
+fn results_have_no_more_bits_than_they_keep() {
+    let gadget = Gadget { log2_base: 8, levels: 2 };
+    let widths = FixedWidths { accumulator: 40, inverse: 40, ..FixedWidths::uniform(32) };
+    let spec = spec::<u32>(9, gadget, 2, widths, FPT_RULE).with_result_bits(16);
+    let fft = FixedFft::new(spec.clone()).unwrap();
+    let mut sum = FixedSpectrum::zeros(spec.ring_degree);
+    let (mut a, mut b) = (sum.clone(), sum.clone());
+    let _ = fft.forward_digits(&digit_vector(512, 128, 1), &mut a);
+    let _ = fft.forward_torus(&torus_vector::<u32>(512, 2), &mut b);
+    let _ = fft.multiply_accumulate(&mut sum, &a, &b);
+    let mut result = vec![0u32; 512];
+    assert_eq!(fft.inverse_add_torus(&mut sum, &mut result), 0);
+    assert!(result.iter().all(|x| x.trailing_zeros() >= 16) && result.iter().any(|x| x >> 16 & 1 == 1));
+    assert_eq!([fft.kept(0x1234_7fffu32), fft.kept(0x1234_8000), fft.kept(0xffff_ffff)], [0x1234_0000, 0x1235_0000, 0]);
+    // What is dropped is part of the model.
+    let (errors, _) = product_error::<u32>(&fft, gadget, 6);
+    let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, 6, 32));
+    assert!(
+        measured > 0.95 * 65536.0 / 12f64.sqrt() && (0.7 * model..1.4 * model).contains(&measured),
+        "{measured}, {model}"
+    );
 }

@@ -155,8 +155,7 @@ pub fn torus_bits(machine: &Description, program: &str) -> Result<u32, MachineEr
 /// A figure that is unknown.
 fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
     let transform = machine.count("machine.arithmetic.transform")? as u32;
-    let widths =
-        FixedWidths { twiddle: machine.count("machine.arithmetic.twiddle")? as u32, ..FixedWidths::uniform(transform) };
+    let widths = FixedWidths::uniform(transform).with_twiddles(machine.count("machine.arithmetic.twiddle")? as u32);
     let rule = RangeRule::OverflowProbability {
         log2: -machine.value("machine.arithmetic.overflow_log2")?,
         first_step: machine.value("machine.arithmetic.first_step")?,

@@ -124,11 +124,16 @@ impl<'k, T: Torus> Primitives<'k, T> {
         self.parameters.ring_degree().get()
     }
 
-    /// The accumulator that a blind rotation starts from, X^(-b~) · (0, .., 0, `test_polynomial`): k + 1 polynomials.
+    /// The accumulator that a blind rotation starts from, X^(-b~) · (0, .., 0, `test_polynomial`): k + 1 polynomials, of as many bits as
+    /// the arithmetic's accumulators have.
     pub fn initial_accumulator(&self, body_index: u32, test_polynomial: &[T]) -> Vec<Vec<T>> {
         let degree = self.degree();
         let mut accumulator = vec![vec![T::default(); degree]; self.parameters.glwe_dimension().get()];
-        accumulator.push(self.rotate(test_polynomial, (2 * degree as u32 - body_index) % (2 * degree as u32)));
+        let kept: Vec<T> = match &self.engine {
+            Engine::Fixed { fft, .. } => test_polynomial.iter().map(|&value| fft.kept(value)).collect(),
+            _ => test_polynomial.to_vec(),
+        };
+        accumulator.push(self.rotate(&kept, (2 * degree as u32 - body_index) % (2 * degree as u32)));
         accumulator
     }
 

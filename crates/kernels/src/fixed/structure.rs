@@ -1,0 +1,137 @@
+//! How the stages of a transform are arranged: where its twist is, and which products with twiddle factors lie between its stages.
+
+use super::spec::FixedSpecError;
+use serde::{Deserialize, Serialize};
+
+/// Arrangement of a folded negacyclic transform of M complex points. All of them give the same points in the same order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structure {
+    /// Radix 2, the twist merged into the butterflies' twiddle factors.
+    #[default]
+    Merged,
+    /// A twist, then a cyclic transform in groups of `log2_radix` radix-2 stages (FPT, section 3.4: radix 2^4).
+    Twisted {
+        /// Stages of a group: k of radix 2^k.
+        log2_radix: u32,
+    },
+}
+
+/// Most stages of a group.
+const MOST_STAGES: u32 = 8;
+
+/// The rotation after one forward stage of a cyclic transform, which stands before the same stage of the inverse.
+///
+/// A transform of stages `first .. end` splits into those up to `stage` and those after it. With K the number that the output bits of the
+/// former make and R that of the input bits of the latter, the point in between turns by K R / 2^(end - first) of a full turn
+/// (Cooley and Tukey). Groups of radix 2^k split off in front, and a group splits in halves: so of the four stages of radix 2^4, only the
+/// last is followed by general factors, and inside there are quarter turns and sixteenths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// log2 M.
+    log2_points: u32,
+    /// First stage of the transform that splits here.
+    first: u32,
+    /// The stage that the rotation follows.
+    stage: u32,
+    /// One after the last stage.
+    end: u32,
+}
+
+impl Rotation {
+    /// Numerator and log2 of the denominator of point `position`'s turn. A position's top bits are those of the input that no stage has
+    /// consumed yet, its other bits those of the output, the first stage's highest.
+    pub fn turn(&self, position: usize) -> (usize, u32) {
+        let outputs = self.stage + 1 - self.first;
+        let low = position & ((1 << outputs) - 1);
+        let output = (0..outputs).fold(0, |sum, bit| sum << 1 | (low >> bit & 1));
+        let input = position >> (self.log2_points + self.stage + 1 - self.end);
+        (output * input, self.end - self.first)
+    }
+
+    /// Stages of the transform that splits here: factors are powers of a root of unity of order 2 to this.
+    pub fn order_log2(&self) -> u32 {
+        self.end - self.first
+    }
+
+    /// Bits of a position that the factor depends on, of the output and of the input.
+    pub fn bits(&self) -> (u32, u32) {
+        (self.stage + 1 - self.first, self.end - self.stage - 1)
+    }
+
+    /// Whether a turn is no product: a multiple of a quarter.
+    pub fn is_trivial((numerator, log2): (usize, u32)) -> bool {
+        (numerator << 2).is_multiple_of(1 << log2)
+    }
+}
+
+impl Structure {
+    pub(super) fn check(self) -> Result<(), FixedSpecError> {
+        match self {
+            Self::Twisted { log2_radix } if !(1..=MOST_STAGES).contains(&log2_radix) => {
+                Err(FixedSpecError::Radix { log2_radix, most: MOST_STAGES })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The rotation after forward stage `stage` of a transform of 2^`log2_points` points: none after the last, and none where butterflies
+    /// multiply.
+    pub fn rotation(self, log2_points: u32, stage: u32) -> Option<Rotation> {
+        let Self::Twisted { log2_radix } = self else { return None };
+        if stage + 1 >= log2_points {
+            return None;
+        }
+        let (mut first, mut end) = (0, log2_points);
+        loop {
+            let stages = end - first;
+            let split = first + if stages > log2_radix { log2_radix } else { stages.div_ceil(2) };
+            match split.cmp(&(stage + 1)) {
+                std::cmp::Ordering::Equal => return Some(Rotation { log2_points, first, stage, end }),
+                std::cmp::Ordering::Less => first = split,
+                std::cmp::Ordering::Greater => end = split,
+            }
+        }
+    }
+
+    /// Share of the points that the rotation after forward stage `stage` multiplies.
+    pub(super) fn turned(self, log2_points: u32, stage: u32) -> f64 {
+        self.rotation(log2_points, stage).map_or(0.0, |rotation| {
+            let points = 1usize << log2_points;
+            (0..points).filter(|&p| !Rotation::is_trivial(rotation.turn(p))).count() as f64 / points as f64
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the factors those of the radix that a structure names?
+    use super::*;
+
+    #[test]
+    fn radix_sixteen_has_quarter_turns_sixteenths_and_one_general_factor() {
+        let structure = Structure::Twisted { log2_radix: 4 };
+        let orders: Vec<u32> = (0..7).map(|stage| structure.rotation(8, stage).unwrap().order_log2()).collect();
+        assert_eq!(orders, [2, 4, 2, 8, 2, 4, 2]);
+        assert_eq!(structure.rotation(8, 7), None);
+        let turned: Vec<f64> = (0..7).map(|stage| structure.turned(8, stage)).collect();
+        // Of sixteen products K R mod 16, eight are a multiple of four.
+        assert_eq!((turned[0], turned[1], turned[2]), (0.0, 0.5, 0.0));
+        assert!(turned[3] > 0.85);
+    }
+
+    #[test]
+    fn radix_two_has_the_factors_of_its_own_stages() {
+        let structure = Structure::Twisted { log2_radix: 1 };
+        for stage in 0..4 {
+            let rotation = structure.rotation(5, stage).unwrap();
+            assert_eq!((rotation.order_log2(), rotation.bits()), (5 - stage, (1, 4 - stage)));
+        }
+    }
+
+    #[test]
+    fn impossible_radices_are_named() {
+        let error = Structure::Twisted { log2_radix: 0 }.check().unwrap_err();
+        assert_eq!(error.to_string(), "a radix of 2^0: groups have 1 to 8 stages");
+    }
+}
