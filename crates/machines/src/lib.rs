@@ -8,6 +8,7 @@ pub mod contract;
 pub mod engine;
 pub mod f1;
 mod findings;
+pub mod fpt;
 pub mod key_switch;
 pub mod morphling;
 pub mod osiris;

@@ -2,10 +2,11 @@
 
 use crate::contract::{Family, Machine, MachineError};
 use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
-use crate::{f1, morphling, strix};
+use crate::{f1, fpt, morphling, strix};
 
 /// Every machine, by name.
-pub static MACHINES: &[&dyn Machine] = &[&f1::contract::KIND, &morphling::contract::KIND, &strix::contract::KIND];
+pub static MACHINES: &[&dyn Machine] =
+    &[&f1::contract::KIND, &fpt::contract::KIND, &morphling::contract::KIND, &strix::contract::KIND];
 
 fn known() -> String {
     names().join(", ")

@@ -29,6 +29,15 @@ pub trait TorusMachine: Sync {
     /// # Errors
     /// [`MachineError::Torus`] for a set that is wider than the machine's words; a figure that is unknown.
     fn arithmetic(&self, machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+        self.holds(machine, parameters)?;
+        Ok(Arithmetic::Fixed(Box::new(fixed_point(machine, parameters)?)))
+    }
+
+    /// Whether the machine's words hold the torus of a parameter set.
+    ///
+    /// # Errors
+    /// [`MachineError::Torus`] if not.
+    fn holds(&self, machine: &Description, parameters: &Parameters) -> Result<(), MachineError> {
         let bits = self.torus_bits(machine)?;
         if parameters.torus_bits() != bits {
             return Err(MachineError::Torus {
@@ -38,7 +47,7 @@ pub trait TorusMachine: Sync {
                 machine_bits: bits,
             });
         }
-        fixed_point(machine, parameters)
+        Ok(())
     }
 
     /// The units, channels and memories of `machine` for programs with `parameters`, with rates, latencies, ports and bandwidths: from
@@ -149,18 +158,44 @@ pub fn torus_bits(machine: &Description, program: &str) -> Result<u32, MachineEr
     mapper(machine, program)?.torus_bits(machine)
 }
 
-/// Fixed point as the figures `machine.arithmetic.*` say: widths of a transform and of its twiddles, and how its steps are scaled.
+/// The figures of `machine.arithmetic.*` that set widths apart from `transform` and `twiddle`, which stand for all that a file does not
+/// name: of the key's points, the forward and the inverse transform, and of the latter two's twiddle factors.
+pub const WIDTHS: [&str; 5] = [
+    "machine.arithmetic.key",
+    "machine.arithmetic.forward",
+    "machine.arithmetic.inverse",
+    "machine.arithmetic.forward_twiddle",
+    "machine.arithmetic.inverse_twiddle",
+];
+
+/// Fixed point as the figures `machine.arithmetic.*` say: widths of the transforms and of their twiddles, and how steps are scaled. A key
+/// with a width of its own is transformed beforehand and rounded once; otherwise the machine's own transform makes it.
 ///
 /// # Errors
 /// A figure that is unknown.
-fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
-    let transform = machine.count("machine.arithmetic.transform")? as u32;
-    let widths = FixedWidths::uniform(transform).with_twiddles(machine.count("machine.arithmetic.twiddle")? as u32);
+pub(crate) fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<FixedFftSpec, MachineError> {
+    let named = |key: &str| machine.figures().contains_key(key);
+    let width = |key: &str, general: &str| {
+        let key = if named(key) { key } else { general };
+        machine.count(key).map(|bits| bits as u32)
+    };
+    let [key, forward, inverse, forward_twiddle, inverse_twiddle] = WIDTHS;
+    let (transform, twiddle) = ("machine.arithmetic.transform", "machine.arithmetic.twiddle");
+    let inverse = width(inverse, transform)?;
+    let widths = FixedWidths {
+        digits: width(forward, transform)?,
+        key: width(key, transform)?,
+        accumulator: inverse,
+        twiddle: width(forward_twiddle, twiddle)?,
+        inverse_twiddle: width(inverse_twiddle, twiddle)?,
+        ..FixedWidths::uniform(width(key, transform)?).with_twiddles(width(forward_twiddle, twiddle)?)
+    };
+    let widths = FixedWidths { inverse, ..if named(key) { widths.with_key_made_elsewhere() } else { widths } };
     let rule = RangeRule::OverflowProbability {
         log2: -machine.value("machine.arithmetic.overflow_log2")?,
         first_step: machine.value("machine.arithmetic.first_step")?,
     };
-    let spec = FixedFftSpec::for_external_product(
+    Ok(FixedFftSpec::for_external_product(
         parameters.ring_degree(),
         parameters.bootstrap_gadget(),
         parameters.glwe_dimension().get(),
@@ -168,8 +203,7 @@ fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<Arithme
         widths,
         Rounding::HalfEven,
         rule,
-    );
-    Ok(Arithmetic::Fixed(spec.into()))
+    ))
 }
 
 /// Maps `program` onto `machine`.

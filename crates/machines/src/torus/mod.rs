@@ -16,4 +16,5 @@ pub mod steady;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod transfers;
+pub mod widths;
 pub mod workload;

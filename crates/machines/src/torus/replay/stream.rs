@@ -25,8 +25,8 @@ pub trait Meaning: Sync {
     fn compute(&self, placed: Placed<'_>, operands: &[Datum]) -> Result<Vec<Datum>, ReplayError>;
 }
 
-/// Values written to one place that may still be seen: the newest, and what it replaces.
-const HISTORY: usize = 3;
+/// Values written to one place that may still be seen: the newest, what it replaces, and what is already known of later ones.
+const HISTORY: usize = 8;
 
 /// One write.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Read {
 /// A memory with addresses.
 #[derive(Default)]
 struct Addressed {
-    /// By first byte: writes to the same bytes, the newest last.
+    /// By first byte: writes to the same bytes, in the order in which they begin to land.
     places: BTreeMap<u64, VecDeque<Record>>,
 }
 
@@ -101,7 +101,9 @@ impl Addressed {
         if records.len() == HISTORY {
             records.pop_front();
         }
-        records.push_back(record);
+        // An event whose last operand comes late is computed after events that write later.
+        let at = records.iter().rposition(|other| other.first <= record.first).map_or(0, |before| before + 1);
+        records.insert(at, record);
     }
 
     fn read(&self, read: Read) -> Result<Datum, ReplayError> {
@@ -188,9 +190,8 @@ impl Memories {
             Store::Wire(records, delay) => {
                 let passes = |record: &Record| record.first + *delay == first && record.last + *delay == last;
                 let at = records.iter().position(passes).ok_or_else(|| read.empty())?;
-                // What came before it has passed.
-                records.drain(..at);
-                records.pop_front().map(|record| record.datum).ok_or_else(|| read.empty())
+                // Readers that take another operand later are computed later: what came before it may still be theirs.
+                records.remove(at).map(|record| record.datum).ok_or_else(|| read.empty())
             }
             Store::ByValue => {
                 let value = access.value.shifted(placed.shift);
@@ -313,6 +314,15 @@ mod tests {
         // In an unknown order, everything must be there.
         assert_eq!(found(&memory, read(13, Order::Any)), None);
         assert_eq!(found(&memory, read(14, Order::Any)), Some(vec![7; 4]));
+    }
+
+    #[test]
+    fn values_lie_in_the_order_of_their_cycles_whenever_they_are_computed() {
+        let mut memory = Addressed::default();
+        memory.write(0, record(20, Order::Stream, 8));
+        memory.write(0, record(10, Order::Stream, 7));
+        assert_eq!(found(&memory, read(15, Order::Stream)), Some(vec![7; 4]));
+        assert_eq!(found(&memory, read(30, Order::Stream)), Some(vec![8; 4]));
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! FPT under the contract of a machine.
+
+use super::emit::chip::Chip;
+use super::machine::Fpt;
+use super::meaning::Names;
+use super::{Mapped, map, reproduce, specs};
+use crate::audit::Meaning;
+use crate::contract::torus::{MappedTorus, ReplayedOutputs, TorusMachine, fixed_point};
+use crate::contract::{Machine, MachineError, Mapper};
+use crate::engine::description::{Description, FigureSpec};
+use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
+use crate::reproduce::{Prediction, ReproduceError};
+use crate::torus::replay::Replay;
+use polyfabric_kernels::fixed::Structure;
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::Arithmetic;
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
+use std::collections::BTreeMap;
+
+/// Machines of FPT's kind.
+pub static KIND: FptKind = FptKind;
+
+/// See [`KIND`].
+pub struct FptKind;
+
+impl Machine for FptKind {
+    fn name(&self) -> &'static str {
+        "fpt"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../../../../machines/fpt.toml")
+    }
+
+    fn published(&self) -> &'static str {
+        reproduce::PUBLISHED
+    }
+
+    fn specs(&self) -> &'static [FigureSpec] {
+        specs::SPECS
+    }
+
+    fn family(&self) -> Mapper {
+        Mapper::Torus(&KIND)
+    }
+
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(progress)
+    }
+}
+
+impl TorusMachine for FptKind {
+    fn arithmetic(&self, machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+        self.holds(machine, parameters)?;
+        let log2_radix = Fpt::new(machine)?.log2_radix;
+        let mut spec = fixed_point(machine, parameters)?.with_structure(Structure::Twisted { log2_radix });
+        // What decomposition would round away is not carried along (section 3.5).
+        let kept = parameters.bootstrap_gadget().kept_bits();
+        if kept < parameters.torus_bits() {
+            spec = spec.with_result_bits(kept);
+        }
+        Ok(Arithmetic::Fixed(Box::new(spec)))
+    }
+
+    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError> {
+        let figures = Fpt::new(machine)?;
+        let shape =
+            figures.shape(parameters).map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))?;
+        let mut builder = ScheduleBuilder::new();
+        Chip::declare(&mut builder, &figures, &shape);
+        Ok(builder.resources().clone())
+    }
+
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+        let figures = Fpt::new(machine)?;
+        let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(Box::new(mapped))
+    }
+}
+
+impl MappedTorus for Mapped {
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a> {
+        Box::new(Names::new(program, &self.tasks, &self.chip))
+    }
+
+    fn primary(&self) -> &'static [&'static str] {
+        &["fft", "mac", "ifft"]
+    }
+
+    fn replay(
+        &self,
+        schedule: &Schedule,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        inputs: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<ReplayedOutputs, MachineError> {
+        let replayed = self.carry_out(schedule, program, key, inputs, progress);
+        let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
+        Ok(ReplayedOutputs { outputs, saturations })
+    }
+}

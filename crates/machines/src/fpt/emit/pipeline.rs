@@ -1,0 +1,319 @@
+//! Events of the pipeline. A ciphertext's first cycle at the rotator fixes the cycle of each of its elements in every unit.
+
+use super::super::hardware::{load_latency, through};
+use super::super::machine::AMOUNT_BYTES;
+use super::super::software::{BUFFERS, Batch};
+use super::{Emitter, index};
+use crate::engine::schedule::{Access, ClassId, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
+use crate::torus::transfers::access;
+use crate::torus::workload::{Bootstraps, Work};
+
+/// One ciphertext in one iteration.
+#[derive(Clone, Copy)]
+struct Round {
+    operation: u32,
+    element: u32,
+    slot: u64,
+    iteration: u32,
+    /// CMUXes before it, over the whole program.
+    number: u64,
+    /// Offset of its rotation amounts in the FIFO.
+    amounts: u64,
+    /// First cycle at the rotator.
+    start: i64,
+    /// Whether the accumulator leaves the pipeline.
+    last: bool,
+}
+
+impl Round {
+    fn op(&self, kind: KindId, step: u64) -> OpRef {
+        let (kernel_op, ciphertext, iteration) = (self.operation, self.element, self.iteration);
+        OpRef { kind, kernel_op, body_op: step as u32, ciphertext, iteration }
+    }
+}
+
+impl Emitter<'_> {
+    /// A batch's blind rotation from cycle `start` on.
+    pub(super) fn rotation(&mut self, batch: &Batch, start: i64) {
+        let tasks = self.tasks;
+        let Work::Bootstraps(work) = &tasks.works[batch.work] else { return };
+        for slot in 0..u64::from(batch.count) {
+            self.load(batch, work, slot, start + slot as i64 * self.shape.cmux);
+        }
+        let iterations = self.shape.lwe_dimension as u32;
+        let period = self.shape.period;
+        // Buffers take turns, so two iterations repeat.
+        let rounds = (iterations - 1) / 2;
+        if rounds > 1 {
+            let shift = Shift { ciphertext: 0, iteration: 2 };
+            self.repeated(start, u64::from(rounds), 2 * period as u64, shift, |emitter| {
+                emitter.iteration(batch, work, 0, 0);
+                emitter.iteration(batch, work, 1, period);
+            });
+        }
+        let first = if rounds > 1 { 2 * rounds } else { 0 };
+        for iteration in first..iterations {
+            self.iteration(batch, work, iteration, start + i64::from(iteration) * period);
+        }
+        for slot in 0..u64::from(batch.count) {
+            self.extraction(batch, work, slot, start + through(&self.shape, slot + 1) - self.shape.cmux - 1);
+        }
+    }
+
+    fn push(
+        &mut self,
+        (resource, op): (Resource, OpRef),
+        start: i64,
+        cycles: i64,
+        work: u64,
+        (reads, writes): (Vec<Access>, Vec<Access>),
+    ) {
+        self.builder.event(Event { resource, start, occupancy: cycles as u32, work, parts: 1, op, reads, writes });
+    }
+
+    fn fifo(&self, batch: &Batch, slot: u64) -> u64 {
+        ((batch.sequence % BUFFERS) * self.shape.slots + slot) * self.shape.amounts()
+    }
+
+    fn amount(&self, operation: u32, element: u32, at: u64) -> Access {
+        let value = self.amounts(operation, element);
+        let mut amount = access(self.chip.fifo, at, self.shape.amounts(), value, (0, 0), Order::Any);
+        amount.bytes = AMOUNT_BYTES;
+        amount
+    }
+
+    /// Polynomials of group `group`.
+    fn group(&self, group: u64) -> std::ops::Range<u64> {
+        group * self.shape.side..(group + 1) * self.shape.side
+    }
+
+    /// The turned test polynomial, and zeros, in the registers just before the ciphertext's first iteration reads them.
+    fn load(&mut self, batch: &Batch, work: &Bootstraps, slot: u64, start: i64) {
+        let s = self.shape;
+        let latency = load_latency(self.machine, &s);
+        let element = batch.first + slot as u32;
+        let wanted = work.tables[element as usize];
+        let place = batch.tables.iter().find(|(table, _)| *table == wanted).map_or(0, |&(_, place)| place);
+        let span = (latency, latency + s.group - 1);
+        for group in 0..s.groups() {
+            let table = self.named(self.chip.classes.table, Value::NONE, Value::NONE, wanted);
+            let (at, bytes) = (place * s.polynomial, s.polynomial);
+            let reads = vec![
+                access(self.chip.tables, at, bytes, table, (0, s.group - 1), Order::Any),
+                self.amount(work.blind_rotation, element, self.fifo(batch, slot)),
+            ];
+            let writes = self.group(group).map(|polynomial| {
+                let value = self.named(
+                    self.chip.classes.accumulator,
+                    element,
+                    0,
+                    index(work.blind_rotation, polynomial as usize),
+                );
+                let at = slot * s.accumulator() + polynomial * s.polynomial;
+                access(self.chip.accumulators, at, s.polynomial, value, span, Order::Stream)
+            });
+            let writes = writes.collect();
+            let op = self.op(self.chip.kinds.load, work.blind_rotation, element);
+            let op = OpRef { body_op: group as u32, ..op };
+            let at = start + (group as i64 - 1) * s.group - latency;
+            self.push((self.chip.loader, op), at, s.group, s.side * s.polynomial, (reads, writes));
+        }
+    }
+
+    /// One iteration of all ciphertexts of a batch, the first of which reaches the rotator in cycle `start`.
+    fn iteration(&mut self, batch: &Batch, work: &Bootstraps, iteration: u32, start: i64) {
+        let s = self.shape;
+        let number = self.iterations_before(batch) + u64::from(iteration);
+        let buffer = number % BUFFERS * s.key();
+        self.key(work.blind_rotation, iteration, buffer, start);
+        for slot in 0..u64::from(batch.count) {
+            let round = Round {
+                operation: work.blind_rotation,
+                element: batch.first + slot as u32,
+                slot,
+                iteration,
+                number: number * s.slots + slot,
+                amounts: self.fifo(batch, slot),
+                start: start + slot as i64 * s.cmux,
+                last: u64::from(iteration) + 1 == s.lwe_dimension,
+            };
+            for group in 0..s.groups() {
+                self.rotate(&round, group);
+            }
+            for step in 0..s.steps() {
+                self.transform(&round, step, buffer);
+            }
+            for group in 0..s.groups() {
+                self.accumulate(&round, group);
+            }
+        }
+    }
+
+    /// The key of an iteration, step after step, a stripe on each of its channels; there a cycle before the multipliers.
+    fn key(&mut self, operation: u32, iteration: u32, buffer: u64, start: i64) {
+        let s = self.shape;
+        let latency = self.machine.memory_latency as i64;
+        let channels = self.machine.key_channels;
+        let stripe = s.key().div_ceil(channels);
+        let start = start + s.to_multiply() - s.key_cycles - latency - 1;
+        let (sent, arrives) = ((0, s.key_cycles - 1), (latency, latency + s.key_cycles - 1));
+        for channel in 0..channels {
+            let (from, to) = (channel * stripe, ((channel + 1) * stripe).min(s.key()));
+            let (mut reads, mut writes) = (Vec::new(), Vec::new());
+            for step in 0..s.steps() {
+                let (first, past) = (step * s.step_key(), (step + 1) * s.step_key());
+                let (begin, end) = (from.max(first), to.min(past));
+                if begin < end {
+                    let key = self.named(self.chip.classes.bootstrap_key, Value::NONE, iteration, step as u32);
+                    reads.push(access(self.chip.memory, 0, end - begin, key, sent, Order::Any));
+                    writes.push(access(self.chip.key_buffer, buffer + begin, end - begin, key, arrives, Order::Any));
+                }
+            }
+            if reads.is_empty() {
+                continue;
+            }
+            let op = OpRef { iteration, ..self.op(self.chip.kinds.key, operation, Value::NONE) };
+            self.push((self.chip.keys[channel as usize], op), start, s.key_cycles, to - from, (reads, writes));
+        }
+    }
+
+    fn value(&self, round: &Round, class: ClassId, number: u64) -> Value {
+        self.named(class, round.element, round.iteration, index(round.operation, number as usize))
+    }
+
+    /// Polynomial `polynomial` of the accumulator, `more` iterations further on.
+    fn accumulator(&self, round: &Round, polynomial: u64, more: u32, span: (i64, i64), order: Order) -> Access {
+        let s = self.shape;
+        let value =
+            Value { iteration: round.iteration + more, ..self.value(round, self.chip.classes.accumulator, polynomial) };
+        let (memory, entry) = match round.last && more > 0 {
+            true => (self.chip.finished, round.slot % BUFFERS),
+            false => (self.chip.accumulators, round.slot),
+        };
+        access(memory, entry * s.accumulator() + polynomial * s.polynomial, s.polynomial, value, span, order)
+    }
+
+    /// The reordering block's place of a polynomial.
+    fn reordered(&self, round: &Round, polynomial: u64, span: (i64, i64), order: Order) -> Access {
+        let s = self.shape;
+        let group = round.number * s.groups() + polynomial / s.side;
+        let at = (group % BUFFERS * s.side + polynomial % s.side) * s.polynomial;
+        let value = self.value(round, self.chip.classes.rotated, polynomial);
+        access(self.chip.reorder, at, s.polynomial, value, span, order)
+    }
+
+    fn rotate(&mut self, round: &Round, group: u64) {
+        let s = self.shape;
+        let span = (0, s.group - 1);
+        let out = (s.rotate - 1, s.rotate + s.group - 2);
+        let mut reads: Vec<Access> =
+            self.group(group).map(|p| self.accumulator(round, p, 0, span, Order::Any)).collect();
+        reads.push(self.amount(round.operation, round.element, round.amounts));
+        let writes = self.group(group).map(|p| self.reordered(round, p, out, Order::Stream)).collect();
+        let start = round.start + group as i64 * s.group;
+        let op = round.op(self.chip.kinds.rotate, group);
+        self.push((self.chip.rotator, op), start, s.group, s.ring_degree * s.side, (reads, writes));
+    }
+
+    /// Decomposition, forward transform and products of a step.
+    fn transform(&mut self, round: &Round, step: u64, buffer: u64) {
+        let s = self.shape;
+        let (kinds, classes) = (self.chip.kinds, self.chip.classes);
+        let span = (0, s.step - 1);
+        let out = |latency: i64| (latency - 1, latency + s.step - 2);
+        let wire =
+            |memory: MemoryId, bytes: u64, value: Value, span| access(memory, 0, bytes, value, span, Order::Stream);
+        let (digits_at, spectrum_at) = (self.chip.digits, self.chip.spectrum);
+        let digits = self.value(round, classes.digits, step);
+        let digits = |span| wire(digits_at, s.side_rows * s.digits, digits, span);
+        let spectrum = self.value(round, classes.spectrum, step);
+        let spectrum = |span| wire(spectrum_at, s.side_rows * s.spectrum, spectrum, span);
+
+        let decomposes = round.start + s.to_decompose() + step as i64 * s.step;
+        let first = step * s.side_rows / s.levels;
+        let reads = (first..first + s.side).map(|p| self.reordered(round, p, span, Order::Any)).collect();
+        let (op, work) = (round.op(kinds.decompose, step), s.ring_degree * s.side_rows);
+        self.push((self.chip.decomposer, op), decomposes, s.step, work, (reads, vec![digits(out(s.decompose))]));
+
+        let (op, work) = (round.op(kinds.forward, step), s.points * s.side_rows);
+        let moved = (vec![digits(span)], vec![spectrum(out(s.forward))]);
+        self.push((self.chip.fft, op), decomposes + s.decompose, s.step, work, moved);
+
+        let key = self.named(classes.bootstrap_key, Value::NONE, round.iteration, step as u32);
+        let key = access(self.chip.key_buffer, buffer + step * s.step_key(), s.step_key(), key, span, Order::Any);
+        let sums = s.polynomials * s.sum;
+        let partial = |emitter: &Self, step: u64, span| {
+            access(emitter.chip.partial, 0, sums, emitter.value(round, classes.partial, step), span, Order::Stream)
+        };
+        let mut reads = vec![spectrum(span), key];
+        if let Some(before) = step.checked_sub(1) {
+            reads.push(partial(self, before, (s.multiply, s.multiply + s.step - 1)));
+        }
+        let late = out(s.multiply + s.add);
+        let writes = if step + 1 == s.steps() {
+            (0..s.groups()).map(|group| self.summed(round, group, late)).collect()
+        } else {
+            vec![partial(self, step, late)]
+        };
+        let (op, work) = (round.op(kinds.multiply, step), s.points * s.side_rows * s.polynomials);
+        let start = round.start + s.to_multiply() + step as i64 * s.step;
+        self.push((self.chip.mac, op), start, s.step, work, (reads, writes));
+    }
+
+    /// The sums of a group's columns, where they wait for the inverse transform.
+    fn summed(&self, round: &Round, group: u64, span: (i64, i64)) -> Access {
+        let s = self.shape;
+        let at = (round.number % BUFFERS * s.polynomials + group * s.side) * s.sum;
+        let value = self.value(round, self.chip.classes.sum, group);
+        access(self.chip.piso, at, s.side * s.sum, value, span, Order::Stream)
+    }
+
+    /// Inverse transform and accumulation of a group's columns.
+    fn accumulate(&mut self, round: &Round, group: u64) {
+        let s = self.shape;
+        let (kinds, classes) = (self.chip.kinds, self.chip.classes);
+        let span = (0, s.inverse_cycles - 1);
+        let value = self.value(round, classes.product, group);
+        let product_at = self.chip.product;
+        let product = |span| access(product_at, 0, s.side * s.polynomial, value, span, Order::Stream);
+        let late = (s.inverse - 1, s.inverse + s.inverse_cycles - 2);
+        let start = round.start + group as i64 * s.group;
+        let (op, work) = (round.op(kinds.inverse, group), s.points * s.side);
+        let moved = (vec![self.summed(round, group, span)], vec![product(late)]);
+        self.push((self.chip.ifft, op), start + s.to_inverse(), s.inverse_cycles, work, moved);
+
+        let mut reads = vec![product(span)];
+        let of_group = (0, s.group - 1);
+        reads.extend(self.group(group).map(|p| self.accumulator(round, p, 0, of_group, Order::Stream)));
+        let late = (s.accumulate - 1, s.accumulate + s.group - 2);
+        let writes = self.group(group).map(|p| self.accumulator(round, p, 1, late, Order::Stream)).collect();
+        let (op, work) = (round.op(kinds.accumulate, group), s.ring_degree * s.side);
+        self.push((self.chip.accumulator, op), start + s.to_accumulate(), s.group, work, (reads, writes));
+    }
+
+    /// The finished accumulator of a slot, as it comes, to the output buffer.
+    fn extraction(&mut self, batch: &Batch, work: &Bootstraps, slot: u64, start: i64) {
+        let s = self.shape;
+        let element = batch.first + slot as u32;
+        let round = Round {
+            operation: work.blind_rotation,
+            element,
+            slot,
+            iteration: s.lwe_dimension as u32 - 1,
+            number: 0,
+            amounts: 0,
+            start,
+            last: true,
+        };
+        let reads = (0..s.polynomials).map(|p| {
+            let at = (p / s.side) as i64 * s.group;
+            self.accumulator(&round, p, 1, (at, at + s.group - 1), Order::Stream)
+        });
+        let reads = reads.collect();
+        let item = work.extracted[element as usize];
+        let at = (batch.sequence % BUFFERS * s.slots + slot) * s.large();
+        let writes = vec![access(self.chip.outputs, at, s.large(), self.lwe(item), (1, s.cmux), Order::Any)];
+        let op = self.op(self.chip.kinds.extract, item.op, element);
+        self.push((self.chip.extractor, op), start, s.cmux, s.large_dimension + 1, (reads, writes));
+    }
+}

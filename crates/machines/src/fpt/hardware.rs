@@ -1,0 +1,81 @@
+//! When everything runs: the tasks dispatched. The pipeline is rigid: a batch's first cycle fixes every cycle of it.
+
+use super::machine::{Fpt, Shape};
+use super::software::{Action, Task, Tasks, Unit};
+use crate::torus::channels;
+use crate::torus::dispatcher::{self, Started, Times};
+
+/// When everything ran.
+pub struct Timeline {
+    /// Start and completion cycle of each task; of a blind rotation, the cycle in which its first ciphertext reaches the rotator.
+    pub times: Times,
+}
+
+/// Cycles from the first element out of the test polynomials' RAM to the first one in the accumulators' registers.
+pub fn load_latency(machine: &Fpt, shape: &Shape) -> i64 {
+    // The RAM, and the barrel shifter of the input.
+    machine.depth.memory as i64 + shape.group + i64::from(shape.ring_degree.ilog2() + 1) * machine.multiplexer as i64
+}
+
+/// From the start of an iteration's key on its channels to the first ciphertext's rotation, at least: how far ahead of the pipeline
+/// its inputs begin.
+pub fn lead(machine: &Fpt, shape: &Shape) -> i64 {
+    let key = machine.memory_latency as i64 + shape.key_cycles + 1 - shape.to_multiply();
+    (load_latency(machine, shape) + shape.group).max(key).max(0)
+}
+
+/// From a batch's first rotation to its last result in the output buffer.
+pub fn through(shape: &Shape, count: u64) -> i64 {
+    let iterations = (shape.lwe_dimension as i64 - 1) * shape.period;
+    let last = (count as i64 - 1) * shape.cmux;
+    iterations + last + shape.to_accumulate() + shape.accumulate + shape.cmux + 1
+}
+
+/// Bytes a cycle of what moves a task's bytes.
+pub fn rate(machine: &Fpt, unit: Unit) -> f64 {
+    match unit {
+        Unit::LinkIn | Unit::LinkOut => machine.link_bytes,
+        Unit::Hbm => machine.channel_bytes,
+        Unit::Host | Unit::HostMemory | Unit::Cmux => machine.host_memory,
+    }
+}
+
+/// Cycles from the first byte sent to the first one there.
+pub fn latency(machine: &Fpt, unit: Unit) -> i64 {
+    match unit {
+        Unit::LinkIn | Unit::LinkOut => machine.link_latency as i64,
+        Unit::Hbm => machine.memory_latency as i64,
+        Unit::Host | Unit::HostMemory | Unit::Cmux => 1,
+    }
+}
+
+/// Runs `tasks` on `machine`.
+pub fn run(machine: &Fpt, tasks: &Tasks) -> Timeline {
+    let counts: Vec<u64> =
+        tasks.batches.iter().flat_map(|batch| batch.tasks.clone().map(|_| u64::from(batch.count))).collect();
+    let times = dispatcher::run(&tasks.tasks, |index, now| {
+        start(machine, tasks, &tasks.tasks[index as usize], counts[index as usize], now)
+    });
+    Timeline { times }
+}
+
+fn start(machine: &Fpt, tasks: &Tasks, task: &Task, count: u64, now: i64) -> Started {
+    let shape = &tasks.shape;
+    let slots = Vec::new();
+    match (task.action, task.unit) {
+        (Action::Rotate, _) => {
+            let lead = lead(machine, shape);
+            let start = now + lead;
+            let free = now + shape.lwe_dimension as i64 * shape.period;
+            Started { start, end: start + through(shape, count), free, slots }
+        }
+        (_, Unit::Host) => {
+            let free = now + (count * task.amount) as i64;
+            Started { start: now, end: free + 1, free, slots }
+        }
+        (_, unit) => {
+            let free = now + channels::cycles(task.amount, rate(machine, unit));
+            Started { start: now, end: free + latency(machine, unit), free, slots }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What FPT's events compute, for the replay of its schedule on real ciphertexts.
+
+use super::Mapped;
+use super::emit::chip::Chip;
+use super::software::Tasks;
+use crate::engine::schedule::{Placed, Schedule, Value};
+use crate::torus::iteration::IterationPlan;
+use crate::torus::replay::datum::Datum;
+use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
+use crate::torus::replay::stream::{self, Meaning};
+use crate::torus::replay::{Replay, ReplayError, inputs, outputs};
+use crate::torus::workload::Item;
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType};
+use polyfabric_runtime::Progress;
+use polyfabric_runtime::tfhe::interpreter::{Primitives, Spectrum, check_inputs};
+use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Mapped {
+    /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
+    pub fn carry_out(
+        &self,
+        schedule: &Schedule,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        given: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<Replay, ReplayError> {
+        check_inputs(program, key, given)?;
+        let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+        let tables = program.tables.iter().map(|table| table.coefficients()).collect();
+        let pipeline = Pipeline { chip: &self.chip, program, tasks: &self.tasks, primitives, tables };
+        let given = inputs(program, given).map(|(item, datum)| (pipeline.name(item), datum)).collect();
+        let stored = stream::replay(schedule, &pipeline, given, progress)?;
+        let outputs = outputs(program, |item| (pipeline.name(item), stored.get(&pipeline.name(item))))?;
+        Ok(Replay { outputs, saturations: pipeline.primitives.saturations(), events: schedule.event_count() })
+    }
+}
+
+struct Pipeline<'a> {
+    chip: &'a Chip,
+    program: &'a KernelProgram,
+    tasks: &'a Tasks,
+    primitives: Primitives<'a, u32>,
+    tables: Vec<Vec<u32>>,
+}
+
+impl Meaning for Pipeline<'_> {
+    fn source(&self, value: Value) -> Option<Datum> {
+        let classes = &self.chip.classes;
+        match value.class {
+            class if class == classes.table => Some(Datum::Table(value.index)),
+            class if class == classes.bootstrap_key => {
+                // The rows of all rotations pass in the same steps.
+                let plan = self.tasks.plans.values().next()?;
+                let rows = plan.forwards.chunks(self.tasks.shape.side_rows as usize).nth(value.index as usize)?;
+                let products = rows.iter().flat_map(|forward| &forward.products);
+                let polynomials = products.map(|product| (product.row, product.column)).collect();
+                Some(Datum::BootstrapKey(value.iteration, polynomials))
+            }
+            class if class == classes.switch_key => Some(Datum::Tile(0)),
+            _ => None,
+        }
+    }
+
+    fn compute(&self, placed: Placed<'_>, data: &[Datum]) -> Result<Vec<Datum>, ReplayError> {
+        let kinds = &self.chip.kinds;
+        let operands = Operands { data, cycle: placed.start };
+        let count = placed.event.writes.len();
+        match placed.event.op.kind {
+            kind if kind == kinds.load => {
+                let table = &self.tables[operands.table(0)?];
+                let first = placed.op().body_op as usize * count;
+                Ok(initial(&self.primitives, operands.amounts(1)?, table).skip(first).take(count).collect())
+            }
+            kind if kind == kinds.rotate => self.rotate(placed, operands),
+            kind if kind == kinds.decompose => self.decompose(placed, operands),
+            kind if kind == kinds.forward => {
+                let rows = operands.bundle(0)?;
+                let spectrum = |index| Ok(Datum::Spectrum(Arc::new(self.primitives.forward(rows.digits(index)?))));
+                let spectra: Result<Vec<Datum>, ReplayError> = (0..rows.data.len()).map(spectrum).collect();
+                Ok(vec![Datum::bundle(spectra?)])
+            }
+            kind if kind == kinds.multiply => self.multiply(operands, count),
+            kind if kind == kinds.inverse => {
+                let sums = operands.bundle(0)?;
+                let back = |index| Ok(Datum::torus(self.primitives.inverse(Spectrum::clone(sums.spectrum(index)?))));
+                let products: Result<Vec<Datum>, ReplayError> = (0..sums.data.len()).map(back).collect();
+                Ok(vec![Datum::bundle(products?)])
+            }
+            kind if kind == kinds.accumulate => {
+                let products = operands.bundle(0)?;
+                let sum = |number: usize| {
+                    Ok(Datum::torus(self.primitives.add(operands.torus(1 + number)?, products.torus(number)?)))
+                };
+                (0..count).map(sum).collect()
+            }
+            kind if kind == kinds.extract => Ok(vec![extract(&self.primitives, operands, 0..data.len())?]),
+            kind if kind == kinds.modulus_switch => {
+                Ok(vec![Datum::Amounts(Arc::new(self.primitives.modulus_switch(operands.torus(0)?)))])
+            }
+            kind if kind == kinds.key_switch => {
+                let (source, _) = (operands.torus(0)?, operands.tile(1)?);
+                let gadget = self.program.parameters.key_switch_gadget();
+                let levels = gadget.map_or(0, |gadget| gadget.levels);
+                Ok(vec![switch(&self.primitives, source, None, 0..source.len() - 1, levels)])
+            }
+            kind if kind == kinds.linear => self.linear(placed, operands),
+            // What moves is the same at both ends.
+            _ => Ok(data[..count.min(data.len())].to_vec()),
+        }
+    }
+}
+
+impl Pipeline<'_> {
+    /// Name of an LWE ciphertext in the host's memory.
+    fn name(&self, item: Item) -> Value {
+        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
+        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
+        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+    }
+
+    fn plan(&self, placed: Placed<'_>) -> Result<&IterationPlan, ReplayError> {
+        let op = placed.op();
+        let unknown = ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
+        self.tasks.plans.get(&op.kernel_op).ok_or(unknown)
+    }
+
+    fn rotate(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let count = placed.event.writes.len();
+        let amount = operands.amounts(count)?.get(placed.op().iteration as usize).copied().unwrap_or(0);
+        let difference = |index| {
+            let polynomial = operands.torus(index)?;
+            Ok(Datum::torus(self.primitives.subtract(&self.primitives.rotate(polynomial, amount), polynomial)))
+        };
+        (0..count).map(difference).collect()
+    }
+
+    fn decompose(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let rows = self.tasks.shape.side_rows as usize;
+        let step = placed.op().body_op as usize;
+        let plan = self.plan(placed)?;
+        let forwards = plan.forwards.chunks(rows).nth(step).unwrap_or(&[]);
+        let first = forwards.first().map_or(0, |forward| forward.polynomial);
+        let digits = |forward: &crate::torus::iteration::Forward| {
+            let polynomial = operands.torus((forward.polynomial - first) as usize)?;
+            Ok(Datum::Digits(Arc::new(self.primitives.digit(polynomial, forward.level))))
+        };
+        let digits: Result<Vec<Datum>, ReplayError> = forwards.iter().map(digits).collect();
+        Ok(vec![Datum::bundle(digits?)])
+    }
+
+    /// The sums of all columns: so far, or by group once they are complete.
+    fn multiply(&self, operands: Operands<'_>, groups: usize) -> Result<Vec<Datum>, ReplayError> {
+        let rows = operands.bundle(0)?;
+        let (iteration, key) = operands.key(1)?;
+        let columns = self.tasks.shape.polynomials as usize;
+        let before = if operands.data.len() > 2 { Some(operands.bundle(2)?) } else { None };
+        let (expected, found) = ("a key polynomial for each product", "others");
+        let wrong = ReplayError::Kind { cycle: operands.cycle, expected, found };
+        if key.len() != rows.data.len() * columns {
+            return Err(wrong);
+        }
+        let column = |number: usize| {
+            let mut sum = match before {
+                Some(before) => Some(Spectrum::clone(before.spectrum(number)?)),
+                None => None,
+            };
+            for index in 0..rows.data.len() {
+                let digits = rows.spectrum(index)?;
+                let (row, column) = key[index * columns + number];
+                sum = Some(match sum {
+                    None => self.primitives.multiply(digits, iteration, row, column),
+                    Some(sum) => self.primitives.multiply_accumulate(sum, digits, iteration, row, column),
+                });
+            }
+            sum.map(|sum| Datum::Spectrum(Arc::new(sum))).ok_or_else(|| wrong.clone())
+        };
+        let sums: Result<Vec<Datum>, ReplayError> = (0..columns).map(column).collect();
+        Ok(sums?.chunks(columns / groups.max(1)).map(|group| Datum::bundle(group.to_vec())).collect())
+    }
+
+    fn linear(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
+        let op = placed.op();
+        let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.ciphertext };
+        let kernel_op = self.program.ops.get(op.kernel_op as usize).ok_or_else(unknown)?;
+        let (OpKind::Linear { matrix, bias }, ValueType::Lwe { dimension, .. }) = (&kernel_op.kind, &kernel_op.result)
+        else {
+            return Err(unknown());
+        };
+        let row = op.ciphertext as usize;
+        let given: Vec<usize> = matrix.row(row).map(|(column, _)| column).collect();
+        let column = |column: usize| match given.iter().position(|&other| other == column) {
+            Some(number) => Ok(Some(operands.torus(number)?)),
+            None => Ok(None),
+        };
+        Ok(vec![linear((matrix, bias), row, None, dimension + 1, column)?])
+    }
+}

@@ -1,0 +1,350 @@
+//! The model's numbers for the paper's tables and figures: times from schedules that the checker has passed, formats from the measured
+//! method, resources from the count of multipliers.
+
+use super::machine::{Fpt, Shape};
+use super::resources::{Products, Transform, dsp, key_buffer_bits};
+use super::{Mapped, map};
+use crate::contract::MachineError;
+use crate::engine::checker::check;
+use crate::engine::description::Description;
+use crate::engine::report::SimulationError;
+use crate::engine::totals::Totals;
+use crate::registry;
+use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::torus::widths::{Derived, Format, Judge, Setting, derive};
+use polyfabric_kernels::fixed::Structure;
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::noise::Transform as Noise;
+use polyfabric_schemes::tfhe::{Parameters, ParametersLiteral, sets};
+
+/// What the paper published.
+pub const PUBLISHED: &str = include_str!("../../../../figures/fpt.toml");
+
+const PAPER: &str = "fpt";
+const SETS: [(&str, &str); 2] = [("I", "fpt-I"), ("II", "fpt-II")];
+/// Batches of a long run: its ends weigh a few parts in a thousand.
+const BATCHES: u64 = 400;
+/// Look-ups of a board update: 64 cells of 44 gates (section 6.3).
+const BOARD: u64 = 64 * 44;
+/// Number of simulations and derivations, for the progress.
+const STEPS: u64 = 12;
+
+/// The reading under which the method gives table 2, and what speaks for it beside set I, which was seen when it was chosen.
+const COEFFICIENT: &str = "noise=coefficient";
+const SET_ONE: &str = "the three formats of set I in table 2";
+
+struct Bench<'a> {
+    description: Description,
+    machine: Fpt,
+    table: Collector<'a>,
+    progress: &'a dyn Progress,
+}
+
+struct Timed {
+    mapped: Mapped,
+    totals: Totals,
+    cycles: f64,
+}
+
+/// Every number.
+///
+/// # Errors
+/// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
+pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    // Times do not depend on the widths but by the key's bytes: as printed.
+    let description = registry::choose(&registry::description(PAPER)?, &[("widths", "printed")])?;
+    let machine = Fpt::new(&description).map_err(MachineError::from)?;
+    let mut bench = Bench { description, machine, table: Collector::new(STEPS, progress), progress };
+    for (name, set) in SETS {
+        let ids = [format!("table2.{name}.key.width"), format!("table4.{name}.throughput")];
+        bench.cells(&ids, |bench| bench.set(name, set));
+    }
+    bench.cells(&["table5.fpt.with".to_owned()], Bench::board);
+    bench.kernels();
+    bench.table.add("section6.power", Ok(99.0), &Basis::INPUT, "taken in by the machine file");
+    Ok(bench.table.finish())
+}
+
+fn failed(cause: impl std::fmt::Display) -> RowFailure {
+    RowFailure(cause.to_string())
+}
+
+fn parameters(set: &str) -> Result<Parameters, RowFailure> {
+    sets::parameters(set).map_err(failed)
+}
+
+fn program(name: &str, parameters: &Parameters, batch: u64) -> Result<KernelProgram, RowFailure> {
+    let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+    let built = builtin::build(name, parameters, batch as usize, &choice, Noise::Exact);
+    Ok(built.map_err(failed)?.kernel)
+}
+
+impl Bench<'_> {
+    /// Does `work`, which gives the numbers of cells `ids` and others; those that it did not come to say why.
+    fn cells(&mut self, ids: &[String], work: impl FnOnce(&mut Self) -> Result<(), RowFailure>) {
+        if let Err(failure) = work(self) {
+            for id in ids {
+                if !self.table.has(id) {
+                    self.table.add(id, Err(failure.clone()), &Basis::PREDICTED, "it could not be computed");
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, id: impl Into<String>, value: f64, basis: &Basis, reason: impl Into<String>) {
+        self.table.add(id, Ok(value), basis, reason);
+    }
+
+    fn time(&mut self, machine: &Fpt, program: &KernelProgram) -> Result<Timed, RowFailure> {
+        let description = &self.description;
+        self.table.attempt(&format!("simulate {} of {}", program.name, program.parameters.name()), || {
+            let mapping = |cause| MachineError::mapping(description, &program.name, cause);
+            let mapped = map(machine, program).map_err(mapping)?;
+            let illegal = |violation| {
+                MachineError::from(SimulationError::Schedule {
+                    program: program.name.to_string(),
+                    machine: PAPER.to_owned(),
+                    violation: Box::new(violation),
+                })
+            };
+            let cycles = check(&mapped.schedule, &[]).map_err(illegal)?.cycles as f64;
+            let totals = Totals::of(&mapped.schedule);
+            Ok::<_, MachineError>(Timed { mapped, totals, cycles })
+        })
+    }
+
+    fn set(&mut self, name: &str, set: &str) -> Result<(), RowFailure> {
+        let parameters = parameters(set)?;
+        let derived = self.table_2(name, &parameters)?;
+        let [key, forward, inverse] = [0, 1, 2].map(|part: usize| u64::from(derived.formats[part].width));
+        let machine = Fpt { key_bits: key, forward_bits: forward, inverse_bits: inverse, ..self.machine.clone() };
+        let shape = machine.shape(&parameters).map_err(failed)?;
+        self.structure(name, &machine, &shape);
+        self.table_3(name, &machine, &shape);
+        self.table_4(name, &machine, &parameters, &shape)
+    }
+
+    fn table_2(&mut self, name: &str, parameters: &Parameters) -> Result<Derived, RowFailure> {
+        let structure = Structure::Twisted { log2_radix: self.machine.log2_radix };
+        let setting = Setting { structure, overflow_log2: 64.0 };
+        let progress = self.progress;
+        let what = |judge: Judge| format!("widths of {} by {}", parameters.name(), judge.name());
+        let judge = Judge::Coefficient;
+        let derived = self.table.attempt(&what(judge), || derive(parameters, judge, setting, progress))?;
+        let judge = Judge::Phase;
+        let phase = self.table.attempt(&what(judge), || derive(parameters, judge, setting, progress))?;
+        for (index, part) in ["key", "forward", "inverse"].into_iter().enumerate() {
+            let (format, needed) = (&derived.formats[index], &phase.formats[index]);
+            let id = |what: &str| format!("table2.{name}.{part}.{what}");
+            // Set I was seen when the reading was chosen; its most significant bits follow from equation (8) alone.
+            let basis = match name {
+                "I" => Basis::CALIBRATED,
+                _ => Basis::under(&[(COEFFICIENT, Some(SET_ONE))]),
+            };
+            let reason = lsb_reason(&derived, format);
+            self.add(id("width"), f64::from(format.width), &basis, reason.clone());
+            let reason_msb = "equation (8) on the measured variance, with an overflow probability of 2^-64";
+            self.add(id("integer"), f64::from(format.measured_integer_bits), &Basis::PREDICTED, reason_msb);
+            self.add(id("fraction"), f64::from(format.fraction_bits), &basis, reason);
+            let cell = ("Table 2", format!("set {name}, {part}, width that the error of a phase needs"), "bits");
+            let reason = "the error of a mask's coefficient meets the key, so a phase has 1 + kN/2 times a coefficient's; held \
+                          against the noise of an external product, with room for a test polynomial's first step";
+            self.table.beside(id("width"), cell, Ok(f64::from(needed.width)), &Basis::PREDICTED, reason);
+        }
+        let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+        for (derived, which) in [(&derived, "coefficient"), (&phase, "phase")] {
+            let cell = ("Table 2", format!("set {name}, log2 of a look-up's failure with widths by {which}"), "1");
+            let built = builtin::build("pbs", parameters, 1, &choice, derived.transform());
+            let number = built.map(|built| built.log2_failure).map_err(failed);
+            let reason = "the noise formulas with the measured error of the transform";
+            self.table.beside(format!("table2.{name}.key.width"), cell, number, &Basis::PREDICTED, reason);
+        }
+        Ok(derived)
+    }
+
+    fn structure(&mut self, name: &str, machine: &Fpt, shape: &Shape) {
+        let cycles = "N/2 points of each of (k+1) l rows at the forward kernel's width";
+        self.add(format!("section5.{name}.cmux"), shape.cmux as f64, &Basis::PREDICTED, cycles);
+        let reason = format!(
+            "twelve ciphertexts of {} cycles, the batch of the machine file; the structure itself takes {} cycles, so {} registers \
+             fill it up",
+            shape.cmux,
+            shape.depth,
+            shape.period - shape.depth
+        );
+        self.add(format!("section5.{name}.latency"), shape.period as f64, &Basis::INPUT, reason);
+        let reason = "a complex multiplier for each point of a cycle and column of the key";
+        self.add(format!("table3.{name}.macs"), shape.macs() as f64, &Basis::PREDICTED, reason);
+        let seconds = shape.period as f64 / machine.clock_hz;
+        let reason = "the key of one iteration in the time that a batch takes for it";
+        let bandwidth = shape.key() as f64 / seconds / 1e9;
+        self.add(format!("section5.{name}.bandwidth"), bandwidth, &Basis::PREDICTED, reason);
+        if name == "I" {
+            let reason = "n (k+1)^2 l polynomials of N/2 points of twice 26 bits";
+            let megabytes = (shape.key() * shape.lwe_dimension) as f64 / 1e6;
+            self.add("section5.I.key", megabytes, &Basis::PREDICTED, reason);
+        }
+    }
+
+    fn table_3(&mut self, name: &str, machine: &Fpt, shape: &Shape) {
+        let count = dsp(machine, shape);
+        let basis = Basis::under(&[("widths of table 2", Some("the products that the widths make"))]);
+        let reason = "three real products a complex one, tiles of 27 by 18 bits; lanes whose factor never changes and is a quarter turn \
+                      have none, an eighth two";
+        let rows = [("mac", count.mac), ("forward", count.forward), ("inverse", count.inverse)];
+        for (unit, blocks) in rows {
+            self.add(format!("table3.{name}.{unit}.dsp"), blocks as f64, &basis, reason);
+        }
+        let whole = "the sum of multiply-accumulate units and transforms";
+        self.add(format!("table3.{name}.cmux.dsp"), count.total() as f64, &Basis::IDENTITY, whole);
+        self.add(format!("table3.{name}.fpt.dsp"), count.total() as f64, &Basis::IDENTITY, whole);
+        // A block of 36 Kb is 72 bits wide and deep enough for any lane.
+        let words = shape.macs() * 2 * machine.key_bits;
+        let reason = format!(
+            "words of {} bits of {} units side by side in blocks 72 bits wide; the buffer's {} bits would fill {}",
+            2 * machine.key_bits,
+            shape.macs(),
+            key_buffer_bits(shape),
+            key_buffer_bits(shape).div_ceil(36 * 1024)
+        );
+        self.add(format!("table3.{name}.mac.bram"), words.div_ceil(72) as f64, &Basis::PREDICTED, reason);
+        if name == "II" {
+            let dot = Fpt { balance: super::machine::Balance::DotProductUnrolled, ..machine.clone() };
+            let number = parameters("fpt-II")
+                .and_then(|parameters| dot.shape(&parameters).map_err(failed))
+                .map(|shape| (dsp(&dot, &shape).total() as f64 / count.total() as f64 - 1.0) * 100.0);
+            let reason = "DSP blocks alone: the published number averages them with LUTs, which have no model";
+            self.table.add("section5.II.dot-product.dsp", number, &Basis::PREDICTED, reason);
+        }
+    }
+
+    fn table_4(&mut self, name: &str, machine: &Fpt, parameters: &Parameters, shape: &Shape) -> Result<(), RowFailure> {
+        let count = BATCHES * shape.slots;
+        let timed = self.time(machine, &program("pbs", parameters, count)?)?;
+        let rate = count as f64 * machine.clock_hz / timed.cycles / 1e3;
+        let reason =
+            format!("a run of {count} look-ups from the first modulus switch to the last result in the host's memory");
+        self.add(format!("table4.{name}.throughput"), rate, &Basis::PREDICTED, reason);
+        if name == "I" {
+            let fft = timed.totals.needed[timed.mapped.chip.fft.0 as usize] as f64;
+            let pipeline = count as f64 / shape.slots as f64 * (shape.lwe_dimension as i64 * shape.period) as f64;
+            let reason = "the forward transform's cycles of work in the cycles that batches take in the pipeline";
+            self.add("section5.utilisation", fft / pipeline * 100.0, &Basis::PREDICTED, reason);
+            let daily = rate * 1e3 * 86_400.0 / 1e6;
+            let reason = "the throughput times a day: the published throughput gives 2,454 too, so table 6 assumes less than table 4";
+            self.add("table6.operations", daily, &Basis::IDENTITY, reason);
+            let reason = "the same over the published cost of a month of 30 days";
+            self.add("table6.per-dollar", daily * 30.0 / 567.0, &Basis::IDENTITY, reason);
+        }
+        let whole = self.time(machine, &program("pbs", parameters, shape.slots)?)?;
+        let ms = |cycles: f64| cycles / machine.clock_hz * 1e3;
+        let rotation = (shape.lwe_dimension as i64 * shape.period) as f64;
+        let id = format!("table4.{name}.latency");
+        let reason = "one batch from the first modulus switch to the last result in the host's memory. The host's share is an assumption \
+                      of the machine file (channels.host_link.latency, each way) and stands beside it: the paper gives none";
+        let assumed = Basis::under(&[("host link of 50 us each way", None)]);
+        self.add(&id, ms(whole.cycles), &assumed, reason);
+        for (what, value, reason, basis) in [
+            ("blind rotation", rotation, "n iterations of a batch in the pipeline", &Basis::PREDICTED),
+            (
+                "host, link and HBM",
+                whole.cycles - rotation,
+                "modulus switch, both ways of the link, FIFO and output buffer",
+                &assumed,
+            ),
+        ] {
+            let cell = ("Table 4", format!("FPT, set {name}, latency: {what}"), "ms");
+            self.table.beside(&id, cell, Ok(ms(value)), basis, reason);
+        }
+        Ok(())
+    }
+
+    /// The Game of Life: 2816 look-ups a board, batch after batch, as the paper's integration does not overlap them.
+    fn board(&mut self) -> Result<(), RowFailure> {
+        let with = parameters("fpt-I")?;
+        let machine = self.machine.clone();
+        let seconds = |cycles: f64| cycles / machine.clock_hz;
+        let assumed = Basis::under(&[("host link of 50 us each way", None)]);
+        let batches = BOARD.div_ceil(machine.batch) as f64;
+        let one = self.time(&machine, &program("pbs", &with, machine.batch)?)?;
+        let bootstraps = batches * seconds(one.cycles);
+        let reason = "2816 look-ups in batches that do not overlap";
+        self.add("table5.fpt.with.bootstrap", bootstraps, &assumed, reason);
+        let rate = machine.batch as f64 / seconds(one.cycles) / 1e3;
+        self.add("table5.throughput", rate, &assumed, "a batch in the latency of a batch");
+        let levels = with.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels));
+        let work = with.large_lwe_dimension().get() as u64 * levels * (with.lwe_dimension().get() as u64 + 2);
+        let switches = BOARD as f64 * seconds(work as f64 / machine.host_rate);
+        let host = Basis::under(&[("host of 3.2e9 operations a second", None)]);
+        let reason = "products of the key switch at the host's rate, an assumption of the machine file";
+        self.add("table5.fpt.with.switch", switches, &host, reason);
+        let both = Basis::under(&[("host link of 50 us each way", None), ("host of 3.2e9 operations a second", None)]);
+        let reason = "bootstraps and key switches one after the other";
+        self.add("table5.fpt.with", bootstraps + switches, &both, reason);
+        let mut literal: ParametersLiteral = (*sets::literal("fpt-I").map_err(failed)?).clone();
+        literal.name = "fpt-I without key switch".to_owned();
+        literal.lwe_dimension = with.large_lwe_dimension().get();
+        literal.lwe_noise_log2 = literal.glwe_noise_log2;
+        literal.key_switch_gadget = None;
+        let without = Parameters::check(&literal).map_err(failed)?;
+        let one = self.time(&machine, &program("pbs", &without, machine.batch)?)?;
+        let reason = "2816 look-ups of n = kN = 1024 in batches that do not overlap; no key switch";
+        self.add("table5.fpt.without", batches * seconds(one.cycles), &assumed, reason);
+        Ok(())
+    }
+
+    /// Figures 3 and 4, from the count of multipliers.
+    fn kernels(&mut self) {
+        let cyclic = |width, log2_radix| Transform { points: 256, width, log2_radix, negacyclic: false }.lanes();
+        let ours = cyclic(64, 4).dsp(Products::Three, 29, 25) as f64;
+        let theirs = cyclic(64, 2).dsp(Products::Four, 31, 31) as f64;
+        let basis = Basis::under(&[(
+            "31 bits, radix 4, four products before",
+            Some("sections 3.4 and 6, caption of figure 3"),
+        )]);
+        let reason =
+            "64 points a cycle: three products for four, twiddle factors of 25 bits that fit a tile, radix 2^4 for 4";
+        self.add("figure3a.cyclic", (1.0 - ours / theirs) * 100.0, &basis, reason);
+        let negacyclic = |width, data| {
+            let lanes = Transform { points: 256, width, log2_radix: 4, negacyclic: true }.lanes();
+            lanes.dsp(Products::Three, data, data - 4) as f64
+        };
+        for width in [2u64, 4, 8, 16, 32, 64, 128, 256] {
+            let cell = ("Figure 3a", format!("negacyclic transform of 256 points, {width} a cycle, DSP"), "blocks");
+            let reason = "count of its multipliers at 29 bits";
+            self.table.beside("figure3a.cyclic", cell, Ok(negacyclic(width, 29)), &Basis::PREDICTED, reason);
+        }
+        let each = |width: u64| width as f64 / negacyclic(width, 29);
+        let reason = "256 points a cycle against 2; constant factors in LUTs instead of DSP blocks would widen it";
+        self.add("figure3b.dsp", (each(256) / each(2) - 1.0) * 100.0, &Basis::PREDICTED, reason);
+        let reason = "22 bits against 53: tiles of 27 by 18 bits step, and synthesis tools need more of them for wide products than the \
+                      count's least";
+        self.add("figure4.dsp", negacyclic(128, 22) / negacyclic(128, 53) * 100.0, &Basis::PREDICTED, reason);
+        for data in [18u64, 22, 24, 27, 29, 31, 36, 40, 44, 48, 53] {
+            let cell = ("Figure 4", format!("DSP at {data} bits over 53"), "%");
+            let share = negacyclic(128, data) / negacyclic(128, 53) * 100.0;
+            self.table.beside(
+                "figure4.dsp",
+                cell,
+                Ok(share),
+                &Basis::PREDICTED,
+                "count of its multipliers, 128 points a cycle",
+            );
+        }
+    }
+}
+
+/// Why a format has its bits.
+fn lsb_reason(derived: &Derived, format: &Format) -> String {
+    let noise =
+        format.curve.iter().find(|point| point.width == format.width).map_or(f64::NAN, |point| point.log2_noise);
+    format!(
+        "the error of a coefficient, 2^{noise:.2}, against a sixth of the bound of Chillotti et al., 2^{:.2}, within the sampling error \
+         of {:.0} %; the reading was chosen on set I",
+        derived.log2_limit,
+        100.0 * derived.tolerance
+    )
+}

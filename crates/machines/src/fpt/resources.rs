@@ -1,0 +1,206 @@
+//! DSP blocks of the pipeline, counted from its multipliers.
+//!
+//! A complex product with a factor c + jd takes three real ones (equation (6)): c times a difference of the data, and c - d and c + d,
+//! which are kept ready, times its parts. Sums and differences have a bit more than their terms. A real product is cut into tiles of an
+//! UltraScale+ DSP block, 27 by 18 bits, signed.
+//!
+//! Which products a streaming transform has follows from its structure. Point i of a cycle passes lane i. The points of a radix-2^k group
+//! lie in adjacent lanes, and the cycles count the most significant of the bits outside of it, so inside of a group a lane has one factor in
+//! all cycles, and between groups several. A lane without a factor but quarter turns has no multiplier; one whose factor is always the same
+//! eighth of a turn has two, by the square root of a half; every other has three.
+
+use super::machine::{Balance, Fpt, Shape};
+use polyfabric_kernels::fixed::{Rotation, Structure};
+
+/// Widths of a DSP block's multiplier, signed.
+const TILE: (u64, u64) = (27, 18);
+
+/// Tiles of `bits` signed bits, each of `size` of them: all but the highest are unsigned, so have one bit less.
+fn tiles(bits: u64, size: u64) -> u64 {
+    (bits - 1).div_ceil(size - 1)
+}
+
+/// DSP blocks of a product of `a` by `b` signed bits.
+pub fn real_product(a: u64, b: u64) -> u64 {
+    let of = |a: u64, b: u64| tiles(a, TILE.0) * tiles(b, TILE.1);
+    of(a, b).min(of(b, a))
+}
+
+/// How complex products are formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Products {
+    /// Three real products of sums.
+    Three,
+    /// Four real products.
+    Four,
+}
+
+/// DSP blocks of a complex product of parts of `data` bits with a factor of parts of `factor` bits.
+pub fn complex_product(products: Products, data: u64, factor: u64) -> u64 {
+    match products {
+        Products::Three => real_product(data + 1, factor) + 2 * real_product(data, factor + 1),
+        Products::Four => 4 * real_product(data, factor),
+    }
+}
+
+/// Lanes of a transform by what they multiply by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lanes {
+    /// Lanes with general factors, or with several.
+    pub general: u64,
+    /// Lanes of one eighth of a turn.
+    pub eighths: u64,
+}
+
+impl Lanes {
+    /// `copies` lanes that turn points by `turns` (numerator and log2 of the denominator), one cycle after the other.
+    fn add(&mut self, turns: &[(usize, u32)], copies: u64) {
+        if turns.iter().all(|&turn| Rotation::is_trivial(turn)) {
+            return;
+        }
+        let (numerator, log2) = turns[0];
+        let one = turns.iter().all(|&turn| turn == turns[0]);
+        if one && (numerator << 3).is_multiple_of(1 << log2) {
+            self.eighths += copies;
+        } else {
+            self.general += copies;
+        }
+    }
+
+    /// DSP blocks for parts of `data` bits and factors of `factor` bits.
+    pub fn dsp(&self, products: Products, data: u64, factor: u64) -> u64 {
+        self.general * complex_product(products, data, factor) + self.eighths * 2 * real_product(data + 1, factor)
+    }
+}
+
+/// A streaming transform.
+#[derive(Clone, Copy, Debug)]
+pub struct Transform {
+    /// Points.
+    pub points: u64,
+    /// Points a cycle.
+    pub width: u64,
+    /// k of radix 2^k.
+    pub log2_radix: u32,
+    /// Whether it has a twist.
+    pub negacyclic: bool,
+}
+
+impl Transform {
+    /// Its lanes that multiply.
+    pub fn lanes(&self) -> Lanes {
+        let mut lanes = Lanes::default();
+        let log2 = self.points.trailing_zeros();
+        let cycles = (self.points / self.width).trailing_zeros();
+        let width = self.width as usize;
+        if self.negacyclic {
+            for lane in 0..width {
+                let turns: Vec<(usize, u32)> = (0..1 << cycles).map(|cycle| (lane + cycle * width, log2 + 2)).collect();
+                lanes.add(&turns, 1);
+            }
+        }
+        let structure = Structure::Twisted { log2_radix: self.log2_radix };
+        for rotation in (0..log2).filter_map(|stage| structure.rotation(log2, stage)) {
+            let (output_bits, input_bits) = rotation.bits();
+            let order = rotation.order_log2();
+            // Cycles count bits that the factor does not depend on, then the input's most significant, then the output's.
+            let inside = cycles.saturating_sub(log2 - order);
+            let of_input = inside.min(input_bits);
+            let of_output = inside - of_input;
+            let (inputs, outputs) = (1usize << (input_bits - of_input), 1usize << (output_bits - of_output));
+            let copies = (width / (inputs * outputs)) as u64;
+            for lane in 0..inputs * outputs {
+                let (input, output) = (lane % inputs, lane / inputs);
+                let turns: Vec<(usize, u32)> = (0..1usize << inside)
+                    .map(|cycle| {
+                        let input = input + inputs * (cycle & ((1 << of_input) - 1));
+                        let output = output + outputs * (cycle >> of_input);
+                        ((input * output) & ((1 << order) - 1), order)
+                    })
+                    .collect();
+                lanes.add(&turns, copies);
+            }
+        }
+        lanes
+    }
+}
+
+/// DSP blocks of the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dsp {
+    /// Multiply-accumulate units.
+    pub mac: u64,
+    /// Forward transforms.
+    pub forward: u64,
+    /// Inverse transforms.
+    pub inverse: u64,
+}
+
+impl Dsp {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.mac + self.forward + self.inverse
+    }
+}
+
+/// DSP blocks of `machine`'s pipeline of shape `shape`, with twiddle factors four bits narrower than the data (section 3.4).
+pub fn dsp(machine: &Fpt, shape: &Shape) -> Dsp {
+    let (forward_kernels, inverse_kernels) = match machine.balance {
+        Balance::FftUnrolled => (1, 1),
+        Balance::DotProductUnrolled => (shape.rows(), shape.polynomials),
+    };
+    let kernel = |width, bits: u64| {
+        let transform = Transform { points: shape.points, width, log2_radix: machine.log2_radix, negacyclic: true };
+        transform.lanes().dsp(Products::Three, bits, bits - 4)
+    };
+    Dsp {
+        mac: shape.macs() * complex_product(Products::Three, machine.forward_bits, machine.key_bits),
+        forward: forward_kernels * kernel(shape.widths.0, machine.forward_bits),
+        inverse: inverse_kernels * kernel(shape.widths.1, machine.inverse_bits),
+    }
+}
+
+/// Bits of the key's ping-pong buffer.
+pub fn key_buffer_bits(shape: &Shape) -> u64 {
+    8 * super::software::BUFFERS * shape.key()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do products take the tiles that a DSP block's widths imply, and lanes the multipliers of their factors?
+
+    use super::*;
+
+    #[test]
+    fn products_take_tiles() {
+        assert_eq!(
+            [real_product(27, 18), real_product(18, 27), real_product(28, 18), real_product(27, 19)],
+            [1, 1, 2, 2]
+        );
+        // 30 bits are 17 + 13, and 26 fit the wide side.
+        assert_eq!(real_product(30, 26), 2);
+        assert_eq!((complex_product(Products::Three, 29, 25), complex_product(Products::Four, 31, 31)), (6, 16));
+    }
+
+    #[test]
+    fn lanes_of_a_transform_that_takes_all_points_at_once() {
+        // Sixteen points, radix 2^4: of the products K R of two bits each, four are odd eighths of a turn and four are sixteenths.
+        let transform = Transform { points: 16, width: 16, log2_radix: 4, negacyclic: false };
+        assert_eq!(transform.lanes(), Lanes { general: 4, eighths: 4 });
+        // A twist by j/64 of a turn: j = 0 is none, j = 8 an eighth.
+        let twisted = Transform { negacyclic: true, ..transform };
+        assert_eq!(twisted.lanes(), Lanes { general: 4 + 14, eighths: 4 + 1 });
+    }
+
+    #[test]
+    fn fewer_lanes_never_have_more_multipliers() {
+        for log2_radix in 1..=5 {
+            let of = |width| {
+                let lanes = Transform { points: 512, width, log2_radix, negacyclic: true }.lanes();
+                3 * lanes.general + 2 * lanes.eighths
+            };
+            let counts: Vec<u64> = (1..=9).map(|log2| of(1 << log2)).collect();
+            assert!(counts.is_sorted(), "{counts:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The figures that this mapper reads from a machine file.
+
+use super::machine::{Balance, Fpt};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+use crate::torus::pipeline::PipelineDepth;
+
+const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional: false }
+}
+
+/// Every figure.
+pub const SPECS: &[FigureSpec] = &[
+    figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
+    figure(
+        "units.cmux.fft_unrolled",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether the transform or the dot product is unrolled",
+    ),
+    figure("units.cmux.forward_points", Dimension::Rate, 2.0, 4096.0, "the forward kernel's width, FFT-unrolled"),
+    figure("units.cmux.kernel_points", Dimension::Rate, 2.0, 4096.0, "each kernel's width, dot-product-unrolled"),
+    figure("units.cmux.batch", Dimension::Count, 1.0, 128.0, "the ciphertexts that the pipeline is deep enough for"),
+    figure("units.cmux.log2_radix", Dimension::Count, 1.0, 8.0, "k of the transforms' radix 2^k"),
+    figure("units.cmux.largest_ring", Dimension::Count, 32.0, 32768.0, "the largest ring degree of the pipeline"),
+    figure("units.pipeline.adder", Dimension::Cycles, 1.0, 64.0, "the registers of an adder"),
+    figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
+    figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers of a reordering block"),
+    figure(
+        "units.pipeline.multiplexer",
+        Dimension::Cycles,
+        1.0,
+        64.0,
+        "the registers of a stage of the barrel shifter",
+    ),
+    figure("units.host.rate", Dimension::Rate, 0.01, 1e6, "the multiplications and additions of the host"),
+    figure("memories.fifo.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the input FIFO"),
+    figure("memories.tables.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the test polynomials' RAM"),
+    figure("memories.outputs.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the output buffer"),
+    figure("memories.hbm.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the ciphertexts' pseudo-channel"),
+    figure("memories.host.capacity", Dimension::Bytes, 64.0, 1e12, "the host's buffer of ciphertexts on their way"),
+    figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the pseudo-channels of the bootstrapping key"),
+    figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of one pseudo-channel"),
+    figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
+    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    figure("channels.host_link.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host link, each way"),
+    figure("channels.host_link.latency", Dimension::Cycles, 0.0, 1e9, "from the host's call to the first byte there"),
+    figure("channels.host_memory.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host's memory"),
+    figure(
+        "machine.arithmetic.coefficient",
+        Dimension::Bits,
+        32.0,
+        32.0,
+        "the width of an element of a ciphertext outside of the pipeline",
+    ),
+    figure("machine.arithmetic.key", Dimension::Bits, 8.0, 58.0, "the width of a key point's part"),
+    figure("machine.arithmetic.forward", Dimension::Bits, 8.0, 58.0, "the width of a part in the forward transform"),
+    figure("machine.arithmetic.inverse", Dimension::Bits, 8.0, 60.0, "the width of a part in the inverse transform"),
+    figure("machine.arithmetic.forward_twiddle", Dimension::Bits, 4.0, 52.0, "the forward twiddle factors' width"),
+    figure("machine.arithmetic.inverse_twiddle", Dimension::Bits, 4.0, 52.0, "the inverse twiddle factors' width"),
+    figure(
+        "machine.arithmetic.overflow_log2",
+        Dimension::Bits,
+        1.0,
+        256.0,
+        "minus log2 of the probability that a value overflows",
+    ),
+    figure(
+        "machine.arithmetic.first_step",
+        Dimension::Ratio,
+        0.0,
+        0.5,
+        "the largest step of a test polynomial, as a share of the torus",
+    ),
+];
+
+impl Fpt {
+    /// The machine of a checked description.
+    ///
+    /// # Errors
+    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    pub fn new(description: &Description) -> Result<Self, FigureError> {
+        let d = description;
+        let fft_unrolled = d.flag("units.cmux.fft_unrolled")?;
+        let machine = Self {
+            clock_hz: d.clock_hz()?,
+            balance: if fft_unrolled { Balance::FftUnrolled } else { Balance::DotProductUnrolled },
+            forward_points: d.value("units.cmux.forward_points")? as u64,
+            kernel_points: d.value("units.cmux.kernel_points")? as u64,
+            batch: d.count("units.cmux.batch")?,
+            log2_radix: d.count("units.cmux.log2_radix")? as u32,
+            largest_ring: d.count("units.cmux.largest_ring")?,
+            depth: PipelineDepth {
+                adder: d.count("units.pipeline.adder")?,
+                multiplier: d.count("units.pipeline.multiplier")?,
+                memory: d.count("units.pipeline.memory")?,
+            },
+            multiplexer: d.count("units.pipeline.multiplexer")?,
+            key_bits: d.count("machine.arithmetic.key")?,
+            forward_bits: d.count("machine.arithmetic.forward")?,
+            inverse_bits: d.count("machine.arithmetic.inverse")?,
+            fifo: d.count("memories.fifo.capacity")?,
+            tables: d.count("memories.tables.capacity")?,
+            outputs: d.count("memories.outputs.capacity")?,
+            hbm: d.count("memories.hbm.capacity")?,
+            key_channels: d.count("channels.hbm.key_channels")?,
+            channel_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
+            memory_latency: d.count("channels.hbm.latency")?,
+            link_bytes: d.bytes_per_cycle("channels.host_link.bandwidth")?,
+            link_latency: d.count("channels.host_link.latency")?,
+            host_rate: d.value("units.host.rate")?,
+            host_buffer: d.count("memories.host.capacity")?,
+            host_memory: d.bytes_per_cycle("channels.host_memory.bandwidth")?,
+        };
+        let widths = [
+            ("units.cmux.forward_points", machine.forward_points),
+            ("units.cmux.kernel_points", machine.kernel_points),
+        ];
+        let (second, second_value) = ("units.cmux.largest_ring", machine.largest_ring);
+        for (first, first_value) in widths {
+            if !(first_value.is_power_of_two() && second_value.is_power_of_two()) {
+                let cause = "points a cycle and ring degrees are powers of two, as the transforms are";
+                let file = d.file().to_owned();
+                return Err(FigureError::Together { file, first, first_value, second, second_value, cause });
+            }
+        }
+        Ok(machine)
+    }
+}

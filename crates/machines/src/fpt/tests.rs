@@ -1,0 +1,218 @@
+//! Does FPT's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the right
+//! ciphertexts, to the very cycle?
+
+use super::machine::{Balance, Fpt};
+use super::software::Action;
+use super::{Mapped, map};
+use crate::contract::torus;
+use crate::engine::checker::{check, check_every_round};
+use crate::engine::description::Description;
+use crate::engine::schedule::{Event, Item, Schedule};
+use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_schemes::tfhe::Parameters;
+
+fn description() -> Description {
+    crate::description("fpt").expect("the built-in file is right")
+}
+
+fn machine() -> Fpt {
+    Fpt::new(&description()).expect("its figures fit")
+}
+
+/// The other architecture, with kernels for the small rings of tests.
+fn unrolled_dot_product() -> Fpt {
+    Fpt { balance: Balance::DotProductUnrolled, ..machine() }
+}
+
+fn exact() -> TfheLowering {
+    TfheLowering::new(KeySwitchOrder::After, Arithmetic::ExactInteger)
+}
+
+fn mapped(machine: &Fpt, program: &KernelProgram) -> Mapped {
+    map(machine, program).expect("the program fits")
+}
+
+#[test]
+fn small_programs_are_legal_folded_and_unrolled() {
+    let slow_key = Fpt { channel_bytes: 0.5, ..machine() };
+    let shallow = Fpt { batch: 1, ..machine() };
+    for (machine, parameters, count, levels, switch) in [
+        (machine(), shape(5, 1, 256, 2), 3, 1, false),
+        (machine(), shape(8, 2, 512, 2), 12, 1, false),
+        (machine(), shape(7, 1, 256, 3), 40, 2, true),
+        (machine(), shape(6, 1, 1024, 2), 130, 1, true),
+        (unrolled_dot_product(), shape(7, 1, 256, 2), 50, 1, false),
+        (unrolled_dot_product(), shape(6, 2, 512, 1), 5, 2, true),
+        (slow_key, shape(9, 1, 256, 2), 30, 1, false),
+        (shallow, shape(9, 1, 256, 2), 30, 1, true),
+    ] {
+        let program = lookups(&parameters, &exact(), count, levels, switch);
+        let mapped = mapped(&machine, &program);
+        let name = parameters.name().to_owned();
+        let folded = check(&mapped.schedule, &["fft".to_owned()]).unwrap_or_else(|hazard| panic!("{name}: {hazard}"));
+        let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
+        assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{name}");
+    }
+}
+
+#[test]
+fn networks_are_legal() {
+    for machine in [machine(), unrolled_dot_product()] {
+        for (inputs, outputs) in [(90, 20), (40, 70), (3, 1)] {
+            let program = network(&shape(6, 1, 256, 2), &exact(), inputs, outputs);
+            check(&mapped(&machine, &program).schedule, &[]).expect("the schedule is legal");
+        }
+    }
+}
+
+#[test]
+fn a_cmux_takes_what_section_5_says() {
+    // (256/128) · 6 = 12 cycles and (512/128) · 4 = 16; a batch of 12 fills 144 and 192.
+    for (set, cycles, macs) in [("fpt-I", 12, 384), ("fpt-II", 16, 256)] {
+        let shape = machine().shape(&parameters(set)).expect("it fits");
+        assert_eq!((shape.cmux, shape.slots, shape.period), (cycles, 12, 12 * cycles), "{set}");
+        assert_eq!(shape.macs(), macs, "{set}");
+        assert!(shape.depth <= shape.period, "{set}: the structure takes {} cycles", shape.depth);
+    }
+    // At the same throughput, four forward kernels and two inverse ones of width 32.
+    let shape = unrolled_dot_product().shape(&parameters("fpt-II")).expect("it fits");
+    assert_eq!((shape.cmux, shape.widths, shape.steps()), (16, (32, 32), 1));
+}
+
+#[test]
+fn batches_follow_each_other_without_a_gap_and_one_ciphertext_takes_as_long_as_twelve() {
+    let machine = machine();
+    let parameters = shape(40, 2, 512, 2);
+    let of = |count: usize| {
+        let program = lookups(&parameters, &exact(), count, 1, false);
+        check(&mapped(&machine, &program).schedule, &[]).expect("the schedule is legal").cycles
+    };
+    let period = 40 * 144;
+    let mapped = mapped(&machine, &lookups(&parameters, &exact(), 12 * 9, 1, false));
+    let rotates = mapped.tasks.tasks.iter().zip(&mapped.timeline.times.starts);
+    let starts: Vec<i64> = rotates.filter(|(task, _)| task.action == Action::Rotate).map(|(_, &start)| start).collect();
+    assert!(starts.len() == 9 && starts.windows(2).all(|pair| pair[1] - pair[0] == period), "{starts:?}");
+    // Only what the others take on the links and the host is less.
+    let (one, twelve) = (of(1), of(12));
+    assert!(one < twelve && twelve - one < period as u64 / 2, "{one} and {twelve}");
+}
+
+#[test]
+fn a_slow_key_stretches_the_period_and_a_shallow_batch_is_as_deep_as_the_structure() {
+    let parameters = parameters("fpt-I");
+    let slow = Fpt { key_channels: 1, ..machine() };
+    let shape = slow.shape(&parameters).expect("it fits");
+    assert!(shape.key_cycles > 144 && shape.period == shape.key_cycles, "{shape:?}");
+    let shallow = Fpt { batch: 1, ..machine() }.shape(&parameters).expect("it fits");
+    assert_eq!(shallow.slots, (shallow.depth as u64).div_ceil(12));
+    assert!(shallow.slots < 12);
+}
+
+#[test]
+fn sets_that_do_not_fit_say_so() {
+    let small = Fpt { largest_ring: 512, ..machine() };
+    let message = |machine: &Fpt, parameters: &Parameters| {
+        map(machine, &lookups(parameters, &exact(), 3, 1, false)).err().expect("it does not fit").to_string()
+    };
+    assert_eq!(
+        message(&small, &parameters("fpt-II")),
+        "set `fpt-II` has ring degree N = 1024 and the pipeline is built for rings of up to N = 512: choose a set with a smaller \
+         ring, or enlarge `units.cmux.largest_ring` in the machine file"
+    );
+    assert_eq!(
+        message(&Fpt { forward_points: 256, ..machine() }, &shape(5, 1, 256, 2)),
+        "`units.cmux.forward_points` is 256 complex points a cycle and a polynomial of set `shape-5-1-256-2` has 128: choose a set \
+         with a larger ring, or fewer points a cycle in the machine file"
+    );
+    assert_eq!(
+        message(&Fpt { fifo: 4096, ..machine() }, &parameters("fpt-I")),
+        "`memories.fifo.capacity` is 4096 bytes and 28176 are needed for the rotation amounts of two batches of set `fpt-I`: choose \
+         a smaller set, or enlarge it in the machine file"
+    );
+    assert_eq!(
+        message(&Fpt { tables: 512, ..machine() }, &parameters("fpt-I")),
+        "`memories.tables.capacity` is 512 bytes and 1024 are needed for the test polynomials of one batch of set `fpt-I`: choose a \
+         smaller set, or enlarge it in the machine file"
+    );
+}
+
+#[test]
+fn replay_is_the_interpreter_bit_for_bit() {
+    let toy = parameters("toy-256");
+    let wide = parameters("toy-512-k2");
+    let own = |p: &Parameters| torus::lowering(&description(), p, KeySwitchOrder::After).expect("a 32-bit set");
+    let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
+    let scenes = [
+        (machine(), Scene::new(&toy, 20, one(20, 2, true), &own(&toy))),
+        (machine(), Scene::new(&toy, 3, one(3, 1, false), &exact())),
+        (machine(), Scene::new(&wide, 14, one(14, 1, true), &own(&wide))),
+        (unrolled_dot_product(), Scene::new(&toy, 20, one(20, 1, true), &own(&toy))),
+        (machine(), Scene::new(&toy, 30, |p, c| network(p, c, 30, 20), &own(&toy))),
+    ];
+    for (number, (machine, scene)) in scenes.into_iter().enumerate() {
+        let mapped = mapped(&machine, &scene.program);
+        check(&mapped.schedule, &[]).expect("the schedule is legal");
+        assert_eq!(scene.replay(&mapped), Some(scene.expected()), "scene {number}");
+    }
+}
+
+/// Applies `change` to every event, in loops too.
+fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
+    for item in items {
+        match item {
+            Item::Event(event) => change(event),
+            Item::Repeat(repeat) => each_event(&mut repeat.body, change),
+        }
+    }
+}
+
+#[test]
+fn one_cycle_off_gives_wrong_ciphertexts() {
+    let toy = parameters("toy-256");
+    let choice = torus::lowering(&description(), &toy, KeySwitchOrder::After).expect("a 32-bit set");
+    let scene = Scene::new(&toy, 3, |p, c| lookups(p, c, 3, 1, false), &choice);
+    let expected = scene.expected();
+    assert_eq!(
+        scene.replay(&mapped(&machine(), &scene.program)),
+        Some(expected.clone()),
+        "the schedule itself is right"
+    );
+    let wrong = |name: &str, change: &dyn Fn(&Mapped, &mut Schedule)| {
+        let mut mapped = mapped(&machine(), &scene.program);
+        let mut schedule = std::mem::take(&mut mapped.schedule);
+        change(&mapped, &mut schedule);
+        mapped.schedule = schedule;
+        assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker sees it too");
+        assert_ne!(scene.replay(&mapped), Some(expected.clone()), "{name}");
+    };
+    type Of = fn(&Mapped) -> crate::engine::schedule::KindId;
+    let units: [(&str, Of); 5] = [
+        ("decomposer", |mapped| mapped.chip.kinds.decompose),
+        ("forward transform", |mapped| mapped.chip.kinds.forward),
+        ("multipliers", |mapped| mapped.chip.kinds.multiply),
+        ("inverse transform", |mapped| mapped.chip.kinds.inverse),
+        ("accumulation", |mapped| mapped.chip.kinds.accumulate),
+    ];
+    for (name, kind) in units {
+        for by in [-1, 1] {
+            wrong(&format!("{name} off by {by}"), &|mapped, schedule| {
+                let kind = kind(mapped);
+                each_event(&mut schedule.items, &mut |event| event.start += if event.op.kind == kind { by } else { 0 });
+            });
+        }
+    }
+    wrong("rotator a cycle late", &|mapped, schedule| {
+        let kind = mapped.chip.kinds.rotate;
+        each_event(&mut schedule.items, &mut |event| event.start += i64::from(event.op.kind == kind));
+    });
+    wrong("both keys go to one half of the buffer", &|mapped, schedule| {
+        let (kind, key) = (mapped.chip.kinds.key, mapped.tasks.shape.key());
+        each_event(&mut schedule.items, &mut |event| {
+            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
+                write.place.offset %= key;
+            }
+        });
+    });
+}

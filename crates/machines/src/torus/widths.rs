@@ -1,0 +1,463 @@
+//! Widths for a parameter set: the design method of FPT (section 4), for any machine of the family.
+//!
+//! The most significant bits follow from the measured variance of every intermediate and an overflow probability (equations (7) and (8)).
+//! For the least significant ones, key, forward and inverse transform are narrowed one at a time, the others being wide, until the error
+//! of an external product takes a third of half of the acceptable noise. Twiddle factors are four bits narrower than their data.
+
+use polyfabric_kernels::decompose::Gadget;
+use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding, Structure};
+use polyfabric_kernels::negacyclic::ExactMultiplier;
+use polyfabric_kernels::torus::Torus;
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::noise::{self, Transform};
+use polyfabric_schemes::tfhe::{LweKind, Parameters};
+use serde::Serialize;
+
+/// Width of everything that is not being narrowed (section 4.2: in the paper's example 53).
+pub const WIDE: u32 = 53;
+/// Bits by which twiddle factors are narrower than their data (section 4.3).
+const TWIDDLE: u32 = 4;
+/// Narrowest width that is tried.
+const NARROWEST: u32 = 10;
+/// Points of a curve below the noise limit's width.
+const BEYOND: u32 = 4;
+/// External products that are measured.
+const PRODUCTS: usize = 4;
+
+/// What is held against what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judge {
+    /// The error of a phase, 1 + kN/2 times that of a coefficient, against the noise of an external product by this project's formula;
+    /// with room for the first step of a test polynomial. What decryption needs.
+    Phase,
+    /// The error of a coefficient against the bound of Chillotti et al. (2020), by variance alone. What table 2 of the paper agrees with.
+    Coefficient,
+}
+
+impl Judge {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Phase => "phase",
+            Self::Coefficient => "coefficient",
+        }
+    }
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Phase, Self::Coefficient].into_iter().find(|judge| judge.name() == name)
+    }
+
+    /// Largest step of a test polynomial that ranges leave room for.
+    pub fn first_step(self) -> f64 {
+        match self {
+            Self::Phase => 0.25,
+            Self::Coefficient => 0.0,
+        }
+    }
+
+    /// The acceptable noise of one external product, a variance in fractions of the torus squared.
+    fn bound(self, parameters: &Parameters) -> f64 {
+        match self {
+            Self::Phase => noise::external_product(parameters, Transform::Exact),
+            Self::Coefficient => {
+                let gadget = parameters.bootstrap_gadget();
+                let masks = parameters.large_lwe_dimension().get() as f64;
+                let degree = parameters.ring_degree().get() as f64;
+                let half_base = f64::from(gadget.log2_base - 1).exp2();
+                let rounding = 0.5 * (-f64::from(gadget.kept_bits())).exp2();
+                let rows = parameters.ggsw_rows() as f64;
+                rows * degree * half_base.powi(2) * noise::fresh(parameters, LweKind::Large)
+                    + (1.0 + masks) * rounding.powi(2)
+            }
+        }
+    }
+
+    /// What an error of `variance` in each coefficient counts.
+    fn weigh(self, parameters: &Parameters, variance: f64) -> f64 {
+        match self {
+            Self::Phase => {
+                let measured = Transform::Measured { coefficient_variance: variance };
+                noise::external_product(parameters, measured) - noise::external_product(parameters, Transform::Exact)
+            }
+            Self::Coefficient => variance,
+        }
+    }
+}
+
+/// What is narrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Points of the bootstrapping key.
+    Key,
+    /// The forward transform.
+    Forward,
+    /// The inverse transform.
+    Inverse,
+}
+
+/// One point of figure 5.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Width, sign included.
+    pub width: u32,
+    /// Bits behind the point.
+    pub fraction_bits: i32,
+    /// log2 of the variance that counts against the limit.
+    pub log2_noise: f64,
+}
+
+/// The format of a part, `width` = integer and fractional bits, and how it was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Format {
+    /// Which.
+    pub part: Part,
+    /// Width, sign included.
+    pub width: u32,
+    /// Bits before the point, sign included.
+    pub integer_bits: i32,
+    /// Bits behind the point. Of the inverse transform before its factor N/2 is taken off.
+    pub fraction_bits: i32,
+    /// log2 of the measured standard deviation of a part of a point, in digits times the torus.
+    pub log2_deviation: f64,
+    /// Bits before the point that the measured variance and the overflow probability ask for.
+    pub measured_integer_bits: i32,
+    /// The sweep, the widest first.
+    pub curve: Vec<Point>,
+}
+
+/// Widths for a set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Derived {
+    /// The set.
+    pub set: String,
+    /// What was held against what.
+    pub judge: Judge,
+    /// log2 of the acceptable variance of one external product.
+    pub log2_bound: f64,
+    /// log2 of the variance that each part may take: a sixth of it.
+    pub log2_limit: f64,
+    /// Relative error of a measured variance, two standard deviations: as much above the limit still meets it.
+    pub tolerance: f64,
+    /// Key, forward and inverse transform.
+    pub formats: [Format; 3],
+    /// log2 of the variance of a coefficient with all three formats.
+    pub log2_coefficient: f64,
+    /// What counts of that, over what the three parts may take together.
+    pub share: f64,
+}
+
+impl Derived {
+    /// The widths.
+    pub fn widths(&self) -> FixedWidths {
+        let [key, forward, inverse] = [0, 1, 2].map(|part: usize| self.formats[part].width);
+        widths(key, forward, inverse)
+    }
+
+    /// The transform's error with them, for the noise formulas.
+    pub fn transform(&self) -> Transform {
+        Transform::Measured { coefficient_variance: self.log2_coefficient.exp2() }
+    }
+}
+
+/// No width up to [`WIDE`] meets the limit.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WidthsError {
+    /// A part.
+    #[error(
+        "set `{set}`: at {WIDE} bits the {part} still adds 2^{noise:.1} to the variance, and may add 2^{limit:.1}: its torus of \
+         {torus_bits} bits and base of 2^{log2_base} leave no room for a fixed-point transform; choose a set with a smaller base"
+    )]
+    TooCoarse {
+        /// The set.
+        set: String,
+        /// The part.
+        part: &'static str,
+        /// log2 of its noise.
+        noise: f64,
+        /// log2 of the limit.
+        limit: f64,
+        /// Bits of the torus.
+        torus_bits: u32,
+        /// log2 of the base.
+        log2_base: u32,
+    },
+}
+
+/// How a machine's transform is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its structure.
+    pub structure: Structure,
+    /// Minus log2 of the probability that a value overflows.
+    pub overflow_log2: f64,
+}
+
+fn widths(key: u32, forward: u32, inverse: u32) -> FixedWidths {
+    FixedWidths {
+        digits: forward,
+        key,
+        accumulator: inverse,
+        inverse,
+        twiddle: forward - TWIDDLE,
+        inverse_twiddle: inverse - TWIDDLE,
+        ..FixedWidths::uniform(WIDE)
+    }
+    .with_key_made_elsewhere()
+}
+
+/// Uniform digits and keys of some external products, with their exact results.
+struct Samples<T> {
+    /// For each product and row, digits and a key polynomial.
+    rows: Vec<Vec<(Vec<i32>, Vec<T>)>>,
+    exact: Vec<Vec<T>>,
+}
+
+impl<T: Torus> Samples<T> {
+    fn new(parameters: &Parameters) -> Self {
+        let (degree, gadget) = (parameters.ring_degree(), parameters.bootstrap_gadget());
+        // SplitMix64 (Steele, Lea, Flood 2014): the measurement is reproducible, and nothing is secret.
+        let mut state = 0x0bad_cafe_u64;
+        let mut next = move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        let multiplier = ExactMultiplier::new(degree);
+        let half = 1i64 << (gadget.log2_base - 1);
+        let (mut rows, mut exact) = (Vec::new(), Vec::new());
+        for _ in 0..PRODUCTS {
+            let mut expected = vec![T::default(); degree.get()];
+            let mut product = Vec::new();
+            for _ in 0..parameters.ggsw_rows() {
+                let digits: Vec<i32> =
+                    (0..degree.get()).map(|_| ((next() >> 20) as i64 % (2 * half) - half) as i32).collect();
+                let key: Vec<T> = (0..degree.get()).map(|_| T::from_u64(next() >> (64 - T::BITS))).collect();
+                multiplier.multiply_add(&digits, &key, &mut expected);
+                product.push((digits, key));
+            }
+            rows.push(product);
+            exact.push(expected);
+        }
+        Self { rows, exact }
+    }
+
+    /// Variance of a coefficient's error, in fractions of the torus squared.
+    fn error(&self, fft: &FixedFft) -> f64 {
+        let degree = fft.spec().ring_degree;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (rows, exact) in self.rows.iter().zip(&self.exact) {
+            let mut found = vec![T::default(); degree.get()];
+            let mut total = self.accumulated(fft, rows);
+            let _ = fft.inverse_add_torus(&mut total, &mut found);
+            for (found, exact) in found.iter().zip(exact) {
+                let error = found.wrapping_sub(*exact).to_i64() as f64 / f64::from(T::BITS).exp2();
+                sum += error * error;
+                count += 1.0;
+            }
+        }
+        sum / f64::max(count, 1.0)
+    }
+
+    fn accumulated(&self, fft: &FixedFft, rows: &[(Vec<i32>, Vec<T>)]) -> FixedSpectrum {
+        let degree = fft.spec().ring_degree;
+        let mut total = FixedSpectrum::zeros(degree);
+        let (mut a, mut b) = (total.clone(), total.clone());
+        for (digits, key) in rows {
+            // Values beyond their range are part of the error.
+            let _ = fft.forward_digits(digits, &mut a);
+            let _ = fft.forward_torus(key, &mut b);
+            let _ = fft.multiply_accumulate(&mut total, &a, &b);
+        }
+        total
+    }
+
+    /// Variances of a part of a point: of the key, of the digits' transform, and of the inverse transform's results, whose energy is
+    /// that of its operand times the number of points (Parseval). The torus is 1.
+    fn variances(&self, fft: &FixedFft) -> [f64; 3] {
+        let spec = fft.spec();
+        let degree = spec.ring_degree;
+        let torus = -f64::from(T::BITS);
+        let of = |spectrum: &FixedSpectrum, exponent: f64| {
+            let parts = spectrum.re().iter().chain(spectrum.im());
+            let sum: f64 = parts.map(|&part| (part as f64).powi(2)).sum();
+            sum / degree.get() as f64 * (2.0 * exponent).exp2()
+        };
+        let (mut key, mut forward, mut inverse, mut count) = (0.0, 0.0, 0.0, 0.0);
+        let mut spectrum = FixedSpectrum::zeros(degree);
+        for rows in &self.rows {
+            for (digits, polynomial) in rows {
+                let _ = fft.forward_digits(digits, &mut spectrum);
+                forward += of(&spectrum, f64::from(spec.digits.exponent()));
+                let _ = fft.forward_torus(polynomial, &mut spectrum);
+                key += of(&spectrum, f64::from(spec.key.exponent()) + torus);
+                count += 1.0;
+            }
+            inverse += of(&self.accumulated(fft, rows), f64::from(spec.accumulator_exponent()) + torus);
+        }
+        let points = degree.get() as f64 / 2.0;
+        [key / count, forward / count, inverse / self.rows.len() as f64 * points]
+    }
+}
+
+/// Derives widths for `parameters`.
+///
+/// # Errors
+/// [`WidthsError`] for a set whose torus is too coarse for its base.
+pub fn derive(
+    parameters: &Parameters,
+    judge: Judge,
+    setting: Setting,
+    progress: &dyn Progress,
+) -> Result<Derived, WidthsError> {
+    match parameters.torus_bits() {
+        64 => derive_on::<u64>(parameters, judge, setting, progress),
+        _ => derive_on::<u32>(parameters, judge, setting, progress),
+    }
+}
+
+fn derive_on<T: Torus>(
+    parameters: &Parameters,
+    judge: Judge,
+    setting: Setting,
+    progress: &dyn Progress,
+) -> Result<Derived, WidthsError> {
+    let samples = Samples::<T>::new(parameters);
+    let gadget: Gadget = parameters.bootstrap_gadget();
+    let rule = RangeRule::OverflowProbability { log2: -setting.overflow_log2, first_step: judge.first_step() };
+    let transform = |widths: FixedWidths| {
+        let spec = FixedFftSpec::for_external_product(
+            parameters.ring_degree(),
+            gadget,
+            parameters.glwe_dimension().get(),
+            parameters.torus_bits(),
+            widths,
+            Rounding::HalfEven,
+            rule,
+        );
+        FixedFft::new(spec.with_structure(setting.structure)).ok()
+    };
+    let bound = judge.bound(parameters);
+    let limit = bound / 6.0;
+    let count = (PRODUCTS * parameters.ring_degree().get()) as f64;
+    let tolerance = 2.0 * (2.0 / count).sqrt();
+    let wide = transform(widths(WIDE, WIDE, WIDE));
+    let variances = wide.as_ref().map_or([0.0; 3], |wide| samples.variances(wide));
+    let parts = [(Part::Key, "key"), (Part::Forward, "forward transform"), (Part::Inverse, "inverse transform")];
+    let mut formats = Vec::new();
+    for (index, (part, name)) in parts.into_iter().enumerate() {
+        let at = |width: u32| match part {
+            Part::Key => widths(width, WIDE, WIDE),
+            Part::Forward => widths(WIDE, width, WIDE),
+            Part::Inverse => widths(WIDE, WIDE, width),
+        };
+        let mut curve = Vec::new();
+        let (mut narrowest, mut beyond) = (None, 0);
+        for width in (NARROWEST..=WIDE).rev() {
+            progress.update(name, u64::from(WIDE - width), u64::from(WIDE - NARROWEST));
+            let Some(fft) = transform(at(width)) else { break };
+            let noise = judge.weigh(parameters, samples.error(&fft));
+            let fraction_bits = fraction(fft.spec(), part, T::BITS);
+            curve.push(Point { width, fraction_bits, log2_noise: noise.log2() });
+            if noise <= limit * (1.0 + tolerance) {
+                narrowest = Some((width, fraction_bits));
+            } else {
+                beyond += 1;
+                if beyond == BEYOND {
+                    break;
+                }
+            }
+        }
+        let Some((width, fraction_bits)) = narrowest else {
+            return Err(WidthsError::TooCoarse {
+                set: parameters.name().to_owned(),
+                part: name,
+                noise: curve.first().map_or(0.0, |point| point.log2_noise),
+                limit: limit.log2(),
+                torus_bits: parameters.torus_bits(),
+                log2_base: gadget.log2_base,
+            });
+        };
+        formats.push(Format {
+            part,
+            width,
+            integer_bits: width as i32 - fraction_bits,
+            fraction_bits,
+            log2_deviation: variances[index].log2() / 2.0,
+            measured_integer_bits: integer_bits(variances[index], setting.overflow_log2),
+            curve,
+        });
+    }
+    let [key, forward, inverse] = [0, 1, 2].map(|part: usize| formats[part].width);
+    let coefficient = transform(widths(key, forward, inverse)).map_or(f64::NAN, |fft| samples.error(&fft));
+    let mut formats = formats.into_iter();
+    let formats = [(); 3].map(|()| formats.next()).map(|format| format.unwrap_or_else(|| unreachable!("three parts")));
+    Ok(Derived {
+        set: parameters.name().to_owned(),
+        judge,
+        log2_bound: bound.log2(),
+        log2_limit: limit.log2(),
+        tolerance,
+        formats,
+        log2_coefficient: coefficient.log2(),
+        share: judge.weigh(parameters, coefficient) / (bound / 2.0),
+    })
+}
+
+/// Bits behind the point, in digits and in the torus.
+fn fraction(spec: &FixedFftSpec, part: Part, torus_bits: u32) -> i32 {
+    let torus = torus_bits as i32;
+    match part {
+        Part::Key => torus - spec.key.exponent(),
+        Part::Forward => -spec.digits.exponent(),
+        Part::Inverse => torus - spec.accumulator_exponent() - spec.inverse.exponent(),
+    }
+}
+
+/// The least p at which a Gaussian of `variance` is within ±2^p/2 but with probability 2^-`overflow_log2`: equations (7) and (8).
+fn integer_bits(variance: f64, overflow_log2: f64) -> i32 {
+    let within = |bits: &i32| noise::failure_probability_log2(variance, f64::from(bits - 1).exp2()) <= -overflow_log2;
+    (-64..=128).find(within).unwrap_or(128)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the widths the least that meet the limit, with the ranges that the variance asks for?
+
+    use super::*;
+    use crate::torus::test_support::parameters;
+    use polyfabric_runtime::NoProgress;
+
+    const FPT: Setting = Setting { structure: Structure::Twisted { log2_radix: 4 }, overflow_log2: 64.0 };
+
+    #[test]
+    fn formats_are_the_narrowest_that_meet_the_limit() {
+        for judge in [Judge::Coefficient, Judge::Phase] {
+            let derived = derive(&parameters("fpt-I"), judge, FPT, &NoProgress).expect("the set has room");
+            for format in &derived.formats {
+                let at = |width| format.curve.iter().find(|point| point.width == width).expect("a point of the curve");
+                let limit = derived.log2_limit + derived.tolerance.ln_1p() / std::f64::consts::LN_2;
+                assert!(at(format.width).log2_noise <= limit && at(format.width - 1).log2_noise > limit, "{format:?}");
+                if judge == Judge::Coefficient {
+                    assert_eq!(format.integer_bits, format.measured_integer_bits, "{:?}", format.part);
+                } else {
+                    assert!(format.integer_bits >= format.measured_integer_bits, "{:?}", format.part);
+                }
+            }
+            // Three parts of a third each, but for whole bits and the sampling error.
+            assert!((0.1..1.2).contains(&derived.share), "{}", derived.share);
+        }
+    }
+
+    #[test]
+    fn a_phase_takes_more_bits_than_a_coefficient() {
+        let of = |judge| derive(&parameters("fpt-I"), judge, FPT, &NoProgress).expect("the set has room").formats;
+        for (phase, coefficient) in of(Judge::Phase).iter().zip(&of(Judge::Coefficient)) {
+            // The square root of 1 + kN/2 = 513 is 2^4.5.
+            assert!(phase.fraction_bits >= coefficient.fraction_bits + 4, "{:?}", phase.part);
+        }
+    }
+}
