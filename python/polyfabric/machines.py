@@ -69,6 +69,13 @@ class Machine:
         """What its widths make of every set on its torus: transform noise, predicted and measured, and failure."""
         return json.loads(self.native.findings())
 
+    def derive_widths(
+        self, parameters: _native.Parameters, judge: str = "phase", progress: ProgressHook | None = None
+    ) -> tuple[dict[str, Any], str]:
+        """Fixed-point widths for a set by FPT's design method, and the text of the machine's file with them."""
+        found, text = self.native.derive_widths(parameters, judge, progress)
+        return json.loads(found), text
+
     @property
     def on_slots(self) -> bool:
         """Whether it executes programs of CKKS and BGV; of TFHE else."""

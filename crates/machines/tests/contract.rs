@@ -11,6 +11,7 @@ use polyfabric_machines::engine::checker::check;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::schedule::{Event, Item, MemoryKind, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, of};
+use polyfabric_machines::torus::widths::Judge;
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
@@ -162,6 +163,26 @@ fn judged(
 ) -> Result<(), String> {
     check(schedule, &[]).map_err(|hazard| hazard.to_string())?;
     torus::hold(machine, program, &*mapped.meaning(program), schedule).map_err(|error| error.to_string())
+}
+
+#[test]
+fn derived_widths_are_accepted_by_every_torus_machines_file() {
+    let set = sets::parameters("toy-256").expect("a set of the table");
+    for (machine, _) in torus_machines().into_iter().step_by(2) {
+        let derived = torus::derive_widths(&machine, &set, Judge::Phase, &NoProgress).expect("the set has room");
+        let text = torus::with_widths(&machine, &derived).expect("it is text");
+        let changed = parse("derived.toml", &text).unwrap_or_else(|error| panic!("{}: {error}", machine.name()));
+        let Arithmetic::Fixed(spec) = torus::arithmetic(&changed, &set).expect("a set of 32 bits") else {
+            panic!("{} computes in fixed point", machine.name())
+        };
+        let widths = derived.widths();
+        let found = (spec.digits.input_width, spec.key.output_width(), spec.inverse.output_width());
+        assert_eq!(found, (widths.digits, widths.key, widths.inverse), "{}", machine.name());
+        // The method's own error is the arithmetic's.
+        let Transform::Measured { coefficient_variance } = Transform::fixed(&spec, &set) else { panic!("fixed point") };
+        let off = coefficient_variance.log2() - derived.log2_coefficient;
+        assert!(spec.result_bits.is_some() || off.abs() < 0.5, "{}: 2^{off} of what was measured", machine.name());
+    }
 }
 
 #[test]

@@ -10,7 +10,9 @@ use polyfabric_machines as machines;
 use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::f1::network::{NetworkError, with_network};
+use polyfabric_machines::torus::widths::Judge;
 use polyfabric_program::rns::lowering::RnsLowering;
+use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_schemes::tfhe::AnyServerKey;
@@ -174,6 +176,30 @@ impl PyMachine {
     /// What the machine's widths make of every set on its torus, as JSON.
     fn findings(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || json(&machines::findings(&self.0).map_err(refused)?))
+    }
+
+    /// Widths for a set by FPT's design method, judged by the error of a "phase" or of a "coefficient", as JSON; and the machine's file
+    /// with them.
+    #[pyo3(signature = (parameters, judge, progress = None))]
+    fn derive_widths(
+        &self,
+        py: Python<'_>,
+        parameters: &PyParameters,
+        judge: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, String)> {
+        let callback = Callback::new(progress);
+        let unknown = || Failure::new(Kind::Input, format!("widths are judged by `phase` or by `coefficient`, not {judge:?}"));
+        let judge = Judge::named(judge).ok_or_else(unknown)?;
+        detached(py, || {
+            let derived =
+                machines::contract::torus::derive_widths(&self.0, &parameters.0, judge, &callback).map_err(refused)?;
+            let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+            let look_up = builtin::build("pbs", &parameters.0, 1, &choice, derived.transform());
+            let log2_failure = look_up.map(|look_up| look_up.log2_failure).ok();
+            let file = machines::contract::torus::with_widths(&self.0, &derived).map_err(refused)?;
+            Ok((json(&json!({ "widths": derived, "log2_failure": log2_failure }))?, file))
+        })
     }
 
     /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.

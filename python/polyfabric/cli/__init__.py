@@ -1,4 +1,4 @@
-"""The command line: `polyfabric run | simulate | explore | machines | params | reproduce | bench`."""
+"""The command line: `polyfabric run | simulate | explore | machines | params | reproduce | widths | bench`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .params import params
 from .reproduce import reproduce
 from .run import run
 from .simulate import simulate
+from .widths import widths
 
 
 class _Group(click.Group):
@@ -58,7 +59,7 @@ def cli(context: click.Context, *, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-for _command in (run, simulate, explore, machines, params, reproduce, bench):
+for _command in (run, simulate, explore, machines, params, reproduce, widths, bench):
     cli.add_command(_command)
 
 

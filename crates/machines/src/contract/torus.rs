@@ -2,11 +2,13 @@
 
 use super::{Family, MachineError, Mapper};
 use crate::audit::{Meaning, audit, same_resources};
-use crate::engine::description::Description;
+use crate::audit::{AuditError, Meaning, audit};
+use crate::engine::description::{Description, DescriptionLiteral, Dimension, FigureLiteral, FigureSpec, Written};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
 use crate::registry;
-use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
+use crate::torus::widths::{Derived, Judge, Setting, derive};
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, Structure};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
@@ -204,6 +206,69 @@ pub(crate) fn fixed_point(machine: &Description, parameters: &Parameters) -> Res
         Rounding::HalfEven,
         rule,
     ))
+}
+
+/// What a machine file of this family may say of the widths that [`fixed_point`] reads, beside `transform` and `twiddle`.
+pub(crate) const fn width_spec(key: &'static str) -> FigureSpec {
+    let (dimension, meaning) = (Dimension::Bits, "a width of the transform's arithmetic, apart from the others");
+    FigureSpec { key, dimension, least: 4.0, most: 60.0, meaning, optional: true }
+}
+
+/// The widths that `machine` has for `parameters`, derived anew by `judge`.
+///
+/// # Errors
+/// [`MachineError::Mapping`] for a set whose torus leaves no room; [`MachineError::Family`] for a machine of another family.
+pub fn derive_widths(
+    machine: &Description,
+    parameters: &Parameters,
+    judge: Judge,
+    progress: &dyn Progress,
+) -> Result<Derived, MachineError> {
+    let structure = match mapper(machine, parameters.name())?.arithmetic(machine, parameters) {
+        Ok(Arithmetic::Fixed(spec)) => spec.structure,
+        // A set of another torus: of the machine, only its overflow probability counts.
+        _ => Structure::Merged,
+    };
+    let setting = Setting { structure, overflow_log2: machine.value("machine.arithmetic.overflow_log2")? };
+    derive(parameters, judge, setting, progress).map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
+}
+
+/// `machine`'s file with derived widths in the place of its own: text for a file. Readings that set these widths alone are gone.
+///
+/// # Errors
+/// [`MachineError::Mapping`] if it cannot be written as text.
+pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, MachineError> {
+    let mut literal: DescriptionLiteral = machine.literal().clone();
+    let widths = derived.widths();
+    let [key, forward, inverse, forward_twiddle, inverse_twiddle] = WIDTHS;
+    let (point, first_step) = ("machine.arithmetic.point", "machine.arithmetic.first_step");
+    let named = machine.figures().contains_key(point);
+    let bits = [
+        (key, widths.key),
+        (forward, widths.digits),
+        (inverse, widths.inverse),
+        (forward_twiddle, widths.twiddle),
+        (inverse_twiddle, widths.inverse_twiddle),
+    ];
+    let source = format!("derived: `polyfabric widths --params {}`, by {}", derived.set, derived.judge.name());
+    let figure = |value: Written, unit: &str| FigureLiteral { value, unit: unit.to_owned(), source: source.clone(), input: false };
+    let mut figures: BTreeMap<&str, FigureLiteral> =
+        bits.into_iter().map(|(key, bits)| (key, figure(Written::Integer(bits.into()), "bits"))).collect();
+    figures.insert(first_step, figure(Written::Number(derived.judge.first_step()), "1"));
+    if named {
+        figures.insert(point, figure(Written::Integer((2 * widths.key).into()), "bits"));
+    }
+    for reading in literal.readings.values_mut() {
+        for option in reading.options.values_mut() {
+            option.figures.retain(|key, _| !figures.contains_key(key.as_str()));
+        }
+    }
+    literal.readings.retain(|_, reading| reading.options.values().any(|option| !option.figures.is_empty()));
+    let arithmetic = literal.machine.entry("arithmetic".to_owned()).or_default();
+    for (key, figure) in figures {
+        arithmetic.insert(key.trim_start_matches("machine.arithmetic.").to_owned(), figure);
+    }
+    toml::to_string(&literal).map_err(|error| MachineError::mapping(machine, &derived.set, error))
 }
 
 /// Maps `program` onto `machine`.

@@ -1,6 +1,7 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::Morphling;
+use crate::contract::torus::{WIDTHS, width_spec};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 use crate::torus::pipeline::PipelineDepth;
 
@@ -76,6 +77,11 @@ pub const SPECS: &[FigureSpec] = &[
         "the width of a coefficient: the data path is of 32 bits",
     ),
     figure("machine.arithmetic.transform", Dimension::Bits, 8.0, 60.0, "the width of a transform value's part"),
+    width_spec(WIDTHS[0]),
+    width_spec(WIDTHS[1]),
+    width_spec(WIDTHS[2]),
+    width_spec(WIDTHS[3]),
+    width_spec(WIDTHS[4]),
     figure("machine.arithmetic.twiddle", Dimension::Bits, 8.0, 52.0, "the width of a twiddle factor's part"),
     figure(
         "machine.arithmetic.overflow_log2",

@@ -1,0 +1,90 @@
+"""`polyfabric widths`: fixed-point widths for a parameter set, by FPT's design method."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from ..machines import load
+from ..parameters import named
+from ..progress import bars
+from ..reports import write_text
+from .console import grid, out, print_json
+
+NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inverse FFT"}
+
+
+@click.command()
+@click.option("--params", "set_name", required=True, metavar="SET", help="The parameter set.")
+@click.option("--machine", default="fpt", show_default=True, help="A machine of TFHE, or a file of one.")
+@click.option(
+    "--judge",
+    type=click.Choice(["phase", "coefficient"]),
+    default="phase",
+    show_default=True,
+    help="Whose error the noise bounds: a phase's, which decryption sees, or a coefficient's, as FPT's table 2.",
+)
+@click.option(
+    "--out",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.toml",
+    help="Write the machine's file with these widths.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw noise over bits (figure 5)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def widths(
+    set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool
+) -> None:
+    """Derive fixed-point formats for key, forward and inverse transform.
+
+    The most significant bits follow from measured variances and the machine's overflow probability; the least significant ones are swept
+    until each of the three takes a third of half of the noise bound.
+    """
+    with bars() as progress:
+        found, text = load(machine).derive_widths(named(set_name).native, judge, progress)
+    if file is not None:
+        write_text(file, text)
+    if plot is not None:
+        _curves(found["widths"]).savefig(plot)
+    if as_json:
+        print_json(found)
+    else:
+        _formats(found)
+
+
+def _formats(found: dict[str, Any]) -> None:
+    derived = found["widths"]
+    table: Table = grid("", "format", "deviation", "MSB by variance")
+    for part in derived["formats"]:
+        form = f"FixedPoint{part['width']}({part['integer_bits']}, {part['fraction_bits']})"
+        table.add_row(
+            NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", str(part["measured_integer_bits"])
+        )
+    out().print(table)
+    out().print(f"limit of each: a variance of 2^{derived['log2_limit']:.2f}, of {derived['judge']}s")
+    out().print(f"all three together: {derived['share']:.2f} of half of the bound")
+    if found["log2_failure"] is not None:
+        out().print(f"a look-up fails with probability 2^{found['log2_failure']:.1f}")
+
+
+def _curves(derived: dict[str, Any]) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for part in derived["formats"]:
+        points = part["curve"]
+        bits = [point["fraction_bits"] for point in points]
+        axes.plot(bits, [point["log2_noise"] for point in points], marker=".", label=NAMES[part["part"]])
+    axes.axhline(derived["log2_limit"], color="grey", linestyle="--", label="a sixth of the bound")
+    axes.set_xlabel("fractional bits")
+    axes.set_ylabel(f"log2 of the variance of a {derived['judge']}")
+    axes.set_title(derived["set"])
+    axes.legend()
+    return figure
