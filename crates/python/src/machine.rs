@@ -189,7 +189,8 @@ impl PyMachine {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, String)> {
         let callback = Callback::new(progress);
-        let unknown = || Failure::new(Kind::Input, format!("widths are judged by `phase` or by `coefficient`, not {judge:?}"));
+        let unknown =
+            || Failure::new(Kind::Input, format!("widths are judged by `phase` or by `coefficient`, not {judge:?}"));
         let judge = Judge::named(judge).ok_or_else(unknown)?;
         detached(py, || {
             let derived =

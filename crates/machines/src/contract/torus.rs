@@ -230,7 +230,8 @@ pub fn derive_widths(
         _ => Structure::Merged,
     };
     let setting = Setting { structure, overflow_log2: machine.value("machine.arithmetic.overflow_log2")? };
-    derive(parameters, judge, setting, progress).map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
+    derive(parameters, judge, setting, progress)
+        .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
 }
 
 /// `machine`'s file with derived widths in the place of its own: text for a file. Readings that set these widths alone are gone.
@@ -251,7 +252,12 @@ pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, M
         (inverse_twiddle, widths.inverse_twiddle),
     ];
     let source = format!("derived: `polyfabric widths --params {}`, by {}", derived.set, derived.judge.name());
-    let figure = |value: Written, unit: &str| FigureLiteral { value, unit: unit.to_owned(), source: source.clone(), input: false };
+    let figure = |value: Written, unit: &str| FigureLiteral {
+        value,
+        unit: unit.to_owned(),
+        source: source.clone(),
+        input: false,
+    };
     let mut figures: BTreeMap<&str, FigureLiteral> =
         bits.into_iter().map(|(key, bits)| (key, figure(Written::Integer(bits.into()), "bits"))).collect();
     figures.insert(first_step, figure(Written::Number(derived.judge.first_step()), "1"));

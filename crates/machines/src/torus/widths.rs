@@ -28,7 +28,7 @@ const PRODUCTS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judge {
-    /// The error of a phase, 1 + kN/2 times that of a coefficient, against the noise of an external product by this project's formula;
+    /// The error of a phase, a coefficient's and one more for every secret bit that is 1, against the noise of an external product by this project's formula;
     /// with room for the first step of a test polynomial. What decryption needs.
     Phase,
     /// The error of a coefficient against the bound of Chillotti et al. (2020), by variance alone. What table 2 of the paper agrees with.
@@ -60,7 +60,7 @@ impl Judge {
     /// The acceptable noise of one external product, a variance in fractions of the torus squared.
     fn bound(self, parameters: &Parameters) -> f64 {
         match self {
-            Self::Phase => noise::external_product(parameters, Transform::Exact),
+            Self::Phase => noise::external_product(parameters, Transform::Exact).variance,
             Self::Coefficient => {
                 let gadget = parameters.bootstrap_gadget();
                 let masks = parameters.large_lwe_dimension().get() as f64;
@@ -68,7 +68,7 @@ impl Judge {
                 let half_base = f64::from(gadget.log2_base - 1).exp2();
                 let rounding = 0.5 * (-f64::from(gadget.kept_bits())).exp2();
                 let rows = parameters.ggsw_rows() as f64;
-                rows * degree * half_base.powi(2) * noise::fresh(parameters, LweKind::Large)
+                rows * degree * half_base.powi(2) * noise::fresh(parameters, LweKind::Large).variance
                     + (1.0 + masks) * rounding.powi(2)
             }
         }
@@ -79,7 +79,8 @@ impl Judge {
         match self {
             Self::Phase => {
                 let measured = Transform::Measured { coefficient_variance: variance };
-                noise::external_product(parameters, measured) - noise::external_product(parameters, Transform::Exact)
+                let exact = noise::external_product(parameters, Transform::Exact).variance;
+                noise::external_product(parameters, measured).variance - exact
             }
             Self::Coefficient => variance,
         }
