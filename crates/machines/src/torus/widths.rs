@@ -350,16 +350,17 @@ fn derive_on<T: Torus>(
     let parts = [(Part::Key, "key"), (Part::Forward, "forward transform"), (Part::Inverse, "inverse transform")];
     let mut formats = Vec::new();
     for (index, (part, name)) in parts.into_iter().enumerate() {
+        // A product of two wide spectra may need a longer shift down to a narrow sum than there is: then the widest that can be.
         let at = |width: u32| match part {
-            Part::Key => widths(width, WIDE, WIDE),
-            Part::Forward => widths(WIDE, width, WIDE),
-            Part::Inverse => widths(WIDE, WIDE, width),
+            Part::Key => transform(widths(width, WIDE, WIDE)),
+            Part::Forward => transform(widths(WIDE, width, WIDE)),
+            Part::Inverse => (width..=WIDE).rev().find_map(|wide| transform(widths(wide, wide, width))),
         };
         let mut curve = Vec::new();
         let (mut narrowest, mut beyond) = (None, 0);
         for width in (NARROWEST..=WIDE).rev() {
             progress.update(name, u64::from(WIDE - width), u64::from(WIDE - NARROWEST));
-            let Some(fft) = transform(at(width)) else { break };
+            let Some(fft) = at(width) else { break };
             let noise = judge.weigh(parameters, samples.error(&fft));
             let fraction_bits = fraction(fft.spec(), part, T::BITS);
             curve.push(Point { width, fraction_bits, log2_noise: noise.log2() });
@@ -460,5 +461,16 @@ mod tests {
             // The square root of 1 + kN/2 = 513 is 2^4.5.
             assert!(phase.fraction_bits >= coefficient.fraction_bits + 4, "{:?}", phase.part);
         }
+    }
+
+    #[test]
+    fn the_file_of_fpt_has_the_widths_that_the_method_derives() {
+        let machine = crate::description("fpt").expect("the built-in file is right");
+        let derived = derive(&parameters("fpt-I"), Judge::Phase, FPT, &NoProgress).expect("the set has room").widths();
+        let figure = |key: &str| machine.count(&format!("machine.arithmetic.{key}")).expect("a figure") as u32;
+        let found =
+            [figure("key"), figure("forward"), figure("inverse"), figure("forward_twiddle"), figure("inverse_twiddle")];
+        let FixedWidths { key, digits, inverse, twiddle, inverse_twiddle, .. } = derived;
+        assert_eq!(found, [key, digits, inverse, twiddle, inverse_twiddle]);
     }
 }
