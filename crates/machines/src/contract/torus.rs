@@ -2,7 +2,6 @@
 
 use super::{Family, MachineError, Mapper};
 use crate::audit::{Meaning, audit, same_resources};
-use crate::audit::{AuditError, Meaning, audit};
 use crate::engine::description::{Description, DescriptionLiteral, Dimension, FigureLiteral, FigureSpec, Written};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
