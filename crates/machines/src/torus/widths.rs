@@ -462,15 +462,4 @@ mod tests {
             assert!(phase.fraction_bits >= coefficient.fraction_bits + 4, "{:?}", phase.part);
         }
     }
-
-    #[test]
-    fn the_file_of_fpt_has_the_widths_that_the_method_derives() {
-        let machine = crate::description("fpt").expect("the built-in file is right");
-        let derived = derive(&parameters("fpt-I"), Judge::Phase, FPT, &NoProgress).expect("the set has room").widths();
-        let figure = |key: &str| machine.count(&format!("machine.arithmetic.{key}")).expect("a figure") as u32;
-        let found =
-            [figure("key"), figure("forward"), figure("inverse"), figure("forward_twiddle"), figure("inverse_twiddle")];
-        let FixedWidths { key, digits, inverse, twiddle, inverse_twiddle, .. } = derived;
-        assert_eq!(found, [key, digits, inverse, twiddle, inverse_twiddle]);
-    }
 }
