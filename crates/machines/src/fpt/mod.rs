@@ -1,7 +1,7 @@
 //! FPT: one streaming CMUX pipeline, in fixed point.
 //!
 //! From a kernel program to a schedule: [`crate::torus::workload`] reads what the program asks for, [`machine`] builds the pipeline for
-//! its parameter set, [`software`] cuts the work into batches and writes their tasks, [`hardware`] dispatches them, and [`emit`] writes
+//! its parameter set, [`software`] cuts the work into batches and writes their tasks, [`hardware`] dispatches them, and `emit` writes
 //! every event of the rigid pipeline, which never waits. What FPT leaves to its host (modulus switch, key switch, linear layers) is
 //! done by a host whose figures are the machine file's.
 
