@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
@@ -14,18 +14,21 @@ from ..progress import bars
 from ..reports import write_text
 from .console import grid, out, print_json
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inverse FFT"}
 
 
 @click.command()
 @click.option("--params", "set_name", required=True, metavar="SET", help="The parameter set.")
-@click.option("--machine", default="fpt", show_default=True, help="A machine of TFHE, or a file of one.")
+@click.option("--machine", required=True, metavar="MACHINE", help="A machine of TFHE, or a file of one.")
 @click.option(
     "--judge",
     type=click.Choice(["phase", "coefficient"]),
     default="phase",
     show_default=True,
-    help="Whose error the noise bounds: a phase's, which decryption sees, or a coefficient's, as FPT's table 2.",
+    help="Whose error the noise bounds: a phase's, which decryption sees, or a coefficient's.",
 )
 @click.option(
     "--out",
@@ -38,9 +41,7 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw noise over bits (figure 5)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def widths(
-    set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool
-) -> None:
+def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
     """Derive fixed-point formats for key, forward and inverse transform.
 
     The most significant bits follow from measured variances and the machine's overflow probability; the least significant ones are swept
@@ -63,9 +64,7 @@ def _formats(found: dict[str, Any]) -> None:
     table: Table = grid("", "format", "deviation", "MSB by variance")
     for part in derived["formats"]:
         form = f"FixedPoint{part['width']}({part['integer_bits']}, {part['fraction_bits']})"
-        table.add_row(
-            NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", str(part["measured_integer_bits"])
-        )
+        table.add_row(NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", str(part["measured_integer_bits"]))
     out().print(table)
     out().print(f"limit of each: a variance of 2^{derived['log2_limit']:.2f}, of {derived['judge']}s")
     out().print(f"all three together: {derived['share']:.2f} of half of the bound")
@@ -73,7 +72,7 @@ def _formats(found: dict[str, Any]) -> None:
         out().print(f"a look-up fails with probability 2^{found['log2_failure']:.1f}")
 
 
-def _curves(derived: dict[str, Any]) -> Any:
+def _curves(derived: dict[str, Any]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")
