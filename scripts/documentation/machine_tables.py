@@ -56,10 +56,52 @@ def f1_operations(found: list[Row]) -> Rows:
     return made
 
 
+def strix(found: list[Row]) -> Rows:
+    """Tables III, V and VI and figures 2 and 8: what is published and what the model says of its own beside it; table VII and figure 7 are tables of
+    their own."""
+    own = ("Table VII", "Figure 7")
+    variants = ("iterations", "GPU of 72 cores: blind rotation of 36", "input")
+    kept = [row for row in found if row["table"] not in own and (row["model"] is not None or row["failure"])]
+    kept = [row for row in kept if row["kind"] != "input" and not any(variant in row["cell"] for variant in variants)]
+    return [deviation(row) for row in kept]
+
+
+def _pivot(found: list[Row], table: str) -> dict[str, dict[str, str]]:
+    """The models' numbers of a table whose cells are `ROW, COLUMN`."""
+    made: dict[str, dict[str, str]] = {}
+    for row in found:
+        if row["table"] == table:
+            name, _, column = row["cell"].partition(" (")[0].rpartition(", ")
+            made.setdefault(name, {})[column] = "failed" if row["failure"] else rows.number(row["model"])
+    return made
+
+
+def strix_sweep(found: list[Row]) -> Rows:
+    """Table VII: a row for each choice of TvLP and CLP."""
+    columns = ("throughput", "latency", "required bandwidth", "required bandwidth with one ciphertext a core")
+    return [
+        (name, *(cells.get(column, "") for column in columns)) for name, cells in _pivot(found, "Table VII").items()
+    ]
+
+
+def strix_networks(found: list[Row]) -> Rows:
+    """Figure 7: a row for each network."""
+    made: dict[str, list[str]] = {}
+    for name, cells in _pivot(found, "Figure 7").items():
+        network, _, degree = name.partition(", N = ")
+        made.setdefault(network, []).append(f"{cells['execution time']} (N = {degree})")
+    return [(network, *times) for network, times in made.items()]
+
+
+SWEEP = ("", "throughput, PBS/s", "latency, ms", "required bandwidth, GB/s", "with one ciphertext a core, GB/s")
+NETWORKS = ("", "ms", "ms", "ms")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
 TABLES = {
     "morphling": ("reproduce-morphling", DEVIATION, morphling),
     "f1": ("reproduce-f1", DEVIATION, f1),
     "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
+    "strix": ("reproduce-strix", DEVIATION, strix),
+    "strix-sweep": ("reproduce-strix", SWEEP, strix_sweep),
+    "strix-networks": ("reproduce-strix", NETWORKS, strix_networks),
 }

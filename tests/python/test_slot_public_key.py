@@ -162,10 +162,10 @@ def clients(two_clients, tmp_path):
 def test_the_set_of_a_public_key_must_have_the_security_that_its_user_wants(line, clients):
     wanted = ("mixed", "--keys", "for_one", "--step", "encrypt")
     told = line(*wanted, status=2)
-    assert "parameter set toy-10 has 10 bits of security" in told
-    assert "accept this one for experiments with security=10 (--security 10)" in told
+    assert "parameter set toy-10 has 9 bits of security" in told
+    assert "accept this one for experiments with security=8 (--security 8)" in told
     assert not (clients / "for_one" / "x.in.ct").exists()
-    line(*wanted, "--security", "10")
+    line(*wanted, "--security", "8")
     line(*wanted, "--params", "toy-10")
     assert "public.key is of parameter set toy-10, the program is lowered for toy-11" in line(
         *wanted, "--params", "toy-11", status=2
