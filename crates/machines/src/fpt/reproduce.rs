@@ -62,7 +62,8 @@ pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, Reproduce
         let ids = [format!("table2.{name}.key.width"), format!("table4.{name}.throughput")];
         bench.cells(&ids, |bench| bench.set(name, set));
     }
-    bench.cells(&["table5.fpt.with".to_owned()], Bench::board);
+    let rows = ["with.bootstrap", "with.switch", "with", "without"].map(|row| format!("table5.fpt.{row}"));
+    bench.cells(&rows, Bench::board);
     bench.kernels();
     bench.table.add("section6.power", Ok(99.0), &Basis::INPUT, "taken in by the machine file");
     Ok(bench.table.finish())
@@ -285,7 +286,7 @@ impl Bench<'_> {
         let reason = "bootstraps and key switches one after the other";
         self.add("table5.fpt.with", bootstraps + switches, &both, reason);
         let mut literal: ParametersLiteral = (*sets::literal("fpt-I").map_err(failed)?).clone();
-        literal.name = "fpt-I without key switch".to_owned();
+        literal.name = "fpt-I-without-key-switch".to_owned();
         literal.lwe_dimension = with.large_lwe_dimension().get();
         literal.lwe_noise_log2 = literal.glwe_noise_log2;
         literal.key_switch_gadget = None;
