@@ -30,6 +30,7 @@ FIELDS = ("command", "commit", "date", "processor", "seconds", "data")
 FULL_SIZE: dict[str, tuple[str, Path | None]] = {
     "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", None),
     "reproduce-f1": ("polyfabric reproduce f1 --applications --json", None),
+    "reproduce-fpt": ("polyfabric reproduce fpt --json", None),
     "reproduce-strix": ("polyfabric reproduce strix --json", None),
 }
 """Every result that is recorded at full size by `make test-full`: its command, and the file it writes if it prints no data."""
