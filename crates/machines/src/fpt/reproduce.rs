@@ -65,7 +65,9 @@ pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, Reproduce
     let rows = ["with.bootstrap", "with.switch", "with", "without"].map(|row| format!("table5.fpt.{row}"));
     bench.cells(&rows, Bench::board);
     bench.kernels();
-    bench.table.add("section6.power", Ok(99.0), &Basis::INPUT, "taken in by the machine file");
+    let power = bench.description.components().iter().find_map(|component| component.power_w);
+    let power = power.ok_or_else(|| failed("the machine file has no power"));
+    bench.table.add("section6.power", power, &Basis::INPUT, "taken in by the machine file");
     Ok(bench.table.finish())
 }
 
