@@ -121,7 +121,7 @@ class Machine:
 
 
 def machine_options() -> list[dict[str, Any]]:
-    """The options of all machines: `machine`, and `option` with its name, values and help."""
+    """The options of all mappers: `machine`, the mapper, and `option` with its name, values and help."""
     return json.loads(_native.machine_options())
 
 

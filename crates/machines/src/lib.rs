@@ -17,6 +17,7 @@ mod reproduce;
 pub mod rns;
 pub mod strix;
 pub mod torus;
+pub mod torus_pipeline;
 
 pub use contract::{Family, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};

@@ -1,37 +1,43 @@
-//! The machines that come with the project. A further one is a folder, its files, and a line here.
+//! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here.
 
-use crate::contract::{Family, Machine, MachineError};
+use crate::contract::{Family, Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
-use crate::{f1, fpt, morphling, strix};
+use crate::{f1, fpt, morphling, strix, torus_pipeline};
+
+/// Every mapper, by name.
+pub static MAPPERS: &[&dyn Mapper] =
+    &[&fpt::contract::KIND, &morphling::contract::KIND, &f1::contract::MAPPER, &torus_pipeline::contract::MAPPER];
 
 /// Every machine, by name.
 pub static MACHINES: &[&dyn Machine] =
-    &[&f1::contract::KIND, &fpt::contract::KIND, &morphling::contract::KIND, &strix::contract::KIND];
+    &[&f1::contract::MACHINE, &fpt::contract::KIND, &morphling::contract::KIND, &strix::contract::MACHINE];
 
 fn known() -> String {
     names().join(", ")
 }
 
-/// The kind of machine that `machine`'s file names as its mapper.
+/// The mapper that `machine`'s file names.
 ///
 /// # Errors
-/// [`MachineError::Mapper`] if there is no such kind.
-pub fn of(machine: &Description) -> Result<&'static dyn Machine, MachineError> {
-    kind(machine.file(), machine.mapper())
+/// [`MachineError::Mapper`] if there is no such mapper.
+pub fn of(machine: &Description) -> Result<&'static dyn Mapper, MachineError> {
+    mapper(machine.file(), machine.mapper())
 }
 
-fn kind(file: &str, mapper: &str) -> Result<&'static dyn Machine, MachineError> {
-    let found = MACHINES.iter().find(|machine| machine.name() == mapper).copied();
-    let none = || MachineError::Mapper { file: file.to_owned(), mapper: mapper.to_owned(), known: known() };
-    found.ok_or_else(none)
+fn mapper(file: &str, name: &str) -> Result<&'static dyn Mapper, MachineError> {
+    let found = MAPPERS.iter().find(|mapper| mapper.name() == name).copied();
+    found.ok_or_else(|| {
+        let known = MAPPERS.iter().map(|mapper| mapper.name()).collect::<Vec<_>>().join(", ");
+        MachineError::Mapper { file: file.to_owned(), mapper: name.to_owned(), known }
+    })
 }
 
 /// The family of `machine`.
 ///
 /// # Errors
-/// [`MachineError::Mapper`] if its file names no kind of machine.
+/// [`MachineError::Mapper`] if its file names no mapper.
 pub fn family(machine: &Description) -> Result<Family, MachineError> {
-    Ok(of(machine)?.family().family())
+    Ok(of(machine)?.programs().family())
 }
 
 /// Names of the machines.
@@ -73,7 +79,7 @@ pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
 /// # Errors
 /// [`MachineError::Mapper`] if there is no such mapper.
 pub fn specs(file: &str, mapper: &str) -> Result<&'static [FigureSpec], MachineError> {
-    Ok(kind(file, mapper)?.specs())
+    Ok(self::mapper(file, mapper)?.specs())
 }
 
 /// The same machine with some readings chosen: pairs of reading and option.

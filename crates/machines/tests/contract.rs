@@ -6,11 +6,11 @@ mod residue_family;
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
-use polyfabric_machines::contract::{Mapper, residue, torus};
+use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::check;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::schedule::{Event, Item, MemoryKind, Schedule, Value};
-use polyfabric_machines::registry::{MACHINES, of};
+use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -30,21 +30,24 @@ fn residues() -> polyfabric_program::rns::kernel::KernelProgram {
 }
 
 #[test]
-fn every_machine_has_a_file_of_its_own_name_that_names_it_as_its_mapper() {
+fn every_machine_has_a_file_of_its_own_name_for_a_mapper_that_exists() {
     let machines = descriptions().expect("every file is right");
     assert_eq!(machines.iter().map(|machine| machine.name()).collect::<Vec<_>>(), names());
     for machine in &machines {
-        assert_eq!(of(machine).expect("a kind").name(), machine.name());
+        assert_eq!(of(machine).expect("a mapper").name(), machine.mapper());
     }
+    let used = |mapper: &str| machines.iter().any(|machine| machine.mapper() == mapper);
+    assert!(MAPPERS.iter().all(|mapper| used(mapper.name())), "a mapper without a machine is tested by nobody");
 }
 
 #[test]
 fn a_file_that_names_no_mapper_or_an_unknown_machine_is_refused_with_those_that_exist() {
     for machine in MACHINES {
-        let name = machine.name();
-        let text = machine.file().replace(&format!("mapper = \"{name}\""), "mapper = \"another\"");
+        let own = description(machine.name()).expect("its file is right");
+        let text = machine.file().replace(&format!("mapper = \"{}\"", own.mapper()), "mapper = \"another\"");
         let message = parse("mine.toml", &text).expect_err("no such mapper").to_string();
-        assert!(message.contains("mine.toml: there is no mapper \"another\"") && message.contains(name), "{message}");
+        assert!(message.contains("mine.toml: there is no mapper \"another\""), "{message}");
+        assert!(MAPPERS.iter().all(|mapper| message.contains(mapper.name())), "{message}");
     }
     let message = description("another").expect_err("no such machine").to_string();
     assert!(names().into_iter().all(|name| message.contains(name)), "{message}");
@@ -56,9 +59,9 @@ fn a_program_of_the_other_family_is_refused() {
     let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
     let look_up = builtin::build("pbs", set, 1, &choice, Transform::Exact).expect("a program").kernel;
     for machine in descriptions().expect("every file is right") {
-        let refused = match of(&machine).expect("a kind").family() {
-            Mapper::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
-            Mapper::Residue(_) => torus::map(&machine, &look_up).err(),
+        let refused = match of(&machine).expect("a mapper").programs() {
+            Programs::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
+            Programs::Residue(_) => torus::map(&machine, &look_up).err(),
         };
         let error = refused.expect("it is of the other family");
         assert!(matches!(error, MachineError::Family { .. }), "{error}");
@@ -69,8 +72,8 @@ fn a_program_of_the_other_family_is_refused() {
 #[test]
 fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refused() {
     for machine in descriptions().expect("every file is right") {
-        let kind = of(&machine).expect("a kind");
-        if matches!(kind.family(), Mapper::Torus(_)) {
+        let kind = of(&machine).expect("a mapper");
+        if matches!(kind.programs(), Programs::Torus(_)) {
             assert!(kind.options().is_empty(), "options of {} are read by nobody", kind.name());
             continue;
         }
@@ -108,7 +111,7 @@ fn torus_machines() -> Vec<(Description, KernelProgram)> {
     let of_the_torus = descriptions()
         .expect("every file is right")
         .into_iter()
-        .filter(|machine| matches!(of(machine).expect("a kind").family(), Mapper::Torus(_)));
+        .filter(|machine| matches!(of(machine).expect("a mapper").programs(), Programs::Torus(_)));
     let with_programs = |machine: Description| {
         let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
         let look_ups = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;

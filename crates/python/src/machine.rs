@@ -41,14 +41,14 @@ pub fn machine_names() -> Vec<&'static str> {
     machines::names()
 }
 
-/// The options of all machines: for each name its values and help, with the machines that have it, as JSON.
+/// The options of all mappers: for each name its values and help, with the mapper of the machines that have it, as JSON.
 #[pyfunction]
 pub fn machine_options() -> PyResult<String> {
-    let of = |machine: &&dyn machines::contract::Machine| {
-        let rows = machine.options().iter().map(|spec| json!({ "machine": machine.name(), "option": spec }));
+    let of = |mapper: &&dyn machines::contract::Mapper| {
+        let rows = mapper.options().iter().map(|spec| json!({ "machine": mapper.name(), "option": spec }));
         rows.collect::<Vec<_>>()
     };
-    Ok(json(&machines::registry::MACHINES.iter().flat_map(of).collect::<Vec<_>>())?)
+    Ok(json(&machines::registry::MAPPERS.iter().flat_map(of).collect::<Vec<_>>())?)
 }
 
 impl PyMachine {

@@ -1,4 +1,4 @@
-"""Command-line options that come from the machines: each machine lists its own, and a command takes those of all."""
+"""Command-line options that come from the mappers: each lists its own, and a command takes those of all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..machines import machine_options
 
 
 def machine_choices(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`command` with an option for each name that some machine lists."""
+    """`command` with an option for each name that some mapper lists."""
     for entry in reversed(machine_options()):
         option, values = entry["option"], entry["option"]["values"]
         kind = click.Choice(values["words"]) if "words" in values else click.FloatRange(0, min_open=True)

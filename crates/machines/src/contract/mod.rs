@@ -1,8 +1,8 @@
-//! The contract of a machine: what it has to say for itself. Everything else is shared.
+//! The contracts of a machine and of a mapper: what each has to say for itself. Everything else is shared.
 //!
-//! A machine is a folder with one implementation of [`Machine`], a file that describes it, a file of what its paper published,
-//! and a line in the [registry](crate::registry). It is of one [`Family`]: torus polynomials ([`torus`]) or residue polynomials
-//! ([`residue`]). Nothing outside of its folder names it.
+//! A [`Mapper`] schedules programs on whatever machine a file describes in its terms. It is of one [`Family`]: torus polynomials ([`torus`])
+//! or residue polynomials ([`residue`]). A [`Machine`] of a paper is such a file, with what the paper published; a user's own machine is
+//! the file alone. Each is a folder and a line in the [registry](crate::registry), and nothing outside of its folder names it.
 
 pub mod options;
 pub mod residue;
@@ -19,27 +19,16 @@ use residue::ResidueMachine;
 use std::error::Error;
 use torus::TorusMachine;
 
-/// One kind of machine: the mapper that its file names, and what that mapper needs.
+/// A machine of a paper: a file for one of the mappers, and what was published of it.
 pub trait Machine: Sync {
-    /// Name of the machine of the paper, of its file, and of the mapper that files of its kind name.
+    /// Name of the machine, and of its file.
     fn name(&self) -> &'static str;
 
-    /// The text of the machine's own file.
+    /// The text of its file.
     fn file(&self) -> &'static str;
 
     /// What its paper published, as text, for the comparison alone.
     fn published(&self) -> &'static str;
-
-    /// The figures that its file has to give.
-    fn specs(&self) -> &'static [FigureSpec];
-
-    /// What a user may choose beside the file's figures.
-    fn options(&self) -> &'static [OptionSpec] {
-        &[]
-    }
-
-    /// What it computes on, and how.
-    fn family(&self) -> Mapper;
 
     /// The model's numbers for the published ones.
     ///
@@ -48,9 +37,26 @@ pub trait Machine: Sync {
     fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError>;
 }
 
-/// What maps programs onto a machine, by family.
+/// What maps programs onto the machines of one kind, each described by a file that names the mapper.
+pub trait Mapper: Sync {
+    /// Name, as in machine files.
+    fn name(&self) -> &'static str;
+
+    /// The figures that a file for it has to give.
+    fn specs(&self) -> &'static [FigureSpec];
+
+    /// What a user may choose beside a file's figures.
+    fn options(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+
+    /// What its machines execute, and how it is mapped.
+    fn programs(&self) -> Programs;
+}
+
+/// What a mapper does, by the family of the programs.
 #[derive(Clone, Copy)]
-pub enum Mapper {
+pub enum Programs {
     /// Programs on torus polynomials.
     Torus(&'static dyn TorusMachine),
     /// Programs on residue polynomials.
@@ -75,7 +81,7 @@ impl std::fmt::Display for Family {
     }
 }
 
-impl Mapper {
+impl Programs {
     /// The family.
     pub fn family(self) -> Family {
         match self {

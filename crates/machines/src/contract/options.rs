@@ -3,7 +3,7 @@
 //! A machine lists its options; the command line and Python offer what is listed, by name, and the machine reads what was given. So an
 //! option exists in one place, and one that a machine does not have is refused with those that it has.
 
-use super::Machine;
+use super::Mapper;
 use crate::engine::description::Description;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub enum OptionError {
 ///
 /// # Errors
 /// [`OptionError`] for one that it does not have, or a value that it does not take.
-pub fn check(kind: &dyn Machine, machine: &Description, given: &Given) -> Result<(), OptionError> {
+pub fn check(kind: &dyn Mapper, machine: &Description, given: &Given) -> Result<(), OptionError> {
     for (name, value) in given {
         let machine = || machine.name().to_owned();
         let Some(spec) = kind.options().iter().find(|spec| spec.name == name) else {

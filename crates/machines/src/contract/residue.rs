@@ -1,7 +1,7 @@
 //! Machines that execute programs on residue polynomials.
 
 use super::options::{Given, check};
-use super::{Family, Machine, MachineError, Mapper};
+use super::{Family, MachineError, Mapper, Programs};
 use crate::audit::residue::{Meaning, audit};
 use crate::audit::same_resources;
 use crate::engine::description::Description;
@@ -253,14 +253,14 @@ impl Estimate {
     }
 }
 
-/// The machine's kind and mapper, if programs like `program` run on it.
+/// The mapper that the machine's file names, if programs like `program` run on it.
 fn mapper(
     machine: &Description,
     program: &str,
-) -> Result<(&'static dyn Machine, &'static dyn ResidueMachine), MachineError> {
+) -> Result<(&'static dyn Mapper, &'static dyn ResidueMachine), MachineError> {
     let kind = registry::of(machine)?;
-    match kind.family() {
-        Mapper::Residue(mapper) => Ok((kind, mapper)),
+    match kind.programs() {
+        Programs::Residue(mapper) => Ok((kind, mapper)),
         other => Err(MachineError::family(machine, other.family(), program, Family::Residue)),
     }
 }

@@ -1,11 +1,12 @@
 //! Machines that execute programs on torus polynomials.
 
-use super::{Family, MachineError, Mapper};
+use super::{Family, MachineError, Programs};
 use crate::audit::{Meaning, audit, same_resources};
 use crate::engine::description::{Description, DescriptionLiteral, Dimension, FigureLiteral, FigureSpec, Written};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
 use crate::registry;
+use crate::torus::replay::{Replay, ReplayError};
 use crate::torus::widths::{Derived, Judge, Setting, derive};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, Structure};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
@@ -92,7 +93,7 @@ pub trait MappedTorus {
     /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] if program, key and inputs do not fit, or the schedule is wrong.
+    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
     fn replay(
         &self,
         schedule: &Schedule,
@@ -100,16 +101,7 @@ pub trait MappedTorus {
         key: &ServerKey<u32>,
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
-    ) -> Result<ReplayedOutputs, MachineError>;
-}
-
-/// What a replay computed.
-#[derive(Clone, Debug)]
-pub struct ReplayedOutputs {
-    /// The program's outputs.
-    pub outputs: BTreeMap<String, LweBatch<u32>>,
-    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
-    pub saturations: u64,
+    ) -> Result<Replay, ReplayError>;
 }
 
 /// A replay with the report of the schedule that it followed.
@@ -125,8 +117,8 @@ pub struct Replayed {
 
 /// The mapper of `machine`, if programs like `program` run on it.
 fn mapper(machine: &Description, program: &str) -> Result<&'static dyn TorusMachine, MachineError> {
-    match registry::of(machine)?.family() {
-        Mapper::Torus(mapper) => Ok(mapper),
+    match registry::of(machine)?.programs() {
+        Programs::Torus(mapper) => Ok(mapper),
         other => Err(MachineError::family(machine, other.family(), program, Family::Torus)),
     }
 }
@@ -358,6 +350,7 @@ pub fn replay(
 ) -> Result<Replayed, MachineError> {
     let mapped = map(machine, program)?;
     let report = report(machine, program, &*mapped)?;
-    let ReplayedOutputs { outputs, saturations } = mapped.replay(mapped.schedule(), program, key, inputs, progress)?;
+    let replayed = mapped.replay(mapped.schedule(), program, key, inputs, progress);
+    let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
     Ok(Replayed { outputs, saturations, report })
 }

@@ -1,4 +1,6 @@
-//! F1 under the contract of a machine.
+//! F1 and its mapper under their contracts.
+//!
+//! The mapper is `rns-vector`: clusters of vector units for residue polynomials, composed in a machine file. F1 is a machine of it.
 
 use super::arithmetic::Units;
 use super::compile::{CompileError, Compiled, Scheduler, compile_with};
@@ -13,7 +15,7 @@ use super::{reproduce, specs};
 use crate::audit::residue::Meaning;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::residue::{Estimate, Group, MappedResidue, ResidueMachine};
-use crate::contract::{Machine, MachineError, Mapper};
+use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
@@ -24,11 +26,17 @@ use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, Rotati
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::GadgetLiteral;
 
-/// Machines of F1's kind.
-pub static KIND: F1Kind = F1Kind;
+/// Machines of clusters of vector units.
+pub static MAPPER: RnsVector = RnsVector;
 
-/// See [`KIND`].
-pub struct F1Kind;
+/// See [`MAPPER`].
+pub struct RnsVector;
+
+/// The machine of the paper.
+pub static MACHINE: F1Machine = F1Machine;
+
+/// See [`MACHINE`].
+pub struct F1Machine;
 
 /// Name of the option for who decides what is on chip when.
 pub const SCHEDULER: &str = "scheduler";
@@ -92,7 +100,7 @@ pub struct Mapped {
     machine: F1,
 }
 
-impl Machine for F1Kind {
+impl Machine for F1Machine {
     fn name(&self) -> &'static str {
         "f1"
     }
@@ -105,6 +113,16 @@ impl Machine for F1Kind {
         reproduce::PUBLISHED
     }
 
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(progress)
+    }
+}
+
+impl Mapper for RnsVector {
+    fn name(&self) -> &'static str {
+        "rns-vector"
+    }
+
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
     }
@@ -113,12 +131,8 @@ impl Machine for F1Kind {
         OPTIONS
     }
 
-    fn family(&self) -> Mapper {
-        Mapper::Residue(&KIND)
-    }
-
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn programs(&self) -> Programs {
+        Programs::Residue(&MAPPER)
     }
 }
 
@@ -135,7 +149,7 @@ pub fn lowering(gadget: GadgetLiteral) -> RnsLowering {
     }
 }
 
-impl ResidueMachine for F1Kind {
+impl ResidueMachine for RnsVector {
     fn word_bits(&self, machine: &Description) -> Result<u32, MachineError> {
         F1::new(machine)?;
         Ok(8 * WORD_BYTES as u32)

@@ -5,12 +5,12 @@ use super::machine::Fpt;
 use super::meaning::Names;
 use super::{Mapped, map, reproduce, specs};
 use crate::audit::Meaning;
-use crate::contract::torus::{MappedTorus, ReplayedOutputs, TorusMachine, fixed_point};
-use crate::contract::{Machine, MachineError, Mapper};
+use crate::contract::torus::{MappedTorus, TorusMachine, fixed_point};
+use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
-use crate::torus::replay::Replay;
+use crate::torus::replay::{Replay, ReplayError};
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
@@ -18,7 +18,7 @@ use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use std::collections::BTreeMap;
 
-/// Machines of FPT's kind.
+/// FPT, and the mapper for machines of its kind.
 pub static KIND: FptKind = FptKind;
 
 /// See [`KIND`].
@@ -37,16 +37,22 @@ impl Machine for FptKind {
         reproduce::PUBLISHED
     }
 
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(progress)
+    }
+}
+
+impl Mapper for FptKind {
+    fn name(&self) -> &'static str {
+        "fpt"
+    }
+
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
     }
 
-    fn family(&self) -> Mapper {
-        Mapper::Torus(&KIND)
-    }
-
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn programs(&self) -> Programs {
+        Programs::Torus(&KIND)
     }
 }
 
@@ -99,9 +105,7 @@ impl MappedTorus for Mapped {
         key: &ServerKey<u32>,
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
-    ) -> Result<ReplayedOutputs, MachineError> {
-        let replayed = self.carry_out(schedule, program, key, inputs, progress);
-        let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
-        Ok(ReplayedOutputs { outputs, saturations })
+    ) -> Result<Replay, ReplayError> {
+        self.carry_out(schedule, program, key, inputs, progress)
     }
 }

@@ -6,18 +6,18 @@ use super::meaning::Names;
 use super::replay::replay;
 use super::{Mapped, map, reproduce, specs};
 use crate::audit::Meaning;
-use crate::contract::torus::{MappedTorus, ReplayedOutputs, TorusMachine};
-use crate::contract::{Machine, MachineError, Mapper};
+use crate::contract::torus::{MappedTorus, TorusMachine};
+use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
-use crate::torus::replay::Replay;
+use crate::torus::replay::{Replay, ReplayError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use std::collections::BTreeMap;
 
-/// Machines of Morphling's kind.
+/// Morphling, and the mapper for machines of its kind.
 pub static KIND: MorphlingKind = MorphlingKind;
 
 /// See [`KIND`].
@@ -36,16 +36,22 @@ impl Machine for MorphlingKind {
         reproduce::PUBLISHED
     }
 
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(progress)
+    }
+}
+
+impl Mapper for MorphlingKind {
+    fn name(&self) -> &'static str {
+        "morphling"
+    }
+
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
     }
 
-    fn family(&self) -> Mapper {
-        Mapper::Torus(&KIND)
-    }
-
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn programs(&self) -> Programs {
+        Programs::Torus(&KIND)
     }
 }
 
@@ -84,9 +90,7 @@ impl MappedTorus for Mapped {
         key: &ServerKey<u32>,
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
-    ) -> Result<ReplayedOutputs, MachineError> {
-        let replayed = replay(program, &self.streams, schedule, &self.chip, key, inputs, progress);
-        let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
-        Ok(ReplayedOutputs { outputs, saturations })
+    ) -> Result<Replay, ReplayError> {
+        replay(program, &self.streams, schedule, &self.chip, key, inputs, progress)
     }
 }

@@ -1,10 +1,7 @@
 //! The model's numbers for the paper's tables and figures, each from a schedule that the checker has passed.
 
 use super::fragmentation::Device;
-use super::machine::Strix;
 use super::networks::deep_nn;
-use super::streams::accumulation;
-use super::{Mapped, map};
 use crate::contract::MachineError;
 use crate::engine::checker::check;
 use crate::engine::description::Description;
@@ -13,6 +10,9 @@ use crate::engine::schedule::{Placed, Resource};
 use crate::engine::totals::Totals;
 use crate::registry;
 use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::torus_pipeline::machine::Pipeline;
+use crate::torus_pipeline::streams::accumulation;
+use crate::torus_pipeline::{Mapped, map};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
@@ -85,14 +85,14 @@ fn parameters(set: &str) -> Result<Parameters, RowFailure> {
     sets::parameters(set).map_err(failed)
 }
 
-fn lowering(machine: &Strix, parameters: &Parameters, order: KeySwitchOrder) -> TfheLowering {
+fn lowering(machine: &Pipeline, parameters: &Parameters, order: KeySwitchOrder) -> TfheLowering {
     let mut choice = TfheLowering::new(order, Arithmetic::ExactInteger);
     let width = parameters.glwe_dimension().get() as u32 + 1;
     choice.accumulation = accumulation(machine, width, parameters.bootstrap_gadget().levels);
     choice
 }
 
-fn program(machine: &Strix, name: &str, set: &str, batch: u64) -> Result<KernelProgram, RowFailure> {
+fn program(machine: &Pipeline, name: &str, set: &str, batch: u64) -> Result<KernelProgram, RowFailure> {
     let parameters = parameters(set)?;
     let choice = lowering(machine, &parameters, KeySwitchOrder::None);
     let built = builtin::build(name, &parameters, batch as usize, &choice, Transform::Exact);
@@ -100,13 +100,13 @@ fn program(machine: &Strix, name: &str, set: &str, batch: u64) -> Result<KernelP
 }
 
 impl Bench<'_> {
-    fn figures(&self, choices: &[(&str, &str)]) -> Result<Strix, ReproduceError> {
+    fn figures(&self, choices: &[(&str, &str)]) -> Result<Pipeline, ReproduceError> {
         let machine = registry::choose(&self.description, choices)?;
-        Ok(Strix::new(&machine).map_err(MachineError::from)?)
+        Ok(Pipeline::new(&machine).map_err(MachineError::from)?)
     }
 
     /// Times a checked schedule.
-    fn time(&mut self, machine: &Strix, program: &KernelProgram) -> Result<Timed, RowFailure> {
+    fn time(&mut self, machine: &Pipeline, program: &KernelProgram) -> Result<Timed, RowFailure> {
         let description = &self.description;
         self.table.attempt(&format!("simulate {} of {}", program.name, program.parameters.name()), || {
             let mapping = |cause| MachineError::mapping(description, &program.name, cause);
@@ -125,7 +125,7 @@ impl Bench<'_> {
     }
 
     /// A long run of `program`, and how many ciphertexts it has.
-    fn long(&mut self, machine: &Strix, name: &str, set: &str) -> Result<(Timed, f64), RowFailure> {
+    fn long(&mut self, machine: &Pipeline, name: &str, set: &str) -> Result<(Timed, f64), RowFailure> {
         // As many as the local scratchpads hold at a time, which a first mapping says.
         let most = machine.cores * machine.batch;
         let mapping = |cause| failed(MachineError::mapping(&self.description, name, cause));
@@ -161,7 +161,7 @@ impl Bench<'_> {
 
     /// Milliseconds of one ciphertext a core, from the first load to the last store, and of them those in which a core's FFT
     /// units are at work.
-    fn latency(&mut self, machine: &Strix, set: &str) -> Result<(f64, f64), RowFailure> {
+    fn latency(&mut self, machine: &Pipeline, set: &str) -> Result<(f64, f64), RowFailure> {
         let timed = self.time(machine, &program(machine, "pbs", set, machine.cores)?)?;
         let fft = timed.totals.needed[timed.mapped.chip.cores[0].fft.0 as usize] as f64;
         Ok((timed.cycles / machine.clock_hz * 1e3, fft / machine.clock_hz * 1e3))
@@ -177,7 +177,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn set_of_table_v(&mut self, base: &Strix, shared: &Strix, name: &str, set: &str) -> Result<(), RowFailure> {
+    fn set_of_table_v(&mut self, base: &Pipeline, shared: &Pipeline, name: &str, set: &str) -> Result<(), RowFailure> {
         const TABLE: &str = "Table V";
         let (timed, count) = self.long(base, "pbs", set)?;
         let rate = count * base.clock_hz / timed.cycles;
@@ -258,12 +258,12 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn point_of_table_vii(&mut self, base: &Strix, cores: u64, lanes: u64) -> Result<(), RowFailure> {
+    fn point_of_table_vii(&mut self, base: &Pipeline, cores: u64, lanes: u64) -> Result<(), RowFailure> {
         const TABLE: &str = "Table VII";
         const SET: &str = "strix-IV";
         // The key bus is as wide as the multipliers want it: 512 bits at four lanes.
         let key_bus = base.key_bus * lanes / base.lanes;
-        let machine = Strix { cores, lanes, key_bus, ..base.clone() };
+        let machine = Pipeline { cores, lanes, key_bus, ..base.clone() };
         let id = |what: &str| format!("table7.{cores}.{lanes}.{what}");
         let (timed, count) = self.long(&machine, "pbs", SET)?;
         let slots = timed.mapped.tasks.layout.slots;
@@ -274,7 +274,7 @@ impl Bench<'_> {
         self.add(id("latency"), latency, "one ciphertext a core, first load to last store, 300 GB/s");
         for (alone, batch) in [(false, machine.batch), (true, 1)] {
             // What moves in a run that no channel holds up.
-            let unlimited = Strix { channel_bytes: 1024.0 * machine.channel_bytes, batch, ..machine.clone() };
+            let unlimited = Pipeline { channel_bytes: 1024.0 * machine.channel_bytes, batch, ..machine.clone() };
             let (timed, _) = self.long(&unlimited, "pbs", SET)?;
             let bandwidth = timed.totals.traffic_bytes() as f64 / timed.cycles * machine.clock_hz / 1e9;
             let reason = "bytes between chip and memory over the time of a run whose channels never wait";
@@ -338,7 +338,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn iterations(&mut self, machine: &Strix, slots: u64, first: u32) -> Result<(), RowFailure> {
+    fn iterations(&mut self, machine: &Pipeline, slots: u64, first: u32) -> Result<(), RowFailure> {
         let timed = self.time(machine, &program(machine, "pbs", "strix-I", slots * machine.cores)?)?;
         let core = timed.mapped.chip.cores[0].clone();
         let units = [

@@ -1,34 +1,43 @@
 //! Does Strix's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the
 //! right ciphertexts?
 
-use super::machine::Strix;
-use super::test_support::{description, lowering, machine};
-use super::{Mapped, map};
 use crate::contract::torus;
 use crate::engine::checker::{check, check_every_round};
+use crate::engine::description::Description;
 use crate::engine::schedule::{Event, Item, Schedule};
 use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use crate::torus_pipeline::machine::Pipeline;
+use crate::torus_pipeline::test_support::lowering;
+use crate::torus_pipeline::{Mapped, map};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 
-fn program(machine: &Strix, parameters: &Parameters, count: usize, levels: usize, switch: bool) -> KernelProgram {
+fn description() -> Description {
+    crate::description("strix").expect("the built-in file is right")
+}
+
+fn machine() -> Pipeline {
+    Pipeline::new(&description()).expect("its figures fit")
+}
+
+fn program(machine: &Pipeline, parameters: &Parameters, count: usize, levels: usize, switch: bool) -> KernelProgram {
     lookups(parameters, &lowering(machine, parameters), count, levels, switch)
 }
 
-fn mapped(machine: &Strix, program: &KernelProgram) -> Mapped {
+fn mapped(machine: &Pipeline, program: &KernelProgram) -> Mapped {
     map(machine, program).expect("the program fits")
 }
 
-fn cycles(machine: &Strix, program: &KernelProgram) -> u64 {
+fn cycles(machine: &Pipeline, program: &KernelProgram) -> u64 {
     check(&mapped(machine, program).schedule, &[]).expect("the schedule is legal").cycles
 }
 
 #[test]
 fn small_programs_are_legal_folded_and_unrolled() {
     let machine = machine();
-    let tight = Strix { local: 24 << 10, ..machine.clone() };
+    let tight = Pipeline { local: 24 << 10, ..machine.clone() };
     for (machine, parameters, count, levels, switch) in [
         (&machine, shape(5, 1, 256, 2), 3, 1, false),
         (&machine, shape(7, 1, 256, 3), 70, 2, true),
@@ -93,12 +102,12 @@ fn replay_is_the_interpreter_bit_for_bit() {
     let toy = parameters("toy-256");
     let wide = parameters("toy-512-k2");
     let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
-    let columns = Strix { columns: 3, rows: 3, ..machine() };
-    let narrow = Strix { rows: 1, ..machine() };
-    let deep = Strix { rows: 4, cores: 3, ..machine() };
-    let cramped = Strix { local: 40 << 10, ..machine() };
+    let columns = Pipeline { columns: 3, rows: 3, ..machine() };
+    let narrow = Pipeline { rows: 1, ..machine() };
+    let deep = Pipeline { rows: 4, cores: 3, ..machine() };
+    let cramped = Pipeline { local: 40 << 10, ..machine() };
     let printed = chosen(&[], &toy);
-    let sums = |machine: &Strix, p: &Parameters| TfheLowering { arithmetic: printed_for(p), ..lowering(machine, p) };
+    let sums = |machine: &Pipeline, p: &Parameters| TfheLowering { arithmetic: printed_for(p), ..lowering(machine, p) };
     let scenes = [
         (machine(), Scene::new(&toy, 20, one(20, 2, true), &printed)),
         (
@@ -129,7 +138,7 @@ fn printed_for(parameters: &Parameters) -> Arithmetic {
 }
 
 /// Share of look-ups of +-1/8 whose sign comes out wrong, and values that left their width.
-fn wrong_signs(scene: &Scene, machine: &Strix) -> (f64, u64) {
+fn wrong_signs(scene: &Scene, machine: &Pipeline) -> (f64, u64) {
     let mapped = mapped(machine, &scene.program);
     let outputs = mapped
         .carry_out(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress)
@@ -148,7 +157,7 @@ fn wide_twiddles_decrypt_and_printed_ones_do_not() {
     let of = |readings: &[(&str, &str)]| {
         let one = |p: &Parameters, c: &TfheLowering| lookups(p, c, 8, 1, false);
         let machine = crate::choose(&description(), readings).expect("readings of the file");
-        let machine = Strix::new(&machine).expect("its figures fit");
+        let machine = Pipeline::new(&machine).expect("its figures fit");
         wrong_signs(&Scene::new(&parameters, 8, one, &chosen(readings, &parameters)), &machine)
     };
     assert_eq!(of(&[("twiddle", "wide")]), (0.0, 0));

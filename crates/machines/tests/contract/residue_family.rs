@@ -138,7 +138,8 @@ impl Case {
     /// Every machine of the family, with key switches and products.
     fn all() -> Vec<Self> {
         let machines = descriptions().expect("every file is right");
-        let own = machines.iter().filter(|machine| of(machine).expect("a kind").family().family() == Family::Residue);
+        let own =
+            machines.iter().filter(|machine| of(machine).expect("a mapper").programs().family() == Family::Residue);
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 

@@ -115,7 +115,7 @@ pub struct ReadingLiteral {
 pub struct DescriptionLiteral {
     /// Name on the command line.
     pub name: String,
-    /// Name of the mapper that understands this file: `morphling` for every machine of Morphling's kind.
+    /// Name of the mapper that understands this file.
     pub mapper: String,
     /// What it is, in a line.
     pub title: String,

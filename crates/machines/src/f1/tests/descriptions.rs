@@ -2,7 +2,7 @@
 
 use super::{geometry, paper};
 use crate::contract::{Family, Machine, MachineError};
-use crate::f1::contract::KIND;
+use crate::f1::contract::MACHINE;
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, GeometryError, LowThroughput};
 use crate::registry::{description, family, parse};
@@ -23,7 +23,7 @@ fn the_file_is_the_papers_machine() {
 
 #[test]
 fn figures_that_contradict_each_other_are_refused() {
-    let text = KIND.file();
+    let text = MACHINE.file();
     let refused = |from: &str, to: &str| -> String {
         assert!(text.contains(from), "{from}");
         let error: MachineError = match parse("mine.toml", &text.replace(from, to)) {

@@ -1,4 +1,4 @@
-//! Strix's figures, checked, under one choice of readings.
+//! The machine's figures, checked, under one choice of readings.
 
 use super::streams::accumulation;
 use crate::torus::channels;
@@ -7,9 +7,9 @@ use crate::torus::sizes::Sizes;
 use polyfabric_program::tfhe::lowering::Accumulation;
 use polyfabric_schemes::tfhe::Parameters;
 
-/// One Strix.
+/// One machine.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Strix {
+pub struct Pipeline {
     /// Clock in Hz.
     pub clock_hz: f64,
     /// Streaming cores: TvLP.
@@ -101,7 +101,7 @@ impl StepCycles {
     }
 }
 
-impl Strix {
+impl Pipeline {
     /// Complex points of a polynomial of N coefficients.
     pub fn points(&self, ring_degree: u64) -> u64 {
         if self.folding { ring_degree / 2 } else { ring_degree }

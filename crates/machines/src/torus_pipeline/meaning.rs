@@ -1,4 +1,4 @@
-//! What the names in Strix's schedules stand for, for the audit.
+//! What the names in the schedules stand for, for the audit.
 
 use super::emit::resources::{Chip, Kinds};
 use super::replay::{Passes, columns};

@@ -7,7 +7,7 @@
 //! clusters of its own, while the next epoch's blind rotation is under way.
 
 use super::layout::{Layout, LayoutError, Needs};
-use super::machine::Strix;
+use super::machine::Pipeline;
 use super::streams::{Steps, StepsError, steps};
 use crate::torus::channels::{BURST_BYTES, Items};
 use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
@@ -134,12 +134,12 @@ pub struct Epoch {
 
 impl Epoch {
     /// Slots that are not empty.
-    pub fn slots(&self, machine: &Strix) -> u64 {
+    pub fn slots(&self, machine: &Pipeline) -> u64 {
         u64::from(self.count).div_ceil(machine.cores)
     }
 
     /// Elements of slot `slot`, as a range of the work's elements.
-    pub fn elements(&self, machine: &Strix, slot: u64) -> Range<u32> {
+    pub fn elements(&self, machine: &Pipeline, slot: u64) -> Range<u32> {
         let start = self.first + (slot * machine.cores) as u32;
         start..(start + machine.cores as u32).min(self.first + self.count)
     }
@@ -212,7 +212,7 @@ enum Place {
 }
 
 struct Writer<'a> {
-    machine: &'a Strix,
+    machine: &'a Pipeline,
     tasks: Tasks,
     /// The task that stores each item; inputs have none.
     stored: HashMap<Item, u32>,
@@ -228,7 +228,7 @@ struct Writer<'a> {
 ///
 /// # Errors
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
-pub fn schedule(machine: &Strix, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
+pub fn schedule(machine: &Pipeline, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
     if program.ops.len() >= MOST_OPERATIONS {
         return Err(SoftwareError::TooLong { operations: program.ops.len(), most: MOST_OPERATIONS });
     }
@@ -303,7 +303,7 @@ pub fn bytes_of(layer: &LinearLayer) -> u64 {
 }
 
 /// Rows of `rows` that core `core` computes.
-pub fn core_rows(machine: &Strix, rows: Range<usize>, core: u64) -> Range<usize> {
+pub fn core_rows(machine: &Pipeline, rows: Range<usize>, core: u64) -> Range<usize> {
     let share = rows.len().div_ceil(machine.cores as usize);
     let start = (rows.start + share * core as usize).min(rows.end);
     start..(start + share).min(rows.end)

@@ -1,6 +1,6 @@
 //! Where things lie: the sections of the local and the global scratchpad, from capacities in bytes.
 
-use super::machine::Strix;
+use super::machine::Pipeline;
 use crate::torus::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
@@ -94,7 +94,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`LayoutError`] when not even one ciphertext a core fits.
-    pub fn new(machine: &Strix, parameters: &Parameters, needs: Needs) -> Result<Self, LayoutError> {
+    pub fn new(machine: &Pipeline, parameters: &Parameters, needs: Needs) -> Result<Self, LayoutError> {
         let ring_degree = parameters.ring_degree().get() as u64;
         let sizes = machine.sizes(parameters);
         let set = || parameters.name().to_owned();
@@ -168,7 +168,7 @@ impl Layout {
     }
 
     /// Ciphertexts of an epoch: device-level times core-level batch.
-    pub fn epoch(&self, machine: &Strix) -> u64 {
+    pub fn epoch(&self, machine: &Pipeline) -> u64 {
         machine.cores * self.slots
     }
 

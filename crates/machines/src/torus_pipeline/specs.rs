@@ -1,6 +1,6 @@
 //! The figures that this mapper reads from a machine file.
 
-use super::machine::Strix;
+use super::machine::Pipeline;
 use crate::contract::torus::{WIDTHS, width_spec};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 use crate::torus::pipeline::PipelineDepth;
@@ -85,7 +85,7 @@ pub const SPECS: &[FigureSpec] = &[
     ),
 ];
 
-impl Strix {
+impl Pipeline {
     /// The machine of a checked description.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! in the transform domain; what one such step yields goes through the column's IFFT and is summed in the accumulator, in
 //! the coefficient domain (section IV-B). So FFT and IFFT units have equally many polynomials to transform.
 
-use super::machine::Strix;
+use super::machine::Pipeline;
 use crate::torus::iteration::{Inverse, IterationPlan};
 use polyfabric_program::tfhe::lowering::Accumulation;
 
@@ -66,7 +66,7 @@ pub enum StepsError {
 
 /// Where a machine sums the products of k + 1 = `width` polynomials with l = `levels`: its PLP units take whole polynomials
 /// first, and several levels of each if there are more units than polynomials.
-pub fn accumulation(machine: &Strix, width: u32, levels: u32) -> Accumulation {
+pub fn accumulation(machine: &Pipeline, width: u32, levels: u32) -> Accumulation {
     let units = machine.rows as u32;
     let polynomials = units.min(width);
     Accumulation::Split { polynomials, levels: (units / width).clamp(1, levels) }
@@ -76,7 +76,7 @@ pub fn accumulation(machine: &Strix, width: u32, levels: u32) -> Accumulation {
 ///
 /// # Errors
 /// [`StepsError`] when the body forms other sums than the steps do.
-pub fn steps(machine: &Strix, plan: &IterationPlan) -> Result<Steps, StepsError> {
+pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
     let width = plan.polynomials;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
     let Accumulation::Split { polynomials, levels: at_a_time } = accumulation(machine, width, levels) else {
@@ -135,7 +135,7 @@ mod tests {
     use polyfabric_program::tfhe::kernel::blind_rotation_body;
     use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 
-    fn arranged(machine: &Strix, k: u32, l: u32, sums: Accumulation) -> Result<Steps, StepsError> {
+    fn arranged(machine: &Pipeline, k: u32, l: u32, sums: Accumulation) -> Result<Steps, StepsError> {
         let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
         choice.accumulation = sums;
         let body = blind_rotation_body(k as usize, l, 7, &choice);
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn every_row_once() {
         for rows in [1, 2, 3, 4, 8] {
-            let machine = Strix { rows, ..machine() };
+            let machine = Pipeline { rows, ..machine() };
             for (k, l) in [(1, 2), (1, 3), (2, 2), (3, 1)] {
                 let steps = arranged(&machine, k, l, accumulation(&machine, k + 1, l)).expect("the machine's own sums");
                 let mut seen: Vec<u32> = steps.steps.iter().flat_map(|s| s.rows.iter().map(|row| row.row)).collect();

@@ -2,7 +2,7 @@
 
 use super::super::cluster::KEY_HOP;
 use super::super::hardware::link_latency;
-use super::super::machine::{StepCycles, Strix};
+use super::super::machine::{Pipeline, StepCycles};
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
@@ -144,7 +144,7 @@ impl Classes {
 
 impl Kinds {
     /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
-    fn declare(b: &mut ScheduleBuilder, machine: &Strix, steps: &StepCycles, polynomials: u64) -> Self {
+    fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, polynomials: u64) -> Self {
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
         let coefficients = machine.coefficient_lanes() as f64;
         let (rows, columns) = (machine.rows as u32, machine.columns as u32);
@@ -195,7 +195,7 @@ impl Kinds {
 
 impl Chip {
     /// Declares `machine` for programs with `parameters`.
-    pub fn declare(b: &mut ScheduleBuilder, machine: &Strix, parameters: &Parameters) -> Self {
+    pub fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) -> Self {
         let steps = &machine.steps(parameters);
         let polynomials = machine.sizes(parameters).polynomials;
         let classes = Classes::declare(b);

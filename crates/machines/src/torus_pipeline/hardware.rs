@@ -1,7 +1,7 @@
 //! When everything runs: the tasks dispatched, transfers on their channels, and the clusters' steps.
 
 use super::cluster::{ClusterState, KEY_HOP, KeySwitch, Rotation, SwitchState, TileCycles, rotate, switch};
-use super::machine::{StepCycles, Strix};
+use super::machine::{Pipeline, StepCycles};
 use super::software::{Action, Task, Tasks, Unit};
 use crate::torus::channels::{Next, Part, spread};
 use crate::torus::dispatcher::{self, Started};
@@ -27,12 +27,12 @@ pub struct Timeline {
 }
 
 /// Cycles from the last byte on a link to the last one in its scratchpad.
-pub fn link_latency(machine: &Strix) -> i64 {
+pub fn link_latency(machine: &Pipeline) -> i64 {
     2 * machine.depth.memory as i64 - 1
 }
 
 /// Runs `tasks` of a program with `parameters` on `machine`.
-pub fn run(machine: &Strix, parameters: &Parameters, tasks: &Tasks) -> Timeline {
+pub fn run(machine: &Pipeline, parameters: &Parameters, tasks: &Tasks) -> Timeline {
     let mut chip = Chip {
         machine,
         tasks,
@@ -53,7 +53,7 @@ pub fn run(machine: &Strix, parameters: &Parameters, tasks: &Tasks) -> Timeline 
 }
 
 struct Chip<'a> {
-    machine: &'a Strix,
+    machine: &'a Pipeline,
     tasks: &'a Tasks,
     steps: StepCycles,
     /// When each channel is free.

@@ -1,4 +1,4 @@
-//! What Strix's events compute, for the replay of its schedule on real ciphertexts.
+//! What events compute, for the replay of a schedule on real ciphertexts.
 
 use super::Mapped;
 use super::emit::resources::Chip;

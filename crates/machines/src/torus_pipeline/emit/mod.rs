@@ -5,7 +5,7 @@ pub(crate) mod resources;
 mod transfers;
 
 use super::hardware::Timeline;
-use super::machine::Strix;
+use super::machine::Pipeline;
 use super::software::{Action, Epoch, Tasks};
 use crate::engine::schedule::{ClassId, Schedule, ScheduleBuilder, Shift, Value};
 use crate::torus::channels::Part;
@@ -21,7 +21,7 @@ pub(crate) fn index(operation: u32, number: usize) -> u32 {
 }
 
 pub(crate) struct Emitter<'a> {
-    machine: &'a Strix,
+    machine: &'a Pipeline,
     program: &'a KernelProgram,
     tasks: &'a Tasks,
     timeline: &'a Timeline,
@@ -30,7 +30,12 @@ pub(crate) struct Emitter<'a> {
 }
 
 /// The schedule of `tasks` as `timeline` ran them.
-pub(crate) fn emit(machine: &Strix, program: &KernelProgram, tasks: &Tasks, timeline: &Timeline) -> (Schedule, Chip) {
+pub(crate) fn emit(
+    machine: &Pipeline,
+    program: &KernelProgram,
+    tasks: &Tasks,
+    timeline: &Timeline,
+) -> (Schedule, Chip) {
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &program.parameters);
     let mut emitter = Emitter { machine, program, tasks, timeline, chip, builder };

@@ -1,0 +1,90 @@
+//! The mapper under the contract.
+
+use super::emit::resources::Chip;
+use super::machine::Pipeline;
+use super::meaning::Names;
+use super::streams::accumulation;
+use super::{Mapped, map, specs};
+use crate::audit::Meaning;
+use crate::contract::torus::{MappedTorus, TorusMachine};
+use crate::contract::{MachineError, Mapper, Programs};
+use crate::engine::description::{Description, FigureSpec};
+use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
+use crate::torus::replay::{Replay, ReplayError};
+use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
+use std::collections::BTreeMap;
+
+/// Machines composed of streaming cores.
+pub static MAPPER: TorusPipeline = TorusPipeline;
+
+/// See [`MAPPER`].
+pub struct TorusPipeline;
+
+impl Mapper for TorusPipeline {
+    fn name(&self) -> &'static str {
+        "torus-pipeline"
+    }
+
+    fn specs(&self) -> &'static [FigureSpec] {
+        specs::SPECS
+    }
+
+    fn programs(&self) -> Programs {
+        Programs::Torus(&MAPPER)
+    }
+}
+
+impl TorusMachine for TorusPipeline {
+    fn lowering(
+        &self,
+        machine: &Description,
+        parameters: &Parameters,
+        key_switch: KeySwitchOrder,
+    ) -> Result<TfheLowering, MachineError> {
+        let figures = Pipeline::new(machine)?;
+        let width = parameters.glwe_dimension().get() as u32 + 1;
+        let mut choice = TfheLowering::new(key_switch, self.arithmetic(machine, parameters)?);
+        choice.accumulation = accumulation(&figures, width, parameters.bootstrap_gadget().levels);
+        Ok(choice)
+    }
+
+    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError> {
+        let mut builder = ScheduleBuilder::new();
+        Chip::declare(&mut builder, &Pipeline::new(machine)?, parameters);
+        Ok(builder.resources().clone())
+    }
+
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+        let figures = Pipeline::new(machine)?;
+        let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(Box::new(mapped))
+    }
+}
+
+impl MappedTorus for Mapped {
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a> {
+        Box::new(Names::new(program, &self.tasks, &self.chip))
+    }
+
+    fn primary(&self) -> &'static [&'static str] {
+        &["fft", "vma", "key_switch"]
+    }
+
+    fn replay(
+        &self,
+        schedule: &Schedule,
+        program: &KernelProgram,
+        key: &ServerKey<u32>,
+        inputs: &BTreeMap<String, LweBatch<u32>>,
+        progress: &dyn Progress,
+    ) -> Result<Replay, ReplayError> {
+        self.carry_out(schedule, program, key, inputs, progress)
+    }
+}
