@@ -3,7 +3,7 @@
 use polyfabric_machines::contract::Machine;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue::{ckks_lowering, estimate, map};
-use polyfabric_machines::f1::contract::KIND;
+use polyfabric_machines::f1::contract::MACHINE;
 use polyfabric_machines::key_switch::{Chosen, choose};
 use polyfabric_machines::{MachineError, description, parse};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
@@ -81,7 +81,7 @@ fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
 
 #[test]
 fn a_machine_whose_parts_do_not_fit_is_told_as_such_and_not_as_key_switches() {
-    let wrong = KIND.file().replace("lanes = { value = 128", "lanes = { value = 100");
+    let wrong = MACHINE.file().replace("lanes = { value = 128", "lanes = { value = 100");
     let machine = parse("mine.toml", &wrong).expect("figures, each by itself right");
     let program = sums(1, 2);
     let lower = |variant: &KeySwitchVariant| Ok(lowered(&program, "f1-14-L16", *variant).0);
