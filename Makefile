@@ -7,6 +7,7 @@
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
+#   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
@@ -36,7 +37,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-rns bench-rns-check fuzz sanitize deny reproduce install wheel check-tools clean
+	bench-integers bench-rns bench-rns-check fuzz sanitize deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -116,6 +117,13 @@ bench: | check-tools
 bench-check: | check-tools
 	cd bench/tfhe/peer && cargo build --profile untimed --locked --target-dir $(TFHE_TARGET)
 	cargo run --package polyfabric-bench-tfhe --locked -- --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
+
+# A build of its own: the peer's integers take most of its building, and the other benchmarks need none.
+bench-integers: | check-tools
+	cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo build --release --locked --target-dir $(TFHE_TARGET)-integers \
+		$(TFHE_FEATURES_$(TFHE_ISA)) --features integers
+	cargo run --package polyfabric-bench-tfhe --release --locked -- integers \
+		--peer $(TFHE_TARGET)-integers/release/polyfabric-bench-peer --output bench-results/integers.json $(BENCH_ARGS)
 
 RNS_PEERS := bench/target/peers
 

@@ -32,6 +32,13 @@ impl Clock {
     }
 }
 
+/// Seconds that pass while `work` is done, and those that this process spends on processors.
+pub fn both_seconds<R>(work: impl FnOnce() -> R) -> (f64, f64, R) {
+    let (start, processor) = (Instant::now(), processor_seconds());
+    let result = work();
+    (start.elapsed().as_secs_f64(), processor_seconds() - processor, result)
+}
+
 fn processor_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one `timespec` through a pointer to one.

@@ -35,7 +35,8 @@ impl Samples {
     }
 }
 
-fn median(samples: &[f64]) -> f64 {
+/// The middle one; of an even number, the mean of the two in the middle.
+pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

@@ -6,6 +6,7 @@
 mod clock;
 mod compare;
 mod errors;
+mod integers;
 mod machine;
 mod ours;
 mod peer;
@@ -30,8 +31,11 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(about = "Bootstrapping side by side with tfhe-rs")]
 struct Arguments {
+    /// Nothing for bootstraps and key switches.
+    #[command(subcommand)]
+    subject: Option<Subject>,
     /// The peer's program; without it our side runs alone.
-    #[arg(long)]
+    #[arg(long, global = true)]
     peer: Option<PathBuf>,
     /// Only these sets; may be given more than once.
     #[arg(long = "set")]
@@ -43,14 +47,20 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
     /// Timed rounds of each configuration; the medians are reported.
-    #[arg(long)]
+    #[arg(long, global = true)]
     repetitions: Option<usize>,
     /// Processor time instead of time that passes, on one thread: for a look at a machine that is busy with other work.
     #[arg(long)]
     processor_time: bool,
     /// Where the rows go as JSON.
-    #[arg(long)]
+    #[arg(long, global = true)]
     output: Option<PathBuf>,
+}
+
+#[derive(clap::Subcommand)]
+enum Subject {
+    /// Operations on encrypted integers, both sides at a failure probability of 2^-128, in processor time and time that passes.
+    Integers(integers::Arguments),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +79,8 @@ enum BenchError {
     Peer(#[from] PeerError),
     #[error(transparent)]
     Ours(#[from] ours::OursError),
+    #[error(transparent)]
+    Integers(#[from] integers::OwnError),
 }
 
 /// The unrolled keys that a set is measured with besides the plain one.
@@ -105,9 +117,45 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let isa = Isa::selected()?;
+    if let Some(Subject::Integers(asked)) = &arguments.subject {
+        return integers(arguments, asked, isa);
+    }
     let sets = chosen(arguments)?;
-    let peer = arguments.peer.as_deref().map(Peer::start).transpose()?;
+    let peer = peer(arguments)?;
     if arguments.check { check(&sets, peer) } else { measure(arguments, isa, &sets, peer) }
+}
+
+fn peer(arguments: &Arguments) -> Result<Option<Peer>, PeerError> {
+    arguments.peer.as_deref().map(Peer::start).transpose()
+}
+
+/// Operations on encrypted integers; every result must decrypt to its number.
+fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Result<(), BenchError> {
+    let peer = peer(arguments)?;
+    let repetitions = arguments.repetitions.unwrap_or(3).max(1);
+    let mut results = report::IntegerResults {
+        peer: peer.as_ref().map(|peer| peer.version.clone()),
+        processor: report::processor_name(),
+        isa: isa.description(),
+        time: report::now(),
+        repetitions,
+        rows: Vec::new(),
+    };
+    report::print_integer_header();
+    results.rows = integers::measure(asked, repetitions, peer, report::print_integer)?;
+    if let Some(path) = &arguments.output {
+        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        println!("rows written to {}", path.display());
+    }
+    for row in &results.rows {
+        for (side, wrong) in [("Polyfabric", row.wrong), ("tfhe-rs", row.peer.map_or(0, |peer| peer.wrong))] {
+            if wrong > 0 {
+                let set = format!("{} of {} bits", row.operation.name(), row.bits);
+                return Err(BenchError::Wrong { side, set, wrong, decrypted: row.decrypted });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A small batch of each side: every result must decrypt to its message.
@@ -149,7 +197,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         processor: report::processor_name(),
         isa: isa.description(),
         clock,
-        time: std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs()),
+        time: report::now(),
         peak: Peak::measure(isa, clock),
         rows: Vec::new(),
     };
@@ -189,7 +237,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         }
     }
     if let Some(path) = &arguments.output {
-        results.write(path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The peer's process, as the harness sees it.
 
 use crate::clock::Clock;
-use crate::protocol::{Answer, Dimensions, Request};
+use crate::protocol::{Answer, Dimensions, IntegerRound, Operands, Operation, Request};
 use crate::side::Round;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -56,6 +56,23 @@ impl Peer {
     pub fn round(&mut self, batch: usize, threads: usize, clock: Clock) -> Result<Round, PeerError> {
         let answer = self.ask(&Request::Round { batch, threads, clock })?;
         answer.round.ok_or_else(|| silent("an answer without its round"))
+    }
+
+    /// Keys for integers, of its default parameters.
+    pub fn integer_keys(&mut self) -> Result<(), PeerError> {
+        self.ask(&Request::IntegerKeys).map(|_| ())
+    }
+
+    /// One operation on fresh ciphertexts.
+    pub fn integer(
+        &mut self,
+        operation: Operation,
+        bits: u32,
+        operands: Operands,
+        threads: usize,
+    ) -> Result<IntegerRound, PeerError> {
+        let answer = self.ask(&Request::Integer { operation, bits, operands, threads })?;
+        answer.integer.ok_or_else(|| silent("an answer without its result"))
     }
 
     fn ask(&mut self, request: &Request) -> Result<Answer, PeerError> {

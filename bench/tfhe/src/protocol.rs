@@ -22,6 +22,39 @@ pub struct Dimensions {
     pub glwe_noise: f64,
 }
 
+/// An operation on encrypted integers of one width, unsigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    Add,
+    Multiply,
+    Less,
+    Select,
+    /// To the left, by an encrypted amount below the width.
+    Shift,
+    /// The quotient alone is asked for.
+    Divide,
+}
+
+/// Clear operands of an operation; the lowest bit of `amount` is what a selection goes by.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Operands {
+    pub x: u64,
+    pub y: u64,
+    pub amount: u64,
+}
+
+/// What one operation came to on one side.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct IntegerRound {
+    /// Time that passed.
+    pub seconds: f64,
+    /// Time on processors, all threads together.
+    pub processor_seconds: f64,
+    /// The result, decrypted.
+    pub value: u64,
+}
+
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
@@ -32,6 +65,10 @@ pub enum Request {
     Keys { dimensions: Dimensions },
     /// One round on fresh inputs.
     Round { batch: usize, threads: usize, clock: Clock },
+    /// Keys for integers, of the peer's default parameters; those before are forgotten.
+    IntegerKeys,
+    /// One operation on freshly encrypted integers.
+    Integer { operation: Operation, bits: u32, operands: Operands, threads: usize },
 }
 
 /// An answer; fields that a request does not fill are left out.
@@ -45,4 +82,6 @@ pub struct Answer {
     pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Round>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integer: Option<IntegerRound>,
 }

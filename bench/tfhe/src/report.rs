@@ -1,6 +1,7 @@
 //! Rows of the comparison, as data first and as a table drawn from it.
 
 use crate::clock::Clock;
+use crate::integers;
 use crate::machine::Peak;
 use serde::Serialize;
 use std::path::Path;
@@ -55,16 +56,72 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-impl Results {
-    /// Writes the JSON beside its place and then renames it, so that a reader never sees half a file.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let partial = path.with_extension("json.partial");
-        std::fs::write(&partial, serde_json::to_string_pretty(self)?)?;
-        std::fs::rename(&partial, path)
+/// What a run on integers writes.
+#[derive(Debug, Serialize)]
+pub struct IntegerResults {
+    /// The peer's version and build; nothing where our side ran alone.
+    pub peer: Option<String>,
+    pub processor: String,
+    /// The instruction set of our kernels.
+    pub isa: String,
+    /// Seconds since 1970.
+    pub time: u64,
+    /// Timed rounds of each row.
+    pub repetitions: usize,
+    pub rows: Vec<integers::Row>,
+}
+
+/// Writes `results` as JSON beside their place and then renames the file, so that a reader never sees half of one.
+pub fn write(results: &impl Serialize, path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
     }
+    let partial = path.with_extension("json.partial");
+    std::fs::write(&partial, serde_json::to_string_pretty(results)?)?;
+    std::fs::rename(&partial, path)
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
+}
+
+pub fn print_integer_header() {
+    println!(
+        "{:9} {:>4} {:>7} {:>8} {:>11} {:>11} {:>6} {:>15} {:>10} {:>10} {:>7}  wrong",
+        "operation",
+        "bits",
+        "threads",
+        "look-ups",
+        "ours cpu ms",
+        "peer cpu ms",
+        "ratio",
+        "",
+        "ours ms",
+        "peer ms",
+        "failure"
+    );
+}
+
+pub fn print_integer(row: &integers::Row) {
+    let of_peer = |figure: &dyn Fn(&integers::PeerFigures) -> String| row.peer.as_ref().map_or("-".to_owned(), figure);
+    println!(
+        "{:9} {:>4} {:>7} {:>8} {:>11.1} {:>11} {:>6} {:>15} {:>10.1} {:>10} {:>7}  {} / {} of {}",
+        row.operation.name(),
+        row.bits,
+        row.threads,
+        row.lookups,
+        row.ours.processor_ms,
+        of_peer(&|peer| format!("{:.1}", peer.times.processor_ms)),
+        of_peer(&|peer| format!("{:.2}x", peer.ratio)),
+        of_peer(&|peer| format!("{:.2} to {:.2}", peer.least_ratio, peer.largest_ratio)),
+        row.ours.ms,
+        of_peer(&|peer| format!("{:.1}", peer.times.ms)),
+        format!("2^{:.0}", row.log2_failure),
+        row.wrong,
+        of_peer(&|peer| peer.wrong.to_string()),
+        row.decrypted,
+    );
 }
 
 pub fn print_peak(results: &Results) {

@@ -1,7 +1,10 @@
 //! The peer's side of the benchmark: tfhe-rs, which answers the harness's requests.
 
+#[cfg_attr(not(feature = "integers"), allow(dead_code))]
 #[path = "../../src/clock.rs"]
 mod clock;
+#[cfg(feature = "integers")]
+mod integers;
 mod peer;
 #[path = "../../src/protocol.rs"]
 mod protocol;
@@ -19,33 +22,66 @@ fn version() -> String {
     format!("tfhe-rs 1.8.2, transforms up to {transforms}, the rest compiled for {rest}")
 }
 
-fn answer(side: &mut Option<Box<dyn Side>>, request: Request) -> Answer {
-    match (request, side) {
-        (Request::Hello, _) => Answer { version: Some(version()), ..Answer::default() },
-        (Request::Keys { dimensions }, side) => {
-            *side = None;
-            *side = Some(match dimensions.torus_bits {
+/// Keys in use.
+#[derive(Default)]
+struct State {
+    side: Option<Box<dyn Side>>,
+    #[cfg(feature = "integers")]
+    integers: Option<integers::Integers>,
+}
+
+fn failed(failure: &str) -> Answer {
+    Answer { failure: Some(failure.to_owned()), ..Answer::default() }
+}
+
+#[cfg(feature = "integers")]
+fn integers(state: &mut State, request: Request) -> Answer {
+    match (request, &mut state.integers) {
+        (Request::Integer { operation, bits, operands, threads }, Some(side)) => {
+            match side.round(operation, bits, operands, threads) {
+                Some(round) => Answer { integer: Some(round), ..Answer::default() },
+                None => failed("integers of 8, 32 and 64 bits alone"),
+            }
+        }
+        (Request::Integer { .. }, None) => failed("an integer before any keys"),
+        (_, keys) => {
+            *keys = Some(integers::Integers::new());
+            Answer::default()
+        }
+    }
+}
+
+#[cfg(not(feature = "integers"))]
+fn integers(_: &mut State, _: Request) -> Answer {
+    failed("built without its integers; make bench-integers builds them")
+}
+
+fn answer(state: &mut State, request: Request) -> Answer {
+    match request {
+        Request::Hello => Answer { version: Some(version()), ..Answer::default() },
+        Request::Keys { dimensions } => {
+            state.side = None;
+            state.side = Some(match dimensions.torus_bits {
                 32 => Box::new(peer::Peer::<u32>::new(&dimensions)),
                 _ => Box::new(peer::Peer::<u64>::new(&dimensions)),
             });
             Answer::default()
         }
-        (Request::Round { batch, threads, clock }, Some(side)) => {
-            Answer { round: Some(side.round(batch, threads, clock)), ..Answer::default() }
-        }
-        (Request::Round { .. }, None) => {
-            Answer { failure: Some("a round before any keys".to_owned()), ..Answer::default() }
-        }
+        Request::Round { batch, threads, clock } => match &mut state.side {
+            Some(side) => Answer { round: Some(side.round(batch, threads, clock)), ..Answer::default() },
+            None => failed("a round before any keys"),
+        },
+        Request::IntegerKeys | Request::Integer { .. } => integers(state, request),
     }
 }
 
 fn main() -> std::io::Result<()> {
-    let mut side = None;
+    let mut state = State::default();
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let answer = match serde_json::from_str(&line?) {
-            Ok(request) => answer(&mut side, request),
-            Err(error) => Answer { failure: Some(error.to_string()), ..Answer::default() },
+            Ok(request) => answer(&mut state, request),
+            Err(error) => failed(&error.to_string()),
         };
         serde_json::to_writer(&mut output, &answer)?;
         output.write_all(b"\n")?;
