@@ -158,8 +158,10 @@ def _of_type(kind: SlotType) -> dict[str, Any]:
         "length": kind.length,
         "scalar": kind.scalar,
         "bound": kind.bound,
+        "shape": kind.shape,
     }
 
 
 def _type_of(data: dict[str, Any]) -> SlotType:
-    return SlotType(**data)
+    shape = data.get("shape")
+    return SlotType(**{**data, "shape": None if shape is None else (int(shape[0]), int(shape[1]))})

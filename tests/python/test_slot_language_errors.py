@@ -45,7 +45,10 @@ REAL = [
     ),
     (lambda x: np.array([["a"] * 8] * 8) @ x, r"public operands are numbers, not ndarray \(<U1\)"),
     (lambda x: np.zeros((0, 8)) @ x, r"@ takes a vector or a matrix of public numbers, not 0 x 8"),
-    (lambda x: x @ x, r"@ takes public numbers on one side; for two encrypted vectors, pf\.dot\(x, y\)"),
+    (
+        lambda x: x.reshape(2, -1) @ x,
+        r"real x 2 x 4 @ real x 8: 4 columns and 8 rows; make them equal, or transpose .*",
+    ),
     (lambda x: x // 2, r"CKKS does not round, nor divide with a remainder: .*"),
     (lambda x: 7 % x, r"CKKS does not round, .*"),
     (lambda x: round(x), r"CKKS does not round, .*"),

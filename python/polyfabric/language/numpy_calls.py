@@ -1,9 +1,9 @@
-"""numpy's functions on encrypted values: those that are operators are taken as such, all others refused with the way around."""
+"""numpy's functions on encrypted values: those that are operators or methods are taken as such, all others refused with the way around."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class NumpyCalls:
     """What numpy asks of an operand that is no array."""
 
     __slots__ = ()
+    METHODS: ClassVar[frozenset[str]] = frozenset()
+    """Functions of numpy that are methods of these values by the same name."""
 
     def _instead(self, name: str, operands: int) -> str:
         """What to write in the place of numpy's function `name` of so many operands."""
@@ -64,5 +66,7 @@ class NumpyCalls:
         result = NotImplemented if operator is None else operator(*others)
         return self._refused(name, len(operands)) if result is NotImplemented else result
 
-    def __array_function__(self, function: Callable[..., Any], _types: Any, operands: Any, _options: Any) -> Any:  # noqa: ANN401
-        self._refused(function.__name__, len(operands))
+    def __array_function__(self, function: Callable[..., Any], _types: Any, operands: Any, options: Any) -> Any:  # noqa: ANN401
+        if function.__name__ in self.METHODS and operands and operands[0] is self and not set(options) - {"axis"}:
+            return getattr(self, function.__name__)(*operands[1:], **options)
+        return self._refused(function.__name__, len(operands))

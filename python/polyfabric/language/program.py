@@ -15,6 +15,7 @@ from . import slot_program
 from .integers import Integer
 from .place import refuse, source, whole
 from .shapes import Clear, Outputs, Shapes
+from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
 from .slots import SlotValue
 from .types import IntegerType, SlotType, Type
@@ -214,10 +215,16 @@ def trace(
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
             raise refuse(f"{own}: parameter {parameter!r} is {kind}, which {scheme} does not hold; use {fitting}")
-    made = slot_program.tracer(own, scheme, slots, on_slots)
-    values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
-    named = _named(_called(function, values, own), own, made)
-    return slot_program.finish(made, on_slots, named, function.__doc__)
+    least = 1
+    while True:
+        made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
+        values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
+        try:
+            named = _named(_called(function, values, own), own, made)
+        except MoreSlots as more:
+            least = more.slots
+            continue
+        return slot_program.finish(made, on_slots, named, function.__doc__)
 
 
 def _trace_elements(

@@ -110,10 +110,11 @@ class SlotProgram:
             values = array(inputs[name], self.native.plaintext_modulus)
         except ValueError as problem:
             raise InputError(f"{self.name}: input {name!r}: {problem}") from None
-        if values.ndim > 1:
+        if values.ndim > 1 and values.shape != kind.shape:
             shape = " x ".join(str(n) for n in values.shape)
             raise InputError(
-                f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it .reshape(-1)"
+                f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it "
+                + (".reshape(-1)" if kind.shape is None else "in that shape")
             )
         values = values.reshape(-1)
         if kind.kind == "residue" and values.dtype.kind == "b":
@@ -146,8 +147,10 @@ class SlotProgram:
         found = numbers(slots)
         if kind.kind == "real":
             found = found.real
-        values = found[: kind.length].tolist()
-        return values[0] if kind.scalar else values
+        values = found[: kind.length]
+        if kind.shape is not None:
+            return values.reshape(kind.shape).tolist()
+        return values.tolist()[0] if kind.scalar else values.tolist()
 
     def evaluate(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
         """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
@@ -282,8 +285,8 @@ def numbers(slots: Native) -> NDArray[Any]:
     return np.asarray(slots, dtype=np.int64)
 
 
-def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotType]) -> SlotTracer:
-    """The tracer of a program on `inputs`, with as many slots as they need if none are asked for."""
+def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotType], *, least: int = 1) -> SlotTracer:
+    """The tracer of a program on `inputs`, with as many slots as they need, or `least`, if none are asked for."""
     for parameter, kind in inputs.items():
         if kind.scheme != scheme:
             remedy = "residues modulo t" if scheme == "bgv" else "real and complex numbers"
@@ -291,14 +294,17 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
     moduli = sorted({kind.modulus for kind in inputs.values() if kind.modulus is not None})
     if len(moduli) > 1:
         raise refuse(f"{name}: its inputs are modulo {moduli[0]} and {moduli[1]}; a program has one modulus")
-    longest = max((kind.length for kind in inputs.values()), default=1)
     packed = all(kind.packed for kind in inputs.values())
-    needed = max(1 << (longest - 1).bit_length(), 2 if scheme == "bgv" and packed else 1)
+    rows = 2 if scheme == "bgv" and packed else 1
+    # A matrix stands in one row of slots.
+    longest = max((kind.length * (rows if kind.shape else 1) for kind in inputs.values()), default=1)
+    needed = max(1 << (longest - 1).bit_length(), rows)
+    elastic = slots is None
     if slots is None:
-        slots = needed
+        slots = max(needed, least)
     elif whole(f"{name}: slots", slots, 1, MOST_SLOTS) < longest:
         raise refuse(f"{name}: slots={slots}, but its longest input has {longest} values; give at least {needed} slots")
-    return SlotTracer(name, slots, moduli[0] if moduli else None)
+    return SlotTracer(name, slots, moduli[0] if moduli else None, elastic=elastic)
 
 
 def finish(

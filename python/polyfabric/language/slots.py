@@ -6,7 +6,7 @@ that would read what lies behind its end clear it first, and only those do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf, sqrt
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder, composite_sign
+from . import slot_matrix
 from .numpy_calls import NumpyCalls
 from .place import place, placed, refuse, whole
 from .types import SlotType, is_packed
@@ -28,9 +29,9 @@ MOST_DEGREES = 4095
 INSTEAD = {
     "square": "x * x",
     "conjugate": "x.conjugate()",
-    "sum": "pf.sum_slots(x)",
-    "add.reduce": "pf.sum_slots(x)",
-    "mean": "pf.sum_slots(x) / len(x)",
+    "sum": "x.sum()",
+    "add.reduce": "x.sum()",
+    "mean": "x.mean()",
     "dot": "pf.dot(a, b)",
     "vdot": "pf.dot(a, b)",
     "inner": "pf.dot(a, b)",
@@ -46,8 +47,10 @@ MOST_LEVELS = 1000
 class SlotTracer:
     """One program of CKKS or BGV being traced."""
 
-    def __init__(self, name: str, slots: int, modulus: int | None) -> None:
+    def __init__(self, name: str, slots: int, modulus: int | None, *, elastic: bool = False) -> None:
         self.slots = slots
+        self.elastic = elastic
+        """Whether the program may be traced again with more slots."""
         self.modulus = modulus
         self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus))
         self.mapped: dict[int, tuple[int, float, float, int]] = {}
@@ -82,7 +85,7 @@ class SlotTracer:
         """An encrypted input, at a level or as low as the program allows."""
         node = self.node(lambda b: b.input(name, kind.bound, level))
         numbers: Literal["real", "complex", "residue"] = kind.kind
-        return SlotValue(self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True)
+        return SlotValue(self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True, shape=kind.shape)
 
     def public(self, given: object) -> NDArray[Any]:
         """Public numbers, of a type that the scheme takes."""
@@ -136,9 +139,10 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
 
 
 class SlotValue(NumpyCalls):
-    """An encrypted vector of slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
+    """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
-    __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar")
+    __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar", "shape")
+    METHODS = frozenset({"sum", "mean", "reshape", "transpose"})
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -150,24 +154,27 @@ class SlotValue(NumpyCalls):
         length: int,
         scalar: bool,
         clean: bool,
+        shape: tuple[int, int] | None = None,
     ) -> None:
         self._tracer = tracer
         self.node = node
         self.kind = kind
+        # Of all numbers: those of a matrix lie row by row, without gaps.
         self.length = length
         self.scalar = scalar
+        self.shape = shape
         # Whether the slots behind the vector's end hold zeros. A single number has no end.
         self._clean = clean or (not scalar and length == tracer.slots)
 
     @property
     def type(self) -> SlotType:
         """What it is in the clear."""
-        return SlotType(self.kind, self._tracer.modulus, self.length, self.scalar)
+        return SlotType(self.kind, self._tracer.modulus, self.length, self.scalar, shape=self.shape)
 
     def __len__(self) -> int:
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no length; use a vector")
-        return self.length
+        return self.shape[0] if self.shape else self.length
 
     def __repr__(self) -> str:
         return f"<encrypted {self.type}, node %{self.node}>"
@@ -270,7 +277,9 @@ class SlotValue(NumpyCalls):
         kind: Literal["real", "complex", "residue"] | None = None,
         length: int | None = None,
         scalar: bool | None = None,
+        shape: tuple[int, int] | None = None,
     ) -> SlotValue:
+        """A node made of this value; of this value's shape if no length is given."""
         return SlotValue(
             self._tracer,
             self._tracer.node(step),
@@ -278,7 +287,13 @@ class SlotValue(NumpyCalls):
             length=self.length if length is None else length,
             scalar=self.scalar if scalar is None else scalar,
             clean=clean,
+            shape=self.shape if length is None else shape,
         )
+
+    def _viewed(self, length: int, shape: tuple[int, int] | None, *, clean: bool | None = None) -> SlotValue:
+        """The same slots as `length` numbers of another shape."""
+        known = self._clean if clean is None else clean
+        return SlotValue(self._tracer, self.node, kind=self.kind, length=length, scalar=False, clean=known, shape=shape)
 
     def _cleared(self) -> SlotValue:
         """This vector with zeros behind its end."""
@@ -290,8 +305,16 @@ class SlotValue(NumpyCalls):
     def _numbers(self, other: Numbers) -> NDArray[Any]:
         """Public numbers that combine with this vector, of a type that the scheme takes."""
         numbers = self._tracer.public(other)
+        if self.shape is not None and numbers.ndim:
+            try:
+                numbers = np.broadcast_to(numbers, self.shape).reshape(-1)
+            except ValueError:
+                shape = slot_matrix.size(numbers.shape)
+                raise refuse(
+                    f"an array of {shape} does not combine with {self.type}; give one of its shape, or @ for a product"
+                ) from None
         if numbers.ndim > 1:
-            shape = " x ".join(str(n) for n in numbers.shape)
+            shape = slot_matrix.size(numbers.shape)
             raise refuse(f"an array of {shape} does not combine with {self.type}; use @ for a matrix")
         if numbers.ndim == 1 and not self._tracer.packed:
             raise refuse(
@@ -310,6 +333,8 @@ class SlotValue(NumpyCalls):
         if other._tracer is not self._tracer:
             raise refuse("the operands belong to two different programs; use values of one program")
         a, b = self, other
+        if not (a.scalar or b.scalar) and a.shape != b.shape:
+            a, b = slot_matrix.broadcast(a, b)
         if not (a.scalar or b.scalar) and a.length != b.length:
             a, b = (v if v.length == max(a.length, b.length) else v._cleared() for v in (a, b))
         length = max(v.length for v in (a, b) if not v.scalar) if not (a.scalar and b.scalar) else 1
@@ -322,6 +347,7 @@ class SlotValue(NumpyCalls):
             kind="complex" if "complex" in (a.kind, b.kind) else a.kind,
             length=length,
             scalar=a.scalar and b.scalar,
+            shape=a.shape or b.shape,
         )
 
     def _combined(self, op: str, other: Numbers) -> SlotValue:
@@ -338,6 +364,7 @@ class SlotValue(NumpyCalls):
             kind=kind,
             length=len(numbers) if vector else self.length,
             scalar=self.scalar and not vector,
+            shape=self.shape,
         )
 
     def _arithmetic(self, op: str, other: SlotValue | Numbers) -> SlotValue:
@@ -386,6 +413,7 @@ class SlotValue(NumpyCalls):
             kind="complex" if np.iscomplexobj(numbers) else self.kind,
             length=len(numbers) if vector else self.length,
             scalar=self.scalar and not vector,
+            shape=self.shape,
         )
 
     def __pow__(self, exponent: int) -> SlotValue:
@@ -397,19 +425,27 @@ class SlotValue(NumpyCalls):
         square = half._new(lambda builder: builder.mul(half.node, half.node), clean=half._clean)
         return square * self if exponent % 2 else square
 
-    def __matmul__(self, other: Numbers) -> SlotValue:
-        return self.__rmatmul__(other if isinstance(other, SlotValue) else self._tracer.public(other).T)
+    def __matmul__(self, other: SlotValue | Numbers) -> SlotValue:
+        if isinstance(other, SlotValue):
+            return slot_matrix.product(self, other)
+        numbers = self._operand(other)
+        if self.shape is not None:
+            return slot_matrix.product_public(self, numbers)
+        return self.__rmatmul__(numbers.T)
 
     def __rmatmul__(self, other: Numbers) -> SlotValue:
-        if isinstance(other, SlotValue):
-            raise refuse("@ takes public numbers on one side; for two encrypted vectors, pf.dot(x, y)")
+        numbers = self._operand(other)
+        if self.shape is not None:
+            return slot_matrix.public_product(numbers, self)
+        return (self * numbers).sum_slots() if numbers.ndim == 1 else self._matrix(numbers)
+
+    def _operand(self, other: Numbers) -> NDArray[Any]:
+        """A public vector or matrix beside @."""
         numbers = self._tracer.public(other)
-        if numbers.ndim == 1:
-            return (self * numbers).sum_slots()
-        if numbers.ndim != 2 or numbers.size == 0:
-            shape = " x ".join(str(n) for n in numbers.shape) or "one number"
+        if numbers.ndim not in (1, 2) or numbers.size == 0:
+            shape = slot_matrix.size(numbers.shape) or "one number"
             raise refuse(f"@ takes a vector or a matrix of public numbers, not {shape}")
-        return self._matrix(numbers)
+        return numbers
 
     def _matrix(self, matrix: NDArray[Any]) -> SlotValue:
         """A matrix by its generalised diagonals, or by those of its rows repeated where that takes fewer rotations."""
@@ -491,9 +527,43 @@ class SlotValue(NumpyCalls):
             total = total._new(lambda b: b.add(total.node, swapped), clean=False)
         return SlotValue(self._tracer, total.node, kind=self.kind, length=1, scalar=True, clean=False)
 
-    def __getitem__(self, index: slice) -> SlotValue:
+    def sum(self, axis: int | None = None) -> SlotValue:
+        """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row."""
+        return slot_matrix.total(self, axis)
+
+    def mean(self, axis: int | None = None) -> SlotValue:
+        """`sum`, divided by how many numbers there are in it."""
+        if self._tracer.modulus is not None:
+            raise refuse("integers modulo t have no mean; return the sum, and divide what is decrypted")
+        result = self.sum(axis)
+        return result * (result.length / self.length)
+
+    def reshape(self, *shape: int | tuple[int, ...]) -> SlotValue:
+        """The same numbers, row by row, as a matrix or a vector; -1 for a size that follows from the others. Free."""
+        return slot_matrix.reshaped(self, shape)
+
+    @property
+    def T(self) -> SlotValue:  # noqa: N802 - as numpy calls it
+        """The transpose of a matrix, for one level."""
+        return slot_matrix.transposed(self)
+
+    def transpose(self) -> SlotValue:
+        """See `T`."""
+        return self.T
+
+    def __iter__(self) -> Iterator[SlotValue]:
+        if self.shape is None:
+            raise refuse(
+                "slots are not gone through one by one; compute on all of them at once, or take ranges, x[i:j]"
+            )
+        return (self[row] for row in range(self.shape[0]))
+
+    def __getitem__(self, index: Any) -> SlotValue:  # noqa: ANN401 - whatever the user writes
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no elements; use a vector")
+        if self.shape is not None:
+            flat = self._viewed(self.length, None)
+            return slot_matrix.part(self, index, lambda start, stop: flat[start:stop])
         ends = (index.start, index.stop) if isinstance(index, slice) and index.step in (None, 1) else ("",)
         if not all(end is None or isinstance(end, int | np.integer) for end in ends):
             raise refuse(
@@ -553,7 +623,13 @@ class SlotValue(NumpyCalls):
         """This vector and a public number added behind its end, which is `clean` then."""
         if not number or self.length == self._tracer.slots:
             return SlotValue(
-                self._tracer, self.node, kind=self.kind, length=self.length, scalar=self.scalar, clean=clean
+                self._tracer,
+                self.node,
+                kind=self.kind,
+                length=self.length,
+                scalar=self.scalar,
+                clean=clean,
+                shape=self.shape,
             )
         end = np.zeros(self._tracer.slots, dtype=np.asarray(number).dtype)
         end[self.length :] = number

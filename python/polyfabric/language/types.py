@@ -161,6 +161,8 @@ class SlotType:
     scalar: bool = field(default=True)
     bound: float = field(default=1.0)
     """CKKS: largest absolute value of an input, on which its precision rests."""
+    shape: tuple[int, int] | None = None
+    """Rows and columns of a matrix, which lies in the slots row by row."""
 
     def vector(self, length: int) -> SlotType:
         """A vector of `length` such numbers; slots beyond it hold zeros."""
@@ -169,7 +171,14 @@ class SlotType:
                 f"modulo {self.modulus}, a power of two, a ciphertext holds one number and no vector; declare {length} "
                 "numbers, or take a prime modulus, as pf.Mod(65537)"
             )
-        return replace(self, length=whole("the length of a vector", length, 1, MOST_SLOTS), scalar=False)
+        return replace(self, length=whole("the length of a vector", length, 1, MOST_SLOTS), scalar=False, shape=None)
+
+    def matrix(self, rows: int, columns: int) -> SlotType:
+        """A matrix of such numbers, row by row in the slots; slots beyond it hold zeros."""
+        shape = tuple(
+            whole(f"the {what} of a matrix", n, 1, MOST_SLOTS) for what, n in (("rows", rows), ("columns", columns))
+        )
+        return replace(self.vector(shape[0] * shape[1]), shape=shape)
 
     def bounded(self, bound: float) -> SlotType:
         """Such numbers of an absolute value up to `bound`; without it, up to 1."""
@@ -195,6 +204,8 @@ class SlotType:
 
     def __str__(self) -> str:
         name = self.kind if self.modulus is None else f"{self.kind} mod {self.modulus}"
+        if self.shape is not None:
+            return f"{name} x {self.shape[0]} x {self.shape[1]}"
         return name if self.scalar else f"{name} x {self.length}"
 
 

@@ -389,6 +389,8 @@ def sign(
 
 def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotValue:
     """`weights @ value`; with CKKS and BGV, `weights` may be encrypted too."""
+    if isinstance(weights, SlotValue) and (weights.shape or getattr(value, "shape", None)):
+        return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
         return (weights * value).sum_slots()
     if not isinstance(value, Value | SlotValue):
@@ -507,7 +509,7 @@ def minimum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | I
 def total(values: Value | Integer | Sequence[Integer] | Sequence[Value]) -> Value | Integer:
     """The sum of a vector's elements, or of all values of a sequence."""
     if isinstance(values, SlotValue):
-        return values.sum_slots()
+        return values.sum()
     if isinstance(values, Value):
         return dot([1] * values.length, values)  # type: ignore[return-value]
     if isinstance(values, Integer):

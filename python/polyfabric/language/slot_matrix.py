@@ -1,0 +1,290 @@
+"""Encrypted matrices of CKKS and BGV: products, transposes, sums along an axis.
+
+A matrix lies in the slots row by row without gaps, so that `reshape` is free and everything slot by slot is as of vectors. What moves numbers is
+a sum of generalised diagonals, Σ mask · (vector rotated), which the lowering does with baby and giant steps on hoisted rotations and which takes one
+level; copies and sums at equal distances are rotations by doubling, which take none.
+
+The product of encrypted matrices, m × k by k × n, is made in planes: in plane l every number of column l of the left operand stands n times, and
+row l of the right one m times, so that one product of ciphertexts multiplies all planes that there is room for, and rotations add them up. With k · m · n
+slots that is one product and two levels, whatever the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .place import refuse, whole
+
+if TYPE_CHECKING:
+    from .slots import SlotValue
+
+Shape = tuple[int, int]
+
+FREE_SLOTS = 4096
+"""As many slots as the smallest ring of 128 bits with levels enough for a product of matrices has anyway."""
+
+
+class MoreSlots(Exception):  # noqa: N818 - it is no error of the user's: the program is traced again
+    """A product of matrices takes fewer operations with so many slots, and the user has not said how many there are."""
+
+    def __init__(self, slots: int) -> None:
+        super().__init__(slots)
+        self.slots = slots
+
+
+def size(shape: tuple[int, ...]) -> str:
+    """A shape in words."""
+    return " x ".join(str(n) for n in shape)
+
+
+def expect_room(value: SlotValue, needed: int, what: str) -> None:
+    """Refuses, or has the program traced again, where `what` does not fit a row of slots."""
+    tracer = value._tracer
+    if needed > tracer.row:
+        slots = tracer.rows << (needed - 1).bit_length()
+        if tracer.elastic:
+            raise MoreSlots(slots)
+        raise refuse(
+            f"{what} needs {needed} slots in a row, and this program has {tracer.row}; give it more with slots={slots}"
+        )
+
+
+def moved(
+    value: SlotValue, targets: NDArray[Any], sources: NDArray[Any], weights: NDArray[Any] | int, shape: Shape | int
+) -> SlotValue:
+    """Σ weight · slot source, in slot target, for all that is given; 0 in all other slots. Reads no slot but the sources."""
+    tracer = value._tracer
+    length = shape if isinstance(shape, int) else shape[0] * shape[1]
+    targets, sources = targets.reshape(-1), sources.reshape(-1)
+    factors = np.broadcast_to(np.asarray(weights).reshape(-1), targets.shape)
+    used = factors != 0
+    targets, offsets, factors = targets[used], (sources - targets)[used] % tracer.row, factors[used]
+    diagonals = {}
+    for offset in np.unique(offsets) if len(offsets) else [0]:
+        own = offsets == offset
+        diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
+        np.add.at(diagonal, targets[own], factors[own])
+        diagonals[int(offset)] = tracer.native(diagonal)
+    return value._new(
+        lambda builder: builder.linear_transform(value.node, diagonals),
+        clean=True,
+        kind="complex" if np.iscomplexobj(factors) else value.kind,
+        length=length,
+        scalar=False,
+        shape=None if isinstance(shape, int) else shape,
+    )
+
+
+def _turned(value: SlotValue, steps: int) -> SlotValue:
+    return value._new(lambda builder: builder.rotate(value.node, steps), clean=False)
+
+
+def _doubled(value: SlotValue, count: int, step: int) -> SlotValue:
+    """Σ over c below `count` of the value rotated by c · `step`, by doubling."""
+    if count == 1:
+        return value
+    half = _doubled(value, count // 2, step)
+    both = half._joined("add", _turned(half, count // 2 * step))
+    return both._joined("add", _turned(value, (count - 1) * step)) if count % 2 else both
+
+
+def repeated(value: SlotValue, count: int, step: int, length: int) -> SlotValue:
+    """`count` copies, `step` slots apart, of a value with zeros wherever they come to stand."""
+    return _doubled(value, count, -step)._viewed(length, None, clean=True)
+
+
+def summed(value: SlotValue, count: int, step: int, length: int) -> SlotValue:
+    """In the first `length` slots, the sums of `count` slots each that are `step` apart; anything behind them."""
+    return _doubled(value, count, step)._viewed(length, None, clean=value._clean and count == 1)
+
+
+def broadcast(a: SlotValue, b: SlotValue) -> tuple[SlotValue, SlotValue]:
+    """Both operands of one shape: a vector, or a matrix of one row, is taken for each row of the other."""
+    rows_of = [v.shape[0] if v.shape else 1 for v in (a, b)]
+    columns = [v.shape[1] if v.shape else v.length for v in (a, b)]
+    if columns[0] != columns[1] or (rows_of[0] != rows_of[1] and 1 not in rows_of):
+        raise refuse(
+            f"{a.type} and {b.type} do not combine; give them one shape, or a matrix and a vector as long as its rows"
+        )
+    rows = max(rows_of)
+
+    def whole_matrix(value: SlotValue, own: int) -> SlotValue:
+        if own < rows:
+            value = repeated(value._cleared(), rows, columns[0], rows * columns[0])
+        return value._viewed(rows * columns[0], (rows, columns[0]), clean=value._clean)
+
+    return whole_matrix(a, rows_of[0]), whole_matrix(b, rows_of[1])
+
+
+def product(a: SlotValue, b: SlotValue) -> SlotValue:
+    """`a @ b` of encrypted operands, matrices or vectors."""
+    if a._tracer is not b._tracer:
+        raise refuse("the operands belong to two different programs; use values of one program")
+    for value in (a, b):
+        if value.scalar:
+            raise refuse(f"@ takes vectors and matrices, not {value.type}; multiply with *")
+    left = a.shape or (1, a.length)
+    right = b.shape or (b.length, 1)
+    if left[1] != right[0]:
+        raise refuse(
+            f"{a.type} @ {b.type}: {left[1]} columns and {right[0]} rows; make them equal, or transpose one with .T"
+        )
+    if a.shape is None and b.shape is None:
+        return (a * b).sum_slots()
+    (m, k), n = left, right[1]
+    if b.shape is None:
+        return _matrix_vector(a, b, m, k)
+    if a.shape is None:
+        return _vector_matrix(a, b, k, n)
+    return _matrices(a, b, m, k, n)
+
+
+def _matrix_vector(a: SlotValue, b: SlotValue, m: int, k: int) -> SlotValue:
+    copies = repeated(b._cleared(), m, k, m * k)
+    sums = summed(a._viewed(m * k, None)._joined("mul", copies), k, 1, m * k)
+    rows = np.arange(m)
+    return moved(sums, rows, rows * k, 1, m)
+
+
+def _vector_matrix(a: SlotValue, b: SlotValue, k: int, n: int) -> SlotValue:
+    places = np.arange(k)
+    copies = repeated(moved(a, places * n, places, 1, k * n), n, 1, k * n)
+    return summed(copies._joined("mul", b._viewed(k * n, None)), k, n, n)
+
+
+def _matrices(a: SlotValue, b: SlotValue, m: int, k: int, n: int) -> SlotValue:
+    tracer, plane = a._tracer, m * n
+    expect_room(a, plane, f"the product of {size((m, k))} and {size((k, n))}")
+    wanted = tracer.rows << (plane * k - 1).bit_length()
+    if tracer.elastic and tracer.slots < min(wanted, FREE_SLOTS):
+        raise MoreSlots(min(wanted, FREE_SLOTS))
+    planes = min(k, tracer.row // plane)
+    total: SlotValue | None = None
+    for first in range(0, k, planes):
+        inner = np.arange(first, min(first + planes, k))
+        length = len(inner) * plane
+        i, j, at = np.arange(m)[:, None], np.arange(n)[:, None], inner[None, :]
+        columns = moved(a, (at - first) * plane + i * n, i * k + at, 1, length)
+        rows = moved(b, (at - first) * plane + j, at * n + j, 1, length)
+        own = repeated(columns, n, 1, length)._joined("mul", repeated(rows, m, n, length))
+        total = own if total is None else total._joined("add", own)
+    assert total is not None
+    return summed(total, planes, plane, plane)._viewed(plane, (m, n))
+
+
+def public_product(matrix: NDArray[Any], value: SlotValue) -> SlotValue:
+    """A public matrix, or vector, times an encrypted matrix."""
+    assert value.shape is not None
+    wide = np.atleast_2d(matrix)
+    (p, rows), (m, n) = wide.shape, value.shape
+    if rows != m:
+        raise refuse(f"a matrix of {size(wide.shape)} does not multiply {value.type}; give it {m} columns")
+    expect_room(value, p * n, f"the product of {size(wide.shape)} and {size(value.shape)}")
+    i, at, j = np.arange(p)[:, None, None], np.arange(m)[None, :, None], np.arange(n)[None, None, :]
+    weights = np.broadcast_to(wide[:, :, None], (p, m, n))
+    targets, sources = (np.broadcast_to(slots, (p, m, n)) for slots in (i * n + j, at * n + j))
+    return moved(value, targets, sources, weights, n if matrix.ndim == 1 else (p, n))
+
+
+def product_public(value: SlotValue, matrix: NDArray[Any]) -> SlotValue:
+    """An encrypted matrix times a public matrix, or vector."""
+    assert value.shape is not None
+    wide = matrix if matrix.ndim == 2 else matrix[:, None]
+    (m, k), (rows, n) = value.shape, wide.shape
+    if rows != k:
+        raise refuse(f"{value.type} does not multiply a matrix of {size(matrix.shape)}; give it {k} rows")
+    expect_room(value, m * n, f"the product of {size(value.shape)} and {size(matrix.shape)}")
+    i, at, j = np.arange(m)[:, None, None], np.arange(k)[None, :, None], np.arange(n)[None, None, :]
+    weights = np.broadcast_to(wide[None, :, :], (m, k, n))
+    targets, sources = (np.broadcast_to(slots, (m, k, n)) for slots in (i * n + j, i * k + at))
+    return moved(value, targets, sources, weights, m if matrix.ndim == 1 else (m, n))
+
+
+def transposed(value: SlotValue) -> SlotValue:
+    """The transpose, by m + n - 1 diagonals and more where it is not square."""
+    if value.shape is None:
+        return value
+    m, n = value.shape
+    i, j = np.arange(m)[:, None], np.arange(n)[None, :]
+    return moved(value, j * m + i, i * n + j, 1, (n, m))
+
+
+def total(value: SlotValue, axis: int | None) -> SlotValue:
+    """The sum of all numbers, in every slot; of a matrix also of each column (axis 0), or of each row (axis 1)."""
+    if axis is None or (value.shape is None and axis in (0, -1)):
+        return value.sum_slots()
+    found = whole("sum: the axis", axis)
+    if value.shape is None or found not in (0, 1, -1, -2):
+        raise refuse(f"{value.type} has no axis {found}; sum over axis 0 or 1 of a matrix, or over all without one")
+    m, n = value.shape
+    flat = value._viewed(m * n, None, clean=value._clean)
+    if found in (0, -2):
+        return summed(flat, m, n, n)
+    rows = np.arange(m)
+    return moved(summed(flat, n, 1, m * n), rows, rows * n, 1, m)
+
+
+def reshaped(value: SlotValue, shape: tuple[Any, ...]) -> SlotValue:
+    """The same numbers, row by row, as a matrix or a vector: free."""
+    if value.scalar:
+        raise refuse(f"reshape: {value.type} is one number, in every slot; reshape a vector or a matrix")
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    given = [whole("reshape: a size", n) for n in sizes]
+    if len(given) not in (1, 2):
+        raise refuse(f"reshape: {len(given)} axes; give one or two, as encrypted values have")
+    known = [n for n in given if n != -1]
+    rest = int(np.prod(known, dtype=np.int64)) if known else 1
+    if given.count(-1) == 1 and rest > 0 and value.length % rest == 0:
+        given = [value.length // rest if n == -1 else n for n in given]
+    if any(n < 1 for n in given) or int(np.prod(given, dtype=np.int64)) != value.length:
+        raise refuse(
+            f"reshape: {value.type} has {value.length} numbers, which are no {size(tuple(given))}; give sizes "
+            f"whose product is {value.length}"
+        )
+    if len(given) == 2:
+        expect_room(value, value.length, f"a matrix of {size(tuple(given))}")
+    return value._viewed(value.length, (given[0], given[1]) if len(given) == 2 else None, clean=value._clean)
+
+
+def part(value: SlotValue, index: object, flat: Callable[[int, int], SlotValue]) -> SlotValue:
+    """Rows and columns of a matrix: `a[i]`, `a[i:j]`, `a[:, j]`, `a[i:j, k:l]`; `flat` takes a range of its numbers."""
+    assert value.shape is not None
+    given = index if isinstance(index, tuple) else (index,)
+    if len(given) > 2:
+        raise refuse(f"{value.type} has two axes, not {len(given)}; give an index of its rows and one of its columns")
+    ends = [_range(value, axis, given[axis] if axis < len(given) else slice(None)) for axis in (0, 1)]
+    (top, bottom, one_row), (left, right, one_column) = ends
+    if one_row and one_column:
+        raise refuse(
+            "one number of a matrix is not taken by itself; multiply with a matrix that is 1 there and 0 elsewhere, and sum()"
+        )
+    columns = value.shape[1]
+    shape = (bottom - top, right - left)
+    if (left, right) == (0, columns):
+        rows = flat(top * columns, bottom * columns)
+        return rows if one_row else rows._viewed(rows.length, shape, clean=rows._clean)
+    i, j = np.arange(*shape[:1])[:, None], np.arange(shape[1])[None, :]
+    sources = (i + top) * columns + j + left
+    return moved(value, i * shape[1] + j, sources, 1, shape[0] * shape[1] if one_row or one_column else shape)
+
+
+def _range(value: SlotValue, axis: int, index: object) -> tuple[int, int, bool]:
+    """First, last + 1, and whether a single one was named."""
+    assert value.shape is not None
+    length = value.shape[axis]
+    what = ("row", "column")[axis]
+    if isinstance(index, int | np.integer):
+        place = int(index) + (length if index < 0 else 0)
+        if not 0 <= place < length:
+            raise refuse(f"{what} {index} of {value.type}; give one from 0 to {length - 1}")
+        return place, place + 1, True
+    if not isinstance(index, slice) or index.step not in (None, 1):
+        raise refuse(f"{what}s are taken by number or as ranges, i:j, not as {index!r}")
+    start, stop, _ = index.indices(length)
+    if stop <= start:
+        raise refuse(f"{what}s {start}:{stop} of {value.type} are none; give a range within the {length}")
+    return start, stop, False
