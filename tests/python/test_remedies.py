@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,56 +16,13 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from matrix_remedies import MATRICES
 from polyfabric.language import integers, numpy_calls, slot_matrix, slot_program, slots, types, values
 from polyfabric.language import program as programs
-
-I3, U8, U4 = pf.Int(0, 3), pf.UInt(8), pf.UInt(4)
-I3V, U8V = I3.vector(4), U8.vector(2)
-R, RV, M, MV, BIT = pf.Real, pf.Real.vector(4), pf.Mod(65537), pf.Mod(65537).vector(4), pf.Mod(2)
-HALF = np.array([0.5, -0.25, 0.125, 0.0])
+from remedy import BIT, FOREIGN, HALF, I3, I3V, MV, RV, U4, U8, U8V, Case, M, R, anything, case
 
 MODULES = (values, integers, slots, slot_matrix, types, slot_program, programs, numpy_calls)
 
-
-@dataclass(frozen=True)
-class Case:
-    """A refused program and the advised one."""
-
-    kinds: dict[str, Any]
-    wrong: Callable[..., Any]
-    words: str
-    right: Callable[..., Any]
-    given: dict[str, Any]
-    meant: Any
-    instead: dict[str, Any] | None = None
-    """Types of the advised program, where the advice is another type."""
-    options: dict[str, Any] | None = None
-    right_options: dict[str, Any] | None = None
-
-
-def case(
-    kinds: Any, wrong: Any, words: str, right: Any, given: Any, meant: Any, instead: Any = None, **more: Any
-) -> Case:
-    return Case(kinds, wrong, words, right, given, meant, instead, **more)
-
-
-def anything(x: Any = None) -> Any:
-    return x
-
-
-FOREIGN: dict[str, Any] = {}
-
-
-def keep(name: str, kind: Any) -> None:
-    def function(x: Any) -> Any:
-        FOREIGN[name] = x
-        return x
-
-    pf.program(x=kind)(function)
-
-
-for label, of in (("value", I3), ("integer", U8), ("slots", RV)):
-    keep(label, of)
 
 ELEMENTS = [
     case({"x": I3}, lambda x: x if x > 1 else 1, "use pf.mux(", lambda x: pf.mux(x > 1, x, 1), {"x": 3}, 3),
@@ -632,109 +588,6 @@ ON_SLOTS = [
         {"x": HALF},
         HALF * 2,
     ),
-]
-
-SQUARE = np.array([[0.5, -0.25], [0.125, 0.75]])
-WIDE = np.array([[0.5, -0.25, 0.0], [0.125, 0.75, 0.25]])
-RM, RW, MM = R.matrix(2, 2), R.matrix(2, 3), M.matrix(2, 2)
-
-MATRICES = [
-    case(
-        {"x": RM},
-        lambda x: np.ones((4, 2)) @ x,
-        "give it more with slots=8",
-        lambda x: np.ones((4, 2)) @ x,
-        {"x": SQUARE},
-        np.ones((4, 2)) @ SQUARE,
-        options={"slots": 4},
-        right_options={"slots": 8},
-    ),
-    case(
-        {"x": RM, "y": R.vector(3)},
-        lambda x, y: x + y,
-        "a vector as long as its rows",
-        lambda x, y: x + y,
-        {"x": SQUARE, "y": [0.5, 0.25]},
-        SQUARE + np.array([0.5, 0.25]),
-        {"x": RM, "y": R.vector(2)},
-    ),
-    case(
-        {"x": RM},
-        lambda x: x @ FOREIGN["slots"],
-        "values of one program",
-        lambda x: x @ x,
-        {"x": SQUARE},
-        SQUARE @ SQUARE,
-    ),
-    case(
-        {"x": RM, "y": R},
-        lambda x, y: x @ y,
-        "multiply with *",
-        lambda x, y: x * y,
-        {"x": SQUARE, "y": 0.5},
-        SQUARE / 2,
-    ),
-    case({"x": RW}, lambda x: x @ x, "transpose one with .T", lambda x: x @ x.T, {"x": WIDE}, WIDE @ WIDE.T),
-    case(
-        {"x": RM},
-        lambda x: np.ones((2, 3)) @ x,
-        "give it 2 columns",
-        lambda x: np.ones((3, 2)) @ x,
-        {"x": SQUARE},
-        np.ones((3, 2)) @ SQUARE,
-    ),
-    case(
-        {"x": RM},
-        lambda x: x @ np.ones((3, 2)),
-        "give it 2 rows",
-        lambda x: x @ np.ones((2, 3)),
-        {"x": SQUARE},
-        SQUARE @ np.ones((2, 3)),
-    ),
-    case(
-        {"x": RM},
-        lambda x: x.sum(axis=2),
-        "over axis 0 or 1",
-        lambda x: x.sum(axis=1),
-        {"x": SQUARE},
-        SQUARE.sum(axis=1),
-    ),
-    case(
-        {"x": R},
-        lambda x: x.reshape(1, 1),
-        "reshape a vector or a matrix",
-        lambda x: x.reshape(1, 1),
-        {"x": [0.5]},
-        0.5,
-        {"x": R.vector(1)},
-    ),
-    case({"x": RM}, lambda x: x.reshape(2, 2, 1), "give one or two", lambda x: x.reshape(1, 4), {"x": SQUARE}, SQUARE),
-    case(
-        {"x": RM}, lambda x: x.reshape(3, -1), "whose product is 4", lambda x: x.reshape(4, -1), {"x": SQUARE}, SQUARE
-    ),
-    case({"x": RM}, lambda x: x[0, 0, 0], "one of its columns", lambda x: x[0, 0:1], {"x": SQUARE}, SQUARE[0, 0]),
-    case(
-        {"x": RM},
-        lambda x: x[0, 1],
-        "0 elsewhere, and sum()",
-        lambda x: (x * [[0, 1], [0, 0]]).sum(),
-        {"x": SQUARE},
-        SQUARE[0, 1],
-    ),
-    case({"x": RM}, lambda x: x[2], "give one from 0 to 1", lambda x: x[1], {"x": SQUARE}, SQUARE[1]),
-    case({"x": RM}, lambda x: x[:, ::-1], "as ranges, i:j", lambda x: x[:, 0:1], {"x": SQUARE}, SQUARE[:, 0]),
-    case({"x": RM}, lambda x: x[1:1], "a range within the 2", lambda x: x[1:2], {"x": SQUARE}, SQUARE[1]),
-    case({"x": RM}, lambda x: x * np.ones(3), "give one of its shape", lambda x: x * np.ones(2), {"x": SQUARE}, SQUARE),
-    case(
-        {"x": RM},
-        lambda x: x * np.ones(3),
-        "or @ for a product",
-        lambda x: x @ np.ones(2),
-        {"x": SQUARE},
-        SQUARE.sum(axis=1),
-    ),
-    case({"x": MM}, lambda x: x.mean(), "return the sum", lambda x: x.sum(), {"x": [[1, 2], [3, 4]]}, 10),
-    case({"x": RV}, lambda x: list(x), "or take ranges, x[i:j]", lambda x: x[1:2], {"x": HALF}, HALF[1]),
 ]
 
 SIGNATURES = [
