@@ -76,11 +76,12 @@ test: lint test-rust test-python
 test-full: install
 	$(VENV)/bin/python scripts/document.py full
 
+# Always of the whole workspace, as what is built of it here and below: of one package alone its dependencies have other features, and everything would be built again.
 # The kernels once more in each lesser instruction set that they have: what does not take one by hand takes what the environment names.
 test-rust: | check-tools
 	cargo test --workspace --locked
-	POLYFABRIC_ISA=portable cargo test --package polyfabric-kernels --locked
-	if grep -qs avx2 /proc/cpuinfo; then POLYFABRIC_ISA=avx2 cargo test --package polyfabric-kernels --locked; fi
+	scripts/kernel-tests portable
+	if grep -qs avx2 /proc/cpuinfo; then scripts/kernel-tests avx2; fi
 
 # Two at a time, since many of the programs that they run take several threads themselves.
 test-python: install
@@ -116,7 +117,8 @@ bench: | check-tools
 
 bench-check: | check-tools
 	cd bench/tfhe/peer && cargo build --profile untimed --locked --target-dir $(TFHE_TARGET)
-	cargo run --package polyfabric-bench-tfhe --locked -- --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
+	cargo build --workspace --bin polyfabric-bench-tfhe --locked
+	target/debug/polyfabric-bench-tfhe --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
 
 # A build of its own: the peer's integers take most of its building, and the other benchmarks need none.
 bench-integers: | check-tools
@@ -142,11 +144,12 @@ bench-rns: $(RNS_PEERS)/lattigo | check-tools
 		--output bench-results/rns.json $(BENCH_ARGS)
 
 bench-rns-check: | check-tools
-	cargo run --package polyfabric-bench-rns --locked -- --check
+	cargo build --workspace --bin polyfabric-bench-rns --locked
+	target/debug/polyfabric-bench-rns --check
 
 # A reader that allocates what a damaged length says fails at the limit, of 4 GiB.
 fuzz: | check-tools
-	cargo build --package polyfabric-fuzz --locked
+	cargo build --workspace --bin polyfabric-fuzz --locked
 	ulimit -v 4194304; RUST_BACKTRACE=0 target/debug/polyfabric-fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
 sanitize: | check-tools

@@ -205,6 +205,17 @@ mod tests {
     use crate::random::torus_vector;
     use crate::rotation::rotate_subtract;
 
+    /// Of each instruction set and form, and what it is.
+    fn kinds<T: Torus>(
+        degree: RingDegree,
+        gadget: Gadget,
+        k: usize,
+    ) -> impl Iterator<Item = (ExternalProduct<T>, String)> {
+        FoldedFft::kinds(degree).map(move |(fft, kind)| {
+            (ExternalProduct { fft, ..ExternalProduct::new(degree, gadget, k, None).unwrap() }, kind)
+        })
+    }
+
     fn exact<T: Torus>(degree: RingDegree, gadget: Gadget, ggsw: &[T], exponent: usize, accumulator: &mut [T]) {
         let n = degree.get();
         let columns = accumulator.len() / n;
@@ -225,8 +236,7 @@ mod tests {
 
     fn check<T: Torus>(log2_degree: u32, k: usize, gadget: Gadget) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
-        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
-            let product = ExternalProduct::<T>::new(degree, gadget, k, Some(isa)).unwrap();
+        for (product, kind) in kinds::<T>(degree, gadget, k) {
             let ggsw = torus_vector::<T>(product.ggsw_len(), 1);
             let mut key = AlignedVector::zeros(product.key_len(false));
             product.transform_key(&ggsw, false, &mut key);
@@ -241,7 +251,7 @@ mod tests {
                 let bound = product.error_bound();
                 assert!(
                     largest as f64 <= bound,
-                    "N 2^{log2_degree} k {k} {gadget:?} {isa:?} exponent {exponent}: {largest} > {bound}"
+                    "N 2^{log2_degree} k {k} {gadget:?} {kind} exponent {exponent}: {largest} > {bound}"
                 );
                 let base = 2f64.powi(gadget.log2_base as i32);
                 let of_key = key_error_deviation(degree, base, product.rows(), T::BITS);
@@ -258,8 +268,7 @@ mod tests {
     fn check_patterns<T: Torus>(log2_degree: u32, k: usize, gadget: Gadget, exponents: &[u32]) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
         let n = degree.get();
-        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
-            let product = ExternalProduct::<T>::new(degree, gadget, k, Some(isa)).unwrap();
+        for (product, kind) in kinds::<T>(degree, gadget, k) {
             let length = product.ggsw_len();
             let ggsw = torus_vector::<T>(length * exponents.len(), 1);
             let mut keys = AlignedVector::zeros(product.key_len(false) * exponents.len());
@@ -288,7 +297,7 @@ mod tests {
             let bound = product.bound_of(rows);
             let difference = |(a, b): (&T, &T)| a.wrapping_sub(*b).to_i64().unsigned_abs();
             let largest = fused.iter().zip(&expected).map(difference).max().unwrap();
-            assert!(largest as f64 <= bound, "N {n} k {k} {isa:?}: {largest} > {bound}");
+            assert!(largest as f64 <= bound, "N {n} k {k} {kind}: {largest} > {bound}");
         }
     }
 
@@ -296,8 +305,7 @@ mod tests {
     fn check_bundle(log2_degree: u32, k: usize, gadget: Gadget, patterns: usize) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
         let glwe = (k + 1) * degree.get();
-        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
-            let product = ExternalProduct::<u32>::new(degree, gadget, k, Some(isa)).unwrap();
+        for (product, kind) in kinds::<u32>(degree, gadget, k) {
             let ggsw = torus_vector::<u32>(product.ggsw_len() * patterns, 1);
             let mut key = AlignedVector::zeros(product.key_len(false) * patterns);
             let mut key_together = AlignedVector::zeros(product.key_len(true) * patterns);
@@ -325,7 +333,7 @@ mod tests {
                 }
                 let mut workspace = product.bundle_workspace().unwrap();
                 product.bundle_multiply_add(&key_together, &[], &exponents, unrolled, &mut together, &mut workspace);
-                assert!(alone == together, "N 2^{log2_degree} k {k} {gadget:?} {patterns} patterns {isa:?}");
+                assert!(alone == together, "N 2^{log2_degree} k {k} {gadget:?} {patterns} patterns {kind}");
             }
         }
     }

@@ -132,6 +132,19 @@ impl Isa {
     }
 }
 
+/// Whether the processor adds vectors in units of their own, beside those that multiply: all of AMD's with AVX-512 do, and none of Intel's.
+pub(crate) fn has_adders() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every processor of 64 bits tells its maker. (Newer tool chains know that.)
+        #[allow(unused_unsafe)]
+        let maker = unsafe { std::arch::x86_64::__cpuid(0) };
+        [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

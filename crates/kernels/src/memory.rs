@@ -26,6 +26,19 @@ pub(crate) fn finish(next_use: NextUse) {
     }
 }
 
+/// Begins to fetch the line at `address`, valid or not, into the first-level cache, where the processor has an instruction for it.
+#[inline(always)]
+pub(crate) fn fetch_line_near<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64, and the instruction ignores an address that is not valid.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Begins to fetch the line at `address` into the second-level cache, where the processor has an instruction for it.
 #[inline(always)]
 fn fetch_line(address: *const u8) {

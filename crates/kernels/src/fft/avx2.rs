@@ -57,6 +57,9 @@ unsafe fn two_of_sixteen(low: *const u8, high: *const u8) -> __m256i {
 }
 
 impl Arithmetic for Avx2 {
+    // So it is on AMD's processors, and in part on Intel's since those of two kinds of cores.
+    const ADDERS: bool = true;
+
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
         // SAFETY: the set is present and four elements are valid, by the trait's contract.
@@ -81,6 +84,11 @@ impl Arithmetic for Avx2 {
     unsafe fn sub(self, other: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         Self(unsafe { _mm256_sub_pd(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn mul(self, factor: Self) -> Self {
+        // SAFETY: the set is present, by the trait's contract.
+        Self(unsafe { _mm256_mul_pd(self.0, factor.0) })
     }
     #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
@@ -334,6 +342,8 @@ impl Lanes for Avx2 {
 }
 
 impl Arithmetic for Avx2Pair {
+    const ADDERS: bool = Avx2::ADDERS;
+
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
@@ -361,6 +371,11 @@ impl Arithmetic for Avx2Pair {
     unsafe fn sub(self, other: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         unsafe { Self(_mm256_sub_pd(self.0, other.0), _mm256_sub_pd(self.1, other.1)) }
+    }
+    #[inline(always)]
+    unsafe fn mul(self, factor: Self) -> Self {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe { Self(_mm256_mul_pd(self.0, factor.0), _mm256_mul_pd(self.1, factor.1)) }
     }
     #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {

@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 
 /// One 512-bit register.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512(__m512d);
+pub(super) struct Avx512<const ADDERS: bool>(__m512d);
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
@@ -48,7 +48,9 @@ unsafe fn transposed([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [__m512i; 8] {
     }
 }
 
-impl Arithmetic for Avx512 {
+impl<const ADDERS: bool> Arithmetic for Avx512<ADDERS> {
+    const ADDERS: bool = ADDERS;
+
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
         // SAFETY: the set is present and eight elements are valid, by the trait's contract.
@@ -75,6 +77,11 @@ impl Arithmetic for Avx512 {
         Self(unsafe { _mm512_sub_pd(self.0, other.0) })
     }
     #[inline(always)]
+    unsafe fn mul(self, factor: Self) -> Self {
+        // SAFETY: the set is present, by the trait's contract.
+        Self(unsafe { _mm512_mul_pd(self.0, factor.0) })
+    }
+    #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         Self(unsafe { _mm512_fmadd_pd(self.0, factor.0, term.0) })
@@ -86,7 +93,7 @@ impl Arithmetic for Avx512 {
     }
 }
 
-impl Eight for Avx512 {
+impl<const ADDERS: bool> Eight for Avx512<ADDERS> {
     #[inline(always)]
     unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         // SAFETY: the set is present, by the trait's contract.
@@ -104,7 +111,7 @@ impl Eight for Avx512 {
     }
 }
 
-impl Lanes for Avx512 {
+impl<const ADDERS: bool> Lanes for Avx512<ADDERS> {
     const WIDTH: usize = 8;
 
     #[inline(always)]

@@ -16,6 +16,11 @@
 //! constants with 1 + i t̂, within 3.61 u + 5u; z adds 2u, e^{iπ/4} u (of three levels), and each level at most 3.9 u as above: 18.5 u and 23.4 u, less than two and
 //! three times c u. Cosines are applied as ratios, later in part: all roundings are relative, so that a scale common to both operands changes nothing.
 //!
+//! **The other form**, whole products and plain sums, has fewer roundings: parts of the table's number are within 2u, the number within 2√2 u, the product adds
+//! √5 u (Brent, Percival, Zimmermann, Math. Comp. 76, 2007; less with FMA), and each sum rounds by u of itself, so that both outputs err by at most
+//! (2.83 + 2.24) u |b| + u (|a| + |b|). In two or three levels at once each element has one such product, and e^{iπ/4} adds less than a butterfly of the first form does: c
+//! holds.
+//!
 //! **Forward.** A level is √2 times a unitary map, so relative Euclidean errors add:
 //! ‖X̂ − X‖₂ ≤ ε ‖X‖₂ with ε = m c u, and ‖X‖₂ = √M ‖x‖₂. Here ‖d‖₂ ≤ D√N, ‖g‖₂ ≤ (q/2)√N.
 //! By Cauchy and Schwarz ‖X̂Ĝ − XG‖₁ ≤ 2ε ‖X‖₂‖G‖₂, which the inverse (entries of modulus 1, scaled

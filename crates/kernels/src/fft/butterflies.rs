@@ -1,5 +1,9 @@
 //! Butterflies in registers, written once over [`Arithmetic`].
 //!
+//! There are two forms. Where additions share units with multiplications, all of a butterfly is fused multiply-adds: a twiddle as 1 + i tan, its cosine
+//! applied in the sums, 66 operations for three levels of eight elements. Where additions have units of their own ([`Arithmetic::ADDERS`]) a twiddle is a whole product
+//! and sums are sums: 78 operations, but only 36 of them wait for a multiplier.
+//!
 //! Every function here is unsafe for one reason: `V`'s instruction set must be present.
 
 use super::lanes::{Arithmetic, Eight};
@@ -53,14 +57,71 @@ unsafe fn plain<V: Arithmetic>(a: &mut Complex<V>, b: &mut Complex<V>) {
     }
 }
 
-/// (a, b) → (a − i b, a + i b).
+/// (a, b) → (a ± i b, a ∓ i b): the upper sign if `DOWN`.
 #[inline(always)]
-unsafe fn plain_turned<V: Arithmetic>(a: &mut Complex<V>, b: &mut Complex<V>) {
+unsafe fn plain_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>, b: &mut Complex<V>) {
     // SAFETY: the set is present.
     unsafe {
-        let sum = Complex { re: a.re.add(b.im), im: a.im.sub(b.re) };
-        *b = Complex { re: a.re.sub(b.im), im: a.im.add(b.re) };
-        *a = sum;
+        let right = Complex { re: a.re.add(b.im), im: a.im.sub(b.re) };
+        let left = Complex { re: a.re.sub(b.im), im: a.im.add(b.re) };
+        (*a, *b) = if DOWN { (left, right) } else { (right, left) };
+    }
+}
+
+/// b (c + i s).
+#[inline(always)]
+unsafe fn whole<V: Arithmetic>(b: Complex<V>, cos: V, sin: V) -> Complex<V> {
+    // SAFETY: the set is present.
+    unsafe { Complex { re: b.im.neg_mul_add(sin, b.re.mul(cos)), im: b.re.mul_add(sin, b.im.mul(cos)) } }
+}
+
+/// b by the twiddle of cosine `cos` and, if `V` has [`Arithmetic::ADDERS`], sine `turn`; else b (1 + i `turn`), whose cosine the sums apply.
+#[inline(always)]
+unsafe fn twisted<V: Arithmetic>(b: Complex<V>, turn: V, cos: V) -> Complex<V> {
+    // SAFETY: the set is present.
+    unsafe { if V::ADDERS { whole(b, cos, turn) } else { slant(b, turn) } }
+}
+
+/// (a, z) → (a + z, a − z) if `V` has [`Arithmetic::ADDERS`], else with c z for z.
+#[inline(always)]
+unsafe fn meet<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, (c, twice): (V, V)) {
+    // SAFETY: the set is present.
+    unsafe { if V::ADDERS { plain(a, z) } else { join(a, z, c, twice) } }
+}
+
+/// (a, z) → (a ± i z, a ∓ i z), the upper sign if `DOWN`, with z as in [`meet`].
+#[inline(always)]
+unsafe fn meet_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>, z: &mut Complex<V>, (c, twice): (V, V)) {
+    // SAFETY: the set is present.
+    unsafe { if V::ADDERS { plain_turned::<V, DOWN>(a, z) } else { join_turned::<V, DOWN>(a, z, c, twice) } }
+}
+
+/// [`meet`] after an eighth of a turn of z, which leaves it √2 times too large.
+#[inline(always)]
+unsafe fn meet_eighth<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, ratio: (V, V)) {
+    // SAFETY: the set is present.
+    unsafe {
+        let (c, twice) = eighth_ratio(ratio);
+        join(a, z, c, twice)
+    }
+}
+
+/// [`meet_turned`] likewise.
+#[inline(always)]
+unsafe fn meet_eighth_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>, z: &mut Complex<V>, ratio: (V, V)) {
+    // SAFETY: the set is present.
+    unsafe {
+        let (c, twice) = eighth_ratio(ratio);
+        join_turned::<V, DOWN>(a, z, c, twice)
+    }
+}
+
+/// √½ and its double where cosines are not applied in sums, else the ratio that has both.
+#[inline(always)]
+unsafe fn eighth_ratio<V: Arithmetic>(ratio: (V, V)) -> (V, V) {
+    // SAFETY: the set is present.
+    unsafe {
+        if V::ADDERS { (V::splat(std::f64::consts::FRAC_1_SQRT_2), V::splat(std::f64::consts::SQRT_2)) } else { ratio }
     }
 }
 
@@ -77,7 +138,7 @@ macro_rules! pair {
 pub(super) const RATIOS: usize = 8;
 
 /// Numbers that up to three levels take for each twiddle w: t_j for each j below 8, then the [`RATIOS`], then their doubles, which are there
-/// because a + c z is made from a − c z.
+/// because a + c z is made from a − c z. For sets with [`Arithmetic::ADDERS`] the sines of w^j, then their cosines; the rest is spare.
 pub(super) const NUMBERS: usize = 8 + 2 * RATIOS;
 
 /// The numbers of levels, one for all lanes each: t_j is `apart` numbers further than t₀, and so with the others.
@@ -93,35 +154,47 @@ pub(super) struct Each(pub *const f64);
 
 /// What levels are computed with. SAFETY of its methods: `V`'s set is present, and so are the numbers.
 pub(super) trait Twiddles: Copy {
-    /// t_`j`.
-    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V;
+    /// t_`j`, or the sine of w^`j`.
+    unsafe fn turn<V: Arithmetic>(self, j: usize) -> V;
+    /// The cosine of w^`j`, in place of ratio `j`.
+    unsafe fn cosine<V: Arithmetic>(self, j: usize) -> V;
     /// Ratio `index` and its double.
     unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V);
 }
 
 impl Twiddles for Same {
     #[inline(always)]
-    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V {
+    unsafe fn turn<V: Arithmetic>(self, j: usize) -> V {
         // SAFETY: this method's contract.
         unsafe { V::splat(*self.numbers.add(j * self.apart)) }
     }
     #[inline(always)]
+    unsafe fn cosine<V: Arithmetic>(self, j: usize) -> V {
+        // SAFETY: this method's contract.
+        unsafe { self.turn(8 + j) }
+    }
+    #[inline(always)]
     unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V) {
         // SAFETY: this method's contract.
-        unsafe { (self.tangent(8 + index), self.tangent(8 + RATIOS + index)) }
+        unsafe { (self.turn(8 + index), self.turn(8 + RATIOS + index)) }
     }
 }
 
 impl Twiddles for Each {
     #[inline(always)]
-    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V {
+    unsafe fn turn<V: Arithmetic>(self, j: usize) -> V {
         // SAFETY: this method's contract.
         unsafe { V::load(self.0.add(8 * j)) }
     }
     #[inline(always)]
+    unsafe fn cosine<V: Arithmetic>(self, j: usize) -> V {
+        // SAFETY: this method's contract.
+        unsafe { self.turn(8 + j) }
+    }
+    #[inline(always)]
     unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V) {
         // SAFETY: this method's contract.
-        unsafe { (self.tangent(8 + index), self.tangent(8 + RATIOS + index)) }
+        unsafe { (self.turn(8 + index), self.turn(8 + RATIOS + index)) }
     }
 }
 
@@ -139,49 +212,60 @@ unsafe fn eighth_turn<V: Arithmetic, const DOWN: bool>(x: Complex<V>) -> Complex
 }
 
 /// `R` levels at once, of `2^R` elements, the first bit of their number first: forward in the order of the tree if `DOWN`; else inverse, with elements in
-/// bit-reversed order. Element j times 1 + i t_j, then sums in which the cosines are applied as ratios: a twiddle for each element instead of one for each
-/// butterfly. SAFETY: besides, the numbers are there.
+/// bit-reversed order. Element j is multiplied by w^j, or by 1 + i t_j and its cosine applied in the sums as ratios: a twiddle for each element instead of one for each
+/// butterfly. Elements of even number go first and those of odd number after them, so that half of them wait for their turn outside of the registers. SAFETY: besides, the
+/// numbers are there.
 #[inline(always)]
 pub(super) unsafe fn levels<V: Arithmetic, const R: u32, const DOWN: bool>(x: &mut [Complex<V>; 8], w: impl Twiddles) {
+    /// Elements, each multiplied by its twiddle.
+    macro_rules! twist {
+        ($($j:literal)*) => {
+            $(if $j < 1 << R {
+                x[$j] = twisted(x[$j], w.turn($j), w.cosine($j));
+            })*
+        };
+    }
     /// `$op` of two elements with ratio `$index`.
-    macro_rules! joined {
+    macro_rules! met {
         ($op:ident $(::<$($generic:tt),+>)?, $i:expr, $j:expr, $index:expr) => {
-            let (c, twice) = w.ratio($index);
-            pair!($op $(::<$($generic),+>)?, x, $i, $j, c, twice);
+            pair!($op $(::<$($generic),+>)?, x, $i, $j, w.ratio($index));
         };
     }
     // SAFETY: the set is present, and the numbers are there by this function's contract.
     unsafe {
-        for (j, x) in x.iter_mut().enumerate() {
-            if j > 0 && j < 1 << R {
-                *x = slant(*x, w.tangent(j));
-            }
-        }
+        twist!(4 2 6);
         if R == 3 {
-            joined!(join, 0, 4, 0);
-            joined!(join, 1, 5, 1);
-            joined!(join, 2, 6, 2);
-            joined!(join, 3, 7, 3);
+            met!(meet, 0, 4, 0);
+            met!(meet, 2, 6, 2);
         }
         if R >= 2 {
-            joined!(join, 0, 2, 4);
-            joined!(join, 1, 3, 5);
+            met!(meet, 0, 2, 4);
         }
         if R == 3 {
-            joined!(join_turned::<V, DOWN>, 4, 6, 4);
-            joined!(join_turned::<V, DOWN>, 5, 7, 5);
+            met!(meet_turned::<V, DOWN>, 4, 6, 4);
+        }
+        twist!(1 5 3 7);
+        if R == 3 {
+            met!(meet, 1, 5, 1);
+            met!(meet, 3, 7, 3);
+        }
+        if R >= 2 {
+            met!(meet, 1, 3, 5);
+        }
+        if R == 3 {
+            met!(meet_turned::<V, DOWN>, 5, 7, 5);
             x[5] = eighth_turn::<V, DOWN>(x[5]);
             x[7] = eighth_turn::<V, DOWN>(x[7]);
         }
         if R >= 1 {
-            joined!(join, 0, 1, 6);
+            met!(meet, 0, 1, 6);
         }
         if R >= 2 {
-            joined!(join_turned::<V, DOWN>, 2, 3, 6);
+            met!(meet_turned::<V, DOWN>, 2, 3, 6);
         }
         if R == 3 {
-            joined!(join, 4, 5, 7);
-            joined!(join_turned::<V, DOWN>, 6, 7, 7);
+            met!(meet_eighth, 4, 5, 7);
+            met!(meet_eighth_turned::<V, DOWN>, 6, 7, 7);
         }
     }
 }
@@ -199,10 +283,10 @@ pub(super) unsafe fn cyclic_8<V: Arithmetic>(x: &mut [Complex<V>; 8]) {
         pair!(plain, x, 3, 7);
         pair!(plain, x, 0, 2);
         pair!(plain, x, 1, 3);
-        pair!(plain_turned, x, 4, 6);
-        pair!(plain_turned, x, 5, 7);
+        pair!(plain_turned::<V, false>, x, 4, 6);
+        pair!(plain_turned::<V, false>, x, 5, 7);
         pair!(plain, x, 0, 1);
-        pair!(plain_turned, x, 2, 3);
+        pair!(plain_turned::<V, false>, x, 2, 3);
         x[5] = eighth_turn::<V, false>(x[5]);
         x[7] = eighth_turn::<V, false>(x[7]);
         pair!(join, x, 4, 5, half_root, root);
@@ -226,8 +310,7 @@ macro_rules! exchanged {
     ($exchange:ident, $op:ident $(::<$($generic:tt),+>)?, $x:ident, $i:literal, $j:literal, $at:expr) => {
         ($x[$i].re, $x[$j].re) = V::$exchange($x[$i].re, $x[$j].re);
         ($x[$i].im, $x[$j].im) = V::$exchange($x[$i].im, $x[$j].im);
-        let (c, twice) = (V::load($at), V::load($at.add(8)));
-        pair!($op $(::<$($generic),+>)?, $x, $i, $j, c, twice);
+        pair!($op $(::<$($generic),+>)?, $x, $i, $j, (V::load($at), V::load($at.add(8))));
     };
 }
 
@@ -237,13 +320,12 @@ macro_rules! exchanged_turn {
         ($x[$i].re, $x[$j].re) = V::$exchange($x[$i].re, $x[$j].re);
         ($x[$i].im, $x[$j].im) = V::$exchange($x[$i].im, $x[$j].im);
         $x[$j] = eighth_turn::<V, $down>($x[$j]);
-        let (c, twice) = (V::load($at), V::load($at.add(8)));
-        pair!($op $(::<$($generic),+>)?, $x, $i, $j, c, twice);
+        pair!($op $(::<$($generic),+>)?, $x, $i, $j, (V::load($at), V::load($at.add(8))));
     };
 }
 
 /// Numbers that [`lanes_down`] and [`lanes_up`] take: eight vectors of tangents, then of the ratios four vectors for the first level, two for the second and two for
-/// the third, each followed by its doubles.
+/// the third, each followed by its doubles. For sets with [`Arithmetic::ADDERS`] eight vectors of sines, then eight of cosines; the rest is spare.
 pub(super) const LANES: usize = 8 * NUMBERS;
 
 /// Where [`LANES`] numbers have those of one node: `down` of node `node` of the last three levels, else of coefficient `node` of the inverse ones.
@@ -253,8 +335,8 @@ pub(super) struct OfLanes<const DOWN: bool> {
     pub node: usize,
 }
 
-/// In which place of [`LANES`] numbers t_`j` of node `node` is.
-pub(super) fn tangent_place(down: bool, node: usize, j: usize) -> usize {
+/// In which place of [`LANES`] numbers t_`j` of node `node` is, or the sine of its w^`j`; the cosine is 64 places further.
+pub(super) fn turn_place(down: bool, node: usize, j: usize) -> usize {
     // Upwards, lanes are (b₄ b₅ b₃) and j is (b₃ b₄ b₅).
     8 * node + if down { j } else { (j >> 1 & 1) << 2 | (j & 1) << 1 | j >> 2 }
 }
@@ -277,9 +359,14 @@ pub(super) fn ratio_place(down: bool, node: usize, index: usize) -> usize {
 
 impl<const DOWN: bool> Twiddles for OfLanes<DOWN> {
     #[inline(always)]
-    unsafe fn tangent<V: Arithmetic>(self, j: usize) -> V {
+    unsafe fn turn<V: Arithmetic>(self, j: usize) -> V {
         // SAFETY: this method's contract.
-        unsafe { V::splat(*self.numbers.add(tangent_place(DOWN, self.node, j))) }
+        unsafe { V::splat(*self.numbers.add(turn_place(DOWN, self.node, j))) }
+    }
+    #[inline(always)]
+    unsafe fn cosine<V: Arithmetic>(self, j: usize) -> V {
+        // SAFETY: this method's contract.
+        unsafe { V::splat(*self.numbers.add(64 + turn_place(DOWN, self.node, j))) }
     }
     #[inline(always)]
     unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V) {
@@ -300,21 +387,21 @@ pub(super) unsafe fn lanes_down<V: Eight>(x: &mut [Complex<V>; 8], numbers: *con
     // SAFETY: the set is present, and the numbers are there by this function's contract.
     unsafe {
         for (r, x) in x.iter_mut().enumerate() {
-            *x = slant(*x, V::load(numbers.add(8 * r)));
+            *x = twisted(*x, V::load(numbers.add(8 * r)), V::load(numbers.add(64 + 8 * r)));
         }
         let ratios = |vector: usize| numbers.add(64 + 16 * vector);
-        exchanged!(exchange_halves, join, x, 0, 4, ratios(0));
-        exchanged!(exchange_halves, join, x, 1, 5, ratios(1));
-        exchanged!(exchange_halves, join, x, 2, 6, ratios(2));
-        exchanged!(exchange_halves, join, x, 3, 7, ratios(3));
-        exchanged!(exchange_quarters, join, x, 0, 2, ratios(4));
-        exchanged!(exchange_quarters, join, x, 1, 3, ratios(5));
-        exchanged!(exchange_quarters, join_turned::<V, true>, x, 4, 6, ratios(4));
-        exchanged!(exchange_quarters, join_turned::<V, true>, x, 5, 7, ratios(5));
-        exchanged!(exchange_lanes, join, x, 0, 1, ratios(6));
-        exchanged!(exchange_lanes, join_turned::<V, true>, x, 2, 3, ratios(6));
-        exchanged_turn!(exchange_lanes, true, join, x, 4, 5, ratios(7));
-        exchanged_turn!(exchange_lanes, true, join_turned::<V, true>, x, 6, 7, ratios(7));
+        exchanged!(exchange_halves, meet, x, 0, 4, ratios(0));
+        exchanged!(exchange_halves, meet, x, 1, 5, ratios(1));
+        exchanged!(exchange_halves, meet, x, 2, 6, ratios(2));
+        exchanged!(exchange_halves, meet, x, 3, 7, ratios(3));
+        exchanged!(exchange_quarters, meet, x, 0, 2, ratios(4));
+        exchanged!(exchange_quarters, meet, x, 1, 3, ratios(5));
+        exchanged!(exchange_quarters, meet_turned::<V, true>, x, 4, 6, ratios(4));
+        exchanged!(exchange_quarters, meet_turned::<V, true>, x, 5, 7, ratios(5));
+        exchanged!(exchange_lanes, meet, x, 0, 1, ratios(6));
+        exchanged!(exchange_lanes, meet_turned::<V, true>, x, 2, 3, ratios(6));
+        exchanged_turn!(exchange_lanes, true, meet_eighth, x, 4, 5, ratios(7));
+        exchanged_turn!(exchange_lanes, true, meet_eighth_turned::<V, true>, x, 6, 7, ratios(7));
     }
 }
 
@@ -325,20 +412,20 @@ pub(super) unsafe fn lanes_up<V: Eight>(x: &mut [Complex<V>; 8], numbers: *const
     // SAFETY: the set is present, and the numbers are there by this function's contract.
     unsafe {
         for (r, x) in x.iter_mut().enumerate() {
-            *x = slant(*x, V::load(numbers.add(8 * r)));
+            *x = twisted(*x, V::load(numbers.add(8 * r)), V::load(numbers.add(64 + 8 * r)));
         }
         let ratios = |vector: usize| numbers.add(64 + 16 * vector);
-        exchanged!(exchange_lanes, join, x, 0, 1, ratios(0));
-        exchanged!(exchange_lanes, join, x, 2, 3, ratios(1));
-        exchanged!(exchange_lanes, join, x, 4, 5, ratios(2));
-        exchanged!(exchange_lanes, join, x, 6, 7, ratios(3));
-        exchanged!(exchange_halves, join, x, 0, 2, ratios(4));
-        exchanged!(exchange_halves, join_turned::<V, false>, x, 1, 3, ratios(4));
-        exchanged!(exchange_halves, join, x, 4, 6, ratios(5));
-        exchanged!(exchange_halves, join_turned::<V, false>, x, 5, 7, ratios(5));
-        exchanged!(exchange_quarters, join, x, 0, 4, ratios(6));
-        exchanged_turn!(exchange_quarters, false, join, x, 1, 5, ratios(7));
-        exchanged!(exchange_quarters, join_turned::<V, false>, x, 2, 6, ratios(6));
-        exchanged_turn!(exchange_quarters, false, join_turned::<V, false>, x, 3, 7, ratios(7));
+        exchanged!(exchange_lanes, meet, x, 0, 1, ratios(0));
+        exchanged!(exchange_lanes, meet, x, 2, 3, ratios(1));
+        exchanged!(exchange_lanes, meet, x, 4, 5, ratios(2));
+        exchanged!(exchange_lanes, meet, x, 6, 7, ratios(3));
+        exchanged!(exchange_halves, meet, x, 0, 2, ratios(4));
+        exchanged!(exchange_halves, meet_turned::<V, false>, x, 1, 3, ratios(4));
+        exchanged!(exchange_halves, meet, x, 4, 6, ratios(5));
+        exchanged!(exchange_halves, meet_turned::<V, false>, x, 5, 7, ratios(5));
+        exchanged!(exchange_quarters, meet, x, 0, 4, ratios(6));
+        exchanged_turn!(exchange_quarters, false, meet_eighth, x, 1, 5, ratios(7));
+        exchanged!(exchange_quarters, meet_turned::<V, false>, x, 2, 6, ratios(6));
+        exchanged_turn!(exchange_quarters, false, meet_eighth_turned::<V, false>, x, 3, 7, ratios(7));
     }
 }

@@ -167,4 +167,6 @@ kernels!(PortableKernels, Portable);
 #[cfg(target_arch = "x86_64")]
 kernels!(Avx2Kernels, super::avx2::Avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-kernels!(Avx512Kernels, super::avx512::Avx512, "avx512f,avx512dq,avx512bw,avx512vl");
+kernels!(Avx512Kernels, super::avx512::Avx512<false>, "avx512f,avx512dq,avx512bw,avx512vl");
+#[cfg(target_arch = "x86_64")]
+kernels!(Avx512AdderKernels, super::avx512::Avx512<true>, "avx512f,avx512dq,avx512bw,avx512vl");

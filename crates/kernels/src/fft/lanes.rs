@@ -21,6 +21,8 @@ pub(super) const TWO_64: f64 = TWO_32 * TWO_32;
 /// Some f64 side by side. Every method is unsafe for one reason: its instruction set must be present, and the
 /// pointers valid for so many elements (of any alignment).
 pub(super) trait Arithmetic: Copy {
+    /// Whether additions have units of their own beside those of multiplications: see [`super::butterflies`].
+    const ADDERS: bool;
     /// Reads numbers.
     unsafe fn load(from: *const f64) -> Self;
     /// Writes numbers.
@@ -31,6 +33,8 @@ pub(super) trait Arithmetic: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// `self - other`.
     unsafe fn sub(self, other: Self) -> Self;
+    /// `self * factor`.
+    unsafe fn mul(self, factor: Self) -> Self;
     /// `self * factor + term`, rounded once or twice.
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
     /// `term - self * factor`, rounded once or twice.
@@ -175,6 +179,8 @@ impl Portable {
 
 // Every pointer access below is within the eight elements that the trait's contract makes valid.
 impl Arithmetic for Portable {
+    // A multiply-add is two operations here, and the other form has fewer of them.
+    const ADDERS: bool = true;
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
         // SAFETY: eight valid elements, by the trait's contract.
@@ -196,6 +202,10 @@ impl Arithmetic for Portable {
     #[inline(always)]
     unsafe fn sub(self, other: Self) -> Self {
         self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, factor: Self) -> Self {
+        self.zip(factor, |a, b| a * b)
     }
     #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {

@@ -54,11 +54,11 @@ use crate::isa::Isa;
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 #[cfg(target_arch = "x86_64")]
-use kernels::{Avx2Kernels, Avx512Kernels};
+use kernels::{Avx2Kernels, Avx512AdderKernels, Avx512Kernels};
 use kernels::{Kernels, PortableKernels};
 use monomial::Roots;
 use passes::{Ahead, Bounded32, Scaled, Torus32, Torus64};
-use plan::{BLOCK, Plan};
+use plan::{BLOCK, Form, Plan};
 use product::{Iteration, MAX_PATTERNS, PADDING, Room, Shape};
 use std::sync::OnceLock;
 use words::Preparation;
@@ -100,6 +100,7 @@ fn as_words<T: Torus, W: Torus>(polynomial: &[T]) -> &[W] {
 pub struct FoldedFft {
     degree: RingDegree,
     isa: Isa,
+    form: Form,
     plan: Plan,
     /// Made when an unrolled key first needs them.
     roots: OnceLock<Roots>,
@@ -113,6 +114,8 @@ macro_rules! dispatch {
         unsafe {
             match $self.isa {
                 #[cfg(target_arch = "x86_64")]
+                Isa::Avx512 if $self.form == Form::Adders => Avx512AdderKernels::$function $(::<$($generic),+>)? ($($argument),*),
+                #[cfg(target_arch = "x86_64")]
                 Isa::Avx512 => Avx512Kernels::$function $(::<$($generic),+>)? ($($argument),*),
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2 => Avx2Kernels::$function $(::<$($generic),+>)? ($($argument),*),
@@ -125,12 +128,28 @@ macro_rules! dispatch {
 impl FoldedFft {
     /// A transform with the processor's best set.
     pub fn new(degree: RingDegree) -> Self {
-        Self { degree, isa: Isa::best(), plan: Plan::new(degree.get() / 2), roots: OnceLock::new() }
+        let isa = Isa::best();
+        Self::with_form(degree, isa, Form::of(isa))
+    }
+
+    /// Of `isa`, which is present, and of `form`, of which only AVX-512 has more than one.
+    fn with_form(degree: RingDegree, isa: Isa, form: Form) -> Self {
+        Self { degree, isa, form, plan: Plan::new(degree.get() / 2, form), roots: OnceLock::new() }
     }
 
     /// A transform with `isa`, or `None` if this processor lacks it.
     pub fn with_isa(degree: RingDegree, isa: Isa) -> Option<Self> {
-        isa.is_present().then(|| Self { isa, ..Self::new(degree) })
+        isa.is_present().then(|| Self::with_form(degree, isa, Form::of(isa)))
+    }
+
+    /// A transform of each set that this processor has and of each form, and what it is.
+    #[cfg(test)]
+    pub(crate) fn kinds(degree: RingDegree) -> impl Iterator<Item = (Self, String)> {
+        Isa::present().flat_map(move |isa| {
+            let other = if Form::of(isa) == Form::Adders { Form::Fused } else { Form::Adders };
+            let forms = [Some(Form::of(isa)), (isa == Isa::Avx512).then_some(other)];
+            forms.into_iter().flatten().map(move |form| (Self::with_form(degree, isa, form), format!("{isa} {form:?}")))
+        })
     }
 
     /// N.

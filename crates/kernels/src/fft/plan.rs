@@ -12,13 +12,15 @@
 //! have the same form with w = e^{−iπj/h} for coefficient j of two halves of h, the same for all nodes of a depth,
 //! and ζ^{−j} at the end.
 //!
-//! **Form.** A twiddle w = c (1 + i t) is kept as c = cos and t = tan: b (1 + i t) takes two fused multiply-adds, and c is applied
+//! **Form.** Where additions have units of their own a twiddle is kept as its cosine and sine ([`Form`]); a butterfly is four operations of multipliers and four of
+//! adders. Where they have not, a twiddle w = c (1 + i t) is kept as c = cos and t = tan: b (1 + i t) takes two fused multiply-adds, and c is applied
 //! in the four that add and subtract, six for a butterfly instead of eight operations. Large tangents do no harm: the
 //! rounding of b (1 + i t) is relative, and c scales it down again (see [`super::bound`]). The doubles of the cosines are there because
 //! a + c z is made from a − c z, which spares the copies that an instruction which overwrites an operand would need.
 
-use super::butterflies::{LANES, NUMBERS, RATIOS, ratio_place, tangent_place};
+use super::butterflies::{LANES, NUMBERS, RATIOS, ratio_place, turn_place};
 use crate::aligned::AlignedVector;
+use crate::isa::{self, Isa};
 use std::f64::consts::PI;
 
 /// Complex points of the last fused block: two radix-8 steps around a transposition.
@@ -87,14 +89,38 @@ pub(super) fn tangent((cos, sin): (f64, f64)) -> (f64, f64) {
     (cos, sin / cos)
 }
 
+/// What the numbers of a plan are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Fused multiply-adds alone: tangents, and cosines as ratios.
+    Fused,
+    /// Whole products, and sums in units of their own: sines and cosines.
+    Adders,
+}
+
+impl Form {
+    /// The one that `isa` is compiled for; of the two of AVX-512 the one that suits the processor.
+    pub fn of(isa: Isa) -> Self {
+        if isa == Isa::Avx512 && !isa::has_adders() { Self::Fused } else { Self::Adders }
+    }
+}
+
 /// The [`NUMBERS`] of levels whose last has the twiddle e^{iπ · `numerator`/`denominator`}, or its conjugate.
-fn numbers(numerator: usize, denominator: usize, conjugate: bool) -> [f64; NUMBERS] {
+fn numbers(form: Form, numerator: usize, denominator: usize, conjugate: bool) -> [f64; NUMBERS] {
     let powers: [_; 8] = std::array::from_fn(|j| {
         let numerator = j * numerator % (2 * denominator);
         let (re, im) = root(numerator % denominator, denominator);
         let im = if conjugate { -im } else { im };
-        tangent(if numerator < denominator { (re, im) } else { (-re, -im) })
+        if numerator < denominator { (re, im) } else { (-re, -im) }
     });
+    let mut numbers = [0.0; NUMBERS];
+    if form == Form::Adders {
+        for (j, power) in powers.into_iter().enumerate() {
+            (numbers[8 + j], numbers[j]) = power;
+        }
+        return numbers;
+    }
+    let powers = powers.map(tangent);
     let cos = |j: usize| powers[j].0;
     let ratios: [f64; RATIOS] = [
         cos(4),
@@ -106,7 +132,6 @@ fn numbers(numerator: usize, denominator: usize, conjugate: bool) -> [f64; NUMBE
         cos(1),
         cos(1) * std::f64::consts::FRAC_1_SQRT_2,
     ];
-    let mut numbers = [0.0; NUMBERS];
     for j in 0..8 {
         (numbers[j], numbers[8 + j], numbers[8 + RATIOS + j]) = (powers[j].1, ratios[j], 2.0 * ratios[j]);
     }
@@ -114,35 +139,40 @@ fn numbers(numerator: usize, denominator: usize, conjugate: bool) -> [f64; NUMBE
 }
 
 /// The numbers of `radix` levels from node `index` of `depth` on.
-fn node(depth: u32, index: usize, radix: u32) -> [f64; NUMBERS] {
+fn node(form: Form, depth: u32, index: usize, radix: u32) -> [f64; NUMBERS] {
     let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - depth) };
-    numbers(4 * reversed + 1, 1usize << (depth + radix + 1), false)
+    numbers(form, 4 * reversed + 1, 1usize << (depth + radix + 1), false)
 }
 
 /// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, at coefficient `at`.
-fn coefficient(half: usize, at: usize, radix: u32) -> [f64; NUMBERS] {
-    numbers(at, half << (radix - 1), true)
+fn coefficient(form: Form, half: usize, at: usize, radix: u32) -> [f64; NUMBERS] {
+    numbers(form, at, half << (radix - 1), true)
 }
 
 /// [`LANES`] numbers of eight nodes.
-fn lanes(down: bool, of: impl Fn(usize) -> [f64; NUMBERS]) -> [f64; LANES] {
+fn lanes(form: Form, down: bool, of: impl Fn(usize) -> [f64; NUMBERS]) -> [f64; LANES] {
     let mut lanes = [0.0; LANES];
     for node in 0..8 {
         let numbers = of(node);
         for j in 0..8 {
-            lanes[tangent_place(down, node, j)] = numbers[j];
-            let at = ratio_place(down, node, j);
-            (lanes[at], lanes[at + 8]) = (numbers[8 + j], numbers[8 + RATIOS + j]);
+            let turn = turn_place(down, node, j);
+            lanes[turn] = numbers[j];
+            if form == Form::Adders {
+                lanes[64 + turn] = numbers[8 + j];
+            } else {
+                let at = ratio_place(down, node, j);
+                (lanes[at], lanes[at + 8]) = (numbers[8 + j], numbers[8 + RATIOS + j]);
+            }
         }
     }
     lanes
 }
 
 /// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, as [`Pass::up`] has them.
-fn up_numbers(half: usize, radix: u32) -> AlignedVector {
+fn up_numbers(form: Form, half: usize, radix: u32) -> AlignedVector {
     let mut vectors = Vec::with_capacity(half * NUMBERS);
     for first in (0..half).step_by(8) {
-        let of: [_; 8] = std::array::from_fn(|lane| coefficient(half, first + lane, radix));
+        let of: [_; 8] = std::array::from_fn(|lane| coefficient(form, half, first + lane, radix));
         vectors.extend((0..8 * NUMBERS).map(|place| of[place % 8][place / 8]));
     }
     aligned(&vectors)
@@ -155,7 +185,7 @@ fn aligned(numbers: &[f64]) -> AlignedVector {
 }
 
 impl Plan {
-    pub fn new(points: usize) -> Self {
+    pub fn new(points: usize, form: Form) -> Self {
         let depth_of_all = points.trailing_zeros();
         let none = || AlignedVector::zeros(0);
         let mut plan = Self {
@@ -185,17 +215,17 @@ impl Plan {
         let before = depth_of_all - BLOCK.trailing_zeros();
         let mut depth = 0;
         for radix in radices(before) {
-            let nodes = (0..1usize << depth).flat_map(|index| node(depth, index, radix));
+            let nodes = (0..1usize << depth).flat_map(|index| node(form, depth, index, radix));
             let down = aligned(&nodes.collect::<Vec<_>>());
-            let up = up_numbers(points >> (depth + radix), radix);
+            let up = up_numbers(form, points >> (depth + radix), radix);
             plan.passes.push(Pass { radix, depth, down, up });
             depth += radix;
         }
-        plan.block_up = aligned(&lanes(false, |at| coefficient(8, at, 3)));
+        plan.block_up = aligned(&lanes(form, false, |at| coefficient(form, 8, at, 3)));
         let mut numbers = Vec::with_capacity(points / BLOCK * BLOCK_TWIDDLES);
         for index in 0..points / BLOCK {
-            numbers.extend(node(depth, index, 3));
-            numbers.extend(lanes(true, |below| node(depth + 3, 8 * index + below, 3)));
+            numbers.extend(node(form, depth, index, 3));
+            numbers.extend(lanes(form, true, |below| node(form, depth + 3, 8 * index + below, 3)));
         }
         plan.blocks = aligned(&numbers);
         plan

@@ -12,6 +12,7 @@ mod packed;
 use crate::aligned::elements;
 use crate::decompose::{Gadget, decompose_scalar};
 use crate::isa::Isa;
+use crate::memory;
 use crate::torus::Torus;
 use packed::Packed;
 pub(crate) use packed::is_present as multiplies_bytes;
@@ -126,25 +127,58 @@ fn subtract_any<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [
     }
 }
 
-/// A single ciphertext: the rows of its digits that are not zero.
+/// A single ciphertext: the rows of its digits that are not zero, four at a time. It waits for the key, of which each row is read once: processors see
+/// ahead within a row, but not to the rows after those that are left out, so these are asked for while others pass.
 #[inline(always)]
 fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]) {
     let Shape { gadget, input_dimension, size } = shape;
     let levels = shape.levels();
     let mut digits = vec![0; levels];
-    let mut rows: Vec<(i64, &[T])> = Vec::with_capacity(2 * levels.max(AT_ONCE));
-    for (a, block) in input[..input_dimension].iter().zip(key.chunks_exact(levels * size)) {
+    let mut rows = vec![(0, 0); input_dimension * levels];
+    let mut count = 0;
+    for (i, a) in input[..input_dimension].iter().enumerate() {
         decompose_scalar(*a, gadget, &mut digits);
-        let pairs = digits.iter().map(|&digit| i64::from(digit)).zip(block.chunks_exact(size));
-        rows.extend(pairs.filter(|pair| pair.0 != 0));
-        let whole = rows.len() / AT_ONCE * AT_ONCE;
-        for rows in rows[..whole].chunks_exact(AT_ONCE) {
-            subtract_four(output, [rows[0], rows[1], rows[2], rows[3]]);
+        for (level, &digit) in digits.iter().enumerate() {
+            // No processor foresees which digits are zero: the next row takes the place of theirs.
+            rows[count] = (digit, (i * levels + level) * size);
+            count += usize::from(digit != 0);
         }
-        rows.drain(..whole);
     }
-    for (digit, row) in rows {
+    let rows = &rows[..count];
+    let whole = count / AT_ONCE * AT_ONCE;
+    let row = |(digit, at): (i32, usize)| (i64::from(digit), &key[at..][..size]);
+    for (first, four) in rows[..whole].chunks_exact(AT_ONCE).enumerate() {
+        let four = [row(four[0]), row(four[1]), row(four[2]), row(four[3])];
+        match rows.get((first + AHEAD) * AT_ONCE..).and_then(|rows| rows.first_chunk::<AT_ONCE>()) {
+            Some(ahead) => subtract_four_fetching(output, four, ahead.map(|(_, at)| key[at..].as_ptr())),
+            None => subtract_four(output, four),
+        }
+    }
+    for &last in &rows[whole..] {
+        let (digit, row) = row(last);
         subtract_row(output, digit, row);
+    }
+}
+
+/// How many fours of rows ahead of those in use are fetched.
+const AHEAD: usize = 2;
+
+/// [`subtract_four`], and what begins at each of `ahead` is brought nearer.
+#[inline(always)]
+fn subtract_four_fetching<T: Torus>(output: &mut [T], rows: [(i64, &[T]); AT_ONCE], ahead: [*const T; AT_ONCE]) {
+    // Two cache lines: of shorter loops more is spent around them.
+    let step = 128 / size_of::<T>();
+    for (index, output) in output.chunks_mut(step).enumerate() {
+        let (start, end) = (index * step, index * step + output.len());
+        for ahead in ahead {
+            memory::fetch_line_near(ahead.wrapping_add(start));
+            memory::fetch_line_near(ahead.wrapping_add(start + step / 2));
+        }
+        let [a, b, c, d] = rows;
+        subtract_four(
+            output,
+            [(a.0, &a.1[start..end]), (b.0, &b.1[start..end]), (c.0, &c.1[start..end]), (d.0, &d.1[start..end])],
+        );
     }
 }
 
