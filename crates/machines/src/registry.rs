@@ -1,7 +1,7 @@
 //! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here.
 
 use crate::contract::{Family, Machine, MachineError, Mapper};
-use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
+use crate::engine::description::{Description, DescriptionLiteral, FigureError, FigureSpec};
 use crate::{f1, fpt, morphling, strix, torus_pipeline};
 
 /// Every mapper, by name.
@@ -71,7 +71,15 @@ pub fn description(name: &str) -> Result<Description, MachineError> {
 pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
     let literal = DescriptionLiteral::from_toml(file, text)?;
     let specs = specs(file, &literal.mapper)?;
-    Ok(Description::check(file, &literal, specs)?)
+    together(Description::check(file, &literal, specs)?)
+}
+
+/// `machine`, if its figures go together. What is unknown is an error for whoever asks for it.
+fn together(machine: Description) -> Result<Description, MachineError> {
+    match of(&machine)?.check(&machine) {
+        Ok(()) | Err(FigureError::Description(_)) => Ok(machine),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The figures that a mapper reads.
@@ -87,7 +95,7 @@ pub fn specs(file: &str, mapper: &str) -> Result<&'static [FigureSpec], MachineE
 /// # Errors
 /// [`MachineError`] with the readings that exist.
 pub fn choose(machine: &Description, choices: &[(&str, &str)]) -> Result<Description, MachineError> {
-    Ok(machine.choose(of(machine)?.specs(), choices)?)
+    together(machine.choose(of(machine)?.specs(), choices)?)
 }
 
 /// The same machine with other values of some figures, in the units of its file, and with the area and power of that.
@@ -95,5 +103,5 @@ pub fn choose(machine: &Description, choices: &[(&str, &str)]) -> Result<Descrip
 /// # Errors
 /// [`MachineError`] for a key that the file has not, a value out of range, or a figure that no component's area follows.
 pub fn changed(machine: &Description, changes: &[(String, f64)]) -> Result<Description, MachineError> {
-    Ok(machine.changed(of(machine)?.specs(), changes)?)
+    together(machine.changed(of(machine)?.specs(), changes)?)
 }

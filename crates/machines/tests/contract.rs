@@ -58,7 +58,7 @@ fn a_program_of_the_other_family_is_refused() {
     let set = sets::all().next().expect("a set").1;
     let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
     let look_up = builtin::build("pbs", set, 1, &choice, Transform::Exact).expect("a program").kernel;
-    for machine in descriptions().expect("every file is right") {
+    for machine in all_machines() {
         let refused = match of(&machine).expect("a mapper").programs() {
             Programs::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
             Programs::Residue(_) => torus::map(&machine, &look_up).err(),
@@ -71,7 +71,7 @@ fn a_program_of_the_other_family_is_refused() {
 
 #[test]
 fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refused() {
-    for machine in descriptions().expect("every file is right") {
+    for machine in all_machines() {
         let kind = of(&machine).expect("a mapper");
         if matches!(kind.programs(), Programs::Torus(_)) {
             assert!(kind.options().is_empty(), "options of {} are read by nobody", kind.name());
@@ -105,11 +105,20 @@ fn gates() -> Program {
     builder.finish().expect("a program")
 }
 
+/// Machines of one's own, of no paper: each a file alone.
+const OWN: [&str; 2] =
+    [include_str!("../../../examples/own-tfhe-machine.toml"), include_str!("../../../examples/own-rns-machine.toml")];
+
+/// The machines of the papers, and those of the examples.
+fn all_machines() -> Vec<Description> {
+    let own = OWN.map(|text| parse("own.toml", text).expect("the example is right"));
+    descriptions().expect("every file is right").into_iter().chain(own).collect()
+}
+
 /// The machines of the torus family, with programs of look-ups and of linear layers, in the machine's own arithmetic.
 fn torus_machines() -> Vec<(Description, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    let of_the_torus = descriptions()
-        .expect("every file is right")
+    let of_the_torus = all_machines()
         .into_iter()
         .filter(|machine| matches!(of(machine).expect("a mapper").programs(), Programs::Torus(_)));
     let with_programs = |machine: Description| {

@@ -88,9 +88,12 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
         )
     )
     traffic = [(words(k), bytes_text(v)) for k, v in d["traffic_bytes"].items() if v and k != "total"]
-    tables.append(
-        Rows("traffic to memory", ("class", "bytes"), [*traffic, ("total", bytes_text(d["traffic_bytes"]["total"]))])
-    )
+    total, again = d["traffic_bytes"]["total"], d.get("not_compulsory_bytes")
+    traffic.append(("total", bytes_text(total)))
+    if again is not None:
+        # For want of room on the chip: what comes again, and intermediate values.
+        traffic.append(("not compulsory", f"{bytes_text(again)} ({percent(again / max(total, 1))})"))
+    tables.append(Rows("traffic to memory", ("class", "bytes"), traffic))
     tables.append(
         Rows(
             "area and energy by component",
@@ -115,7 +118,7 @@ def utilisation(d: dict[str, Any]) -> list[tuple[str, float]]:
     """Shares by class, the highest first. Equal memories of several units are one line, with their mean."""
     groups: dict[str, list[float]] = {}
     for name, share in d["utilisation"].items():
-        bare = re.sub(r"^xpu\d+\.(.+?)\d*$", r"xpu.\1", name.removeprefix("memory:"))
+        bare = re.sub(r"^([a-z]+)\d+\.(.+?)\d*$", r"\1.\2", name.removeprefix("memory:"))
         groups.setdefault(bare, []).append(share)
     means = {name if len(v) == 1 else f"{name} (mean of {len(v)})": sum(v) / len(v) for name, v in groups.items()}
     return sorted(means.items(), key=lambda item: -item[1])

@@ -45,6 +45,12 @@ pub trait Mapper: Sync {
     /// The figures that a file for it has to give.
     fn specs(&self) -> &'static [FigureSpec];
 
+    /// Whether the figures of a machine go together.
+    ///
+    /// # Errors
+    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    fn check(&self, machine: &Description) -> Result<(), FigureError>;
+
     /// What a user may choose beside a file's figures.
     fn options(&self) -> &'static [OptionSpec] {
         &[]

@@ -210,6 +210,7 @@ fn simulated(
     report.traffic_bytes = traffic.classes();
     report.traffic_bytes.insert(Class::Instructions.name(), instructions);
     report.traffic_bytes.insert("total", traffic.total() + instructions);
+    report.not_compulsory_bytes = Some(traffic.not_compulsory());
     if let Some(replaced) = mapped.replaced() {
         (report.energy_j, report.power_w, report.area_mm2) = (None, None, None);
         for part in report.components.iter_mut().filter(|part| part.name == replaced) {

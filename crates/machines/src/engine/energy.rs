@@ -134,6 +134,17 @@ impl Energy {
     }
 }
 
+/// The share of a class or a memory. A memory that each of several units has goes by its name without theirs.
+fn share(utilisation: &BTreeMap<String, f64>, name: &str) -> Option<f64> {
+    if let Some(&share) = utilisation.get(name) {
+        return Some(share);
+    }
+    let own = format!(".{}", name.strip_prefix("memory:")?);
+    let equal = utilisation.iter().filter(|(other, _)| other.starts_with("memory:") && other.ends_with(&own));
+    let shares: Vec<f64> = equal.map(|(_, &share)| share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
 fn component(
     machine: &Description,
     part: &Component,
@@ -142,7 +153,7 @@ fn component(
 ) -> Result<ComponentEnergy, EnergyError> {
     let mut activity = 0.0;
     for name in &part.activity {
-        let Some(share) = utilisation.get(name) else {
+        let Some(share) = share(utilisation, name) else {
             let known = utilisation.keys().cloned().collect::<Vec<_>>().join(", ");
             let (file, component) = (machine.file().to_owned(), part.name.clone());
             return Err(EnergyError::Activity { file, component, name: name.clone(), known });

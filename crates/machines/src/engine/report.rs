@@ -87,6 +87,9 @@ pub struct SimulationReport {
     pub stalls_by_class: Vec<StallReport>,
     /// Bytes between chip and memory, by class, with their sum as `total`.
     pub traffic_bytes: BTreeMap<&'static str, u64>,
+    /// Of these, what came or went for want of room on the chip: all but keys and inputs once each, results and instructions. Absent
+    /// where it is not known which loads are repeated.
+    pub not_compulsory_bytes: Option<u64>,
     /// Area of all components.
     pub area_mm2: Option<f64>,
     /// Mean power: energy over time.
@@ -165,6 +168,7 @@ impl SimulationReport {
             stalls: stalls_by_class.first().map(|stalls| stalls.cycles.clone()).unwrap_or_default(),
             stalls_by_class,
             traffic_bytes,
+            not_compulsory_bytes: None,
             area_mm2: energy.area_mm2,
             power_w: energy.total_j.filter(|_| seconds > 0.0).map(|joule| joule / seconds),
             energy_j: energy.total_j,

@@ -16,7 +16,7 @@ use crate::audit::residue::Meaning;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::residue::{Estimate, Group, MappedResidue, ResidueMachine};
 use crate::contract::{Machine, MachineError, Mapper, Programs};
-use crate::engine::description::{Description, FigureSpec};
+use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
 use crate::reproduce::{Prediction, ReproduceError};
@@ -125,6 +125,10 @@ impl Mapper for RnsVector {
 
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
+    }
+
+    fn check(&self, machine: &Description) -> Result<(), FigureError> {
+        F1::new(machine).map(|_| ())
     }
 
     fn options(&self) -> &'static [OptionSpec] {

@@ -1,11 +1,7 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{F1, PipelineDepth};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
-
-const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional: false }
-}
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
 
 /// Every figure.
 pub const SPECS: &[FigureSpec] = &[

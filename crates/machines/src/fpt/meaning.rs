@@ -4,8 +4,9 @@ use super::emit::chip::{Chip, Kinds};
 use super::software::Tasks;
 use crate::audit::{Datum, Function, Meaning, Step};
 use crate::engine::schedule::{KindId, Value};
+use crate::torus::body::{operand, result, summed};
 use crate::torus::iteration::IterationPlan;
-use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive};
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind};
 
 /// See the module's documentation.
 pub(crate) struct Names<'a> {
@@ -44,27 +45,9 @@ impl<'a> Names<'a> {
     }
 }
 
-fn result(body: &Body, op: u32) -> BodyValue {
-    BodyValue(body.carried + op)
-}
-
-/// What a value's first operand is.
-fn operand(body: &Body, value: BodyValue) -> Option<BodyValue> {
-    body.ops[value.index().checked_sub(body.carried as usize)?].operands.first().copied()
-}
-
 /// The inverse transform of a column.
 fn inverse(plan: &IterationPlan, column: u32) -> Option<u32> {
     plan.drains.iter().flatten().find(|inverse| inverse.column == column).map(|inverse| inverse.operation)
-}
-
-/// The sum of a column's products up to row `row`.
-fn summed(body: &Body, row: u32, column: u32) -> Option<BodyValue> {
-    let here = |primitive: Primitive| {
-        matches!(primitive, Primitive::Multiply { row: r, column: c } | Primitive::MultiplyAccumulate { row: r, column: c }
-            if (r, c) == (row, column))
-    };
-    body.ops.iter().position(|op| here(op.primitive)).map(|index| result(body, index as u32))
 }
 
 impl Meaning for Names<'_> {

@@ -12,7 +12,7 @@ use crate::torus::replay::{Replay, ReplayError, inputs, outputs};
 use crate::torus::workload::Item;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType};
 use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::interpreter::{Primitives, Spectrum, check_inputs};
+use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
 use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,28 +77,14 @@ impl Meaning for Pipeline<'_> {
                 let first = placed.op().body_op as usize * count;
                 Ok(initial(&self.primitives, operands.amounts(1)?, table).skip(first).take(count).collect())
             }
-            kind if kind == kinds.rotate => self.rotate(placed, operands),
+            kind if kind == kinds.rotate => {
+                operands.rotated_differences(&self.primitives, count, placed.op().iteration)
+            }
             kind if kind == kinds.decompose => self.decompose(placed, operands),
-            kind if kind == kinds.forward => {
-                let rows = operands.bundle(0)?;
-                let spectrum = |index| Ok(Datum::Spectrum(Arc::new(self.primitives.forward(rows.digits(index)?))));
-                let spectra: Result<Vec<Datum>, ReplayError> = (0..rows.data.len()).map(spectrum).collect();
-                Ok(vec![Datum::bundle(spectra?)])
-            }
+            kind if kind == kinds.forward => operands.spectra(&self.primitives),
             kind if kind == kinds.multiply => self.multiply(operands, count),
-            kind if kind == kinds.inverse => {
-                let sums = operands.bundle(0)?;
-                let back = |index| Ok(Datum::torus(self.primitives.inverse(Spectrum::clone(sums.spectrum(index)?))));
-                let products: Result<Vec<Datum>, ReplayError> = (0..sums.data.len()).map(back).collect();
-                Ok(vec![Datum::bundle(products?)])
-            }
-            kind if kind == kinds.accumulate => {
-                let products = operands.bundle(0)?;
-                let sum = |number: usize| {
-                    Ok(Datum::torus(self.primitives.add(operands.torus(1 + number)?, products.torus(number)?)))
-                };
-                (0..count).map(sum).collect()
-            }
+            kind if kind == kinds.inverse => operands.coefficients(&self.primitives),
+            kind if kind == kinds.accumulate => operands.accumulated(&self.primitives, count),
             kind if kind == kinds.extract => Ok(vec![extract(&self.primitives, operands, 0..data.len())?]),
             kind if kind == kinds.modulus_switch => {
                 Ok(vec![Datum::Amounts(Arc::new(self.primitives.modulus_switch(operands.torus(0)?)))])
@@ -130,16 +116,6 @@ impl Pipeline<'_> {
         self.tasks.plans.get(&op.kernel_op).ok_or(unknown)
     }
 
-    fn rotate(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
-        let count = placed.event.writes.len();
-        let amount = operands.amounts(count)?.get(placed.op().iteration as usize).copied().unwrap_or(0);
-        let difference = |index| {
-            let polynomial = operands.torus(index)?;
-            Ok(Datum::torus(self.primitives.subtract(&self.primitives.rotate(polynomial, amount), polynomial)))
-        };
-        (0..count).map(difference).collect()
-    }
-
     fn decompose(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
         let rows = self.tasks.shape.side_rows as usize;
         let step = placed.op().body_op as usize;
@@ -156,32 +132,9 @@ impl Pipeline<'_> {
 
     /// The sums of all columns: so far, or by group once they are complete.
     fn multiply(&self, operands: Operands<'_>, groups: usize) -> Result<Vec<Datum>, ReplayError> {
-        let rows = operands.bundle(0)?;
-        let (iteration, key) = operands.key(1)?;
         let columns = self.tasks.shape.polynomials as usize;
-        let before = if operands.data.len() > 2 { Some(operands.bundle(2)?) } else { None };
-        let (expected, found) = ("a key polynomial for each product", "others");
-        let wrong = ReplayError::Kind { cycle: operands.cycle, expected, found };
-        if key.len() != rows.data.len() * columns {
-            return Err(wrong);
-        }
-        let column = |number: usize| {
-            let mut sum = match before {
-                Some(before) => Some(Spectrum::clone(before.spectrum(number)?)),
-                None => None,
-            };
-            for index in 0..rows.data.len() {
-                let digits = rows.spectrum(index)?;
-                let (row, column) = key[index * columns + number];
-                sum = Some(match sum {
-                    None => self.primitives.multiply(digits, iteration, row, column),
-                    Some(sum) => self.primitives.multiply_accumulate(sum, digits, iteration, row, column),
-                });
-            }
-            sum.map(|sum| Datum::Spectrum(Arc::new(sum))).ok_or_else(|| wrong.clone())
-        };
-        let sums: Result<Vec<Datum>, ReplayError> = (0..columns).map(column).collect();
-        Ok(sums?.chunks(columns / groups.max(1)).map(|group| Datum::bundle(group.to_vec())).collect())
+        let sums = operands.products(&self.primitives, columns)?;
+        Ok(sums.chunks(columns / groups.max(1)).map(|group| Datum::bundle(group.to_vec())).collect())
     }
 
     fn linear(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {

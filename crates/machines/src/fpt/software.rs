@@ -158,28 +158,7 @@ pub enum SoftwareError {
         /// Rows of the key.
         rows: u64,
     },
-    /// A key switch without its key.
-    #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
-    NoKeySwitchKey {
-        /// The operation.
-        operation: u32,
-        /// Name of the set.
-        set: String,
-    },
-    /// More operations than values have names for.
-    #[error(
-        "the program has {operations} operations and a schedule names values of at most {most}: divide the program"
-    )]
-    TooLong {
-        /// Operations.
-        operations: usize,
-        /// Most operations.
-        most: usize,
-    },
 }
-
-/// Operations that a value's name has room for, beside its number within one.
-pub const MOST_OPERATIONS: usize = 1 << 24;
 
 /// Entries of each buffer that two batches take in turn.
 pub const BUFFERS: u64 = 2;
@@ -207,9 +186,6 @@ struct Writer<'a> {
 /// # Errors
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
 pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
-    if program.ops.len() >= MOST_OPERATIONS {
-        return Err(SoftwareError::TooLong { operations: program.ops.len(), most: MOST_OPERATIONS });
-    }
     let works = read(program)?;
     let parameters = &program.parameters;
     let shape = machine.shape(parameters)?;
@@ -217,21 +193,13 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
     let mut plans = HashMap::new();
     let mut tables_needed = 1;
     for work in &works {
-        let switch = match work {
-            Work::Bootstraps(work) => {
-                let OpKind::BlindRotation { body, .. } = &program.ops[work.blind_rotation as usize].kind else {
-                    continue;
-                };
-                plans.insert(work.blind_rotation, planned(body, &shape)?);
-                let chunks = work.tables.chunks(shape.slots as usize).map(|tables| distinct(tables).len() as u64);
-                tables_needed = chunks.max().unwrap_or(1).max(tables_needed);
-                work.switched.as_ref().and_then(|items| items.first())
-            }
-            Work::KeySwitches(work) => work.results.first(),
-            Work::Linear(_) => None,
-        };
-        if let (Some(item), None) = (switch, parameters.key_switch_gadget()) {
-            return Err(SoftwareError::NoKeySwitchKey { operation: item.op, set: parameters.name().to_owned() });
+        if let Work::Bootstraps(work) = work {
+            let OpKind::BlindRotation { body, .. } = &program.ops[work.blind_rotation as usize].kind else {
+                continue;
+            };
+            plans.insert(work.blind_rotation, planned(body, &shape)?);
+            let chunks = work.tables.chunks(shape.slots as usize).map(|tables| distinct(tables).len() as u64);
+            tables_needed = chunks.max().unwrap_or(1).max(tables_needed);
         }
     }
     if tables_needed * shape.polynomial > machine.tables {

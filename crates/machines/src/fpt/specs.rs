@@ -1,12 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Balance, Fpt};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
 use crate::torus::pipeline::PipelineDepth;
-
-const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional: false }
-}
 
 /// Every figure.
 pub const SPECS: &[FigureSpec] = &[

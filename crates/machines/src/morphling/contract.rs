@@ -8,7 +8,7 @@ use super::{Mapped, map, reproduce, specs};
 use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{Machine, MachineError, Mapper, Programs};
-use crate::engine::description::{Description, FigureSpec};
+use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
 use crate::torus::replay::{Replay, ReplayError};
@@ -48,6 +48,10 @@ impl Mapper for MorphlingKind {
 
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
+    }
+
+    fn check(&self, machine: &Description) -> Result<(), FigureError> {
+        Morphling::new(machine).map(|_| ())
     }
 
     fn programs(&self) -> Programs {

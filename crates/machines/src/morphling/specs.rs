@@ -2,12 +2,8 @@
 
 use super::machine::Morphling;
 use crate::contract::torus::{WIDTHS, width_spec};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
 use crate::torus::pipeline::PipelineDepth;
-
-const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional: false }
-}
 
 /// A figure that components alone read.
 const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {

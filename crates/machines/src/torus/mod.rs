@@ -5,6 +5,7 @@
 //! discrete-event simulation dispatches ([`dispatcher`]); transfers spread over memory channels ([`channels`], [`transfers`]); a loop is
 //! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]). [`replay`] carries a schedule out.
 
+pub mod body;
 pub mod channels;
 pub mod dispatcher;
 pub mod groups;

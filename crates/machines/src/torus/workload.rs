@@ -115,6 +115,24 @@ pub enum WorkloadError {
         /// Secret bits an iteration.
         unrolling: u32,
     },
+    /// A key switch without its key.
+    #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
+    NoKeySwitchKey {
+        /// The operation.
+        operation: u32,
+        /// Name of the set.
+        set: String,
+    },
+    /// More operations than values have names for.
+    #[error(
+        "the program has {operations} operations and a schedule names values of at most {most}: divide the program"
+    )]
+    TooLong {
+        /// Operations.
+        operations: usize,
+        /// Most operations.
+        most: usize,
+    },
     /// Nothing to do.
     #[error("the program `{name}` has no look-up, key switch or linear layer: there is nothing to time")]
     Empty {
@@ -152,6 +170,18 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
     readers
 }
 
+/// Operations that a value's name has room for, beside its number within one.
+pub const MOST_OPERATIONS: usize = 1 << 24;
+
+/// Numbers that a value's name has room for within one operation and iteration.
+pub const MOST_NUMBERS: usize = 1 << 8;
+
+/// Index of a value of operation `operation` that is number `number` of its kind in one iteration.
+pub fn index(operation: u32, number: usize) -> u32 {
+    debug_assert!(number < MOST_NUMBERS, "polynomials and steps of an iteration are few");
+    (operation << 8) | number as u32
+}
+
 /// Reads the work of `program` in its order.
 ///
 /// # Errors
@@ -159,6 +189,14 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
 pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
     if program.choice.key_unrolling != 1 {
         return Err(WorkloadError::Unrolled { unrolling: program.choice.key_unrolling });
+    }
+    if program.ops.len() >= MOST_OPERATIONS {
+        return Err(WorkloadError::TooLong { operations: program.ops.len(), most: MOST_OPERATIONS });
+    }
+    let switch = program.ops.iter().position(|op| matches!(op.kind, OpKind::KeySwitch { .. }));
+    if let (Some(operation), None) = (switch, program.parameters.key_switch_gadget()) {
+        let set = program.parameters.name().to_owned();
+        return Err(WorkloadError::NoKeySwitchKey { operation: operation as u32, set });
     }
     let readers = readers(program);
     let none = Vec::new();

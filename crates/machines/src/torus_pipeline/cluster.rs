@@ -9,6 +9,9 @@ use super::streams::Steps;
 use crate::torus::steady::{Iterate, Settled, Steady, settle};
 use std::collections::VecDeque;
 
+/// Buffers of complete sums behind multipliers that accumulate, beside that of running ones: one is drained while the other is filled.
+pub const SUM_BUFFERS: u8 = 2;
+
 /// Cycles from the global scratchpad to the clusters: the multicast's register.
 pub const KEY_HOP: i64 = 1;
 
@@ -21,6 +24,10 @@ pub struct IterationTimes {
     pub buffer: u8,
     /// For each ciphertext and step, the start at the decomposer.
     pub slots: Vec<Vec<i64>>,
+    /// For each ciphertext and drain, the start at the inverse transform.
+    pub drains: Vec<Vec<i64>>,
+    /// For each ciphertext, the buffer behind the multipliers that its sums are in, where they accumulate.
+    pub sums: Vec<u8>,
 }
 
 /// One blind rotation.
@@ -38,8 +45,11 @@ impl IterationTimes {
     /// The same, `cycles` earlier.
     #[must_use]
     pub fn before(&self, cycles: i64) -> Self {
-        let slots = self.slots.iter().map(|starts| starts.iter().map(|start| start - cycles).collect()).collect();
-        Self { key: self.key - cycles, buffer: self.buffer, slots }
+        let before = |times: &[Vec<i64>]| {
+            times.iter().map(|starts| starts.iter().map(|start| start - cycles).collect()).collect()
+        };
+        let (slots, drains) = (before(&self.slots), before(&self.drains));
+        Self { key: self.key - cycles, buffer: self.buffer, slots, drains, sums: self.sums.clone() }
     }
 }
 
@@ -72,6 +82,10 @@ impl Rotation {
 pub struct ClusterState {
     /// The decomposer is free.
     decomposer: i64,
+    /// The inverse transforms are free.
+    inverse: i64,
+    /// Buffers behind the multipliers may be overwritten from here on, the next one first.
+    sums: VecDeque<(u8, i64)>,
     /// The key's channels are free.
     channel: i64,
     /// Key buffers may be overwritten from here on, the next one first.
@@ -81,13 +95,16 @@ pub struct ClusterState {
 impl ClusterState {
     /// Everything free from cycle 0 on.
     pub fn new(buffers: u64) -> Self {
-        Self { decomposer: 0, channel: 0, buffers: (0..buffers as u8).map(|buffer| (buffer, 0)).collect() }
+        let all = |count: u8| (0..count).map(|buffer| (buffer, 0)).collect();
+        Self { decomposer: 0, inverse: 0, sums: all(SUM_BUFFERS), channel: 0, buffers: all(buffers as u8) }
     }
 }
 
 struct Run<'a> {
     steps: &'a Steps,
     cycles: &'a StepCycles,
+    /// Whether the multipliers accumulate.
+    accumulates: bool,
     state: ClusterState,
     /// For each ciphertext, the first cycle in which its accumulator can be read.
     ready: Vec<i64>,
@@ -102,29 +119,47 @@ impl Run<'_> {
         let key = self.state.channel.max(free - c.memory);
         self.state.channel = key + c.key;
         let key_ready = key + c.memory + c.key + KEY_HOP;
-        let mut slots = Vec::with_capacity(self.ready.len());
+        let (mut slots, mut drains, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         let count = self.steps.steps.len();
         for ready in &mut self.ready {
             let mut starts = Vec::with_capacity(count);
+            let (sum, free) = self.state.sums.pop_front().unwrap_or_default();
             for (index, step) in self.steps.steps.iter().enumerate() {
                 let mut start = self.state.decomposer.max(key_ready - c.to_multiply());
                 if !step.rotates.is_empty() {
                     start = start.max(*ready + c.rotate);
                 }
+                if self.accumulates && index + 1 == count {
+                    start = start.max(free + 1 - c.to_multiply() - c.multiply);
+                }
                 if last && index + 1 == count {
                     start = start.max(self.hold - c.to_accumulator() - c.accumulate);
                 }
-                self.state.decomposer = start + c.polynomial;
+                let next = if index + 1 < count { c.spacing } else { c.polynomial };
+                self.state.decomposer = start + next;
                 starts.push(start);
             }
-            let end = starts.last().copied().unwrap_or(0);
-            *ready = end + c.to_accumulator() + c.accumulate + c.polynomial - 1;
+            let mut drained = Vec::with_capacity(self.steps.drains.len());
+            for drain in &self.steps.drains {
+                let mut start = starts.get(drain.step).copied().unwrap_or(0) + c.to_multiply() + c.multiply;
+                if self.accumulates {
+                    // An element is read the cycle after it is written, the last one too.
+                    start = (start + (c.polynomial - c.drain).max(0)).max(self.state.inverse);
+                    self.state.inverse = start + c.drain;
+                }
+                drained.push(start);
+            }
+            let end = drained.last().copied().unwrap_or(0);
+            *ready = end + c.backward + c.accumulate + c.drain - 1;
+            self.state.sums.push_back((sum, end + c.drain - 1));
             slots.push(starts);
+            drains.push(drained);
+            sums.push(if self.accumulates { sum } else { 0 });
         }
         // The multicast's last read of the key.
         let read = self.state.decomposer + c.to_multiply() - KEY_HOP - 1;
         self.state.buffers.push_back((buffer, read));
-        IterationTimes { key, buffer, slots }
+        IterationTimes { key, buffer, slots, drains, sums }
     }
 }
 
@@ -137,28 +172,36 @@ impl Iterate for Run<'_> {
 
     fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64> {
         let shift = later.key - earlier.key;
-        let starts = |times: &IterationTimes| times.slots.iter().flatten().copied().collect::<Vec<_>>();
+        let starts =
+            |times: &IterationTimes| times.slots.iter().chain(&times.drains).flatten().copied().collect::<Vec<_>>();
         let alike = starts(earlier).into_iter().zip(starts(later)).all(|(a, b)| b - a == shift);
-        (earlier.buffer == later.buffer && alike).then_some(shift)
+        (earlier.buffer == later.buffer && earlier.sums == later.sums && alike).then_some(shift)
     }
 
     fn skip(&mut self, cycles: i64) {
         self.state.decomposer += cycles;
+        self.state.inverse += cycles;
         self.state.channel += cycles;
-        self.state.buffers.iter_mut().for_each(|(_, free)| *free += cycles);
+        let buffers = self.state.buffers.iter_mut().chain(&mut self.state.sums);
+        buffers.for_each(|(_, free)| *free += cycles);
         self.ready.iter_mut().for_each(|time| *time += cycles);
     }
 }
 
 /// Runs one blind rotation of ciphertexts that are in the local scratchpads from the cycles `loaded` on, from `state`, which
 /// it moves on. Extracted ciphertexts may be written from cycle `hold` on.
-pub fn rotate(steps: &Steps, cycles: &StepCycles, loaded: &[i64], hold: i64, state: &mut ClusterState) -> Rotation {
-    let mut run = Run { steps, cycles, state: state.clone(), ready: loaded.to_vec(), hold };
+pub fn rotate(
+    (steps, cycles, accumulates): (&Steps, &StepCycles, bool),
+    loaded: &[i64],
+    hold: i64,
+    state: &mut ClusterState,
+) -> Rotation {
+    let mut run = Run { steps, cycles, accumulates, state: state.clone(), ready: loaded.to_vec(), hold };
     let iterations = settle(&mut run, steps.iterations.saturating_sub(1));
     let last = run.next(true);
     *state = run.state;
     // Sums are read from the scratchpad a cycle after they are written, as they come.
-    let extractions = run.ready.iter().map(|ready| ready + 1 - cycles.polynomial).collect();
+    let extractions = run.ready.iter().map(|ready| ready + 1 - cycles.drain).collect();
     Rotation { iterations, last, extractions }
 }
 

@@ -8,7 +8,7 @@ use super::{Mapped, map, specs};
 use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{MachineError, Mapper, Programs};
-use crate::engine::description::{Description, FigureSpec};
+use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::torus::replay::{Replay, ReplayError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -30,6 +30,10 @@ impl Mapper for TorusPipeline {
 
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
+    }
+
+    fn check(&self, machine: &Description) -> Result<(), FigureError> {
+        Pipeline::new(machine).map(|_| ())
     }
 
     fn programs(&self) -> Programs {

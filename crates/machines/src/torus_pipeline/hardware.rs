@@ -118,9 +118,10 @@ impl Chip<'_> {
         let steps = &self.tasks.steps[&work.blind_rotation];
         let slots = u64::from(task.count).div_ceil(self.machine.cores) as usize;
         let loaded = &self.admitted[..slots];
-        let rotation = rotate(steps, &self.steps, loaded, self.large_free, &mut self.cluster);
+        let running = (steps, &self.steps, self.machine.accumulates);
+        let rotation = rotate(running, loaded, self.large_free, &mut self.cluster);
         // A slot is read out when its last coefficient has been extracted.
-        let done = |&start: &i64| (start + self.steps.polynomial + 1).max(now);
+        let done = |&start: &i64| (start + self.steps.extraction() + 1).max(now);
         let slots: Vec<i64> = rotation.extractions.iter().map(done).collect();
         let end = slots.iter().copied().max().unwrap_or(now);
         let start = loaded.iter().copied().min().unwrap_or(now);

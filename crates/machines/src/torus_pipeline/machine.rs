@@ -3,9 +3,35 @@
 use super::streams::accumulation;
 use crate::torus::channels;
 use crate::torus::pipeline::{self, PipelineDepth};
-use crate::torus::sizes::Sizes;
+use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_program::tfhe::lowering::Accumulation;
 use polyfabric_schemes::tfhe::Parameters;
+
+/// A stage's own figures, where it does not follow the core's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// What one unit of it takes a cycle: coefficients of a rotator, decomposer or accumulator, points of the others.
+    pub lanes: Option<u64>,
+    /// Cycles from an element in to the element out.
+    pub latency: Option<u64>,
+}
+
+/// The stages of a core, in the order of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Rotator and subtraction.
+    pub rotator: Stage,
+    /// Decomposer.
+    pub decomposer: Stage,
+    /// Forward transform.
+    pub forward: Stage,
+    /// Multipliers with their adder tree.
+    pub multiply: Stage,
+    /// Inverse transform.
+    pub inverse: Stage,
+    /// Accumulator.
+    pub accumulator: Stage,
+}
 
 /// One machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +48,13 @@ pub struct Pipeline {
     pub columns: u64,
     /// Whether N coefficients become N/2 complex points.
     pub folding: bool,
+    /// What stages have of their own.
+    pub stages: Stages,
+    /// Whether the multipliers sum all rows of the key in the transform domain, in buffers behind them (running sums, and two of complete ones); else
+    /// each step's rows alone.
+    pub accumulates: bool,
+    /// Inverse transforms, with an accumulator each, where the multipliers accumulate: as many as columns if not given.
+    pub inverses: Option<u64>,
     /// Registers in the arithmetic units.
     pub depth: PipelineDepth,
     /// Largest ring degree that the transforms have stages and the buffers have room for.
@@ -32,11 +65,15 @@ pub struct Pipeline {
     pub local: u64,
     /// Bytes of the global scratchpad.
     pub global: u64,
+    /// Bytes a cycle that the local and the global scratchpad read and write, each where the file gives it.
+    pub ports: [(Option<u64>, Option<u64>); 2],
     /// Key iterations, and tiles of the key-switch key, that the global scratchpad holds.
     pub key_buffers: u64,
-    /// Bytes a cycle of all buses that multicast the bootstrapping key.
+    /// Whether a bus sends what it reads to all cores at once; else every core has a bus of its own.
+    pub multicast: bool,
+    /// Bytes a cycle of all buses that bring the bootstrapping key to a core.
     pub key_bus: u64,
-    /// Bytes a cycle of the bus that multicasts the key-switch key.
+    /// Bytes a cycle of the bus that brings the key-switch key to a core.
     pub switch_bus: u64,
     /// Bytes a cycle between the global scratchpad and one core, in each direction.
     pub link: u64,
@@ -63,6 +100,10 @@ pub struct Pipeline {
 pub struct StepCycles {
     /// A polynomial on its path; the slowest unit's, and the key bus's.
     pub polynomial: i64,
+    /// A polynomial from the multipliers' sum to the accumulator: the same, but where the multipliers accumulate.
+    pub drain: i64,
+    /// From a step to the next one of the same ciphertext, whose sums it continues.
+    pub spacing: i64,
     /// Rotator: both pointers' banks and the reorder unit, the subtraction.
     pub rotate: i64,
     /// Decomposer: the rounding addition, the carry.
@@ -94,6 +135,11 @@ impl StepCycles {
         self.decompose + self.forward
     }
 
+    /// A polynomial through the sample extraction.
+    pub fn extraction(&self) -> i64 {
+        self.polynomial.max(self.drain)
+    }
+
     /// Cycles from the first coefficient read by the rotator to the first one that the next iteration can read, without the
     /// stream itself.
     pub fn fill(&self) -> i64 {
@@ -107,19 +153,59 @@ impl Pipeline {
         if self.folding { ring_degree / 2 } else { ring_degree }
     }
 
-    /// Folded points a cycle of a transform: a pair of coefficients each, which take two of N points without folding.
-    pub fn folded_lanes(&self) -> f64 {
-        if self.folding { self.lanes as f64 } else { self.lanes as f64 / 2.0 }
+    /// Points a cycle of a unit of `stage`, in the transform domain.
+    pub fn points_of(&self, stage: Stage) -> u64 {
+        stage.lanes.unwrap_or(self.lanes)
+    }
+
+    /// Folded points a cycle of the same: a pair of coefficients each, which take two of N points without folding.
+    pub fn folded_points_of(&self, stage: Stage) -> f64 {
+        let points = self.points_of(stage) as f64;
+        if self.folding { points } else { points / 2.0 }
+    }
+
+    /// Coefficients a cycle of a unit of `stage`: as many as a transform takes if it says nothing.
+    pub fn coefficients_of(&self, stage: Stage) -> u64 {
+        stage.lanes.unwrap_or(if self.folding { 2 * self.lanes } else { self.lanes })
+    }
+
+    /// Units of the inverse transform, and accumulators.
+    pub fn inverses(&self) -> u64 {
+        self.inverses.unwrap_or(self.columns)
+    }
+
+    /// Bytes a cycle that the units read of the local scratchpad and write to it, and of the global one.
+    ///
+    /// Local: the rotator's two pointers with a rotation amount each, the old accumulator, the extractor, the key-switch
+    /// cluster, the links. All polynomials of an accumulator are set while one comes over the link.
+    pub fn working_ports(&self) -> [(u64, u64); 2] {
+        let coefficients = |stage, units: u64| units * self.coefficients_of(stage) * COEFFICIENT_BYTES;
+        let (by_row, by_column) =
+            (coefficients(self.stages.rotator, self.rows), coefficients(self.stages.accumulator, self.columns));
+        let cluster = (self.switch_lanes + self.switch_columns) * COEFFICIENT_BYTES;
+        let local = (
+            2 * by_row + self.rows * COEFFICIENT_BYTES + 2 * by_column + cluster + 2 * self.link,
+            2 * by_column + cluster + self.columns * self.link,
+        );
+        let channels = self.key_channels + self.switch_channels + self.ciphertext_channels;
+        let transfers = (self.channel_bytes * channels as f64).ceil() as u64;
+        let links = self.cores * self.link;
+        let buses = (self.key_bus + self.switch_bus) * if self.multicast { 1 } else { self.cores };
+        [local, (buses + links + transfers, links + transfers)]
+    }
+
+    /// Bytes a cycle of the scratchpads' ports: those of the file, or as wide as the units want them.
+    pub fn port_widths(&self) -> [(u64, u64); 2] {
+        let needed = self.working_ports();
+        [0, 1].map(|memory| {
+            let ((read, write), (own_read, own_write)) = (needed[memory], self.ports[memory]);
+            (own_read.unwrap_or(read), own_write.unwrap_or(write))
+        })
     }
 
     /// Bytes of the objects of `parameters`.
     pub fn sizes(&self, parameters: &Parameters) -> Sizes {
         Sizes::new(parameters, self.points(parameters.ring_degree().get() as u64) * self.point_bytes)
-    }
-
-    /// Coefficients a cycle of a rotator, decomposer or accumulator: as many as the transform takes.
-    pub fn coefficient_lanes(&self) -> u64 {
-        if self.folding { 2 * self.lanes } else { self.lanes }
     }
 
     /// Cycles of `bytes` on one channel.
@@ -131,7 +217,7 @@ impl Pipeline {
     /// `vectors` of them one after the other. A tile of the matrix, as wide and high as the cluster, stays while all vectors
     /// pass; the next tile comes over the bus in the meantime.
     pub fn switch_cycles(&self, digits: u64, elements: u64, vectors: u64) -> i64 {
-        let tile_bytes = self.switch_lanes * self.switch_columns * crate::torus::sizes::COEFFICIENT_BYTES;
+        let tile_bytes = self.switch_lanes * self.switch_columns * COEFFICIENT_BYTES;
         let tiles = digits.div_ceil(self.switch_lanes) * elements.div_ceil(self.switch_columns);
         (tiles * vectors.max(tile_bytes.div_ceil(self.switch_bus))) as i64
     }
@@ -145,21 +231,33 @@ impl Pipeline {
             Accumulation::Split { polynomials, levels } => u64::from(polynomials * levels),
             _ => self.rows,
         };
-        let transform = pipeline::transform(size, self.lanes, depth) as i64;
-        let tree = |inputs: u64| (depth.adder * u64::from(inputs.next_power_of_two().ilog2())) as i64;
+        let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = self.stages;
+        let latency = |stage: Stage, law: u64| stage.latency.unwrap_or(law) as i64;
+        let transform = |stage| latency(stage, pipeline::transform(size, self.points_of(stage), depth));
+        let tree = |inputs: u64| depth.adder * u64::from(inputs.next_power_of_two().ilog2());
         let key_points = size * self.rows * self.columns;
         let bus = (key_points * self.point_bytes).div_ceil(self.key_bus);
+        let coefficients = |stage| sizes.ring_degree.div_ceil(self.coefficients_of(stage));
+        let points = |stage| pipeline::polynomial_cycles(size, self.points_of(stage));
+        let front = [coefficients(rotator), coefficients(decomposer), points(forward), points(multiply), bus];
+        let back = points(inverse).max(coefficients(accumulator));
+        let front = front.into_iter().fold(1, u64::max);
+        let (polynomial, drain) = if self.accumulates { (front, back) } else { (front.max(back), front.max(back)) };
+        // A sum in buffers behind the multipliers goes through an adder beside the tree's.
+        let running = if self.accumulates { depth.adder } else { 0 };
+        let multiply = latency(multiply, depth.complex_multiplier() + tree(rows) + running);
+        let accumulate = latency(accumulator, pipeline::accumulate(depth));
         StepCycles {
-            polynomial: pipeline::polynomial_cycles(size, self.lanes).max(bus) as i64,
-            rotate: (depth.memory + depth.adder) as i64,
-            decompose: 2 * depth.adder as i64,
-            forward: transform,
-            multiply: depth.complex_multiplier() as i64 + tree(rows),
-            backward: transform,
-            accumulate: pipeline::accumulate(depth) as i64,
-            switch: (2 * depth.adder + depth.multiplier) as i64
-                + tree(self.switch_lanes)
-                + pipeline::accumulate(depth) as i64,
+            polynomial: polynomial as i64,
+            drain: drain as i64,
+            spacing: (polynomial as i64).max(if self.accumulates { multiply } else { accumulate }),
+            rotate: latency(rotator, depth.memory + depth.adder),
+            decompose: latency(decomposer, 2 * depth.adder),
+            forward: transform(forward),
+            multiply,
+            backward: transform(inverse),
+            accumulate,
+            switch: (2 * depth.adder + depth.multiplier + tree(self.switch_lanes) + pipeline::accumulate(depth)) as i64,
             key: self.channel_cycles(sizes.key.div_ceil(self.key_channels)),
             memory: self.memory_latency as i64,
         }

@@ -3,11 +3,13 @@
 use super::emit::resources::{Chip, Kinds};
 use super::replay::{Passes, columns};
 use super::software::Tasks;
-use super::streams::{Step as Streamed, Steps};
+use super::streams::{Drain, Steps};
 use crate::audit::{Datum, Function, Meaning, Step};
 use crate::engine::schedule::{KindId, Value};
+use crate::torus::body::{added, operand, result, summed};
+use crate::torus::iteration::Inverse;
 use crate::torus::workload::Work;
-use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive};
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind};
 
 /// See the module's documentation.
 pub(crate) struct Names<'a> {
@@ -49,32 +51,9 @@ impl<'a> Names<'a> {
     }
 }
 
-fn result(body: &Body, op: u32) -> BodyValue {
-    BodyValue(body.carried + op)
-}
-
-/// What the forward transform `op` of a body transforms.
-fn digits(body: &Body, op: u32) -> Option<BodyValue> {
-    body.ops[op as usize].operands.first().copied()
-}
-
-/// What a value's first operand is.
-fn operand(body: &Body, value: BodyValue) -> Option<BodyValue> {
-    body.ops[value.index().checked_sub(body.carried as usize)?].operands.first().copied()
-}
-
-/// For each column of a step: the value that `of` makes of its inverse transform.
-fn by_column(step: &Streamed, of: impl Fn(u32) -> Option<BodyValue>) -> Option<Vec<BodyValue>> {
-    step.inverses.iter().map(|inverse| of(inverse.operation)).collect()
-}
-
-/// The sum that the product of inverse transform `op` is added into.
-fn added(body: &Body, op: u32) -> Option<BodyValue> {
-    let product = result(body, op);
-    let adds = |op: &polyfabric_program::tfhe::kernel::BodyOp| {
-        op.primitive == Primitive::Add && op.operands.contains(&product)
-    };
-    body.ops.iter().position(adds).map(|index| result(body, index as u32))
+/// For each column of a drain: the value that `of` makes of its inverse transform.
+fn by_column(drain: &Drain, of: impl Fn(u32) -> Option<BodyValue>) -> Option<Vec<BodyValue>> {
+    drain.inverses.iter().map(|inverse| of(inverse.operation)).collect()
 }
 
 impl Meaning for Names<'_> {
@@ -125,23 +104,28 @@ impl Meaning for Names<'_> {
             class if class == classes.rotated => self.in_body(value, |body, steps, polynomial| {
                 let mut rows = steps.steps.iter().flat_map(|step| &step.rows);
                 let row = rows.find(|row| row.polynomial as usize == polynomial)?;
-                Some(vec![operand(body, digits(body, row.operation)?)?])
+                Some(vec![operand(body, operand(body, result(body, row.operation))?)?])
             }),
             class if class == classes.digits => self.in_body(value, |body, steps, step| {
-                steps.steps.get(step)?.rows.iter().map(|row| digits(body, row.operation)).collect()
+                steps.steps.get(step)?.rows.iter().map(|row| operand(body, result(body, row.operation))).collect()
             }),
             class if class == classes.spectrum => self.in_body(value, |body, steps, step| {
                 Some(steps.steps.get(step)?.rows.iter().map(|row| result(body, row.operation)).collect())
             }),
-            class if class == classes.sum => self.in_body(value, |body, steps, step| {
-                by_column(steps.steps.get(step)?, |inverse| operand(body, result(body, inverse)))
+            class if class == classes.running => self.in_body(value, |body, steps, step| {
+                let last = steps.steps.get(step)?.rows.last()?;
+                (0..steps.polynomials).map(|column| summed(body, last.row, column)).collect()
             }),
-            class if class == classes.product => self.in_body(value, |body, steps, step| {
-                by_column(steps.steps.get(step)?, |inverse| Some(result(body, inverse)))
+            class if class == classes.sum => self.in_body(value, |body, steps, drain| {
+                by_column(steps.drains.get(drain)?, |inverse| operand(body, result(body, inverse)))
+            }),
+            class if class == classes.product => self.in_body(value, |body, steps, drain| {
+                by_column(steps.drains.get(drain)?, |inverse| Some(result(body, inverse)))
             }),
             class if class == classes.partial => self.in_body(value, |body, steps, number| {
-                let (step, column) = (number / steps.polynomials as usize, number % steps.polynomials as usize);
-                let inverse = steps.steps.get(step)?.inverses.get(column)?;
+                let (order, column) = (number / steps.polynomials as usize, number as u32 % steps.polynomials);
+                let of_column = |inverse: &&Inverse| inverse.column == column;
+                let inverse = steps.drains.iter().flat_map(|drain| &drain.inverses).filter(of_column).nth(order)?;
                 Some(vec![added(body, inverse.operation)?])
             }),
             class if class == classes.switch_sum => vec![Datum::SwitchSum { op, element, done: iteration * tile }],
@@ -155,12 +139,11 @@ impl Meaning for Names<'_> {
             class if class == classes.operands => self.operands(op, iteration),
             class if class == classes.bootstrap_key => {
                 // The rows of all rotations pass in the same steps.
-                let step = self.tasks.steps.values().next().and_then(|steps| steps.steps.get(index as usize));
-                let columns = |step: &Streamed, row: u32| -> Vec<Datum> {
-                    let columns = step.inverses.iter().map(|inverse| inverse.column);
-                    columns.map(|column| Datum::Key { iteration, row, column }).collect()
-                };
-                step.map_or_else(Vec::new, |step| step.rows.iter().flat_map(|row| columns(step, row.row)).collect())
+                let Some(steps) = self.tasks.steps.values().next() else { return Vec::new() };
+                let rows = steps.steps.get(index as usize).map_or(&[][..], |step| &step.rows);
+                let columns =
+                    |row: u32| (0..steps.polynomials).map(move |column| Datum::Key { iteration, row, column });
+                rows.iter().flat_map(|row| columns(row.row)).collect()
             }
             class if class == classes.table => vec![Datum::Table { index }],
             _ => Vec::new(),

@@ -23,6 +23,8 @@ pub mod streams;
 
 #[cfg(test)]
 pub(crate) mod test_support;
+#[cfg(test)]
+mod tests;
 
 use crate::engine::schedule::Schedule;
 use hardware::Timeline;

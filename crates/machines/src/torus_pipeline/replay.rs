@@ -3,7 +3,7 @@
 use super::Mapped;
 use super::emit::resources::Chip;
 use super::software::{Action, Tasks};
-use super::streams::Step;
+use super::streams::{Step, Steps};
 use crate::engine::schedule::{Placed, Schedule, Value};
 use crate::torus::replay::datum::Datum;
 use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
@@ -12,7 +12,7 @@ use crate::torus::replay::{Replay, ReplayError, inputs, outputs};
 use crate::torus::workload::Item;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::interpreter::{Primitives, Spectrum, check_inputs};
+use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
 use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -73,8 +73,9 @@ impl Meaning for Core<'_> {
             class if class == classes.table => Some(Datum::Table(value.index)),
             class if class == classes.bootstrap_key => {
                 // The rows of all rotations pass in the same steps.
-                let step = self.tasks.steps.values().next()?.steps.get(value.index as usize)?;
-                let columns = |row: u32| step.inverses.iter().map(move |inverse| (row, inverse.column));
+                let steps = self.tasks.steps.values().next()?;
+                let step = steps.steps.get(value.index as usize)?;
+                let columns = |row: u32| (0..steps.polynomials).map(move |column| (row, column));
                 Some(Datum::BootstrapKey(value.iteration, step.rows.iter().flat_map(|row| columns(row.row)).collect()))
             }
             class if class == classes.switch_key => Some(Datum::Tile(value.iteration)),
@@ -87,22 +88,14 @@ impl Meaning for Core<'_> {
         let operands = Operands { data, cycle: placed.start };
         let count = placed.event.writes.len();
         match placed.event.op.kind {
-            kind if kind == kinds.rotate => self.rotate(placed, operands),
+            kind if kind == kinds.rotate => {
+                operands.rotated_differences(&self.primitives, count, placed.op().iteration)
+            }
             kind if kind == kinds.decompose => self.decompose(placed, operands),
-            kind if kind == kinds.forward => {
-                let rows = operands.bundle(0)?;
-                let spectrum = |index| Ok(Datum::Spectrum(Arc::new(self.primitives.forward(rows.digits(index)?))));
-                let spectra: Result<Vec<Datum>, ReplayError> = (0..rows.data.len()).map(spectrum).collect();
-                Ok(vec![Datum::bundle(spectra?)])
-            }
+            kind if kind == kinds.forward => operands.spectra(&self.primitives),
             kind if kind == kinds.multiply => self.multiply(placed, operands),
-            kind if kind == kinds.inverse => {
-                let sums = operands.bundle(0)?;
-                let back = |index| Ok(Datum::torus(self.primitives.inverse(Spectrum::clone(sums.spectrum(index)?))));
-                let products: Result<Vec<Datum>, ReplayError> = (0..sums.data.len()).map(back).collect();
-                Ok(vec![Datum::bundle(products?)])
-            }
-            kind if kind == kinds.accumulate => self.accumulate(placed, operands),
+            kind if kind == kinds.inverse => operands.coefficients(&self.primitives),
+            kind if kind == kinds.accumulate => operands.accumulated(&self.primitives, count),
             kind if kind == kinds.extract => Ok(vec![extract(&self.primitives, operands, 0..data.len())?]),
             kind if kind == kinds.modulus_switch => {
                 Ok(vec![Datum::Amounts(Arc::new(self.primitives.modulus_switch(operands.torus(0)?)))])
@@ -135,28 +128,21 @@ impl Core<'_> {
         Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
     }
 
-    fn step(&self, placed: Placed<'_>) -> Result<&Step, ReplayError> {
+    fn steps(&self, placed: Placed<'_>) -> Result<&Steps, ReplayError> {
         let op = placed.op();
-        let steps = self.tasks.steps.get(&op.kernel_op).and_then(|steps| steps.steps.get(op.body_op as usize));
-        let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
-        steps.ok_or_else(unknown)
+        let unknown = ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
+        self.tasks.steps.get(&op.kernel_op).ok_or(unknown)
     }
 
-    fn rotate(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
-        let count = placed.event.writes.len();
-        let amount = operands.amounts(count)?.get(placed.op().iteration as usize).copied().unwrap_or(0);
-        let difference = |index| {
-            let polynomial = operands.torus(index)?;
-            Ok(Datum::torus(self.primitives.subtract(&self.primitives.rotate(polynomial, amount), polynomial)))
-        };
-        (0..count).map(difference).collect()
+    fn step(&self, placed: Placed<'_>) -> Result<&Step, ReplayError> {
+        let op = placed.op();
+        let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
+        self.steps(placed)?.steps.get(op.body_op as usize).ok_or_else(unknown)
     }
 
     fn decompose(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
         let step = self.step(placed)?;
-        let mut polynomials: Vec<u32> = step.rows.iter().map(|row| row.polynomial).collect();
-        polynomials.sort_unstable();
-        polynomials.dedup();
+        let polynomials = step.polynomials();
         let digits = |row: &super::streams::StepRow| {
             let index = polynomials.iter().position(|&polynomial| polynomial == row.polynomial).unwrap_or(0);
             Ok(Datum::Digits(Arc::new(self.primitives.digit(operands.torus(index)?, row.level))))
@@ -165,42 +151,18 @@ impl Core<'_> {
         Ok(vec![Datum::bundle(digits?)])
     }
 
-    /// For each column, the sum of the step's rows in the transform domain.
+    /// The sums of all columns, by drain once they are complete.
     fn multiply(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
-        let step = self.step(placed)?;
-        let rows = operands.bundle(0)?;
-        let (iteration, key) = operands.key(1)?;
-        let primitives = &self.primitives;
-        let wrong =
-            ReplayError::Kind { cycle: operands.cycle, expected: "a key polynomial for each product", found: "others" };
-        let columns = step.inverses.len();
-        if key.len() != rows.data.len() * columns {
-            return Err(wrong);
+        let steps = self.steps(placed)?;
+        let mut sums = operands.products(&self.primitives, steps.polynomials as usize)?.into_iter();
+        let mut written: Vec<Datum> = steps
+            .drained(placed.op().body_op as usize)
+            .map(|(_, drain)| Datum::bundle(sums.by_ref().take(drain.inverses.len()).collect()))
+            .collect();
+        if written.is_empty() {
+            written.push(Datum::bundle(sums.collect()));
         }
-        let column = |number: usize| {
-            let mut sum = None;
-            for index in 0..rows.data.len() {
-                let digits = rows.spectrum(index)?;
-                let (row, column) = key[index * columns + number];
-                sum = Some(match sum {
-                    None => primitives.multiply(digits, iteration, row, column),
-                    Some(sum) => primitives.multiply_accumulate(sum, digits, iteration, row, column),
-                });
-            }
-            sum.map(|sum| Datum::Spectrum(Arc::new(sum))).ok_or_else(|| wrong.clone())
-        };
-        let sums: Result<Vec<Datum>, ReplayError> = (0..columns).map(column).collect();
-        Ok(vec![Datum::bundle(sums?)])
-    }
-
-    /// For each column, the product plus what the event reads besides: the sum so far, from the old accumulator on.
-    fn accumulate(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
-        let products = operands.bundle(0)?;
-        let column = |number: usize| {
-            let before = operands.torus(1 + number)?;
-            Ok(Datum::torus(self.primitives.add(before, products.torus(number)?)))
-        };
-        (0..placed.event.writes.len()).map(column).collect()
+        Ok(written)
     }
 
     fn key_switch(&self, operands: Operands<'_>, count: usize) -> Result<Vec<Datum>, ReplayError> {

@@ -8,7 +8,7 @@
 
 use super::layout::{Layout, LayoutError, Needs};
 use super::machine::Pipeline;
-use super::streams::{Steps, StepsError, steps};
+use super::streams::{self, Steps, StepsError, steps};
 use crate::torus::channels::{BURST_BYTES, Items};
 use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
 use crate::torus::iteration::{PlanError, plan};
@@ -175,28 +175,7 @@ pub enum SoftwareError {
     /// The scratchpads.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A key switch without its key.
-    #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
-    NoKeySwitchKey {
-        /// The operation.
-        operation: u32,
-        /// Name of the set.
-        set: String,
-    },
-    /// More operations than values have names for.
-    #[error(
-        "the program has {operations} operations and a schedule names values of at most {most}: divide the program"
-    )]
-    TooLong {
-        /// Operations.
-        operations: usize,
-        /// Most operations.
-        most: usize,
-    },
 }
-
-/// Operations that a value's name has room for, beside its number within one.
-pub const MOST_OPERATIONS: usize = 1 << 24;
 
 /// A place that is filled again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -229,27 +208,14 @@ struct Writer<'a> {
 /// # Errors
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
 pub fn schedule(machine: &Pipeline, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
-    if program.ops.len() >= MOST_OPERATIONS {
-        return Err(SoftwareError::TooLong { operations: program.ops.len(), most: MOST_OPERATIONS });
-    }
     let works = read(program)?;
     let mut needs = Needs::default();
     let mut by_operation = HashMap::new();
-    let no_key = |operation| SoftwareError::NoKeySwitchKey { operation, set: program.parameters.name().to_owned() };
-    let mut switch = |items: Option<&Item>| match (items, program.parameters.key_switch_gadget()) {
-        (Some(item), None) => Err(no_key(item.op)),
-        (item, _) => {
-            needs.switches |= item.is_some();
-            Ok(())
-        }
-    };
-    for work in &works {
-        match work {
-            Work::Bootstraps(work) => switch(work.switched.as_ref().and_then(|items| items.first()))?,
-            Work::KeySwitches(work) => switch(work.results.first())?,
-            Work::Linear(_) => {}
-        }
-    }
+    needs.switches = works.iter().any(|work| match work {
+        Work::Bootstraps(work) => work.switched.is_some(),
+        Work::KeySwitches(_) => true,
+        Work::Linear(_) => false,
+    });
     for work in &works {
         match work {
             Work::Bootstraps(bootstraps) => {
@@ -269,6 +235,9 @@ pub fn schedule(machine: &Pipeline, program: &KernelProgram) -> Result<Tasks, So
         }
     }
     let layout = Layout::new(machine, &program.parameters, needs)?;
+    if !by_operation.is_empty() {
+        streams::passes(&machine.steps(&program.parameters), program.parameters.name())?;
+    }
     let mut writer = Writer {
         machine,
         tasks: Tasks { works: works.clone(), steps: by_operation, layout, tasks: Vec::new(), epochs: Vec::new() },

@@ -1,11 +1,14 @@
-//! A blind-rotation iteration as the PBS cluster streams it: which rows of the key pass the transforms side by side.
+//! A blind-rotation iteration as the PBS cluster streams it: which rows of the key pass the transforms side by side, and what the inverse
+//! transforms take of their sums.
 //!
-//! PLP polynomials enter the FFT units at a time. Their products with one column of the key are summed in the adder tree,
-//! in the transform domain; what one such step yields goes through the column's IFFT and is summed in the accumulator, in
-//! the coefficient domain (section IV-B). So FFT and IFFT units have equally many polynomials to transform.
+//! PLP polynomials enter the FFT units at a time: a step. Their products with one column of the key are summed in the adder tree, in the
+//! transform domain. Then there are two ways. What one step yields goes through the column's IFFT and is summed in the accumulator, in
+//! the coefficient domain (Strix, section IV-B): FFT and IFFT units have equally many polynomials to transform. Or buffers behind the
+//! multipliers sum the steps too, and after the last one each column is transformed once (FPT, section 3.3).
 
-use super::machine::Pipeline;
-use crate::torus::iteration::{Inverse, IterationPlan};
+use super::machine::{Pipeline, StepCycles};
+use crate::torus::iteration::{Forward, Inverse, IterationPlan};
+use crate::torus::workload::MOST_NUMBERS;
 use polyfabric_program::tfhe::lowering::Accumulation;
 
 /// One row of the key in a step: an FFT unit's polynomial.
@@ -26,10 +29,17 @@ pub struct StepRow {
 pub struct Step {
     /// The rows.
     pub rows: Vec<StepRow>,
-    /// For each column, the inverse transform of its sum.
-    pub inverses: Vec<Inverse>,
     /// Polynomials that the rotator reads at the beginning of the step; none if the decomposer still holds them.
     pub rotates: Vec<u32>,
+}
+
+/// Columns that pass the inverse transforms side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drain {
+    /// The step that completes their sums.
+    pub step: usize,
+    /// For each column, the inverse transform of its sum, in the order of columns.
+    pub inverses: Vec<Inverse>,
 }
 
 /// All steps of an iteration, in stream order.
@@ -41,6 +51,39 @@ pub struct Steps {
     pub iterations: usize,
     /// The steps.
     pub steps: Vec<Step>,
+    /// What the inverse transforms take, in their order.
+    pub drains: Vec<Drain>,
+    /// Polynomials that the decomposer holds at a time, at most.
+    pub held: u32,
+}
+
+impl Steps {
+    fn new(plan: &IterationPlan, steps: Vec<Step>, drains: Vec<Drain>) -> Self {
+        let held = steps.iter().map(|step| step.polynomials().len() as u32).max().unwrap_or(1);
+        Self { polynomials: plan.polynomials, iterations: plan.iterations, steps, drains, held }
+    }
+
+    /// The drains of the sums that step `step` completes, with their numbers.
+    pub fn drained(&self, step: usize) -> impl Iterator<Item = (usize, &Drain)> {
+        self.drains.iter().enumerate().filter(move |(_, drain)| drain.step == step)
+    }
+
+    /// Whether the last drain of a column is drain `number`, and how many of it came before.
+    pub fn order(&self, number: usize, column: u32) -> (bool, usize) {
+        let has = |drain: &&Drain| drain.inverses.iter().any(|inverse| inverse.column == column);
+        let before = self.drains[..number].iter().filter(has).count();
+        (self.drains[number + 1..].iter().filter(has).count() == 0, before)
+    }
+}
+
+impl Step {
+    /// Polynomials whose digits pass.
+    pub fn polynomials(&self) -> Vec<u32> {
+        let mut polynomials: Vec<u32> = self.rows.iter().map(|row| row.polynomial).collect();
+        polynomials.sort_unstable();
+        polynomials.dedup();
+        polynomials
+    }
 }
 
 /// Why a body does not fit the PBS cluster.
@@ -62,14 +105,65 @@ pub enum StepsError {
         /// Levels of a step.
         levels: u32,
     },
+    /// Sums that the buffers behind the multipliers do not form.
+    #[error(
+        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the machine makes one sum \
+         a column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
+    )]
+    Whole {
+        /// Forward transforms of the body.
+        forwards: usize,
+        /// Its sums.
+        chains: usize,
+        /// Rows of the key.
+        rows: u32,
+    },
+    /// More sums than values have names for.
+    #[error(
+        "an iteration has {values} sums of columns, and a schedule names {most}: give the machine more rows, or let its multipliers accumulate"
+    )]
+    Many {
+        /// Sums.
+        values: usize,
+        /// Most sums.
+        most: usize,
+    },
+    /// Stages that hold less of a stream than passes.
+    #[error(
+        "a polynomial of set `{set}` takes {stream} cycles on its path, and {path} pass from the rotator's read to the accumulator's write: \
+         the sum would overwrite what is still rotated. Give the stages more lanes, or at least that latency"
+    )]
+    Short {
+        /// Name of the set.
+        set: String,
+        /// Cycles of a polynomial.
+        stream: i64,
+        /// Cycles of the path.
+        path: i64,
+    },
 }
 
 /// Where a machine sums the products of k + 1 = `width` polynomials with l = `levels`: its PLP units take whole polynomials
-/// first, and several levels of each if there are more units than polynomials.
+/// first, and several levels of each if there are more units than polynomials; all of them where the multipliers accumulate.
 pub fn accumulation(machine: &Pipeline, width: u32, levels: u32) -> Accumulation {
+    if machine.accumulates {
+        return Accumulation::TransformDomain;
+    }
     let units = machine.rows as u32;
     let polynomials = units.min(width);
     Accumulation::Split { polynomials, levels: (units / width).clamp(1, levels) }
+}
+
+/// Whether a polynomial of set `set` is through the rotator before its sum comes back to where it lies.
+///
+/// # Errors
+/// [`StepsError::Short`] if not.
+pub fn passes(cycles: &StepCycles, set: &str) -> Result<(), StepsError> {
+    let path = cycles.rotate + cycles.to_accumulator() + cycles.accumulate;
+    if path >= cycles.polynomial {
+        return Ok(());
+    }
+    Err(StepsError::Short { set: set.to_owned(), stream: cycles.polynomial, path })
 }
 
 /// Arranges `plan` in steps of `machine`.
@@ -77,17 +171,26 @@ pub fn accumulation(machine: &Pipeline, width: u32, levels: u32) -> Accumulation
 /// # Errors
 /// [`StepsError`] when the body forms other sums than the steps do.
 pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
+    let steps = arranged(machine, plan)?;
+    let values = steps.steps.len().max(steps.drains.len() * steps.polynomials as usize);
+    if values > MOST_NUMBERS {
+        return Err(StepsError::Many { values, most: MOST_NUMBERS });
+    }
+    Ok(steps)
+}
+
+fn arranged(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
     let width = plan.polynomials;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
     let Accumulation::Split { polynomials, levels: at_a_time } = accumulation(machine, width, levels) else {
-        return Ok(Steps { polynomials: width, iterations: plan.iterations, steps: Vec::new() });
+        return accumulated(machine, plan);
     };
     let place = |polynomial: u32, level: u32| (polynomial / polynomials, level / at_a_time);
     let mut places: Vec<(u32, u32)> = plan.forwards.iter().map(|f| place(f.polynomial, f.level)).collect();
     places.sort_unstable();
     places.dedup();
     let inverses: Vec<Inverse> = plan.drains.iter().flatten().copied().collect();
-    let mut steps = Vec::new();
+    let (mut steps, mut drains) = (Vec::new(), Vec::new());
     for &(block, part) in &places {
         let here: Vec<usize> = (0..plan.forwards.len())
             .filter(|&f| place(plan.forwards[f].polynomial, plan.forwards[f].level) == (block, part))
@@ -120,9 +223,42 @@ pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsErr
         let mut rotates: Vec<u32> = rows.iter().filter(|_| part == 0).map(|row| row.polynomial).collect();
         rotates.sort_unstable();
         rotates.dedup();
-        steps.push(Step { rows, inverses: columns, rotates });
+        drains.push(Drain { step: steps.len(), inverses: columns });
+        steps.push(Step { rows, rotates });
     }
-    Ok(Steps { polynomials: width, iterations: plan.iterations, steps })
+    Ok(Steps::new(plan, steps, drains))
+}
+
+/// Arranges `plan` for multipliers that accumulate.
+fn accumulated(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
+    let width = plan.polynomials as usize;
+    let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
+    let rows = plan.polynomials * levels;
+    let in_order = (0..).zip(&plan.forwards).all(|(row, forward)| {
+        forward.products.len() == width && forward.products.iter().all(|product| product.row == row)
+    });
+    if plan.forwards.len() as u64 != u64::from(rows) || plan.chains != width || !in_order {
+        return Err(StepsError::Whole { forwards: plan.forwards.len(), chains: plan.chains, rows });
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    let mut seen = 0;
+    for forwards in plan.forwards.chunks(machine.rows as usize) {
+        let row = |(forward, row): (&Forward, u32)| {
+            let (operation, polynomial, level) = (forward.operation, forward.polynomial, forward.level);
+            StepRow { operation, row, polynomial, level }
+        };
+        let first = (steps.len() * machine.rows as usize) as u32;
+        let mut step = Step { rows: forwards.iter().zip(first..).map(row).collect(), rotates: Vec::new() };
+        step.rotates = step.polynomials().into_iter().filter(|&polynomial| polynomial >= seen).collect();
+        seen = step.rotates.last().map_or(seen, |last| last + 1);
+        steps.push(step);
+    }
+    let mut inverses: Vec<Inverse> = plan.drains.iter().flatten().copied().collect();
+    inverses.sort_by_key(|inverse| inverse.column);
+    let step = steps.len().saturating_sub(1);
+    let drains = inverses.chunks(machine.inverses() as usize).map(|group| Drain { step, inverses: group.to_vec() });
+    let drains = drains.collect();
+    Ok(Steps::new(plan, steps, drains))
 }
 
 #[cfg(test)]
@@ -135,7 +271,7 @@ mod tests {
     use polyfabric_program::tfhe::kernel::blind_rotation_body;
     use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 
-    fn arranged(machine: &Pipeline, k: u32, l: u32, sums: Accumulation) -> Result<Steps, StepsError> {
+    fn of(machine: &Pipeline, k: u32, l: u32, sums: Accumulation) -> Result<Steps, StepsError> {
         let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
         choice.accumulation = sums;
         let body = blind_rotation_body(k as usize, l, 7, &choice);
@@ -147,16 +283,12 @@ mod tests {
         for rows in [1, 2, 3, 4, 8] {
             let machine = Pipeline { rows, ..machine() };
             for (k, l) in [(1, 2), (1, 3), (2, 2), (3, 1)] {
-                let steps = arranged(&machine, k, l, accumulation(&machine, k + 1, l)).expect("the machine's own sums");
+                let steps = of(&machine, k, l, accumulation(&machine, k + 1, l)).expect("the machine's own sums");
                 let mut seen: Vec<u32> = steps.steps.iter().flat_map(|s| s.rows.iter().map(|row| row.row)).collect();
                 seen.sort_unstable();
                 assert_eq!(seen, (0..(k + 1) * l).collect::<Vec<_>>(), "PLP {rows}, k {k}, l {l}");
-                assert!(
-                    steps
-                        .steps
-                        .iter()
-                        .all(|step| step.rows.len() as u64 <= rows && step.inverses.len() == k as usize + 1)
-                );
+                assert!(steps.steps.iter().all(|step| step.rows.len() as u64 <= rows));
+                assert!(steps.drains.iter().all(|drain| drain.inverses.len() == k as usize + 1));
                 // Every polynomial is rotated once.
                 let rotated: usize = steps.steps.iter().map(|step| step.rotates.len()).sum();
                 assert_eq!(rotated, k as usize + 1);
@@ -167,15 +299,38 @@ mod tests {
     #[test]
     fn set_one_takes_two_steps() {
         let machine = machine();
-        let steps = arranged(&machine, 1, 2, accumulation(&machine, 2, 2)).expect("the machine's own sums");
+        let steps = of(&machine, 1, 2, accumulation(&machine, 2, 2)).expect("the machine's own sums");
         let rows: Vec<Vec<u32>> = steps.steps.iter().map(|s| s.rows.iter().map(|row| row.row).collect()).collect();
         assert_eq!(rows, [[0, 2], [1, 3]]);
         assert_eq!(steps.steps.iter().map(|step| step.rotates.len()).collect::<Vec<_>>(), [2, 0]);
     }
 
     #[test]
+    fn multipliers_that_accumulate_drain_every_column_once() {
+        for (rows, inverses) in [(1, 1), (1, 2), (2, 1), (3, 2), (8, 8)] {
+            let machine = Pipeline { rows, columns: 8, inverses: Some(inverses), accumulates: true, ..machine() };
+            for (k, l) in [(1, 2), (1, 3), (2, 2), (3, 1)] {
+                let steps = of(&machine, k, l, accumulation(&machine, k + 1, l)).expect("the machine's own sums");
+                let seen: Vec<u32> = steps.steps.iter().flat_map(|s| s.rows.iter().map(|row| row.row)).collect();
+                assert_eq!(seen, (0..(k + 1) * l).collect::<Vec<_>>(), "PLP {rows}, k {k}, l {l}");
+                let rotated: Vec<u32> = steps.steps.iter().flat_map(|step| step.rotates.iter().copied()).collect();
+                assert_eq!(rotated, (0..=k).collect::<Vec<_>>());
+                let columns: Vec<u32> = steps.drains.iter().flat_map(|d| d.inverses.iter().map(|i| i.column)).collect();
+                assert_eq!(columns, (0..=k).collect::<Vec<_>>());
+                assert!(
+                    steps.drains.iter().all(|d| d.inverses.len() as u64 <= inverses && d.step + 1 == steps.steps.len())
+                );
+                assert!(u64::from(steps.held) <= rows);
+            }
+        }
+        let machine = Pipeline { accumulates: true, ..machine() };
+        let error = of(&machine, 1, 2, Accumulation::Split { polynomials: 2, levels: 1 }).expect_err("four sums");
+        assert!(error.to_string().contains("4 forward transforms and 4 sums"), "{error}");
+    }
+
+    #[test]
     fn other_sums_are_refused() {
-        let error = arranged(&machine(), 1, 2, Accumulation::TransformDomain).expect_err("four rows in one sum");
+        let error = of(&machine(), 1, 2, Accumulation::TransformDomain).expect_err("four rows in one sum");
         assert!(error.to_string().contains("sums 4 rows of the key"), "{error}");
     }
 }

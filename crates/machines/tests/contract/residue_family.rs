@@ -7,7 +7,6 @@ use polyfabric_machines::audit::residue::{Meaning, Role, audit};
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map, replay};
-use polyfabric_machines::descriptions;
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::list::{EventList, Instructions, Source};
@@ -137,7 +136,7 @@ impl Case {
 
     /// Every machine of the family, with key switches and products.
     fn all() -> Vec<Self> {
-        let machines = descriptions().expect("every file is right");
+        let machines = super::all_machines();
         let own =
             machines.iter().filter(|machine| of(machine).expect("a mapper").programs().family() == Family::Residue);
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()

@@ -47,7 +47,7 @@ fn scale(plan: &SlotPlan, outputs: bool, name: &str) -> Option<Scale> {
 fn unknown(plan: &SlotPlan, name: &str) -> Failure {
     Failure::new(
         Kind::Input,
-        format!("{} has no ciphertext {name:?}; name one of its inputs or outputs", plan.program.name()),
+        format!("{} has no ciphertext {name:?}; name one of its inputs or outputs", plan.program().name()),
     )
 }
 
@@ -80,7 +80,7 @@ pub fn write(
     ciphertext: Ciphertext,
     path: Option<&Path>,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    let port = plan.program.port(direction(outputs), name);
+    let port = plan.program().port(direction(outputs), name);
     match (&plan.lowering, scale(plan, outputs, name).ok_or_else(|| unknown(plan, name))?) {
         (Lowering::Bgv(bgv), Scale::Factor(factor)) => {
             let (parameters, ciphertexts) = (bgv.parameters.clone(), vec![(ciphertext, factor)]);
@@ -88,7 +88,8 @@ pub fn write(
         }
         (Lowering::Ckks(ckks), scale) => {
             let parameters = ckks.parameters.clone();
-            let one = CkksCiphertext::new(&parameters, ciphertext, scale.real(), plan.program.slots()).map_err(file)?;
+            let one =
+                CkksCiphertext::new(&parameters, ciphertext, scale.real(), plan.program().slots()).map_err(file)?;
             let ciphertexts = vec![one];
             written(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
@@ -177,7 +178,7 @@ pub fn load_all(
         let Read { set, generation, port, ciphertext, form: found } = load_one(&plan.lowering, source)?;
         let own = Origin { set, generation, name: source.name() };
         own.expect_plan(plan)?;
-        let needed = plan.program.port(direction(outputs), name);
+        let needed = plan.program().port(direction(outputs), name);
         needed.expect(&port, &own.name).map_err(file)?;
         if let Some(first) = &origin {
             first.expect(&own)?;
@@ -190,10 +191,10 @@ pub fn load_all(
             limbs: value.limbs.clone(),
             values: value.domain == Domain::Evaluation,
             scale,
-            slots: found.slots.map(|_| plan.program.slots()),
+            slots: found.slots.map(|_| plan.program().slots()),
         };
         if found != needed {
-            let (path, program) = (source.name(), plan.program.name());
+            let (path, program) = (source.name(), plan.program().name());
             let kind = if outputs { "gives" } else { "takes" };
             return Err(file(format!(
                 "{path}: {found}, but {program} {kind} {name:?} with {needed}; bring the file that was written for this program"

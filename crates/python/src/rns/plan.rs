@@ -64,7 +64,6 @@ pub struct SlotPlan {
     /// As the user wrote it.
     written: Arc<Program>,
     /// As it is executed: its linear code folded, and bootstraps placed where it is deeper than the set.
-    pub program: Arc<Program>,
     folded: Folded,
     pub lowering: Lowering,
     /// Which key switch it has on its machine, and why.
@@ -274,8 +273,12 @@ impl SlotPlan {
                 (Lowering::Bgv(plan), chosen)
             }
         };
-        let (written, program) = (Arc::clone(written), Arc::clone(&folded.program));
-        Ok(Self { written, program, folded, lowering, key_switch })
+        Ok(Self { written: Arc::clone(written), folded, lowering, key_switch })
+    }
+
+    /// The program as it is executed.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.folded.program
     }
 
     /// Its parameter set.
@@ -340,7 +343,7 @@ impl SlotPlan {
     /// What is known of every encrypted node of the program: place, level, scale, and the bound of its error.
     fn nodes(&self) -> Vec<Value> {
         let describe = |id: NodeId, figures: Value| {
-            let node = self.program.node(id);
+            let node = self.program().node(id);
             let mut value = json!({
                 "node": id.0,
                 "op": op_name(&node.op),
@@ -379,7 +382,7 @@ impl SlotPlan {
                     })
                 };
                 // A measured program has more outputs, behind its own nodes.
-                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program.nodes().len());
+                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program().nodes().len());
                 own.map(|(id, state)| describe(*id, figures(state))).collect()
             }
         }
@@ -431,7 +434,7 @@ impl SlotPlan {
         Ok(json!({
             "parameters": self.parameters(),
             "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
-            "bootstraps": { "in_all": bootstraps_of(&self.program), "placed": bootstraps_of(&self.program) - bootstraps_of(&self.written) },
+            "bootstraps": { "in_all": bootstraps_of(self.program()), "placed": bootstraps_of(self.program()) - bootstraps_of(&self.written) },
             "keys": keys,
             "key_bytes": memory.keys,
             "input_bytes": memory.inputs,
@@ -497,7 +500,7 @@ impl PySlotPlan {
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
             let (encryption, output_level) = (ckks.encryption, ckks.lowered.choice.output_level);
             let request = Request { encryption, observed: false, machine, output_level };
-            let (_, noise) = lowered(&plan.program, &ckks.parameters, &request, &nothing, &magnitudes)?;
+            let (_, noise) = lowered(plan.program(), &ckks.parameters, &request, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())
         })
     }
@@ -511,7 +514,8 @@ impl PySlotPlan {
         inputs: BTreeMap<String, PyValues>,
         mapped: BTreeMap<u32, (u32, f64, f64, usize)>,
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
-        let SlotPlan { written, program, folded, lowering, .. } = &*self.0;
+        let SlotPlan { written, folded, lowering, .. } = &*self.0;
+        let program = &folded.program;
         let interval = |(operand, lo, hi, slots)| Interval { operand: NodeId(operand), lo, hi, slots };
         let mapped = folded.mapped(mapped.into_iter().map(|(node, of)| (NodeId(node), interval(of))).collect());
         let inputs = read_all(inputs)?;

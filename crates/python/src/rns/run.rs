@@ -318,7 +318,7 @@ impl PySlotClient {
         let plan = &*plan.0;
         let inputs = read_all(inputs)?;
         detached(py, || {
-            let clear = evaluate(&plan.program, &inputs).map_err(Failure::of(Kind::Input))?;
+            let clear = evaluate(plan.program(), &inputs).map_err(Failure::of(Kind::Input))?;
             let values = self.decrypted(plan, outputs, None, &mut Reader::Own)?;
             let nodes = values.iter().filter_map(|(name, values)| {
                 let node = name.strip_prefix(NODE_OUTPUT)?.parse().ok()?;
@@ -424,7 +424,7 @@ impl PySlotServer {
     fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
         let plan = &*plan.0;
         self.origin.expect_plan(plan)?;
-        Ok(check_keys(&plan.program, plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
+        Ok(check_keys(plan.program(), plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
 
     /// Their parameter set.
@@ -571,7 +571,7 @@ fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
 
 /// The input `name` as the program takes it.
 fn encrypt_one(key: &impl Encrypter, plan: &SlotPlan, name: &str, values: &Values) -> Result<Ciphertext, Failure> {
-    let slots = plan.program.slots();
+    let slots = plan.program().slots();
     match (&plan.lowering, values) {
         (Lowering::Ckks(lowering), Values::Complex(values)) => {
             let port = lowering.lowered.inputs.iter().find(|port| port.name == name).ok_or_else(|| missing(name))?;
@@ -655,12 +655,12 @@ fn decrypt(
     real: Option<&[String]>,
     reader: &mut Reader,
 ) -> Result<BTreeMap<String, Values>, Failure> {
-    let slots = plan.program.slots();
+    let slots = plan.program().slots();
     let mut ciphertexts = gathered(plan.kernel(), polynomials)?;
     let mut values = BTreeMap::new();
     match (client, &plan.lowering) {
         (Client::Ckks(client), Lowering::Ckks(lowering)) => {
-            let ids: HashMap<&str, NodeId> = plan.program.outputs().map(|(id, name)| (name, id)).collect();
+            let ids: HashMap<&str, NodeId> = plan.program().outputs().map(|(id, name)| (name, id)).collect();
             let outputs = lowering.lowered.outputs.iter().map(|port| {
                 let id = ids.get(&*port.name).copied();
                 (port.name.clone(), id, port)

@@ -91,6 +91,20 @@ pub enum FigureError {
     /// Missing or unknown.
     #[error(transparent)]
     Description(#[from] DescriptionError),
+    /// A figure that is less than the others want.
+    #[error("{file}: `{key}` is {value} and at least {needed} are needed, {cause}")]
+    TooSmall {
+        /// Machine file.
+        file: String,
+        /// The figure.
+        key: String,
+        /// Its value.
+        value: f64,
+        /// The least that it can be.
+        needed: f64,
+        /// In what unit, why, and what to do.
+        cause: &'static str,
+    },
     /// Two figures that cannot both be.
     #[error("{file}: `{first}` is {first_value} and `{second}` is {second_value}: {cause}")]
     Together {

@@ -41,6 +41,28 @@ pub struct FigureSpec {
     pub optional: bool,
 }
 
+/// A figure that every file of a mapper gives.
+pub const fn figure(
+    key: &'static str,
+    dimension: Dimension,
+    least: f64,
+    most: f64,
+    meaning: &'static str,
+) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional: false }
+}
+
+/// A figure that a file may leave out.
+pub const fn optional(
+    key: &'static str,
+    dimension: Dimension,
+    least: f64,
+    most: f64,
+    meaning: &'static str,
+) -> FigureSpec {
+    FigureSpec { key, dimension, least, most, meaning, optional: true }
+}
+
 /// A checked figure in its base unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {

@@ -9,15 +9,9 @@ use super::machine::{Fpt, Shape};
 use super::software::{Action, Batch, Tasks};
 use crate::engine::schedule::{ClassId, KindId, OpRef, Schedule, ScheduleBuilder, Shift, Value};
 use crate::torus::groups;
-use crate::torus::workload::{Item, Work};
+use crate::torus::workload::{Item, Work, index};
 use chip::Chip;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
-
-/// Index of a value of operation `operation` that is number `number` of its kind in one iteration.
-pub(crate) fn index(operation: u32, number: usize) -> u32 {
-    debug_assert!(number < 256, "polynomials and rows of an iteration are few");
-    (operation << 8) | number as u32
-}
 
 pub(crate) struct Emitter<'a> {
     machine: &'a Fpt,

@@ -3,10 +3,10 @@
 use super::super::hardware::{load_latency, through};
 use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
-use super::{Emitter, index};
+use super::Emitter;
 use crate::engine::schedule::{Access, ClassId, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
 use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Work};
+use crate::torus::workload::{Bootstraps, Work, index};
 
 /// One ciphertext in one iteration.
 #[derive(Clone, Copy)]

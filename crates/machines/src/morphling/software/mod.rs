@@ -116,14 +116,6 @@ pub enum SoftwareError {
     /// The memories.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A key switch without its key.
-    #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
-    NoKeySwitchKey {
-        /// The operation.
-        operation: u32,
-        /// Name of the set.
-        set: String,
-    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -203,23 +195,14 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
         large_count: 0,
         fetch: 0,
     };
-    let no_key = |operation| SoftwareError::NoKeySwitchKey { operation, set: program.parameters.name().to_owned() };
     for (index, work) in works.iter().enumerate() {
         match work {
             Work::Bootstraps(bootstraps) => {
-                if let Some(item) = bootstraps.switched.as_ref().and_then(|items| items.first())
-                    && layout.tile_elements == 0
-                {
-                    return Err(no_key(item.op));
-                }
                 writer.in_groups(index, bootstraps.sources.len(), |writer, group| {
                     writer.bootstrap_group(bootstraps, group);
                 });
             }
             Work::KeySwitches(switches) => {
-                if layout.tile_elements == 0 {
-                    return Err(no_key(switches.results.first().map_or(0, |item| item.op)));
-                }
                 writer.in_groups(index, switches.sources.len(), |writer, group| writer.switch_group(switches, group));
             }
             Work::Linear(layer) => {

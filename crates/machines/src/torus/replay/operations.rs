@@ -190,3 +190,88 @@ pub fn linear<'a>(
     }
     Ok(Datum::torus(sum))
 }
+
+/// What the data path of a blind rotation makes of several polynomials side by side.
+impl Operands<'_> {
+    /// The first `count` operands, each rotated by the amount that operand `count` has for `iteration`, minus itself.
+    ///
+    /// # Errors
+    /// [`ReplayError::Kind`], as of the next ones.
+    pub fn rotated_differences(
+        &self,
+        primitives: &Primitives<'_, u32>,
+        count: usize,
+        iteration: u32,
+    ) -> Result<Vec<Datum>, ReplayError> {
+        let amount = self.amounts(count)?.get(iteration as usize).copied().unwrap_or(0);
+        let difference = |index| {
+            let polynomial = self.torus(index)?;
+            Ok(Datum::torus(primitives.subtract(&primitives.rotate(polynomial, amount), polynomial)))
+        };
+        (0..count).map(difference).collect()
+    }
+
+    /// The spectra of the digits that lie side by side in operand 0.
+    ///
+    /// # Errors
+    /// [`ReplayError::Kind`].
+    pub fn spectra(&self, primitives: &Primitives<'_, u32>) -> Result<Vec<Datum>, ReplayError> {
+        let rows = self.bundle(0)?;
+        let spectrum = |index| Ok(Datum::Spectrum(Arc::new(primitives.forward(rows.digits(index)?))));
+        let spectra: Result<Vec<Datum>, ReplayError> = (0..rows.data.len()).map(spectrum).collect();
+        Ok(vec![Datum::bundle(spectra?)])
+    }
+
+    /// For each of `columns`, what operand 2 has of it, if there is one, plus the sum of operand 0's spectra times operand 1's key
+    /// polynomials, row by row.
+    ///
+    /// # Errors
+    /// [`ReplayError::Kind`].
+    pub fn products(&self, primitives: &Primitives<'_, u32>, columns: usize) -> Result<Vec<Datum>, ReplayError> {
+        let rows = self.bundle(0)?;
+        let (iteration, key) = self.key(1)?;
+        let before = if self.data.len() > 2 { Some(self.bundle(2)?) } else { None };
+        let (expected, found) = ("a key polynomial for each product", "others");
+        let wrong = ReplayError::Kind { cycle: self.cycle, expected, found };
+        if key.len() != rows.data.len() * columns {
+            return Err(wrong);
+        }
+        let column = |number: usize| {
+            let mut sum = match before {
+                Some(before) => Some(Spectrum::clone(before.spectrum(number)?)),
+                None => None,
+            };
+            for index in 0..rows.data.len() {
+                let digits = rows.spectrum(index)?;
+                let (row, column) = key[index * columns + number];
+                sum = Some(match sum {
+                    None => primitives.multiply(digits, iteration, row, column),
+                    Some(sum) => primitives.multiply_accumulate(sum, digits, iteration, row, column),
+                });
+            }
+            sum.map(|sum| Datum::Spectrum(Arc::new(sum))).ok_or_else(|| wrong.clone())
+        };
+        (0..columns).map(column).collect()
+    }
+
+    /// The coefficients of the spectra that lie side by side in operand 0.
+    ///
+    /// # Errors
+    /// [`ReplayError::Kind`].
+    pub fn coefficients(&self, primitives: &Primitives<'_, u32>) -> Result<Vec<Datum>, ReplayError> {
+        let sums = self.bundle(0)?;
+        let back = |index| Ok(Datum::torus(primitives.inverse(Spectrum::clone(sums.spectrum(index)?))));
+        let products: Result<Vec<Datum>, ReplayError> = (0..sums.data.len()).map(back).collect();
+        Ok(vec![Datum::bundle(products?)])
+    }
+
+    /// For each of `count` columns, the product in operand 0 plus the operand that follows.
+    ///
+    /// # Errors
+    /// [`ReplayError::Kind`].
+    pub fn accumulated(&self, primitives: &Primitives<'_, u32>, count: usize) -> Result<Vec<Datum>, ReplayError> {
+        let products = self.bundle(0)?;
+        let column = |number: usize| Ok(Datum::torus(primitives.add(self.torus(1 + number)?, products.torus(number)?)));
+        (0..count).map(column).collect()
+    }
+}

@@ -2,14 +2,14 @@
 
 use super::super::cluster::{IterationTimes, KEY_HOP, TileTimes};
 use super::super::software::{Epoch, bytes_of, core_rows};
-use super::super::streams::Steps;
+use super::super::streams::{Drain, Steps};
+use super::Emitter;
 use super::resources::Core;
-use super::{Emitter, index};
-use crate::engine::schedule::{Access, Event, OpRef, Order, Place, Resource, Shift, Value};
+use crate::engine::schedule::{Access, ClassId, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::steady::Settled;
 use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Item, Work};
+use crate::torus::workload::{Bootstraps, Item, Work, index};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// One ciphertext on one core, in one iteration.
@@ -17,6 +17,8 @@ struct Seat<'a> {
     core: &'a Core,
     ciphertext: u32,
     slot: u64,
+    /// The buffer behind the multipliers that its sums are in.
+    sums: u64,
     operation: u32,
     iteration: u32,
 }
@@ -28,6 +30,14 @@ struct Action {
     occupancy: i64,
     work: u64,
     parts: u32,
+}
+
+/// When something is sent from the global scratchpad, and on which buses: one for all cores, or one a core.
+struct Sent<'a> {
+    buses: &'a [Resource],
+    start: i64,
+    occupancy: i64,
+    op: OpRef,
 }
 
 impl Emitter<'_> {
@@ -138,12 +148,14 @@ impl Emitter<'_> {
         self.load_key(work.blind_rotation, number, steps, times, base);
         let chip = self.chip.clone();
         for (slot, starts) in (0..).zip(&times.slots) {
+            let (drains, sums) = (&times.drains[slot as usize], u64::from(times.sums[slot as usize]));
             let seats: Vec<Seat<'_>> = self
                 .seats(epoch, slot)
                 .map(|(core, ciphertext)| Seat {
                     core: &chip.cores[core],
                     ciphertext,
                     slot,
+                    sums,
                     operation: work.blind_rotation,
                     iteration: number,
                 })
@@ -153,6 +165,9 @@ impl Emitter<'_> {
                 key_at += self.multicast(&seats, steps, step, start - base, key_at);
                 for seat in &seats {
                     self.step(seat, steps, step, start - base);
+                    for (drain, _) in steps.drained(step) {
+                        self.drain(seat, steps, drain, drains[drain] - base);
+                    }
                 }
             }
         }
@@ -164,16 +179,15 @@ impl Emitter<'_> {
         let bytes = self.key_bytes(steps, step);
         let Some(seat) = seats.first() else { return bytes };
         let key = self.key(seat.iteration, step);
-        let reads = vec![access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any)];
+        let read = access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any);
         let out = (KEY_HOP - 1, KEY_HOP + c.polynomial - 2);
-        let writes = seats.iter().map(|seat| access(seat.core.key, 0, bytes, key, out, Order::Stream)).collect();
+        let writes: Vec<Access> =
+            seats.iter().map(|seat| access(seat.core.key, 0, bytes, key, out, Order::Stream)).collect();
         let kind = self.chip.kinds.multicast;
         let start = start + c.to_multiply() - KEY_HOP;
-        let resource = self.chip.key_bus;
-        let action = Action { resource, start, occupancy: c.polynomial, work: bytes, parts: 1 };
         let (kernel_op, iteration) = (seat.operation, seat.iteration);
         let op = OpRef { kind, kernel_op, body_op: step as u32, ciphertext: Value::NONE, iteration };
-        self.push(&action, op, reads, writes);
+        self.sent(Sent { buses: &self.chip.key_buses.clone(), start, occupancy: c.polynomial, op }, &[read], writes);
         bytes
     }
 
@@ -186,44 +200,41 @@ impl Emitter<'_> {
         access(seat.core.local, at, sizes.polynomial, value, span, order)
     }
 
+    /// What `seat` does on one of its core's units for `cycles` cycles, by number `number` of its steps or drains.
+    fn on_unit(
+        &mut self,
+        seat: &Seat<'_>,
+        (kind, resource, number): (KindId, Resource, usize),
+        (start, occupancy): (i64, i64),
+        (work, parts): (u64, u64),
+        (reads, writes): (Vec<Access>, Vec<Access>),
+    ) {
+        let (kernel_op, ciphertext, iteration) = (seat.operation, seat.ciphertext, seat.iteration);
+        let op = OpRef { kind, kernel_op, body_op: number as u32, ciphertext, iteration };
+        self.push(&Action { resource, start, occupancy, work, parts: parts as u32 }, op, reads, writes);
+    }
+
+    /// A value of `seat`'s iteration that is number `number` of its class.
+    fn of_seat(&self, seat: &Seat<'_>, class: ClassId, number: usize) -> Value {
+        self.named(class, seat.ciphertext, seat.iteration, index(seat.operation, number))
+    }
+
+    /// From the rotator to the multipliers.
     fn step(&mut self, seat: &Seat<'_>, steps: &Steps, number: usize, start: i64) {
         let c = self.timeline.steps;
         let sizes = self.tasks.layout.sizes;
-        let (classes, kinds) = (self.chip.classes, self.chip.kinds);
+        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, seat.core);
         let step = &steps.steps[number];
-        let (rows, columns) = (step.rows.len() as u64, step.inverses.len() as u64);
+        let (rows, columns) = (step.rows.len() as u64, u64::from(steps.polynomials));
         let points = sizes.ring_degree / 2;
         let span = (0, c.polynomial - 1);
         let out = |latency: i64| (latency - 1, latency + c.polynomial - 2);
-        let op = |kind| OpRef {
-            kind,
-            kernel_op: seat.operation,
-            body_op: number as u32,
-            ciphertext: seat.ciphertext,
-            iteration: seat.iteration,
-        };
-        let action = |resource, start, work, parts: u64| Action {
-            resource,
-            start,
-            occupancy: c.polynomial,
-            work,
-            parts: parts as u32,
-        };
-        let value = |class, number| Value {
-            class,
-            ciphertext: seat.ciphertext,
-            iteration: seat.iteration,
-            index: index(seat.operation, number),
-        };
-        // The decomposer's buffer holds the polynomials of a block of steps.
-        let lane = |polynomial: u32| {
-            let first = steps.steps[..=number].iter().rev().find(|step| !step.rotates.is_empty());
-            first.and_then(|step| step.rotates.iter().position(|&p| p == polynomial)).unwrap_or(0) as u64
-        };
-        let held = |polynomial: u32, span| {
-            let at = lane(polynomial) * sizes.polynomial;
-            let value = value(classes.rotated, polynomial as usize);
-            access(seat.core.rotated, at, sizes.polynomial, value, span, Order::Stream)
+        let occupied = |start| (start, c.polynomial);
+        // The decomposer's buffer holds the polynomials of as many steps as take their digits.
+        let held = |emitter: &Self, polynomial: u32, span| {
+            let at = u64::from(polynomial % steps.held) * sizes.polynomial;
+            let value = emitter.of_seat(seat, classes.rotated, polynomial as usize);
+            access(core.rotated, at, sizes.polynomial, value, span, Order::Stream)
         };
         if !step.rotates.is_empty() {
             let mut reads = Vec::new();
@@ -232,67 +243,108 @@ impl Emitter<'_> {
                 pointers.bytes *= 2;
                 reads.push(pointers);
             }
-            let amounts = self.named(classes.rotations, seat.ciphertext, Value::NONE, index(seat.operation, 0));
+            let name = index(seat.operation, 0);
+            let amounts = self.named(classes.rotations, seat.ciphertext, Value::NONE, name);
             let at = self.tasks.layout.rotations(seat.slot);
-            let mut amounts = access(seat.core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
+            let mut amounts = access(core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
             amounts.bytes = COEFFICIENT_BYTES;
             reads.push(amounts);
-            let writes = step.rotates.iter().map(|&polynomial| held(polynomial, out(c.rotate))).collect();
+            let writes = step.rotates.iter().map(|&polynomial| held(self, polynomial, out(c.rotate))).collect();
             let count = step.rotates.len() as u64;
-            let (work, start) = (sizes.ring_degree * count, start - c.rotate);
-            self.push(&action(seat.core.rotator, start, work, count), op(kinds.rotate), reads, writes);
+            let unit = (kinds.rotate, core.rotator, number);
+            let work = (sizes.ring_degree * count, count);
+            self.on_unit(seat, unit, occupied(start - c.rotate), work, (reads, writes));
         }
-        let mut polynomials: Vec<u32> = step.rows.iter().map(|row| row.polynomial).collect();
-        polynomials.sort_unstable();
-        polynomials.dedup();
         let stream = |memory, bytes, value, span| access(memory, 0, bytes, value, span, Order::Stream);
-        let digits = |span| stream(seat.core.digits, rows * sizes.polynomial, value(classes.digits, number), span);
-        let spectrum = |span| stream(seat.core.spectrum, rows * sizes.spectrum, value(classes.spectrum, number), span);
-        let sum = |span| stream(seat.core.sum, columns * sizes.spectrum, value(classes.sum, number), span);
-        let product =
-            |span| stream(seat.core.product, columns * sizes.polynomial, value(classes.product, number), span);
+        let digits = self.of_seat(seat, classes.digits, number);
+        let digits = |span| stream(core.digits, rows * sizes.polynomial, digits, span);
+        let spectrum = self.of_seat(seat, classes.spectrum, number);
+        let spectrum = |span| stream(core.spectrum, rows * sizes.spectrum, spectrum, span);
 
-        let reads = polynomials.iter().map(|&polynomial| held(polynomial, span)).collect();
-        let decompose = action(seat.core.decomposer, start, sizes.ring_degree * rows, rows);
-        self.push(&decompose, op(kinds.decompose), reads, vec![digits(out(c.decompose))]);
+        let reads = step.polynomials().into_iter().map(|polynomial| held(self, polynomial, span)).collect();
+        let unit = (kinds.decompose, core.decomposer, number);
+        let work = (sizes.ring_degree * rows, rows);
+        self.on_unit(seat, unit, occupied(start), work, (reads, vec![digits(out(c.decompose))]));
 
-        let forward = action(seat.core.fft, start + c.decompose, points * rows, rows);
-        self.push(&forward, op(kinds.forward), vec![digits(span)], vec![spectrum(out(c.forward))]);
+        let unit = (kinds.forward, core.fft, number);
+        let moved = (vec![digits(span)], vec![spectrum(out(c.forward))]);
+        self.on_unit(seat, unit, occupied(start + c.decompose), (points * rows, rows), moved);
 
         let key = self.key(seat.iteration, number);
-        let key = access(seat.core.key, 0, rows * columns * sizes.spectrum, key, span, Order::Stream);
-        let at = start + c.to_multiply();
-        let multiply = action(seat.core.vma, at, points * rows * columns, rows * columns);
-        self.push(&multiply, op(kinds.multiply), vec![spectrum(span), key], vec![sum(out(c.multiply))]);
+        let key = access(core.key, 0, rows * columns * sizes.spectrum, key, span, Order::Stream);
+        let mut reads = vec![spectrum(span), key];
+        let before = number.checked_sub(1).filter(|_| self.machine.accumulates);
+        reads.extend(before.map(|before| self.running(seat, steps, before, span)));
+        let sums = |(drain, _): (usize, &Drain)| self.sum(seat, steps, drain, out(c.multiply));
+        let mut writes: Vec<Access> = steps.drained(number).map(sums).collect();
+        if writes.is_empty() {
+            writes.push(self.running(seat, steps, number, out(c.multiply)));
+        }
+        let unit = (kinds.multiply, core.vma, number);
+        let products = rows * columns;
+        self.on_unit(seat, unit, occupied(start + c.to_multiply()), (points * products, products), (reads, writes));
+    }
 
-        let inverse = action(seat.core.ifft, at + c.multiply, points * columns, columns);
-        self.push(&inverse, op(kinds.inverse), vec![sum(span)], vec![product(out(c.backward))]);
+    /// Sums of all columns up to step `step`, in the first buffer behind the multipliers.
+    fn running(&self, seat: &Seat<'_>, steps: &Steps, step: usize, span: (i64, i64)) -> Access {
+        let bytes = u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum;
+        let value = self.of_seat(seat, self.chip.classes.running, step);
+        access(seat.core.sum, 0, bytes, value, span, Order::Stream)
+    }
 
-        let last = number + 1 == steps.steps.len();
+    /// The complete sums of a drain, on the wire to the inverse transforms or in one of the buffers before them.
+    fn sum(&self, seat: &Seat<'_>, steps: &Steps, drain: usize, span: (i64, i64)) -> Access {
+        let inverses = &steps.drains[drain].inverses;
+        let spectrum = self.tasks.layout.sizes.spectrum;
+        let at = match inverses.first() {
+            Some(first) if self.machine.accumulates => {
+                ((1 + seat.sums) * u64::from(steps.polynomials) + u64::from(first.column)) * spectrum
+            }
+            _ => 0,
+        };
+        let value = self.of_seat(seat, self.chip.classes.sum, drain);
+        access(seat.core.sum, at, inverses.len() as u64 * spectrum, value, span, Order::Stream)
+    }
+
+    /// From the inverse transforms to the accumulators.
+    fn drain(&mut self, seat: &Seat<'_>, steps: &Steps, number: usize, start: i64) {
+        let c = self.timeline.steps;
+        let sizes = self.tasks.layout.sizes;
+        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, seat.core);
+        let inverses = &steps.drains[number].inverses;
+        let columns = inverses.len() as u64;
+        let span = (0, c.drain - 1);
+        let out = |latency: i64| (latency - 1, latency + c.drain - 2);
+        let product = self.of_seat(seat, classes.product, number);
+        let product = |span| access(core.product, 0, columns * sizes.polynomial, product, span, Order::Stream);
+        let moved = (vec![self.sum(seat, steps, number, span)], vec![product(out(c.backward))]);
+        let work = (sizes.ring_degree / 2 * columns, columns);
+        self.on_unit(seat, (kinds.inverse, core.ifft, number), (start, c.drain), work, moved);
+
         let mut reads = vec![product(span)];
         let mut writes = Vec::new();
-        for inverse in &step.inverses {
+        for inverse in inverses {
             let column = inverse.column;
-            let partial = |taken: usize, span| {
+            let partial = |emitter: &Self, taken: usize, span| {
                 let at = u64::from(column) * sizes.polynomial;
-                let value = value(classes.partial, taken * steps.polynomials as usize + column as usize);
-                access(seat.core.sums, at, sizes.polynomial, value, span, Order::Stream)
+                let number = taken * steps.polynomials as usize + column as usize;
+                let value = emitter.of_seat(seat, classes.partial, number);
+                access(core.sums, at, sizes.polynomial, value, span, Order::Stream)
             };
+            let (last, order) = steps.order(number, column);
             // The old accumulator is the first to be added to.
-            match number.checked_sub(1) {
-                None => reads.push(self.accumulator(seat, seat.iteration, column, span, Order::Stream)),
-                Some(before) => reads.push(partial(before, span)),
-            }
-            if last {
-                let next = seat.iteration + 1;
-                writes.push(self.accumulator(seat, next, column, out(c.accumulate), Order::Stream));
-            } else {
-                writes.push(partial(number, out(c.accumulate)));
-            }
+            reads.push(match order.checked_sub(1) {
+                None => self.accumulator(seat, seat.iteration, column, span, Order::Stream),
+                Some(before) => partial(self, before, span),
+            });
+            writes.push(match last {
+                true => self.accumulator(seat, seat.iteration + 1, column, out(c.accumulate), Order::Stream),
+                false => partial(self, order, out(c.accumulate)),
+            });
         }
-        let at = start + c.to_accumulator();
-        let accumulate = action(seat.core.accumulator, at, sizes.ring_degree * columns, columns);
-        self.push(&accumulate, op(kinds.accumulate), reads, writes);
+        let unit = (kinds.accumulate, core.accumulator, number);
+        let work = (sizes.ring_degree * columns, columns);
+        self.on_unit(seat, unit, (start + c.backward, c.drain), work, (reads, writes));
     }
 
     /// The finished accumulators of a slot, as they come, to the key-switch clusters' memory.
@@ -305,10 +357,10 @@ impl Emitter<'_> {
         for (core, ciphertext) in self.seats(epoch, slot) {
             let core = &chip.cores[core];
             let iteration = sizes.lwe_dimension as u32;
-            let seat = Seat { core, ciphertext, slot, operation: work.blind_rotation, iteration };
+            let seat = Seat { core, ciphertext, slot, sums: 0, operation: work.blind_rotation, iteration };
             let mut reads = Vec::new();
             for polynomial in 0..sizes.polynomials as u32 {
-                let mut read = self.accumulator(&seat, iteration, polynomial, (0, c.polynomial - 1), Order::Stream);
+                let mut read = self.accumulator(&seat, iteration, polynomial, (0, c.extraction() - 1), Order::Stream);
                 // Of the body polynomial, the constant coefficient alone is taken.
                 if u64::from(polynomial) + 1 == sizes.polynomials {
                     read.bytes = COEFFICIENT_BYTES;
@@ -317,9 +369,9 @@ impl Emitter<'_> {
             }
             let item = work.extracted[ciphertext as usize];
             let at = layout.large.entry(slot);
-            let write = access(core.local, at, sizes.large, self.lwe(item), (1, c.polynomial), Order::Any);
+            let write = access(core.local, at, sizes.large, self.lwe(item), (1, c.extraction()), Order::Any);
             let work = sizes.large_dimension + 1;
-            let action = Action { resource: core.extractor, start, occupancy: c.polynomial, work, parts: 1 };
+            let action = Action { resource: core.extractor, start, occupancy: c.extraction(), work, parts: 1 };
             let op = OpRef { kind, kernel_op: item.op, body_op: Value::NONE, ciphertext, iteration: Value::NONE };
             self.push(&action, op, reads, vec![write]);
         }
@@ -429,9 +481,21 @@ impl Emitter<'_> {
         let out = (KEY_HOP - 1, KEY_HOP + occupancy - 2);
         let wire = |core: &Core| access(core.tile, 0, bytes, value, out, Order::Stream);
         let writes = self.chip.cores[..served].iter().map(wire).collect();
-        let (resource, start) = (self.chip.switch_bus, start - KEY_HOP);
-        self.push(&Action { resource, start, occupancy, work: bytes, parts: 1 }, op, reads, writes);
+        let sent = Sent { buses: &self.chip.switch_buses.clone(), start: start - KEY_HOP, occupancy, op };
+        self.sent(sent, &reads, writes);
         access(self.chip.cores[0].tile, 0, bytes, value, (0, occupancy - 1), Order::Stream)
+    }
+
+    /// What the global scratchpad sends to the wires `writes`: to all at once, or to each core on a bus of its own.
+    fn sent(&mut self, sent: Sent<'_>, reads: &[Access], writes: Vec<Access>) {
+        let Sent { buses, start, occupancy, op } = sent;
+        let bytes = reads.iter().map(|read| read.bytes).sum();
+        let targets =
+            if buses.len() == 1 { vec![writes] } else { writes.into_iter().map(|write| vec![write]).collect() };
+        for (&resource, writes) in buses.iter().zip(targets) {
+            let action = Action { resource, start, occupancy, work: bytes, parts: 1 };
+            self.push(&action, op, reads.to_vec(), writes);
+        }
     }
 
     /// A block of columns of a linear layer, for a block of rows.

@@ -14,12 +14,6 @@ use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use resources::Chip;
 
-/// Index of a value of operation `operation` that is number `number` of its kind in one iteration.
-pub(crate) fn index(operation: u32, number: usize) -> u32 {
-    debug_assert!(number < 256, "polynomials and steps of an iteration are few");
-    (operation << 8) | number as u32
-}
-
 pub(crate) struct Emitter<'a> {
     machine: &'a Pipeline,
     program: &'a KernelProgram,

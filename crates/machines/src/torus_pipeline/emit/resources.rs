@@ -1,8 +1,8 @@
 //! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
 
-use super::super::cluster::KEY_HOP;
+use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
-use super::super::machine::{Pipeline, StepCycles};
+use super::super::machine::{Pipeline, Stages, StepCycles};
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
@@ -34,7 +34,7 @@ pub struct Core {
     pub spectrum: MemoryId,
     /// Global scratchpad to multipliers.
     pub key: MemoryId,
-    /// Adder trees to IFFT.
+    /// Adder trees to IFFT: a wire, or the buffers of multipliers that accumulate.
     pub sum: MemoryId,
     /// IFFT to accumulators.
     pub product: MemoryId,
@@ -82,11 +82,13 @@ pub struct Classes {
     pub digits: ClassId,
     /// Their transforms.
     pub spectrum: ClassId,
-    /// Sums of a step, in the transform domain.
+    /// Sums of a drain, in the transform domain.
     pub sum: ClassId,
+    /// Sums of all columns up to a step, where the multipliers accumulate.
+    pub running: ClassId,
     /// The same back in coefficients.
     pub product: ClassId,
-    /// Sum of a column over steps.
+    /// Sum of a column over drains.
     pub partial: ClassId,
     /// Sum of a key switch: `iteration` counts its tiles.
     pub switch_sum: ClassId,
@@ -106,10 +108,10 @@ pub struct Classes {
 #[derive(Clone, Debug)]
 pub struct Chip {
     pub cores: Vec<Core>,
-    /// Multicast of the bootstrapping key.
-    pub key_bus: Resource,
-    /// Multicast of the key-switch key and of operands.
-    pub switch_bus: Resource,
+    /// Buses of the bootstrapping key: one to all cores, or one to each.
+    pub key_buses: Vec<Resource>,
+    /// Buses of the key-switch key and of operands.
+    pub switch_buses: Vec<Resource>,
     /// Memory channels: the bootstrapping key's, the key-switch key's, the others'.
     pub channels: Vec<Resource>,
     pub hbm: MemoryId,
@@ -130,6 +132,7 @@ impl Classes {
             digits: ciphertexts(b, "digits"),
             spectrum: ciphertexts(b, "spectra"),
             sum: ciphertexts(b, "transform-domain sums"),
+            running: ciphertexts(b, "transform-domain sums so far"),
             product: ciphertexts(b, "products"),
             partial: ciphertexts(b, "coefficient-domain sum"),
             switch_sum: ciphertexts(b, "key-switch sum"),
@@ -146,10 +149,10 @@ impl Kinds {
     /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
     fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, polynomials: u64) -> Self {
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
-        let coefficients = machine.coefficient_lanes() as f64;
-        let (rows, columns) = (machine.rows as u32, machine.columns as u32);
-        let (by_row, by_column) = (coefficients * f64::from(rows), coefficients * f64::from(columns));
-        let points = machine.folded_lanes();
+        let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = machine.stages;
+        let (rows, columns, inverses) = (machine.rows as u32, machine.columns as u32, machine.inverses() as u32);
+        let coefficients = |stage, units: u32| machine.coefficients_of(stage) as f64 * f64::from(units);
+        let points = |stage, units: u32| machine.folded_points_of(stage) * f64::from(units);
         let products = rows * columns;
         // Its decomposer's lanes, and its multipliers.
         let cluster = (machine.switch_lanes * (1 + machine.switch_columns)) as f64;
@@ -158,25 +161,43 @@ impl Kinds {
         let memory = machine.memory_latency;
         let switch = after(steps.switch);
         Self {
-            rotate: b.kind_in_parts("rotate and subtract", "rotator", by_row, after(steps.rotate), rows),
-            decompose: b.kind_in_parts("decompose", "decomposer", by_row, after(steps.decompose), rows),
-            forward: b.kind_in_parts("forward transform", "fft", points * f64::from(rows), after(steps.forward), rows),
+            rotate: b.kind_in_parts(
+                "rotate and subtract",
+                "rotator",
+                coefficients(rotator, rows),
+                after(steps.rotate),
+                rows,
+            ),
+            decompose: b.kind_in_parts(
+                "decompose",
+                "decomposer",
+                coefficients(decomposer, rows),
+                after(steps.decompose),
+                rows,
+            ),
+            forward: b.kind_in_parts("forward transform", "fft", points(forward, rows), after(steps.forward), rows),
             multiply: b.kind_in_parts(
                 "multiply and add",
                 "vma",
-                points * f64::from(products),
+                points(multiply, products),
                 after(steps.multiply),
                 products,
             ),
             inverse: b.kind_in_parts(
                 "inverse transform",
                 "ifft",
-                points * f64::from(columns),
+                points(inverse, inverses),
                 after(steps.backward),
-                columns,
+                inverses,
             ),
-            accumulate: b.kind_in_parts("accumulate", "accumulator", by_column, after(steps.accumulate), columns),
-            extract: b.kind("sample extract", "extractor", by_column, 1),
+            accumulate: b.kind_in_parts(
+                "accumulate",
+                "accumulator",
+                coefficients(accumulator, inverses),
+                after(steps.accumulate),
+                inverses,
+            ),
+            extract: b.kind("sample extract", "extractor", coefficients(accumulator, columns), 1),
             key_switch: b.kind("key switch", "key_switch", cluster, switch),
             linear: b.kind("linear", "key_switch", cluster, switch),
             modulus_switch: b.kind("modulus switch", "link.in", rate / COEFFICIENT_BYTES as f64, link),
@@ -201,9 +222,11 @@ impl Chip {
         let classes = Classes::declare(b);
         let kinds = Kinds::declare(b, machine, steps, polynomials);
         let pipeline = WaitCategory::Pipeline;
-        let coefficients = machine.coefficient_lanes() * COEFFICIENT_BYTES;
-        let (by_row, by_column) = (machine.rows * coefficients, machine.columns * coefficients);
-        let point = machine.lanes * machine.point_bytes;
+        let Stages { decomposer, forward, multiply, inverse, accumulator, .. } = machine.stages;
+        let coefficients = |stage, units: u64| units * machine.coefficients_of(stage) * COEFFICIENT_BYTES;
+        let points = |stage, units: u64| units * machine.points_of(stage) * machine.point_bytes;
+        let (rows, columns, inverses) = (machine.rows, machine.columns, machine.inverses());
+        let ports = machine.port_widths();
         let onchip = |capacity: u64, read: u64, write: u64| MemoryKind::OnChip {
             capacity,
             banks: 1,
@@ -212,7 +235,15 @@ impl Chip {
         };
         let wire = |bytes: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 };
         let polynomial = machine.largest_ring * COEFFICIENT_BYTES;
-        let cluster = (machine.switch_lanes + machine.switch_columns) * COEFFICIENT_BYTES;
+        let largest_sum = machine.points(machine.largest_ring) * machine.point_bytes * columns;
+        let sum = match machine.accumulates {
+            false => wire(points(multiply, columns)),
+            true => onchip(
+                (1 + u64::from(SUM_BUFFERS)) * largest_sum,
+                points(multiply, columns) + points(inverse, inverses),
+                points(multiply, columns),
+            ),
+        };
         let mut cores = Vec::new();
         for c in 0..machine.cores {
             let name = |unit: &str| format!("core{c}.{unit}");
@@ -227,28 +258,36 @@ impl Chip {
                 switch: b.unit(name("key_switch"), "key_switch", WaitCategory::VectorUnit),
                 admission: b.unit(name("link.in"), "link.in", pipeline),
                 returns: b.unit(name("link.out"), "link.out", pipeline),
-                // The rotator's two pointers with a rotation amount each, the old accumulator, the extractor, the key-switch
-                // cluster, the links. All polynomials of an accumulator are set while one comes over the link.
-                local: b.memory(
-                    name("local"),
+                local: b.memory(name("local"), onchip(machine.local, ports[0].0, ports[0].1)),
+                rotated: b.memory(
+                    name("decomposer.buffer"),
                     onchip(
-                        machine.local,
-                        2 * by_row + machine.rows * COEFFICIENT_BYTES + 2 * by_column + cluster + 2 * machine.link,
-                        2 * by_column + cluster + machine.columns * machine.link,
+                        rows * polynomial,
+                        coefficients(decomposer, rows),
+                        coefficients(machine.stages.rotator, rows),
                     ),
                 ),
-                rotated: b.memory(name("decomposer.buffer"), onchip(machine.rows * polynomial, by_row, by_row)),
-                sums: b.memory(name("accumulator.buffer"), onchip(machine.columns * polynomial, by_column, by_column)),
-                digits: b.memory(name("digits"), wire(by_row)),
-                spectrum: b.memory(name("spectrum"), wire(machine.rows * point)),
-                key: b.memory(name("key"), wire(machine.rows * machine.columns * point)),
-                sum: b.memory(name("sum"), wire(machine.columns * point)),
-                product: b.memory(name("product"), wire(by_column)),
+                sums: b.memory(
+                    name("accumulator.buffer"),
+                    onchip(
+                        columns * polynomial,
+                        coefficients(accumulator, inverses),
+                        coefficients(accumulator, inverses),
+                    ),
+                ),
+                digits: b.memory(name("digits"), wire(coefficients(decomposer, rows))),
+                spectrum: b.memory(name("spectrum"), wire(points(forward, rows))),
+                key: b.memory(name("key"), wire(points(multiply, rows * columns))),
+                sum: b.memory(name("sum"), sum.clone()),
+                product: b.memory(name("product"), wire(coefficients(accumulator, inverses))),
                 tile: b.memory(name("tile"), wire(machine.switch_bus)),
             });
         }
-        let key_bus = b.unit("global.key_bus", "key_bus", pipeline);
-        let switch_bus = b.unit("global.switch_bus", "switch_bus", pipeline);
+        let mut buses = |name: &str| match machine.multicast {
+            true => vec![b.unit(format!("global.{name}"), name, pipeline)],
+            false => (0..machine.cores).map(|c| b.unit(format!("global.{name}{c}"), name, pipeline)).collect(),
+        };
+        let (key_buses, switch_buses) = (buses("key_bus"), buses("switch_bus"));
         let classes_of = [
             ("key", "hbm.key", machine.key_channels),
             ("switch", "hbm.switch", machine.switch_channels),
@@ -260,14 +299,11 @@ impl Chip {
                 channels.push(b.channel(format!("hbm.{name}{index}"), class, machine.channel_bytes));
             }
         }
-        let transfers = (machine.channel_bytes * channels.len() as f64).ceil() as u64;
-        let links = machine.cores * machine.link;
-        let global =
-            onchip(machine.global, machine.key_bus + machine.switch_bus + links + transfers, links + transfers);
+        let global = onchip(machine.global, ports[1].0, ports[1].1);
         Self {
             cores,
-            key_bus,
-            switch_bus,
+            key_buses,
+            switch_buses,
             channels,
             hbm: b.memory("hbm", MemoryKind::OffChip),
             global: b.memory("global", global),

@@ -2,11 +2,11 @@
 
 use super::super::hardware::link_latency;
 use super::super::software::{Action, Epoch, Task, bytes_of, core_rows};
-use super::{Emitter, index};
+use super::Emitter;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::transfers::{Piece, access, between, part_of};
-use crate::torus::workload::{Item, Work, distinct};
+use crate::torus::workload::{Item, Work, distinct, index};
 
 /// What an event reads and writes.
 struct Moves {

@@ -1,0 +1,215 @@
+//! Are machines composed of any figures scheduled legally, do they compute their programs bit for bit, and is what cannot be refused?
+
+use super::contract::MAPPER;
+use super::machine::{Pipeline, Stage, Stages};
+use super::meaning::Names;
+use super::software::SoftwareError;
+use super::streams::StepsError;
+use super::test_support::{lowering, machine};
+use super::{Mapped, map};
+use crate::MachineError;
+use crate::audit::audit;
+use crate::contract::Mapper;
+use crate::engine::checker::{check, check_every_round};
+use crate::registry::parse;
+use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use polyfabric_program::tfhe::kernel::KernelProgram;
+
+/// A machine of no paper, from nothing.
+const OWN: &str = include_str!("../../../../examples/own-tfhe-machine.toml");
+
+/// A generator of the next choice, of so many.
+struct Draw(u64);
+
+impl Draw {
+    fn of(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % count
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.of(of.len() as u64) as usize]
+    }
+
+    fn stage(&mut self, lanes: &[u64]) -> Stage {
+        let lanes = self.one(&[true, false]).then(|| self.one(lanes));
+        Stage { lanes, latency: self.one(&[None, None, None, Some(1), Some(7), Some(200)]) }
+    }
+
+    fn machine(&mut self) -> Pipeline {
+        let accumulates = self.one(&[true, false]);
+        let columns = self.one(&[2, 3, 4]);
+        let (any, powers) = (&[1, 3, 8, 24, 64, 512][..], &[2, 4, 16, 128][..]);
+        let stages = Stages {
+            rotator: self.stage(any),
+            decomposer: self.stage(any),
+            forward: self.stage(powers),
+            multiply: self.stage(any),
+            inverse: self.stage(powers),
+            accumulator: self.stage(any),
+        };
+        Pipeline {
+            cores: self.one(&[1, 2, 5]),
+            lanes: self.one(&[2, 4, 8, 64]),
+            rows: self.one(&[1, 2, 3, 5]),
+            columns,
+            folding: self.one(&[true, false]),
+            stages,
+            accumulates,
+            inverses: accumulates.then(|| 1 + self.of(columns)),
+            local: self.one(&[24 << 10, 40 << 10, 640 << 10]),
+            key_buffers: self.one(&[1, 2]),
+            multicast: self.one(&[true, false]),
+            key_bus: self.one(&[128, 1024, 4096]),
+            switch_bus: self.one(&[8, 64]),
+            link: self.one(&[3, 16, 256]),
+            batch: self.one(&[1, 2, 3, 64]),
+            switch_lanes: self.one(&[1, 8, 13]),
+            switch_columns: self.one(&[1, 8, 32]),
+            key_channels: self.one(&[1, 3, 8]),
+            channel_bytes: self.one(&[0.7, 15.6, 400.0]),
+            memory_latency: self.one(&[0, 1, 120]),
+            ..machine()
+        }
+    }
+}
+
+fn judged(machine: &Pipeline, program: &KernelProgram, mapped: &Mapped) {
+    let told = || format!("{machine:?}, {}", program.parameters.name());
+    let folded = check(&mapped.schedule, &["fft".to_owned()]).unwrap_or_else(|error| panic!("{error}: {}", told()));
+    let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
+    assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{}", told());
+    let names = Names::new(program, &mapped.tasks, &mapped.chip);
+    audit(program, &mapped.schedule, &names).unwrap_or_else(|error| panic!("{error}: {}", told()));
+}
+
+#[test]
+fn any_composition_is_legal_and_computes_the_program_or_is_refused() {
+    let mut draw = Draw(1);
+    let (mut legal, mut refused) = (0, 0);
+    for _ in 0..80 {
+        let machine = draw.machine();
+        let (k, l) = draw.one(&[(1, 1), (1, 2), (1, 3), (2, 2)]);
+        let parameters = shape(draw.one(&[3, 6, 7]), k, draw.one(&[256, 512]), l);
+        let choice = lowering(&machine, &parameters);
+        let program = match draw.of(3) {
+            0 => network(&parameters, &choice, 9, 4),
+            1 => lookups(&parameters, &choice, draw.one(&[3, 17, 40]), 1, false),
+            _ => lookups(&parameters, &choice, draw.one(&[3, 17, 40]), 2, true),
+        };
+        match map(&machine, &program) {
+            Ok(mapped) => {
+                judged(&machine, &program, &mapped);
+                legal += 1;
+            }
+            // Too little memory, too few columns, or stages that hold less than passes.
+            Err(SoftwareError::Layout(_) | SoftwareError::Plan(_) | SoftwareError::Steps(StepsError::Short { .. })) => {
+                refused += 1
+            }
+            Err(error) => panic!("{error}: {machine:?}"),
+        }
+    }
+    assert!(legal >= 20 && refused >= 1, "{legal} legal, {refused} refused");
+}
+
+#[test]
+fn replays_are_the_interpreter_bit_for_bit_however_sums_are_formed() {
+    let set = parameters("toy-256");
+    let wide = parameters("toy-512-k2");
+    let own = Pipeline::new(&parse("own.toml", OWN).expect("the example is right")).expect("its figures fit");
+    let three = Pipeline { columns: 3, rows: 3, ..own.clone() };
+    let machines = [
+        (own.clone(), &set),
+        (Pipeline { rows: 1, multicast: false, key_buffers: 1, ..own.clone() }, &set),
+        (Pipeline { rows: 3, inverses: None, ..own }, &set),
+        (Pipeline { inverses: Some(2), ..three.clone() }, &wide),
+        (Pipeline { accumulates: false, inverses: None, ..three }, &wide),
+    ];
+    for (number, (machine, set)) in machines.into_iter().enumerate() {
+        let choice = lowering(&machine, set);
+        let scene = Scene::new(set, 7, |set, choice| lookups(set, choice, 7, 1, true), &choice);
+        let mapped = map(&machine, &scene.program).expect("the program fits");
+        judged(&machine, &scene.program, &mapped);
+        assert_eq!(scene.replay(&mapped), Some(scene.expected()), "machine {number}");
+    }
+}
+
+#[test]
+fn one_inverse_transform_suffices_where_multipliers_accumulate() {
+    // N = 1024, l = 2: two steps of 64 cycles, then two columns of 64 cycles through one inverse transform.
+    let own = Pipeline::new(&parse("own.toml", OWN).expect("the example is right")).expect("its figures fit");
+    let cycles = |machine: &Pipeline, n: usize| {
+        let parameters = shape(n, 1, 1024, 2);
+        let program = lookups(&parameters, &lowering(machine, &parameters), 64, 1, false);
+        check(&map(machine, &program).expect("it fits").schedule, &[]).expect("it is legal").cycles as f64
+    };
+    let an_iteration = |machine: &Pipeline| (cycles(machine, 60) - cycles(machine, 40)) / 20.0 / 16.0;
+    let (one, two) = (an_iteration(&own), an_iteration(&Pipeline { inverses: Some(2), ..own.clone() }));
+    assert!((128.0..129.0).contains(&one) && (128.0..129.0).contains(&two), "{one} and {two} cycles a ciphertext");
+    // Without, each step's sums go back by themselves: as fast, with two inverse transforms.
+    let split = an_iteration(&Pipeline { accumulates: false, inverses: None, ..own.clone() });
+    assert!((128.0..129.0).contains(&split), "{split}");
+    let narrow = Stages { inverse: Stage { lanes: Some(4), latency: None }, ..own.stages };
+    let narrow = an_iteration(&Pipeline { stages: narrow, ..own });
+    assert!((256.0..257.0).contains(&narrow), "half the points, twice the cycles: {narrow}");
+}
+
+#[test]
+fn a_rate_is_the_same_a_cycle_and_a_second() {
+    let a_second = OWN.replace("rate = { value = 512, unit = \"bits/cycle\"", "rate = { value = 76.8, unit = \"GB/s\"");
+    assert_ne!(a_second, OWN);
+    let of = |text: &str| Pipeline::new(&parse("own.toml", text).expect("it is right")).expect("its figures fit");
+    assert_eq!(of(&a_second), of(OWN));
+}
+
+#[test]
+fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
+    let refused = |from: &str, to: &str| {
+        assert!(OWN.contains(from), "{from}");
+        let error: MachineError = parse("own.toml", &OWN.replacen(from, to, 1)).expect_err("it is refused");
+        error.to_string()
+    };
+    let message = refused("accumulates = { value = true", "accumulates = { value = false");
+    assert_eq!(
+        message,
+        "own.toml: `units.inverse.count` is 1 and `units.multiply.accumulates` is 0: multipliers that sum a step's rows alone give \
+         every column to an inverse transform of its own: remove the count, or let the multipliers accumulate"
+    );
+    let message = refused("[units.inverse]\ncount = { value = 1", "[units.inverse]\ncount = { value = 3");
+    assert!(message.contains("`units.inverse.count` is 3 and `units.core.columns` is 2"), "{message}");
+    let message = refused("lanes = { value = 8", "lanes = { value = 12");
+    assert!(message.contains("`units.core.lanes` is 12") && message.contains("powers of two"), "{message}");
+    let port = "[memories.local]\nread_rate = { value = 16, unit = \"bytes/cycle\", source = \"chosen\" }";
+    assert_eq!(
+        refused("[memories.local]", port),
+        "own.toml: `memories.local.read_rate` is 16 and at least 680 are needed, bytes a cycle: the units, buses and links on it would \
+         collide. Give a wider port, fewer lanes or slower links"
+    );
+    let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 0.001, unit = \"GB/s\"");
+    assert!(message.contains("`channels.link.rate` is 0.0008") && message.contains("at least 1"), "{message}");
+    let message = refused("[units.multiply]", "[units.multiplyer]");
+    assert_eq!(
+        message,
+        "own.toml: `units.multiplyer.accumulates` is no figure of `torus-pipeline`. Did you mean `units.multiply.accumulates`?"
+    );
+}
+
+#[test]
+fn a_path_that_is_too_short_for_its_stream_is_refused() {
+    let quick = Stage { lanes: None, latency: Some(1) };
+    let stages = Stages { forward: quick, inverse: quick, ..Stages::default() };
+    let machine = Pipeline { stages, ..machine() };
+    let parameters = shape(5, 1, 1024, 2);
+    let program = lookups(&parameters, &lowering(&machine, &parameters), 3, 1, false);
+    let error = map(&machine, &program).err().expect("its sums overtake the rotator").to_string();
+    assert!(
+        error.starts_with("a polynomial of set `shape-5-1-1024-2` takes 128 cycles on its path, and 15 pass"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_figure_of_the_example_is_one_of_the_mappers() {
+    let machine = parse("own.toml", OWN).expect("the example is right");
+    assert_eq!(machine.mapper(), MAPPER.name());
+}
