@@ -2,7 +2,7 @@
 //!
 //! The machine is seen as a scratchpad with all units attached, each as long at work as a vector occupies it. One instruction at a time is scheduled, the one of highest
 //! priority among those whose operands are on chip. A load has the priority of its most urgent user and is issued as soon as
-//! bandwidth and space allow. Room is made by dropping dead vectors first, then the vector whose next use lies furthest
+//! bandwidth and space allow; one that comes long before its turn takes no room that results will need until then. Room is made by dropping dead vectors first, then the vector whose next use lies furthest
 //! ahead, if it lies further ahead than that of the one that comes; a vector that off-chip memory does not hold is
 //! stored first.
 
@@ -10,6 +10,14 @@ use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// Instructions ahead within which a load may take another value's place, by as many as the register files hold results: loads come in
+/// bursts, and a burst takes longer than what runs meanwhile if it begins late. Further ahead it would displace what is used
+/// again, or results, which come back at the price of two transfers.
+const NEAR: u32 = 128;
+
+/// Instructions of which a [`Profile`] keeps the most alone.
+const SPAN: usize = 256;
 
 /// One step of the schedule, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +93,50 @@ struct Scheduler<'a> {
     window: u32,
     present: usize,
     first_open: u32,
+    results: Profile,
     movement: Movement,
+}
+
+/// How many results wait for a reader while instructions go in order.
+struct Profile {
+    /// Behind each instruction.
+    behind: Vec<u32>,
+    /// The most in so many spans of [`SPAN`] instructions from each on: in one, two, four, ...
+    most: Vec<Vec<u32>>,
+}
+
+impl Profile {
+    fn new(graph: &Graph) -> Self {
+        let mut ends = vec![0_u32; graph.len()];
+        let mut waiting = 0;
+        let mut behind = Vec::with_capacity(graph.len());
+        for index in 0..graph.len() {
+            if let Some(&last) = graph.users(index).last() {
+                ends[last as usize] += 1;
+                waiting += 1;
+            }
+            waiting -= ends[index];
+            behind.push(waiting);
+        }
+        let mut most: Vec<Vec<u32>> =
+            vec![behind.chunks(SPAN).map(|span| span.iter().copied().max().unwrap_or(0)).collect()];
+        let mut spans = 1;
+        while let Some(shorter) = most.last().filter(|shorter| shorter.len() > spans) {
+            let longer = shorter.iter().zip(&shorter[spans..]).map(|(a, b)| *a.max(b)).collect();
+            most.push(longer);
+            spans *= 2;
+        }
+        Self { behind, most }
+    }
+
+    /// By how many more results wait at some time between two instructions, with the rest of their spans, than before the first of them.
+    fn growth(&self, from: u32, to: u32) -> u32 {
+        let (first, last) = (from as usize / SPAN, to as usize / SPAN);
+        let level = (last - first + 1).ilog2() as usize;
+        let spans = &self.most[level];
+        let before = from.checked_sub(1).map_or(0, |before| self.behind[before as usize]);
+        spans[first].max(spans[last + 1 - (1 << level)]).saturating_sub(before)
+    }
 }
 
 /// Schedules all data movement of `graph` on `machine`.
@@ -127,6 +178,7 @@ impl<'a> Scheduler<'a> {
             window: (geometry.registers * machine.clusters) as u32,
             present: 0,
             first_open: 0,
+            results: Profile::new(graph),
             movement: Movement::default(),
         };
         for number in graph.len()..values {
@@ -270,7 +322,12 @@ impl<'a> Scheduler<'a> {
     /// Issues the most urgent load, if there is room for it.
     fn load(&mut self, now: u64) -> bool {
         let Some(&Reverse((user, number))) = self.loads.peek() else { return false };
-        if !self.make_room(user, user == self.first_open) {
+        let near = user <= self.first_open.saturating_add(NEAR * self.window);
+        let room = match near {
+            true => self.make_room(user, user == self.first_open),
+            false => self.present + (self.results.growth(self.first_open, user) as usize) < self.capacity,
+        };
+        if !room {
             return false;
         }
         self.loads.pop();
@@ -327,5 +384,68 @@ impl<'a> Scheduler<'a> {
             self.first_open += 1;
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is the room that results will need known in advance, and is it left to them?
+    use super::*;
+    use crate::f1::graph::{Function, GraphBuilder, LeafClass, Vector};
+    use crate::f1::tests::{geometry, paper};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn a_profile_has_the_most_of_all_spans(
+            reads in prop::collection::vec((0_usize..1500, 0_usize..1500), 1..1500), ends in (0_usize..1500, 0_usize..1500),
+        ) {
+            let mut builder = GraphBuilder::default();
+            let leaf = builder.leaf(LeafClass::Input);
+            let mut results: Vec<Vector> = Vec::new();
+            for (first, second) in reads {
+                let of = |place: usize| if results.is_empty() { leaf } else { results[place % results.len()] };
+                let operands = [of(first), of(second)];
+                results.push(builder.push(Function::Add { limb: 0 }, &operands));
+            }
+            let graph = builder.finish();
+            let (a, b) = (ends.0 % graph.len(), ends.1 % graph.len());
+            let (from, to) = (a.min(b), a.max(b));
+            let waits = |of: usize, at: usize| graph.users(of).last().is_some_and(|&user| user as usize > at);
+            let waiting = |at: usize| (0..=at).filter(|&of| waits(of, at)).count();
+            let spans = from / SPAN * SPAN..((to / SPAN + 1) * SPAN).min(graph.len());
+            let most = spans.map(waiting).max().unwrap_or(0);
+            let growth = Profile::new(&graph).growth(from as u32, to as u32) as usize;
+            let before = from.checked_sub(1).map_or(0, waiting);
+            prop_assert_eq!(growth, most.saturating_sub(before));
+        }
+    }
+
+    #[test]
+    fn loads_that_come_early_leave_room_to_results() {
+        // Each entry is an input and polynomials of it, one behind the other, with 12 powers alive at a time. All inputs can come from the
+        // start, and are three times as many as there is room for.
+        let (entries, depth, polynomials) = (60, 12, 20);
+        let mut builder = GraphBuilder::default();
+        for _ in 0..entries {
+            let mut value = builder.leaf(LeafClass::Input);
+            for _ in 0..polynomials {
+                let mut powers = vec![value];
+                for power in 1..depth {
+                    powers.push(builder.push(Function::Multiply { limb: 0 }, &[powers[power - 1], value]));
+                }
+                for power in powers {
+                    value = builder.push(Function::Add { limb: 0 }, &[value, power]);
+                }
+            }
+            builder.output(value);
+        }
+        let graph = builder.finish();
+        let machine = F1 { clusters: 1, banks: 4, bank_bytes: 20 << 10, register_file: 16 << 10, ..paper() };
+        let movement = schedule(&graph, &machine, &geometry(&machine, 1024));
+        let loads = movement.steps.iter().filter(|step| matches!(step, Step::Load(_))).count();
+        let others = movement.steps.iter().filter(|step| matches!(step, Step::Drop(_) | Step::Spill(_))).count();
+        assert_eq!((loads, others), (entries, 0), "loads, and values that made room");
     }
 }

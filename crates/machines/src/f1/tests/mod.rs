@@ -22,7 +22,7 @@ use crate::engine::totals::Totals;
 use polyfabric_kernels::RingDegree;
 
 /// The paper's machine (sections 3 and 6).
-fn paper() -> F1 {
+pub(in crate::f1) fn paper() -> F1 {
     F1 {
         clock_hz: 1e9,
         clusters: 16,
@@ -42,7 +42,7 @@ fn paper() -> F1 {
     }
 }
 
-fn geometry(machine: &F1, degree: usize) -> Geometry {
+pub(in crate::f1) fn geometry(machine: &F1, degree: usize) -> Geometry {
     machine.geometry(RingDegree::new(degree).expect("a degree")).expect("it fits")
 }
 
