@@ -76,6 +76,20 @@ class Machine:
         found, text = self.native.derive_widths(parameters, judge, progress)
         return json.loads(found), text
 
+    def widths(self, parameters: _native.Parameters) -> dict[str, int] | None:
+        """Bits of each part of a number in its transforms for a set, sign included: of the key's points, both transforms and their twiddle
+        factors. Nothing where products are exact, or in f64."""
+        return json.loads(self.native.widths(parameters))
+
+    def with_derived_widths(self, parameters: _native.Parameters, progress: ProgressHook | None = None) -> Machine:
+        """The machine with the widths that `derive_widths` gives it for a set, and the same readings of what else is open."""
+        _, text = self.derive_widths(parameters, progress=progress)
+        file = f"{self.name} with widths for {parameters.name}"
+        open_still = Machine(_native.Machine.parse(file, text, [])).readings
+        return Machine(
+            _native.Machine.parse(file, text, [choice for choice in self.readings.items() if choice[0] in open_still])
+        )
+
     @property
     def on_slots(self) -> bool:
         """Whether it executes programs of CKKS and BGV; of TFHE else."""

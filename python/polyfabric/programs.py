@@ -14,6 +14,7 @@ from . import _native, slot_execution
 from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec
 from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
+from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
 from .errors import Error, InputError, NoiseError, ProgramError
 from .execution import DEFAULT_TARGET, Plan, built_in, plan
@@ -50,13 +51,16 @@ MICROBENCHMARK_SIZES = {"12": (12, 3), "13": (13, 6), "14": (14, 13), "15": (15,
 """By --params: log2 of the ring degree, and limbs beside the special one: 109, 218 and 438 bits in all (F1, table 4), and
 864 where a polynomial is two of F1's vectors (881 is the most of 128 bits)."""
 
+MICROBENCHMARK_BATCH = 64
+"""Ciphertexts, unless another number is asked for."""
+
 MICROBENCHMARK_ROUNDS = 8
 """Operations on each ciphertext, one after the other."""
 
 
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "adder", *NETWORKS, *TREES, *_native.built_in_names(), *ON_SLOTS]
+    return ["digits", "life", "adder", *NETWORKS, *TREES, *_native.built_in_names(), *ON_SLOTS]
 
 
 def on_slots(name: str) -> SlotProgram | None:
@@ -85,9 +89,9 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
 
 
 def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:
-    """The kernel program of a program of CKKS or BGV, or of a microbenchmark on 64 ciphertexts."""
+    """The kernel program of a program of CKKS or BGV, or of a microbenchmark."""
     if name in MICROBENCHMARKS:
-        return microbenchmark(name, parameters, 64)
+        return microbenchmark(name, parameters, MICROBENCHMARK_BATCH)
     own = on_slots(name)
     if own is None:
         choice = [*MICROBENCHMARKS, *PAPERS]
@@ -186,7 +190,7 @@ def planned(
         from .apps.adder import adder
 
         return plan(adder(8, batch or 1), parameters, machine=machine, target=target, unroll=unroll)
-    application = {**NETWORKS, **TREES}.get(name)
+    application = {**NETWORKS, **TREES, "life": life}.get(name)
     program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
         raise InputError(

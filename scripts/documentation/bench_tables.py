@@ -50,7 +50,7 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
 
 
 TFHE_SMALL = ("set", "one look-up, ms", "tfhe-rs", "", "in a batch of 64, ms", "tfhe-rs", "")
-SHOWN = ("fpt-I", "strix-III", "morphling-IV")
+SHOWN = ("fpt-I", "morphling-IV")
 """Of the sets that were measured, one a width and ring degree."""
 
 RNS_SMALL = ("operation", "parameters", "ours, ms", "Lattigo, ms", "")
@@ -76,7 +76,7 @@ def rns_small(found: dict[str, Any]) -> Rows:
     return [
         (row["op"], row["params"], _ms(row["ours_ms"]), _ms(row["peer_ms"]), f"{row['ratio']:.2f}×")
         for row in found["rows"]
-        if row["peer"] == "Lattigo" and row["op"].split()[-1] in ("multiply", "rotate", "hoisted")
+        if row["peer"] == "Lattigo" and row["op"].split()[-1] in ("multiply", "hoisted")
     ]
 
 

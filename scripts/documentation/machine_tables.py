@@ -98,6 +98,81 @@ def strix_networks(found: list[Row]) -> Rows:
     return [(network, *times) for network, times in made.items()]
 
 
+def _sides(found: Row, widths: str) -> list[Row]:
+    return [row for row in found["machines"] if row["widths_are"] == widths]
+
+
+def side_by_side(found: Row) -> Rows:
+    """Machines with their own widths."""
+    made = []
+    for row in _sides(found, "own"):
+        if "error" in row:
+            made.append((row["machine"], row["error"], *[""] * (len(SIDES) - 2)))
+            continue
+        shown = (
+            rows.number(row[key]) if row[key] is not None else "unknown"
+            for key in ("per_mm2", "per_watt", "per_gb_per_s")
+        )
+        figures = (rows.number(row["throughput_per_s"]), rows.scaled(row["latency_s"], "s"), *shown)
+        made.append((row["machine"], *figures, rows.words(row["bound_by"]), rows.probability(row["log2_failure"])))
+    return made
+
+
+def side_by_side_small(found: Row) -> Rows:
+    """The README's: machines with the widths derived for the set, and area and power where the file's widths have them."""
+    made = []
+    for own, derived in zip(_sides(found, "own"), _sides(found, "derived"), strict=True):
+        if "error" in own or "error" in derived:
+            continue
+        fails = (rows.probability(row["log2_failure"], digits=0) for row in (own, derived))
+        per_watt = "unknown" if own["per_watt"] is None else rows.number(own["per_watt"])
+        made.append(
+            (
+                own["machine"],
+                rows.number(own["throughput_per_s"]),
+                per_watt,
+                *fails,
+                rows.number(derived["over_own"]["multiplier_bits"]),
+            )
+        )
+    return made
+
+
+def widths_side_by_side(found: Row) -> Rows:
+    """What each machine's own widths and the derived ones are, and what the latter cost."""
+    made = []
+    for row in found["machines"]:
+        if "error" in row:
+            continue
+        bits = row["widths"]
+        shown = (
+            bits["key"],
+            f"{bits['forward']} / {bits['forward_twiddle']}",
+            f"{bits['inverse']} / {bits['inverse_twiddle']}",
+        )
+        cost = row.get("over_own")
+        ratios = (
+            ("1", "1", "1")
+            if cost is None
+            else tuple(rows.number(cost[key]) for key in ("throughput", "multiplier_bits", "key_traffic"))
+        )
+        name = row["machine"] if row["widths_are"] == "own" else f"{row['machine']}, derived"
+        made.append((name, *map(str, shown), rows.probability(row["log2_failure"]), *ratios))
+    return made
+
+
+SIDES = ("", "look-ups a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a look-up fails")
+SIDES_SMALL = ("", "look-ups/s", "per W", "one fails", "with derived widths", "multipliers")
+WIDTHS = (
+    "",
+    "key",
+    "forward / twiddle",
+    "inverse / twiddle",
+    "a look-up fails",
+    "throughput",
+    "multipliers",
+    "key traffic",
+)
 SWEEP = ("", "throughput, PBS/s", "latency, ms", "required bandwidth, GB/s", "with one ciphertext a core, GB/s")
 NETWORKS = ("", "ms", "ms", "ms")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
@@ -108,6 +183,9 @@ TABLES = {
     "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
     "fpt": ("reproduce-fpt", DEVIATION, fpt),
     "strix": ("reproduce-strix", DEVIATION, strix),
+    "sides": ("compare-pbs", SIDES, side_by_side),
+    "sides-small": ("compare-pbs", SIDES_SMALL, side_by_side_small),
+    "sides-widths": ("compare-pbs", WIDTHS, widths_side_by_side),
     "strix-sweep": ("reproduce-strix", SWEEP, strix_sweep),
     "strix-networks": ("reproduce-strix", NETWORKS, strix_networks),
 }

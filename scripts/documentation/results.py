@@ -30,8 +30,9 @@ FIELDS = ("command", "commit", "date", "processor", "seconds", "data")
 FULL_SIZE: dict[str, tuple[str, Path | None]] = {
     "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", None),
     "reproduce-f1": ("polyfabric reproduce f1 --applications --json", None),
-    "reproduce-fpt": ("polyfabric reproduce fpt --json", None),
+    "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", None),
     "reproduce-strix": ("polyfabric reproduce strix --json", None),
+    "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", None),
 }
 """Every result that is recorded at full size by `make test-full`: its command, and the file it writes if it prints no data."""
 

@@ -358,6 +358,23 @@ impl PyCiphertexts {
         })
     }
 
+    /// The batches of `names`, each by its new name: what an execution gave, as another one takes it. The kernel program that takes them
+    /// checks their number, key and dimension; their noise is the caller's to know.
+    fn carried(&self, names: BTreeMap<String, String>) -> PyResult<Self> {
+        fn renamed<T: Torus>(batches: &Batches<T>, names: &BTreeMap<String, String>) -> Result<Batches<T>, Failure> {
+            let missing = |name: &str| Failure::new(Kind::Input, format!("there are no ciphertexts {name:?}"));
+            let one = |(from, to): (&String, &String)| {
+                Ok((to.clone(), batches.get(from).ok_or_else(|| missing(from))?.clone()))
+            };
+            names.iter().map(one).collect()
+        }
+        let batches = match &self.batches {
+            AnyBatches::Torus32(batches) => AnyBatches::Torus32(renamed(batches, &names)?),
+            AnyBatches::Torus64(batches) => AnyBatches::Torus64(renamed(batches, &names)?),
+        };
+        Ok(Self { batches, generation: self.generation, name: self.name.clone() })
+    }
+
     /// Size of all of them.
     #[getter]
     fn bytes(&self) -> usize {

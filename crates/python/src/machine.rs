@@ -6,6 +6,7 @@ use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatc
 use crate::noise::TransformName;
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
+use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
@@ -171,6 +172,20 @@ impl PyMachine {
             Transform::F64 | Transform::F64Unfused => TransformName::Name("f64".to_owned()),
             Transform::Measured { coefficient_variance } => TransformName::Variance(coefficient_variance),
         })
+    }
+
+    /// Bits of each part of a number in its transforms for a set, sign included, as JSON; nothing where products are exact or in f64.
+    fn widths(&self, parameters: &PyParameters) -> PyResult<String> {
+        let spec = match self.arithmetic(parameters)? {
+            Arithmetic::Fixed(spec) => spec,
+            Arithmetic::ExactInteger | Arithmetic::F64 => return Ok(json(&())?),
+        };
+        let widest = |transform: &TransformSpec| transform.stages.iter().map(|stage| stage.width).max();
+        let key = spec.key.stages.last().map(|stage| stage.width);
+        Ok(json(&json!({
+            "key": key, "forward": widest(&spec.digits), "inverse": widest(&spec.inverse),
+            "forward_twiddle": spec.digits.twiddle_bits, "inverse_twiddle": spec.inverse.twiddle_bits,
+        }))?)
     }
 
     /// What the machine's widths make of every set on its torus, as JSON.

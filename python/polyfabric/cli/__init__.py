@@ -1,4 +1,4 @@
-"""The command line: `polyfabric run | simulate | explore | machines | params | reproduce | widths | bench`."""
+"""The command line: `polyfabric run | simulate | compare | explore | machines | params | reproduce | widths | bench`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from .._native import instruction_set
 from ..errors import Error, InternalError
 from .bench import bench
+from .compare import compare
 from .console import error_line
 from .explore import explore
 from .machines import machines
@@ -59,7 +60,7 @@ def cli(context: click.Context, *, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-for _command in (run, simulate, explore, machines, params, reproduce, widths, bench):
+for _command in (run, simulate, compare, explore, machines, params, reproduce, widths, bench):
     cli.add_command(_command)
 
 

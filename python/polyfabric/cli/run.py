@@ -17,7 +17,7 @@ from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report, expect_folder
 from ..reports.units import bytes_text, probability, scaled
-from . import inputs, slot_run
+from . import inputs, life_run, slot_run
 from .console import grid, out, print_json, security_warnings, warning_line
 
 
@@ -39,6 +39,13 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
 @click.option("--image", type=click.IntRange(0), metavar="INDEX", help="digits: this held-out image.")
 @click.option("--images", type=click.IntRange(1), metavar="COUNT", help="digits: the first COUNT held-out images.")
+@click.option(
+    "--board",
+    metavar="BOARD",
+    help="life: glider, blinker, block, toad, beacon, r-pentomino, random, or FILE.txt of # and .",
+)
+@click.option("--size", type=int, metavar="N", help="life: rows and columns around a pattern; 8 without it.")
+@click.option("--generations", type=click.IntRange(1), metavar="COUNT", help="life: how many; 4 without it.")
 @click.option(
     "--input", "given", multiple=True, metavar="NAME=VALUES", help="Input of your program, or a JSON file with all."
 )
@@ -116,6 +123,9 @@ def run(
     batch: int | None,
     image: int | None,
     images: int | None,
+    board: str | None,
+    size: int | None,
+    generations: int | None,
     given: tuple[str, ...],
     folder: Path | None,
     step: str | None,
@@ -136,10 +146,12 @@ def run(
 ) -> int:
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
+    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
     lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
+    if program != "life" and any(value is not None for value in (board, size, generations)):
+        raise InputError(f"--board, --size and --generations are of life, not {program}; leave them out")
     own = programs.on_slots(program)
     if folder is not None and not cost and step in (None, "keys", "encrypt"):
         # Where keys will be written is told before they are made.
@@ -194,6 +206,25 @@ def run(
         with security_warnings():
             planned = programs.planned(program, parameters, batch, machine, target, int(unroll))
             return _cost(Report("cost", estimate(planned)), as_json=as_json)
+    if program == "life":
+        if step is not None or given or batch is not None or image is not None or images is not None:
+            raise InputError(
+                "life plays a --board whole; --step, --input, --batch, --image and --images are not for it"
+            )
+        return life_run.run(
+            board,
+            size,
+            generations,
+            on=on,
+            machine=machine,
+            parameters=parameters,
+            folder=folder,
+            threads=threads,
+            target=target,
+            unroll=int(unroll),
+            report_to=folder_out,
+            as_json=as_json,
+        )
     if unroll != "1" and (program == "digits" or step is not None or folder is not None):
         raise InputError("--unroll is not taken with digits, --step or --keys; leave it out")
     if program != "digits" and (image is not None or images is not None):

@@ -120,7 +120,7 @@ def simulate(
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
 
-    PROGRAM is digits, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
+    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, ckks-bootstrapping (CKKS), ntt,
     automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
@@ -134,7 +134,7 @@ def simulate(
         if program in programs.MICROBENCHMARKS:
             if key_switch is not None:
                 raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
-            planned = programs.microbenchmark(program, parameters, batch or 64)
+            planned = programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
         elif own is not None:
             if batch is not None:
                 raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")

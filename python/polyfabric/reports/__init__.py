@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration")
+KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration", "comparison")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a simulation, a cost estimate, a comparison with a paper or a sweep found."""
+    """What a simulation, a cost estimate, a comparison with a paper or of machines, or a sweep found."""
 
     kind: str
     """One of `KINDS`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from . import rows, sweep
+from . import contest, rows, sweep
 from .units import bytes_text, percent, scaled, words
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def of(report: Report) -> list[tuple[str, Figure]]:
         return []
     if report.kind == "exploration":
         return [("Performance against area.", sweep.plot(data))]
+    if report.kind == "comparison":
+        return [("Throughput, and what it takes: area, power and bandwidth of memory.", contest.plot(data))]
     figure = _deviation(data)
     return [] if figure is None else [("Deviation of the model from the published figure.", figure)]
 

@@ -29,7 +29,7 @@ class Rows:
 
 def of(report: Report) -> list[Rows]:
     """All tables of a report."""
-    from . import slots, sweep
+    from . import contest, slots, sweep
 
     make = {
         "simulation": _simulation,
@@ -39,6 +39,7 @@ def of(report: Report) -> list[Rows]:
         "key switch": slots.key_switch,
         "reproduction": _reproduction,
         "exploration": sweep.rows,
+        "comparison": contest.rows,
     }[report.kind]
     return make(report.to_dict())
 

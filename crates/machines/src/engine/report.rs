@@ -90,6 +90,8 @@ pub struct SimulationReport {
     /// Of these, what came or went for want of room on the chip: all but keys and inputs once each, results and instructions. Absent
     /// where it is not known which loads are repeated.
     pub not_compulsory_bytes: Option<u64>,
+    /// Bytes a second that the channels to memory off the chip can move: of those that the schedule uses.
+    pub off_chip_bytes_per_s: f64,
     /// Area of all components.
     pub area_mm2: Option<f64>,
     /// Mean power: energy over time.
@@ -169,6 +171,7 @@ impl SimulationReport {
             stalls_by_class,
             traffic_bytes,
             not_compulsory_bytes: None,
+            off_chip_bytes_per_s: totals.off_chip_bytes_per_cycle(schedule.resources()) * clock,
             area_mm2: energy.area_mm2,
             power_w: energy.total_j.filter(|_| seconds > 0.0).map(|joule| joule / seconds),
             energy_j: energy.total_j,

@@ -80,6 +80,8 @@ fn a_report_by_hand() {
     // 21 keys of 16 bytes.
     assert_eq!(report.traffic_bytes["bootstrap_key"], 21 * 16);
     assert_eq!(report.traffic_bytes["total"], 21 * 16);
+    let channels: f64 = accumulate(10, 4).resources.channels.iter().map(|channel| channel.bytes_per_cycle).sum();
+    assert!(channels > 0.0 && (report.off_chip_bytes_per_s - channels * 1e9).abs() < 1e-3);
     assert_eq!(report.area_mm2, Some(3.0));
     // Multiplier: 3 W · 92 ns · (1/4 + 3/4 · 84/92) = 3 W · (23 + 63) ns.
     let multiplier = report.components.iter().find(|part| part.name == "multiplier").expect("listed");

@@ -19,6 +19,8 @@ pub struct Totals {
     pub written: Vec<u64>,
     /// Bytes between the chip and off-chip memory, in the order of [`Traffic::ALL`].
     pub traffic: [u64; Traffic::ALL.len()],
+    /// For each resource, whether it is a channel that moves anything between the chip and off-chip memory.
+    pub off_chip: Vec<bool>,
 }
 
 impl Totals {
@@ -33,6 +35,7 @@ impl Totals {
             read: vec![0; resources.memories.len()],
             written: vec![0; resources.memories.len()],
             traffic: [0; Traffic::ALL.len()],
+            off_chip: vec![false; resources.len()],
         };
         let mut given = Given::new(resources);
         source.each(&mut |event, times| totals.event(resources, &mut given, event, times));
@@ -49,14 +52,15 @@ impl Totals {
         add(&mut self.events, 1, times);
         add(&mut self.needed[resource], needed, times);
         add(&mut self.occupied[resource], u64::from(event.occupancy), times);
-        let off_chip = resources.as_channel(event.resource).is_some();
+        let channel = resources.as_channel(event.resource).is_some();
         for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
             let memory = access.place.memory.0 as usize;
             if !write && given.again(event, access) {
                 continue;
             }
             add(if write { &mut self.written[memory] } else { &mut self.read[memory] }, access.bytes, times);
-            if off_chip && resources.memories[memory].kind == MemoryKind::OffChip {
+            if channel && resources.memories[memory].kind == MemoryKind::OffChip {
+                self.off_chip[resource] = true;
                 self.carries(resources.value_classes[access.value.class.0 as usize].traffic, access.bytes, times);
             }
         }
@@ -66,6 +70,12 @@ impl Totals {
         if let Some(index) = Traffic::ALL.iter().position(|&traffic| traffic == class) {
             add(&mut self.traffic[index], bytes, times);
         }
+    }
+
+    /// Bytes a cycle of all channels that move anything between the chip and off-chip memory.
+    pub fn off_chip_bytes_per_cycle(&self, resources: &Resources) -> f64 {
+        let used = (0..).zip(&self.off_chip).filter(|&(_, &used)| used);
+        used.filter_map(|(index, _)| resources.as_channel(Resource(index))).map(|channel| channel.bytes_per_cycle).sum()
     }
 
     /// Bytes of all classes.

@@ -60,6 +60,8 @@ pub struct Fpt {
     pub link_latency: u64,
     /// Multiplications and additions a cycle of the host.
     pub host_rate: f64,
+    /// Whether the host starts a batch before the one before has come back.
+    pub overlap: bool,
     /// Bytes of ciphertexts on their way that the host holds.
     pub host_buffer: u64,
     /// Bytes a cycle of the host's memory.

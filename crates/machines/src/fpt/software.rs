@@ -359,7 +359,8 @@ impl Writer<'_> {
         let cycles = self.host_cycles(shape.lwe_dimension + 1);
         let switched = self.task(Action::ModulusSwitch, Unit::Host, entry, cycles, waits);
         let amounts = u64::from(count) * (shape.lwe_dimension + 1) * AMOUNT_BYTES;
-        let waits = [Some(Wait::all(switched)), after(0)].into_iter().flatten().collect();
+        let alone = self.last.back().filter(|_| !self.machine.overlap).map(|tasks| Wait::all(tasks[3]));
+        let waits = [Some(Wait::all(switched)), after(0), alone].into_iter().flatten().collect();
         let sent = self.task(Action::Send, Unit::LinkIn, entry, amounts, waits);
         self.host_users.insert(entry, Wait::all(sent));
         let waits = [Some(Wait::all(sent)), after(1)].into_iter().flatten().collect();

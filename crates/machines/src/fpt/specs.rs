@@ -29,6 +29,13 @@ pub const SPECS: &[FigureSpec] = &[
         64.0,
         "the registers of a stage of the barrel shifter",
     ),
+    figure(
+        "units.host.overlap",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether the host starts a batch before the one before has come back",
+    ),
     figure("units.host.rate", Dimension::Rate, 0.01, 1e6, "the multiplications and additions of the host"),
     figure("memories.fifo.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the input FIFO"),
     figure("memories.tables.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the test polynomials' RAM"),
@@ -105,6 +112,7 @@ impl Fpt {
             link_bytes: d.bytes_per_cycle("channels.host_link.bandwidth")?,
             link_latency: d.count("channels.host_link.latency")?,
             host_rate: d.value("units.host.rate")?,
+            overlap: d.flag("units.host.overlap")?,
             host_buffer: d.count("memories.host.capacity")?,
             host_memory: d.bytes_per_cycle("channels.host_memory.bandwidth")?,
         };

@@ -2,7 +2,9 @@
 
 use crate::common::{Keys, Values, clear, values};
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, NodeId, Program};
-use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, LoweringError, TfheLowering, lower};
+use polyfabric_schemes::tfhe::sets;
 
 const GATES: [(Gate, &str); 6] = [
     (Gate::And, "and"),
@@ -81,4 +83,19 @@ fn eight_bit_adder() {
         let choice = TfheLowering::new(KeySwitchOrder::Before, Arithmetic::F64);
         assert_eq!(keys.interpret(&program, &choice, &input)["sum"], bits(a + b, 9), "{a} + {b}");
     }
+}
+
+#[test]
+fn with_one_key_gates_chain_without_a_key_switch() {
+    let keys = Keys::<u32>::new("toy-256-one-key");
+    let (program, choice) = (adder(4), TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64));
+    let kernel = keys.lower(&program, &choice);
+    assert!(kernel.ops.iter().all(|op| !matches!(op.kind, OpKind::KeySwitch { .. })));
+    for (a, b) in [(0, 0), (15, 1), (10, 5), (13, 11)] {
+        let input: Values = values(&[("a", &bits(a, 4)), ("b", &bits(b, 4))]);
+        assert_eq!(keys.interpret(&program, &choice, &input)["sum"], bits(a + b, 5), "{a} + {b}");
+    }
+    // With two keys, a gate cannot read what another left.
+    let two = sets::parameters("toy-256").expect("a known set");
+    assert!(matches!(lower(&program, &two, &choice), Err(LoweringError::Chained { .. })));
 }

@@ -101,22 +101,25 @@ impl<T: Torus> ClientKey<T> {
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         let light = |bits: &[u8]| weight(bits) <= most_weight(bits.len());
         // Drawn again where they are heavier than the noise formulas count: see `noise::Keys`.
-        let small = loop {
-            let key = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
-            if light(key.bits()) {
-                break key;
+        let small = (!parameters.has_one_lwe_key()).then(|| {
+            loop {
+                let key = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
+                if light(key.bits()) {
+                    break key;
+                }
             }
-        };
+        });
         let glwe = loop {
             let key = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
             if light(key.bits()) {
                 break key;
             }
         };
+        let small = small.unwrap_or_else(|| glwe.flatten());
         Ok(Self::from_secrets(parameters.clone(), KeyGeneration::draw(seeds), small, glwe))
     }
 
-    /// The caller has checked torus and dimensions.
+    /// The caller has checked torus and dimensions. Of a set with one LWE key, `small` is taken from `glwe`.
     pub(crate) fn from_secrets(
         parameters: Parameters,
         generation: KeyGeneration,
@@ -124,6 +127,7 @@ impl<T: Torus> ClientKey<T> {
         glwe: GlweSecretKey,
     ) -> Self {
         let large = glwe.flatten();
+        let small = if parameters.has_one_lwe_key() { large.clone() } else { small };
         Self { parameters, generation, small, glwe, large, torus: PhantomData }
     }
 
@@ -282,6 +286,16 @@ mod tests {
         round_trip::<u32>("polyfabric-direct-t32");
         round_trip::<u64>("morphling-IV");
         round_trip::<u64>("polyfabric-3-p128-t64");
+    }
+
+    #[test]
+    fn one_key_is_both() {
+        let parameters = sets::parameters("toy-256-one-key").expect("a known set");
+        let client = ClientKey::<u32>::generate(&parameters).expect("randomness");
+        assert!(client.lwe(LweKind::Small) == client.lwe(LweKind::Large));
+        assert!(client.lwe(LweKind::Small) == &client.glwe().flatten());
+        let two = ClientKey::<u32>::generate(&sets::parameters("toy-256").expect("a known set")).expect("randomness");
+        assert!(!two.parameters().has_one_lwe_key() && two.parameters().extracted_key() == LweKind::Large);
     }
 
     /// No key is heavier than the noise formulas count, and the bound is reached: keys are uniform below it.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::dimension::{DimensionError, GlweDimension, LweDimension};
+use super::lwe::LweKind;
 use super::noise::LOSS_BITS;
 use super::security;
 use super::unrolling::KeyUnrolling;
@@ -298,6 +299,17 @@ impl Parameters {
     /// β_k and l_k.
     pub fn key_switch_gadget(&self) -> Option<Gadget> {
         self.0.literal.key_switch_gadget
+    }
+
+    /// Whether there is one LWE key: n = kN, and no key switch from one to the other. Results of look-ups are then under the key
+    /// that look-ups read, and chain without a key switch (FPT, section 6.3).
+    pub fn has_one_lwe_key(&self) -> bool {
+        self.lwe_dimension() == self.large_lwe_dimension() && self.key_switch_gadget().is_none()
+    }
+
+    /// The key that extracted samples are under: the large one, or the one that there is.
+    pub fn extracted_key(&self) -> LweKind {
+        if self.has_one_lwe_key() { LweKind::Small } else { LweKind::Large }
     }
 
     /// Standard deviation of LWE noise, a fraction of the torus.

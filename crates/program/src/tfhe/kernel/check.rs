@@ -233,7 +233,7 @@ impl KernelProgram {
             }
             OpKind::SampleExtract { coefficients } => match one()? {
                 ValueType::Glwe { count } => {
-                    Ok(self.lwe_type(count.saturating_mul(*coefficients as usize), LweKind::Large))
+                    Ok(self.lwe_type(count.saturating_mul(*coefficients as usize), self.parameters.extracted_key()))
                 }
                 other => Err(wrong(format!("the operand is {other:?}, not a GLWE batch"))),
             },

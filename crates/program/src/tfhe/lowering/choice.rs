@@ -38,7 +38,8 @@ pub enum InputTransform {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeySwitchOrder {
-    /// No key switch: look-ups cannot be chained. Inputs under the small key, look-up results under the large one.
+    /// No key switch: look-ups cannot be chained, unless the set has one LWE key. Inputs under the small key, look-up results under the
+    /// large one.
     None,
     /// Key switch, then modulus switch and blind rotation. All program values are under the large key.
     Before,

@@ -239,7 +239,7 @@ impl<'a> Lowering<'a> {
         // A level has a look-up: empty ones are removed.
         let origin = level.lookups[0].origin;
         let chained = self.producers.len() > self.flow.inputs.len();
-        if self.order == KeySwitchOrder::None && chained {
+        if self.order == KeySwitchOrder::None && chained && !self.parameters.has_one_lwe_key() {
             let node = self.program.node(origin);
             let place = place(node.location.as_ref());
             return Err(LoweringError::Chained { place, op: op_name(&node.op), node: origin });
@@ -297,7 +297,7 @@ impl<'a> Lowering<'a> {
         let rotation = OpKind::BlindRotation { tables: chosen, body: self.rotation.clone() };
         value = self.push(rotation, vec![value], ValueType::Glwe { count }, Some(origin));
         let extract = OpKind::SampleExtract { coefficients: tables as u32 };
-        value = self.push(extract, vec![value], self.lwe(results, LweKind::Large), Some(origin));
+        value = self.push(extract, vec![value], self.lwe(results, self.parameters.extracted_key()), Some(origin));
         if let (KeySwitchOrder::After, Some(body)) = (self.order, self.switch.clone()) {
             let result = self.lwe(results, LweKind::Small);
             value = self.push(OpKind::KeySwitch { body }, vec![value], result, Some(origin));
@@ -326,7 +326,7 @@ impl<'a> Lowering<'a> {
 
     fn output(&mut self, output: &OutputForms) -> Result<(), LoweringError> {
         let mut kind = self.input_kind();
-        if self.order == KeySwitchOrder::None {
+        if self.order == KeySwitchOrder::None && !self.parameters.has_one_lwe_key() {
             let (mut inputs, mut results) = (false, false);
             for row in 0..output.forms.terms.rows() {
                 for &column in output.forms.terms.row(row).0 {

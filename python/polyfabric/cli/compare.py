@@ -1,0 +1,91 @@
+"""`polyfabric compare`: one program on several machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..comparison import BATCH, OWN, WIDTHS
+from ..comparison import compare as compared
+from ..progress import bars
+from .console import out, print_json
+
+
+@click.command()
+@click.argument("program")
+@click.option(
+    "--machines",
+    "names",
+    metavar="M1,M2,..",
+    help="Machines by name, or files.toml of yours; without it, all that execute programs of its scheme.",
+)
+@click.option(
+    "--params",
+    "parameters",
+    metavar="SET",
+    help="Parameter set; without it, a built-in program has a default one, and each machine chooses for others.",
+)
+@click.option(
+    "--batch", type=click.IntRange(1), metavar="N", help=f"Ciphertexts of a built-in program; {BATCH:,} without it."
+)
+@click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="FACT=OPTION",
+    help="How to read what a machine's paper leaves open.",
+)
+@click.option(
+    "--widths",
+    type=click.Choice(WIDTHS),
+    default=OWN,
+    show_default=True,
+    help="TFHE: the widths of each machine's file; or beside them those derived for the set, and what they cost.",
+)
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw it: FILE.svg.")
+@click.option(
+    "--report",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write report.html and report.json.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def compare(
+    program: str,
+    *,
+    names: str | None,
+    parameters: str | None,
+    batch: int | None,
+    readings: tuple[str, ...],
+    widths: str,
+    plot: Path | None,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Time PROGRAM on several machines: throughput, latency, per area, power and bandwidth, and what bounds each.
+
+    PROGRAM is any that `simulate` takes. Its noise is not judged: how often it would fail on each machine is a column. A machine that cannot
+    hold the parameter set says why.
+    """
+    with bars() as progress:
+        report = compared(
+            program,
+            names.split(",") if names else (),
+            parameters=parameters,
+            batch=batch,
+            readings=readings,
+            widths=widths,
+            progress=progress,
+        )
+    if plot is not None:
+        report.plot(plot)
+    if folder is not None:
+        report.save(folder)
+    if as_json:
+        print_json(report.to_dict())
+        return
+    report.print(out())
+    for path in filter(None, (plot, folder)):
+        out().print(f"\nwritten: {path}")

@@ -1,0 +1,228 @@
+"""Machines side by side: one program with one parameter set, and what each machine makes of it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from math import log2
+from typing import Any
+
+from . import _native, machines, programs, slot_execution
+from .errors import Error, InputError, MachineError
+from .execution import Plan, SecurityWarning
+from .machines import Machine
+from .progress import ProgressHook
+from .reports import Report
+from .slot_execution import SlotPlan
+
+BATCH = 1920
+"""Ciphertexts of a built-in program of TFHE: a run so long that its ends weigh little, and a multiple of the usual batches."""
+
+OWN, DERIVED = "own", "derived"
+WIDTHS = (OWN, DERIVED)
+"""Whose widths: those of the machine's file, or those that the design method gives it for the parameter set."""
+
+_Planned = Plan | SlotPlan | _native.ResidueKernel
+
+
+def compare(
+    program: str,
+    names: Sequence[str] = (),
+    *,
+    parameters: str | None = None,
+    batch: int | None = None,
+    readings: Sequence[str] = (),
+    widths: str = OWN,
+    progress: ProgressHook | None = None,
+) -> Report:
+    """Times `program` on machines, by name or as files; without `names`, on all that execute programs of its scheme.
+
+    Nothing is encrypted, so any set's security and noise will do; how often the arithmetic of each machine would fail stands beside its
+    time. A machine that cannot hold the program says why, and the others stand. With `widths="derived"`, every machine has a second row, with
+    the fixed-point widths that `polyfabric widths` derives for it and the set. `readings` go to the machines that have them.
+    """
+    on_slots = _on_slots(program)
+    if widths == DERIVED and (on_slots or not _set_of(program, parameters)):
+        cause = "products of residues are exact" if on_slots else "name one with --params"
+        raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
+    chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
+    _expect_known(readings, chosen)
+    rows: list[dict[str, Any]] = []
+    for done, machine in enumerate(chosen):
+        if progress is not None:
+            progress("compare", done, len(chosen))
+        own = _row(machine, program, parameters, batch, on_slots=on_slots)
+        rows.append(own)
+        if widths == DERIVED and not machine.on_slots:
+            rows.append(_derived_row(machine, program, parameters, batch, own))
+    if progress is not None:
+        progress("compare", len(chosen), len(chosen))
+    if all("error" in row for row in rows):
+        raise MachineError(f"no machine has a result; {rows[0]['machine']}: {rows[0]['error']}")
+    return Report("comparison", {"program": program, "widths": widths, "machines": rows})
+
+
+def _on_slots(program: str) -> bool:
+    """Whether a program is of CKKS or BGV, and not of TFHE. A name that nobody knows is refused."""
+    if program in programs.MICROBENCHMARKS or programs.on_slots(program) is not None:
+        return True
+    if program in programs.ON_SLOTS:
+        raise InputError(f"{program} runs whole, with its data, and no machine times it; name another program")
+    if program not in programs.known():
+        programs.load(program)
+    return False
+
+
+def _set_of(program: str, parameters: str | None) -> str | None:
+    """The parameter set of TFHE that is sure before a machine is named."""
+    return parameters or (programs.DEFAULT_SET_ON_MACHINE if program in _native.built_in_names() else None)
+
+
+def _all_of(on_slots: bool, readings: Sequence[str]) -> list[Machine]:
+    return [machine for machine in (_load(name, readings) for name in machines.names()) if machine.on_slots == on_slots]
+
+
+def _load(name: str, readings: Sequence[str]) -> Machine:
+    """The machine, with those readings that are of facts it has."""
+    facts = machines.load(name).readings
+    return machines.load(name, [reading for reading in readings if reading.partition("=")[0] in facts])
+
+
+def _expect_known(readings: Sequence[str], chosen: Sequence[Machine]) -> None:
+    known = sorted({fact for machine in chosen for fact in machine.readings})
+    for reading in readings:
+        fact = reading.partition("=")[0]
+        if fact not in known:
+            raise InputError(
+                f"--reading {reading}: none of these machines leaves {fact!r} open; they have {', '.join(known) or 'none'}"
+            )
+
+
+def _row(
+    machine: Machine, program: str, parameters: str | None, batch: int | None, *, on_slots: bool
+) -> dict[str, Any]:
+    """What a machine makes of the program, or why it makes nothing of it."""
+    row: dict[str, Any] = {"machine": machine.name, "title": machine.to_dict()["title"], "widths_are": OWN}
+    try:
+        if machine.on_slots != on_slots:
+            has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
+            raise MachineError(
+                f"{machine.name} executes programs of {has}, and {program} is one of {wants}; name another machine"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SecurityWarning)
+            return {**row, **_timed(machine, program, parameters, batch)}
+    except Error as error:
+        return {**row, "error": str(error)}
+
+
+def _timed(machine: Machine, program: str, parameters: str | None, batch: int | None) -> dict[str, Any]:
+    """Throughput of a long run, latency of a short one; of a whole program, both of one run."""
+    in_batches = program in _native.built_in_names()
+    planned = _planned(program, parameters, (batch or BATCH) if in_batches else batch, machine)
+    found = machine.simulate(planned).to_dict()
+    if in_batches:
+        alone = machine.simulate(_planned(program, parameters, 1, machine)).to_dict()
+        rate, of, latency = found["throughput_per_s"], found["operation"], alone["latency_s"]
+    elif program in programs.MICROBENCHMARKS:
+        count = (batch or programs.MICROBENCHMARK_BATCH) * programs.MICROBENCHMARK_ROUNDS
+        rate, of, latency = count / found["seconds"], f"{program} operations", found["latency_s"]
+    else:
+        rate, of, latency = 1 / found["seconds"], "runs", found["latency_s"]
+    bandwidth = found["off_chip_bytes_per_s"] / 1e9
+    return {
+        "parameters": found["parameters"],
+        "operation": of,
+        "operations": found["operations"],
+        "throughput_per_s": rate,
+        "latency_s": latency,
+        "area_mm2": found["area_mm2"],
+        "power_w": found["power_w"],
+        "off_chip_gb_per_s": bandwidth,
+        "per_mm2": _over(rate, found["area_mm2"]),
+        "per_watt": _over(rate, found["power_w"]),
+        "per_gb_per_s": _over(rate, bandwidth),
+        "bound_by": found["critical_resource"],
+        "efficiency": found["efficiency"],
+        "readings": found["readings"],
+        "traffic_bytes": found["traffic_bytes"],
+        **(_arithmetic(machine, planned) if isinstance(planned, Plan) else {}),
+    }
+
+
+def _planned(program: str, parameters: str | None, batch: int | None, machine: Machine) -> _Planned:
+    """The program for a machine, whatever its noise and security: it is timed, and encrypts nothing."""
+    if program in programs.MICROBENCHMARKS:
+        return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
+    own = programs.on_slots(program)
+    if own is not None:
+        if batch is not None:
+            raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")
+        chosen = programs.slot_parameters(program, parameters)
+        switch = slot_execution.switch_for(parameters, machine, None)
+        return slot_execution.plan(own, chosen, machine=machine, key_switch=switch, security=0)
+    if program in _native.built_in_names():
+        return programs.timed(program, parameters, batch or 1, machine)
+    if program == "digits":
+        from .apps.digits.classify import prepare
+
+        return prepare(batch or 1, machine, parameters, 0.0)[0]
+    return programs.planned(program, parameters, batch, machine, 0.0)
+
+
+def _over(rate: float, amount: float | None) -> float | None:
+    """An unknown amount leaves the ratio unknown."""
+    return rate / amount if amount else None
+
+
+def _arithmetic(machine: Machine, planned: Plan) -> dict[str, Any]:
+    """What a machine's numbers are for a set, and how often they come out wrong."""
+    widths = machine.widths(planned.parameters)
+    return {
+        "log2_failure": planned.noise["log2_failure"],
+        "widths": widths,
+        "multiplier_bits": None if widths is None else _multiplier_bits(planned.parameters, widths),
+    }
+
+
+def _multiplier_bits(parameters: _native.Parameters, widths: dict[str, int]) -> float:
+    """Partial products of one external product: for each real product of its transforms and of its products with the key, one factor's
+    bits times the other's. A model of what multipliers cost: an array multiplier has as many cells."""
+    literal = json.loads(parameters.to_json())
+    points, columns = literal["ring_degree"] / 2, literal["glwe_dimension"] + 1
+    rows = columns * literal["bootstrap_gadget"]["levels"]
+    butterflies = points / 2 * log2(points)
+    forward = rows * butterflies * widths["forward"] * widths["forward_twiddle"]
+    products = rows * columns * points * widths["forward"] * widths["key"]
+    inverse = columns * butterflies * widths["inverse"] * widths["inverse_twiddle"]
+    return forward + products + inverse
+
+
+def _derived_row(
+    machine: Machine, program: str, parameters: str | None, batch: int | None, own: dict[str, Any]
+) -> dict[str, Any]:
+    """The machine with widths derived for the set, and what they cost over its own."""
+    base = {"machine": machine.name, "title": own["title"], "widths_are": DERIVED}
+    name = _set_of(program, parameters) or ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SecurityWarning)
+            found = machine.with_derived_widths(_native.Parameters.named(name))
+    except Error as error:
+        return {**base, "error": str(error)}
+    row = {**_row(found, program, parameters, batch, on_slots=False), **base}
+    if "error" in row:
+        return row
+    if "error" not in own and row["widths"] == own["widths"]:
+        return row
+    # Area and power are those of the widths in the file: no law says what others take.
+    row |= dict.fromkeys(("area_mm2", "power_w", "per_mm2", "per_watt"))
+    if "error" not in own:
+        key = "bootstrap_key"
+        row["over_own"] = {
+            "throughput": row["throughput_per_s"] / own["throughput_per_s"],
+            "multiplier_bits": _over(row["multiplier_bits"], own["multiplier_bits"]),
+            "key_traffic": _over(row["traffic_bytes"][key], own["traffic_bytes"][key]),
+        }
+    return row

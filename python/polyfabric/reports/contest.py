@@ -1,0 +1,159 @@
+"""Machines side by side, as tables and as a plot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .rows import Rows
+from .units import number, percent, probability, scaled, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NOTE = (
+    "a second: of a run with its ends. Latency: of one alone, from first load to last store. W: the run's mean. GB/s: what the channels to memory off the "
+    "chip can move. Every machine in its own technology, nothing is scaled; - is unknown"
+)
+DERIVED_NOTE = (
+    "multipliers: partial products of an external product, a factor's bits times the other's, over those of the file's widths. Area and power with other "
+    "widths than the file's are unknown"
+)
+
+
+def rows(d: dict[str, Any]) -> list[Rows]:
+    """The machines that hold the program, the widths with their price, and the reasons of the others."""
+    held = _held(d)
+    torus = any("log2_failure" in row for row in held)
+    columns = (
+        "machine",
+        "a second",
+        "latency",
+        "mm²",
+        "W",
+        "GB/s",
+        "per mm²",
+        "per W",
+        "per GB/s",
+        "bound by",
+        "reaches",
+    )
+    table = [(*_figures(row), *_fails(row)) if torus else _figures(row) for row in held]
+    sets = ", ".join(dict.fromkeys(row["parameters"] for row in held))
+    title = f"{d['program']}, {sets}: {held[0]['operation']} a second"
+    fails = ("fails",) if torus else ()
+    tables = [Rows(title, (*columns, *fails), table, note=NOTE)]
+    if d["widths"] != "own":
+        tables.append(_widths(held))
+    refused = [(_name(row), row["error"]) for row in d["machines"] if "error" in row]
+    if refused:
+        tables.append(Rows("not held", ("machine", "reason"), refused, left=2))
+    return tables
+
+
+def _held(d: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in d["machines"] if "error" not in row]
+
+
+def _name(row: dict[str, Any]) -> str:
+    return row["machine"] if row["widths_are"] == "own" else f"{row['machine']}, derived"
+
+
+def _figures(row: dict[str, Any]) -> tuple[str, ...]:
+    amounts = ("-" if row[key] is None else f"{row[key]:.4g}" for key in ("area_mm2", "power_w", "off_chip_gb_per_s"))
+    ratios = (_known(row[key]) for key in ("per_mm2", "per_watt", "per_gb_per_s"))
+    return (
+        _name(row),
+        number(row["throughput_per_s"]),
+        scaled(row["latency_s"], "s"),
+        *amounts,
+        *ratios,
+        words(row["bound_by"]),
+        percent(row["efficiency"]),
+    )
+
+
+def _known(value: float | None) -> str:
+    return "-" if value is None else number(value)
+
+
+def _fails(row: dict[str, Any]) -> tuple[str, ...]:
+    return (probability(row["log2_failure"]),)
+
+
+def _widths(held: list[dict[str, Any]]) -> Rows:
+    """The bits of every machine's arithmetic, and what derived ones cost over the file's."""
+    columns = (
+        "machine",
+        "key",
+        "forward",
+        "twiddle",
+        "inverse",
+        "twiddle ",
+        "fails",
+        "throughput",
+        "multipliers",
+        "key traffic",
+    )
+    parts = ("key", "forward", "forward_twiddle", "inverse", "inverse_twiddle")
+    table = []
+    for row in held:
+        bits = ("-",) * len(parts) if row["widths"] is None else tuple(str(row["widths"][part]) for part in parts)
+        cost = row.get("over_own")
+        shown = (
+            ("1", "1", "1")
+            if cost is None
+            else tuple(_times(cost[key]) for key in ("throughput", "multiplier_bits", "key_traffic"))
+        )
+        table.append((_name(row), *bits, *_fails(row), *shown))
+    return Rows("widths in bits, and what they cost", columns, table, note=DERIVED_NOTE)
+
+
+def _times(ratio: float | None) -> str:
+    return "unknown" if ratio is None else f"{ratio:.3g}"
+
+
+def plot(d: dict[str, Any]) -> Figure:
+    """Four panels of bars: throughput as it is, and over area, power and bandwidth."""
+    from matplotlib.figure import Figure
+
+    held = _held(d)
+    panels = (
+        ("throughput_per_s", f"{held[0]['operation']} a second"),
+        ("per_mm2", "per mm²"),
+        ("per_watt", "per W"),
+        ("per_gb_per_s", "per GB/s of memory"),
+    )
+    figure = Figure(figsize=(9.6, 0.9 + 0.34 * len(held)), layout="constrained")
+    grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (key, title) in zip(grid, panels, strict=True):
+        _panel(axes, [_name(row) for row in held], [row[key] for row in held], title)
+    return figure
+
+
+def _panel(axes: Axes, names: list[str], values: list[float | None], title: str) -> None:
+    from .plots import BLUE, GRID, INK, MUTED
+
+    positions = range(len(names))
+    axes.barh(positions, [value or 0.0 for value in values], color=BLUE, height=0.62)
+    reach = max((value for value in values if value is not None), default=1.0)
+    for position, value in zip(positions, values, strict=True):
+        axes.annotate(
+            number(value),
+            (value or 0.0, position),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            color=MUTED,
+            fontsize=8,
+        )
+    axes.set_xlim(0, 1.45 * reach)
+    axes.set_yticks(positions, names, color=INK, fontsize=9)
+    if not axes.yaxis_inverted():
+        axes.invert_yaxis()
+    axes.set_xticks([])
+    axes.set_title(title, loc="left", fontsize=9, color=INK)
+    axes.tick_params(length=0)
+    for side in ("top", "right", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.spines["left"].set_color(GRID)

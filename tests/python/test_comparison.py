@@ -1,0 +1,191 @@
+"""Do machines stand side by side with the numbers of their own simulations, and does one that cannot hold a program say why?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polyfabric as pf
+import pytest
+from polyfabric import machines, programs
+from polyfabric.comparison import BATCH, compare
+from polyfabric.reports import plots, rows
+
+TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
+SET = "morphling-I"
+
+
+@pytest.fixture(scope="module")
+def side_by_side():
+    return compare("pbs", parameters=SET, batch=96)
+
+
+def test_all_machines_of_a_scheme_are_there(side_by_side):
+    assert [row["machine"] for row in side_by_side["machines"]] == TORUS
+    assert all("error" not in row for row in side_by_side["machines"])
+
+
+@pytest.mark.parametrize("name", TORUS)
+def test_a_row_is_the_machines_own_simulation(side_by_side, name):
+    (row,) = (row for row in side_by_side["machines"] if row["machine"] == name)
+    machine = pf.machine(name)
+    many, one = (machine.simulate(programs.timed("pbs", SET, batch, machine)) for batch in (96, 1))
+    assert (row["throughput_per_s"], row["latency_s"]) == (many["throughput_per_s"], one["latency_s"])
+    for key in ("area_mm2", "power_w", "efficiency"):
+        assert row[key] == many[key]
+    assert row["off_chip_gb_per_s"] == pytest.approx(many["off_chip_bytes_per_s"] / 1e9)
+    for ratio, amount in (("per_mm2", "area_mm2"), ("per_watt", "power_w"), ("per_gb_per_s", "off_chip_gb_per_s")):
+        if row[amount] is None:
+            assert row[ratio] is None
+        else:
+            assert row[ratio] * row[amount] == pytest.approx(row["throughput_per_s"])
+    # What moves is at most what the channels can move.
+    moved = many["traffic_bytes"]["total"] / many["seconds"]
+    assert 0 < moved <= many["off_chip_bytes_per_s"]
+
+
+def test_the_widths_are_those_of_the_arithmetic(side_by_side):
+    for row in side_by_side["machines"]:
+        machine = pf.machine(row["machine"])
+        parameters = pf.execution.named_parameters(SET, warn=False)
+        assert row["widths"] == machine.widths(parameters)
+        assert row["log2_failure"] <= 0
+        assert set(row["widths"]) == {"key", "forward", "inverse", "forward_twiddle", "inverse_twiddle"}
+
+
+def test_a_machine_that_cannot_hold_the_set_says_why_and_the_others_stand():
+    report = compare("pbs", parameters="fpt-I", batch=24)
+    refused = [row for row in report["machines"] if "error" in row]
+    assert 0 < len(refused) < len(report["machines"])
+    assert "accumulator has 3 polynomials" in refused[0]["error"]
+    assert "accumulator has 3 polynomials" in " ".join(report.table().split())
+
+
+def test_no_machine_at_all_is_an_error():
+    with pytest.raises(pf.MachineError, match=r"no machine has a result.*64"):
+        compare("pbs", parameters="polyfabric-1-p128-t64", batch=1)
+
+
+@pytest.mark.parametrize("name", TORUS[-1:])
+def test_derived_widths_decrypt_and_their_price_is_told(name):
+    report = compare("pbs", [name], parameters=SET, batch=96, widths="derived")
+    own, derived = report["machines"]
+    assert (own["widths_are"], derived["widths_are"]) == ("own", "derived")
+    assert derived["log2_failure"] < min(own["log2_failure"], -64)
+    cost = derived["over_own"]
+    assert cost["multiplier_bits"] == pytest.approx(derived["multiplier_bits"] / own["multiplier_bits"])
+    assert cost["throughput"] == pytest.approx(derived["throughput_per_s"] / own["throughput_per_s"])
+    # Nothing says what wider units take: not the area of the narrow ones.
+    assert (derived["area_mm2"], derived["per_mm2"], derived["power_w"], derived["per_watt"]) == (None,) * 4
+    table = rows.of(report)[1]
+    assert [row[0] for row in table.rows] == [name, f"{name}, derived"]
+
+
+def test_multipliers_cost_the_product_of_their_factors_bits():
+    from polyfabric.comparison import _multiplier_bits
+
+    parameters = pf.execution.named_parameters("toy-256", warn=False)
+    literal = json.loads(parameters.to_json())
+    half, columns = literal["ring_degree"] // 2, literal["glwe_dimension"] + 1
+    levels = literal["bootstrap_gadget"]["levels"]
+    stages = half.bit_length() - 1
+    bits = {"key": 3, "forward": 5, "inverse": 7, "forward_twiddle": 11, "inverse_twiddle": 13}
+    total = 0
+    for _ in range(columns * levels):
+        total += sum(5 * 11 for _ in range(stages) for _ in range(half // 2))
+        total += sum(5 * 3 for _ in range(columns) for _ in range(half))
+    total += columns * stages * (half // 2) * 7 * 13
+    assert _multiplier_bits(parameters, bits) == total
+
+
+def test_a_file_of_ones_own_is_compared(tmp_path):
+    text = (Path(__file__).resolve().parents[2] / "machines" / f"{TORUS[0]}.toml").read_text()
+    own = tmp_path / "own.toml"
+    own.write_text(text.replace(f'name = "{TORUS[0]}"', 'name = "mine"', 1))
+    report = compare("pbs", [str(own), TORUS[0]], parameters=SET, batch=12)
+    mine, theirs = report["machines"]
+    assert mine["machine"] == "mine"
+    assert {**mine, "machine": 0} == {**theirs, "machine": 0}
+
+
+def test_programs_on_slots_go_to_machines_for_them(tmp_path):
+    report = compare("ntt", parameters="12", batch=8)
+    assert [row["machine"] for row in report["machines"]] == [n for n in machines.names() if pf.machine(n).on_slots]
+    row = report["machines"][0]
+    assert row["throughput_per_s"] == pytest.approx(8 * programs.MICROBENCHMARK_ROUNDS / (row["latency_s"]), rel=0.2)
+    assert "log2_failure" not in row
+    mixed = compare("ntt", [row["machine"], TORUS[0]], parameters="12", batch=8)
+    assert "executes programs of TFHE, and ntt is one of CKKS and BGV" in mixed["machines"][1]["error"]
+    with pytest.raises(pf.InputError, match="products of residues are exact"):
+        compare("ntt", parameters="12", widths="derived")
+
+
+@pf.program(x=pf.Int(0, 3).vector(4))
+def squares(x):
+    return pf.lookup(x, lambda v: v * v % 4)
+
+
+def test_a_whole_program_is_measured_in_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(
+        "import polyfabric as pf\n\n@pf.program(x=pf.Int(0, 3).vector(4))\ndef squares(x):\n    return pf.lookup(x, lambda v: v * v % 4)\n"
+    )
+    report = compare("own.py:squares", [TORUS[-1]], parameters="polyfabric-direct-1024-t32")
+    (row,) = report["machines"]
+    alone = squares.simulate(TORUS[-1], parameters="polyfabric-direct-1024-t32", target=0.0)
+    assert row["operation"] == "runs"
+    assert row["throughput_per_s"] == pytest.approx(1 / alone["seconds"])
+
+
+def test_what_cannot_be_asked_is_told():
+    for call, message in (
+        (lambda: compare("pbss", parameters=SET), "there is no program 'pbss'"),
+        (lambda: compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),
+        (lambda: compare("database-lookup"), "runs whole, with its data"),
+        (lambda: compare("digits", widths="derived"), "name one with --params"),
+        (
+            lambda: compare("pbs", parameters=SET, readings=["colour=red"]),
+            "none of these machines leaves 'colour' open",
+        ),
+    ):
+        with pytest.raises(pf.InputError, match=message):
+            call()
+
+
+def test_a_reading_goes_to_the_machine_that_has_it():
+    fact, option = next(
+        (fact, option)
+        for fact, reading in pf.machine(TORUS[-1]).to_dict()["readings"].items()
+        for option in reading["options"]
+        if option != reading["default"]
+    )
+    report = compare("pbs", TORUS, parameters=SET, batch=12, readings=[f"{fact}={option}"])
+    chosen = {row["machine"]: row["readings"].get(fact) for row in report["machines"]}
+    assert chosen[TORUS[-1]] == option
+    assert any(value is None for value in chosen.values())
+
+
+def test_it_is_drawn(side_by_side, tmp_path):
+    ((_, figure),) = plots.of(side_by_side)
+    assert len(figure.axes) == 4
+    widths = [bar.get_width() for bar in figure.axes[0].patches]
+    assert widths == [row["throughput_per_s"] for row in side_by_side["machines"]]
+    side_by_side.save(tmp_path)
+    assert json.loads((tmp_path / "report.json").read_text()) == side_by_side.to_dict()
+
+
+def test_the_command(polyfabric):
+    done = polyfabric("compare", "pbs", "--machines", ",".join(TORUS), "--params", SET, "--batch", "12", "--json")
+    assert done.status == 0, done.err
+    assert [row["machine"] for row in json.loads(done.out)["machines"]] == TORUS
+    done = polyfabric("compare", "pbs", "--params", SET, "--batch", "12", "--plot", "sides.svg")
+    assert done.status == 0, done.err
+    assert "bound by" in done.out
+    assert "written: sides.svg" in done.out
+    done = polyfabric("compare", "pbs", "--params", "polyfabric-1-p128-t64")
+    assert done.status == 2
+    assert "no machine has a result" in done.err
+
+
+def test_a_long_run_divides_into_usual_batches():
+    assert all(BATCH % batch == 0 for batch in (12, 16, 32, 64))
