@@ -151,10 +151,10 @@ pub(super) unsafe fn product<V: Lanes>(
             }
         }
         match (columns, rows) {
-            (2, 4) => middle::<V, 2, 4>(plan, rows, iteration, key, room, &mut ahead),
-            (2, 6) => middle::<V, 2, 6>(plan, rows, iteration, key, room, &mut ahead),
-            (3, 6) => middle::<V, 3, 6>(plan, rows, iteration, key, room, &mut ahead),
-            (4, 12) => middle::<V, 4, 12>(plan, rows, iteration, key, room, &mut ahead),
+            (2, 4) if V::SHAPED => middle::<V, 2, 4>(plan, rows, iteration, key, room, &mut ahead),
+            (2, 6) if V::SHAPED => middle::<V, 2, 6>(plan, rows, iteration, key, room, &mut ahead),
+            (3, 6) if V::SHAPED => middle::<V, 3, 6>(plan, rows, iteration, key, room, &mut ahead),
+            (4, 12) if V::SHAPED => middle::<V, 4, 12>(plan, rows, iteration, key, room, &mut ahead),
             (2, _) => middle::<V, 2, 0>(plan, rows, iteration, key, room, &mut ahead),
             (3, _) => middle::<V, 3, 0>(plan, rows, iteration, key, room, &mut ahead),
             (_, _) => middle::<V, 4, 0>(plan, rows, iteration, key, room, &mut ahead),
@@ -196,9 +196,9 @@ unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: Digits, points: *mut f64, 
     unsafe {
         let Some((head, rest)) = plan.passes.split_first() else { return };
         match (plan.points / BLOCK, head.radix, rest) {
-            (4, 2, []) => first::<V, 2, 4>(plan, head, digits, points),
-            (8, 3, []) => first::<V, 3, 8>(plan, head, digits, points),
-            (16, 2, [pass]) => {
+            (4, 2, []) if V::SHAPED => first::<V, 2, 4>(plan, head, digits, points),
+            (8, 3, []) if V::SHAPED => first::<V, 3, 8>(plan, head, digits, points),
+            (16, 2, [pass]) if V::SHAPED => {
                 first::<V, 2, 16>(plan, head, digits, points);
                 middle_down::<V, 2, 16>(plan, pass, points);
             }
@@ -537,9 +537,9 @@ unsafe fn columns_up<V: Lanes>(
         let Some((head, rest)) = plan.passes.split_first() else { return };
         let sums = sums.add(at / 2 * pair_apart(2 * plan.points));
         match (plan.points / BLOCK, head.radix, rest) {
-            (4, 2, []) => last::<V, 2, 4>(plan, head, at, points, sums, rounding),
-            (8, 3, []) => last::<V, 3, 8>(plan, head, at, points, sums, rounding),
-            (16, 2, [pass]) => {
+            (4, 2, []) if V::SHAPED => last::<V, 2, 4>(plan, head, at, points, sums, rounding),
+            (8, 3, []) if V::SHAPED => last::<V, 3, 8>(plan, head, at, points, sums, rounding),
+            (16, 2, [pass]) if V::SHAPED => {
                 middle_up::<V, 2, 16>(plan, pass, at, points);
                 last::<V, 2, 16>(plan, head, at, points, sums, rounding);
             }

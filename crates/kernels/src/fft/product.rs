@@ -151,11 +151,11 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
                     };
                 }
                 match (columns - first, rows) {
-                    (2, 4) if columns == 2 => products!(2, 4),
-                    (2, 2) if columns == 2 => products!(2, 2),
-                    (2, 6) if columns == 2 => products!(2, 6),
-                    (3, 6) if columns == 3 => products!(3, 6),
-                    (4, 12) if columns == 4 => products!(4, 12),
+                    (2, 4) if V::SHAPED && columns == 2 => products!(2, 4),
+                    (2, 2) if V::SHAPED && columns == 2 => products!(2, 2),
+                    (2, 6) if V::SHAPED && columns == 2 => products!(2, 6),
+                    (3, 6) if V::SHAPED && columns == 3 => products!(3, 6),
+                    (4, 12) if V::SHAPED && columns == 4 => products!(4, 12),
                     (1, _) => products!(1, 0),
                     (2, _) => products!(2, 0),
                     (3, _) => products!(3, 0),
