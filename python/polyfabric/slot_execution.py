@@ -481,7 +481,7 @@ def estimate(planned: SlotPlan) -> dict[str, Any]:
         "slots": planned.program.slots,
         **{name: facts[name] for name in ("parameters", "start_level", "bootstraps", "keys", "key_bytes")},
         **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
-        **{name: facts[name] for name in ("operations", "limb_operations", "nodes")},
+        **{name: facts[name] for name in ("log2_failure", "operations", "limb_operations", "nodes")},
     }
 
 

@@ -131,3 +131,9 @@ def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> 
     report = wide.cost("strix-II", target=-10).to_dict()
     assert -128 < report["noise"]["log2_failure"] < -10
     assert wide.cost().to_dict()["noise"]["log2_failure"] <= -128
+
+
+def test_programs_on_slots_state_how_likely_their_bounds_are_passed() -> None:
+    exact, approximate = squares.cost(), scaled.cost()
+    assert "fails                with probability 2^" in exact.table() and exact.to_dict()["log2_failure"] < -20
+    assert "error bounds passed  with probability 2^-40.0 at most" in approximate.table()

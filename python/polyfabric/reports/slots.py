@@ -23,6 +23,10 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("inputs", bytes_text(d["input_bytes"])),
         ("outputs", bytes_text(d["output_bytes"])),
+        (
+            "fails" if d["scheme"] == "bgv" else "error bounds passed",
+            f"with probability 2^{d['log2_failure']:.1f} at most",
+        ),
         ("work", ", ".join(f"{count:,} {words(name)}" for name, count in d["limb_operations"].items())),
     ]
     title = f"cost of {d['program']} with {d['scheme'].upper()}"

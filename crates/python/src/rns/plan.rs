@@ -13,13 +13,14 @@ use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use polyfabric_program::rns::folding::{Folded, fold};
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each, op_name};
-use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind, PublicPolynomial};
+use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbOps, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
     Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
 };
 use polyfabric_program::rns::noise::{
-    Encryption, FitFailure, Interval, NodeReport, NoiseReport, expect_inputs, expect_intervals,
+    CKKS_BEYOND_LOG2, Encryption, FitFailure, Interval, NodeReport, NoiseReport, bgv_failure_log2, expect_inputs,
+    expect_intervals,
 };
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_runtime::rns::key_storage;
@@ -422,6 +423,24 @@ impl SlotPlan {
         uses.into_iter().map(row).collect()
     }
 
+    /// log2 of the probability that a bound of the plan is passed: of BGV, that it fails.
+    fn failure_log2(&self, operations: &LimbOps) -> f64 {
+        match &self.lowering {
+            Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program.outputs().count() as f64).log2(),
+            Lowering::Bgv(plan) => {
+                let ring = plan.parameters.ring();
+                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program.nodes().len());
+                let spare = own.map(|(&id, state)| {
+                    let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
+                    (id, log2_q - 1.0 - state.noise.bound)
+                });
+                // Every digit and every remainder is transformed once at least; an encryption brings four.
+                let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program.inputs().count() as u64;
+                bgv_failure_log2(&self.program, &spare.collect(), polynomials, ring.degree().get())
+            }
+        }
+    }
+
     fn describe(&self) -> Result<Value, Failure> {
         let kernel = self.kernel();
         let counts = kernel.counts().map_err(Failure::of(Kind::Internal))?;
@@ -441,6 +460,7 @@ impl SlotPlan {
             "output_bytes": memory.outputs,
             "plaintext_bytes": memory.plaintexts,
             "memory_bytes": memory.peak,
+            "log2_failure": self.failure_log2(ops),
             "operations": counts.ops,
             "limb_operations": {
                 "ntts": ops.ntts(),
