@@ -11,7 +11,7 @@
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
-#   make sanitize     the kernels' tests under AddressSanitizer, the portable kernels' under Miri (needs a nightly tool chain)
+#   make sanitize     the kernels' tests under AddressSanitizer, the portable kernels' under Miri (which needs a nightly tool chain)
 #   make deny         licences and known advisories of all dependencies (needs cargo-deny)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric

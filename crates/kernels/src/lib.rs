@@ -13,6 +13,8 @@ pub mod fft;
 pub mod fixed;
 pub mod isa;
 pub mod key_switch;
+#[cfg(test)]
+mod lengths;
 pub mod memory;
 pub mod modular;
 pub mod modulus_switch;

@@ -65,7 +65,11 @@ pub struct KeySwitch<'k, T> {
 impl<'k, T: Torus> KeySwitch<'k, T> {
     /// `key` is k·N·l rows of n + 1 elements, with k·N = `input_dimension` and n = `lwe_dimension`; `isa` is what the processor has.
     /// Where it has small products, the key is copied.
+    ///
+    /// # Panics
+    /// If the key has another length, or the processor lacks `isa`.
     pub fn new(key: &'k [T], gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> Self {
+        assert!(isa.is_present(), "the processor has no {isa:?}");
         let shape = Shape { gadget, input_dimension, size: lwe_dimension + 1 };
         assert_eq!(key.len(), elements(&[input_dimension, shape.levels(), shape.size]), "k·N·l rows of n + 1 elements");
         Self { shape, key, isa, packed: Packed::new(key, shape, isa) }
@@ -106,7 +110,7 @@ fn subtract<T: Torus>(isa: Isa, shape: Shape, key: &[T], inputs: &[T], outputs: 
             subtract_any(shape, key, inputs, outputs);
         }
         match isa {
-            // SAFETY: who makes a key switch gives a set that the processor has.
+            // SAFETY: `new` has seen that the processor has the set.
             Isa::Avx512 => return unsafe { avx512(shape, key, inputs, outputs) },
             // SAFETY: as above.
             Isa::Avx2 => return unsafe { avx2(shape, key, inputs, outputs) },

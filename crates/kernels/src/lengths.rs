@@ -1,0 +1,270 @@
+//! Is every slice that unsafe code reads or writes refused when it is too short, or of another shape, in every instruction set that is here? Under
+//! AddressSanitizer what is let through shows as well.
+
+use crate::aligned::AlignedVector;
+use crate::automorphism::{GaloisElement, ValuePermutation};
+use crate::base_conversion::{BaseConverter, RnsBasis};
+use crate::decompose::Gadget;
+use crate::external_product::{BUNDLE, ExternalProduct};
+use crate::fft::FoldedFft;
+use crate::isa::Isa;
+use crate::key_switch::KeySwitch;
+use crate::memory::NextUse;
+use crate::modular::{Limb, Modulus, Rows};
+use crate::ntt::Ntt;
+use crate::primes::PrimeClass;
+use crate::ring::RingDegree;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Whether `work` panics. What it prints then is of no interest, but tests share the hook, so it stays.
+fn refused(work: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(work)).is_err()
+}
+
+fn degree(value: usize) -> RingDegree {
+    RingDegree::new(value).expect("a power of two")
+}
+
+/// A prime of `bits` bits that has a transform of 256 points.
+fn prime(bits: u32, number: usize) -> Modulus {
+    let primes = PrimeClass::of_degree(degree(256)).of_bits(bits, number + 1).expect("enough of them");
+    Modulus::new(primes[number]).expect("a modulus")
+}
+
+/// Odd lengths too: whole vectors are done by unsafe code, and the rest in plain Rust.
+const LENGTHS: [usize; 4] = [16, 64, 67, 256];
+
+#[test]
+fn limbs() {
+    for isa in Isa::present() {
+        for modulus in [prime(30, 0), prime(48, 0)] {
+            let Some(limb) = Limb::with_isa(modulus, isa) else { continue };
+            for length in LENGTHS {
+                let (mut long, whole, short) = (vec![1u64; length], vec![1u64; length], vec![1u64; length - 9]);
+                let signed = vec![1i64; length - 9];
+                let wide = vec![1i128; length - 9];
+                let mut ok = [
+                    refused(|| limb.add_assign(&mut long, &short)),
+                    refused(|| limb.sub_assign(&mut long, &short)),
+                    refused(|| limb.multiply_assign(&mut long, &short)),
+                    refused(|| limb.sub_from_assign(&mut long, &short)),
+                    refused(|| limb.sub_from_scale_assign(&mut long, &short, 3)),
+                    refused(|| limb.scale(&mut long, &short, 3)),
+                    refused(|| limb.scale_add_assign(&mut long, &short, 3)),
+                    refused(|| limb.sub_scale_assign(&mut long, &short, 3)),
+                    refused(|| limb.reduce_from(&mut long, &short, prime(40, 0))),
+                    refused(|| limb.reduce_centred_from(&mut long, &short, prime(40, 0))),
+                    refused(|| limb.reduce_signed(&mut long, &signed)),
+                    refused(|| limb.reduce_signed_wide(&mut long, &wide)),
+                ]
+                .to_vec();
+                for (a, b) in [(&whole, &short), (&short, &whole)] {
+                    ok.push(refused(|| limb.multiply(&mut long, a, b)));
+                    ok.push(refused(|| limb.multiply_add_assign(&mut long, a, b)));
+                    ok.push(refused(|| limb.add(&mut long, a, b)));
+                    ok.push(refused(|| limb.sub(&mut long, a, b)));
+                    ok.push(refused(|| limb.multiply_add(&mut long, a, b, &whole)));
+                    ok.push(refused(|| limb.sub_scale(&mut long, a, b, 3, NextUse::Late)));
+                }
+                ok.push(refused(|| limb.multiply_add(&mut long, &whole, &whole, &short)));
+                assert!(ok.iter().all(|&refused| refused), "{isa:?} {modulus:?} {length}: {ok:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn inner_products() {
+    let length = 64;
+    for isa in Isa::present() {
+        let Some(limb) = Limb::with_isa(prime(48, 0), isa) else { continue };
+        let (whole, short) = (vec![1u64; length], vec![1u64; length - 8]);
+        let mut sum = vec![0u64; length];
+        let mut run = |digits: &[&[u64]], rows: Rows<'_>| {
+            refused(|| limb.inner_products([&mut sum], digits, [rows], NextUse::Soon))
+        };
+        let digits: [&[u64]; 2] = [&whole, &whole];
+        assert!(run(&[&whole, &short], Rows::Apart(&digits)), "{isa:?}: a short digit");
+        assert!(run(&digits, Rows::Apart(&[&whole, &short])), "{isa:?}: a short row");
+        assert!(run(&digits, Rows::Apart(&[&whole])), "{isa:?}: a row too few");
+        // Two rows of six bytes a residue: six words a turn each.
+        let packed = vec![1u64; 2 * length / 8 * 6];
+        let turns = |words, width, rows| Rows::InTurns { words, width, count: 2, rows };
+        assert!(!run(&digits, turns(&packed, 6, &[0, 1])));
+        assert!(run(&digits, turns(&packed[1..], 6, &[0, 1])), "{isa:?}: a word too few");
+        assert!(run(&digits, turns(&packed, 7, &[0, 1])), "{isa:?}: wider than it is");
+        assert!(run(&digits, turns(&packed, 6, &[0, 2])), "{isa:?}: a row that is not there");
+        let mut uneven = vec![0u64; length - 8];
+        let sums = [&mut sum[..], &mut uneven[..]];
+        let keys = [Rows::Apart(&digits); 2];
+        assert!(refused(|| limb.inner_products(sums, &digits, keys, NextUse::Soon)), "{isa:?}: uneven sums");
+    }
+}
+
+#[test]
+fn base_conversions() {
+    let basis = |first| RnsBasis::new((first..first + 3).map(|number| prime(48, number)).collect()).expect("a basis");
+    for isa in Isa::present() {
+        let conversion = BaseConverter::with_isa(basis(0), basis(3), isa);
+        let (whole, short) = (vec![1u64; 64], vec![1u64; 63]);
+        let sources = [&whole[..]; 3];
+        let mut outputs = [vec![0u64; 64], vec![0u64; 64], vec![0u64; 64]];
+        let kinds = [BaseConverter::convert, BaseConverter::convert_balanced, BaseConverter::convert_exact];
+        for convert in kinds {
+            let mut run = |input: &[&[u64]], targets: usize, least: usize| {
+                let mut outputs: Vec<&mut [u64]> = outputs[..targets].iter_mut().map(|words| &mut words[..]).collect();
+                outputs[targets - 1] = &mut std::mem::take(&mut outputs[targets - 1])[..least];
+                refused(|| convert(&conversion, input, &mut outputs, NextUse::Soon))
+            };
+            assert!(!run(&sources, 3, 64));
+            assert!(run(&[&whole, &whole, &short], 3, 64) && run(&sources[..2], 3, 64), "{isa:?}: sources");
+            assert!(run(&sources, 2, 64) && run(&sources, 3, 63), "{isa:?}: targets");
+        }
+        let mut words = vec![0u64; 64];
+        assert!(refused(|| conversion.combine(0, false, &[&whole, &whole, &short], &mut words)), "{isa:?}");
+        assert!(refused(|| conversion.combine(0, false, &[&whole, &whole], &mut words)), "{isa:?}");
+    }
+}
+
+#[test]
+fn number_theoretic_transforms() {
+    for isa in Isa::present() {
+        let Ok(ntt) = Ntt::<u64>::with_isa(degree(256), prime(48, 0), isa) else { continue };
+        let (mut short, mut whole) = (vec![1u64; 255], vec![1u64; 256]);
+        assert!(refused(|| ntt.forward(&mut short)) && refused(|| ntt.inverse(&mut short)), "{isa:?}");
+        assert!(refused(|| ntt.forward_begin(&mut short, &[])), "{isa:?}");
+        assert!(refused(|| ntt.inverse_of(&short, &mut whole)), "{isa:?}");
+        assert!(refused(|| ntt.inverse_of(&whole.clone(), &mut short)), "{isa:?}");
+        let words = ntt.region();
+        assert!(refused(|| ntt.forward_end(&mut whole[..words - 1], 0, &[])), "{isa:?}: a short region");
+        assert!(refused(|| ntt.forward_end(&mut vec![1u64; words], 256, &[])), "{isa:?}: a region behind the end");
+        assert!(words == 1 || refused(|| ntt.forward_end(&mut vec![1u64; words], 1, &[])), "{isa:?}: between regions");
+        let Ok(ntt) = Ntt::<u32>::with_isa(degree(256), prime(30, 0), isa) else { continue };
+        let mut short = vec![1u32; 255];
+        assert!(refused(|| ntt.forward(&mut short)) && refused(|| ntt.inverse(&mut short)), "{isa:?}, 32 bits");
+    }
+}
+
+#[test]
+fn permutations() {
+    let permutation = ValuePermutation::new(GaloisElement::rotation(degree(256), 3));
+    let (short, whole) = (vec![1u64; 248], vec![1u64; 256]);
+    let mut result = vec![0u64; 256];
+    assert!(refused(|| permutation.apply(&short, &mut result, NextUse::Late)));
+    assert!(refused(|| permutation.apply(&whole, &mut result[..248], NextUse::Late)));
+}
+
+#[test]
+fn folded_transforms() {
+    for isa in Isa::present() {
+        let fft = FoldedFft::with_isa(degree(256), isa).expect("it is present");
+        let (mut whole, mut short) = (vec![0.0; 256], vec![0.0; 255]);
+        let (mut words, mut few) = (vec![0u32; 256], vec![0u64; 255]);
+        assert!(refused(|| fft.forward_digits(&[0; 255], &mut whole)), "{isa:?}");
+        assert!(refused(|| fft.forward_digits(&[0; 256], &mut short)), "{isa:?}");
+        assert!(refused(|| fft.forward_torus(&few, &mut whole)), "{isa:?}");
+        assert!(refused(|| fft.forward_torus(&words, &mut short)), "{isa:?}");
+        assert!(refused(|| fft.inverse_torus(&mut whole, &mut few)), "{isa:?}");
+        assert!(refused(|| fft.inverse_add_torus(&mut short, &mut words)), "{isa:?}");
+        let other = vec![0.0; 256];
+        assert!(refused(|| fft.multiply(&mut whole, &other, &other[..240])), "{isa:?}");
+        assert!(refused(|| fft.multiply(&mut whole, &other[..240], &other)), "{isa:?}");
+        assert!(refused(|| fft.multiply_accumulate(&mut short, &other, &other)), "{isa:?}");
+    }
+}
+
+/// Degree 256, k = 1, two levels: eight polynomials a GGSW ciphertext.
+#[test]
+fn external_products() {
+    let gadget = Gadget { log2_base: 8, levels: 2 };
+    for isa in Isa::present() {
+        let product = ExternalProduct::<u32>::new(degree(256), gadget, 1, Some(isa)).expect("it is present");
+        let other =
+            ExternalProduct::<u32>::new(degree(256), Gadget { levels: 3, ..gadget }, 1, Some(isa)).expect("too");
+        let ggsw = vec![1u32; product.ggsw_len()];
+        for bundles in [false, true] {
+            let mut key = AlignedVector::zeros(product.key_len(bundles));
+            let length = key.len();
+            assert!(refused(|| product.transform_key(&ggsw[..1792], bundles, &mut key)), "{isa:?}: a row too few");
+            assert!(refused(|| product.transform_key(&ggsw, bundles, &mut key[..length - 1])), "{isa:?}: a short key");
+        }
+        let key = AlignedVector::zeros(product.key_len(false));
+        let mut accumulator = vec![0u32; 512];
+        let mut run = |key: &[f64], size: usize, room: &ExternalProduct<u32>| {
+            let mut room = room.workspace();
+            refused(|| product.rotate_multiply_add(key, &[], 5, &mut accumulator[..size], None, &mut room))
+        };
+        assert!(!run(&key, 512, &product));
+        assert!(run(&key[..key.len() - 1], 512, &product), "{isa:?}: a short key");
+        assert!(run(&key, 511, &product) && run(&key, 256, &product), "{isa:?}: a short accumulator");
+        assert!(run(&key, 512, &other), "{isa:?}: another shape's room");
+        let mut patterns = |exponents: &[u32]| {
+            let mut room = product.workspace();
+            refused(|| product.patterns_multiply_add(&key, &[], exponents, &mut accumulator, None, &mut room))
+        };
+        assert!(!patterns(&[u32::MAX]) && patterns(&[1, 2]), "{isa:?}: a key for each pattern");
+        let keys = vec![0.0; 16 * product.key_len(false)];
+        let mut room = product.workspace();
+        let many = [1; 16];
+        let run = || product.patterns_multiply_add(&keys, &[], &many, &mut accumulator, None, &mut room);
+        assert!(refused(run), "{isa:?}: more patterns than four bits have");
+    }
+}
+
+#[test]
+fn bundles() {
+    let gadget = Gadget { log2_base: 8, levels: 2 };
+    for isa in Isa::present() {
+        let product = ExternalProduct::<u32>::new(degree(256), gadget, 1, Some(isa)).expect("it is present");
+        let other =
+            ExternalProduct::<u32>::new(degree(256), Gadget { levels: 3, ..gadget }, 1, Some(isa)).expect("too");
+        let key = AlignedVector::zeros(product.key_len(true));
+        let mut accumulators = vec![0u32; BUNDLE * 512];
+        let mut run = |key: &[f64], exponents: &[u32], unrolled, size: usize, room: &ExternalProduct<u32>| {
+            let mut room = room.bundle_workspace().expect("bundles");
+            let all = &mut accumulators[..size];
+            refused(|| product.bundle_multiply_add(key, &[], exponents, unrolled, all, &mut room))
+        };
+        let (exponents, size) = ([u32::MAX; BUNDLE], BUNDLE * 512);
+        assert!(!run(&key, &exponents, false, size, &product) && !run(&key, &exponents, true, size, &product));
+        assert!(run(&key[..key.len() - 1], &exponents, false, size, &product), "{isa:?}: a short key");
+        assert!(run(&key, &exponents[..BUNDLE - 1], false, size, &product), "{isa:?}: an exponent too few");
+        assert!(run(&key, &[1; 2 * BUNDLE], true, size, &product), "{isa:?}: more exponents than keys");
+        assert!(run(&key, &exponents, false, size - 512, &product), "{isa:?}: an accumulator too few");
+        assert!(run(&key, &exponents, false, size, &other), "{isa:?}: another shape's room");
+    }
+    // What has no bundles: the 64-bit torus, and many polynomials.
+    assert!(ExternalProduct::<u64>::new(degree(256), gadget, 1, None).expect("any").bundle_workspace().is_none());
+    assert!(ExternalProduct::<u32>::new(degree(256), gadget, 5, None).expect("any").bundle_workspace().is_none());
+}
+
+fn key_switches_of<T: crate::Torus>() {
+    let (gadget, large, small) = (Gadget { log2_base: 2, levels: 3 }, 256, 37);
+    let key = vec![T::from_u64(1); large * 3 * (small + 1)];
+    for isa in Isa::present() {
+        assert!(refused(|| drop(KeySwitch::new(&key[1..], gadget, large, small, isa))), "{isa:?}: a short key");
+        let switch = KeySwitch::new(&key, gadget, large, small, isa);
+        for count in [1, 2, 70] {
+            let (inputs, mut outputs) = (vec![T::from_u64(5); count * 257], vec![T::default(); count * 38]);
+            assert!(!refused(|| switch.switch(&inputs, &mut outputs)));
+            assert!(refused(|| switch.switch(&inputs[1..], &mut outputs)), "{isa:?}: short inputs");
+            assert!(refused(|| switch.switch(&inputs, &mut outputs[1..])), "{isa:?}: short outputs");
+        }
+    }
+}
+
+#[test]
+fn key_switches() {
+    key_switches_of::<u32>();
+    key_switches_of::<u64>();
+}
+
+/// A key switch takes its instruction set from its caller: one that is not there would run instructions that are not there.
+#[test]
+fn an_instruction_set_that_is_absent_is_refused() {
+    let gadget = Gadget { log2_base: 2, levels: 1 };
+    for isa in Isa::ALL {
+        let made = !refused(|| drop(KeySwitch::new(&[1u32; 12], gadget, 4, 2, isa)));
+        assert_eq!(made, isa.is_present(), "{isa:?}");
+    }
+}
