@@ -57,6 +57,12 @@ class Plan:
         bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])}
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
+    @property
+    def floods(self) -> dict[str, float]:
+        """By output: the deviation of the noise that hides how it was computed; nothing without circuit privacy."""
+        rows = self.noise.get("outputs", [])
+        return {row["name"]: row["flood_deviation"] for row in rows if "flood_deviation" in row}
+
     @cached_property
     def signature(self) -> _native.Signature:
         """What a client has to know of the program."""
@@ -78,40 +84,58 @@ def plan(
     machine: Machine | None = None,
     target: float | None = None,
     unroll: int = 1,
+    circuit_privacy: float | None = None,
 ) -> Plan:
     """Chooses or checks the parameter set, checks the noise, and lowers.
 
     Without `parameters`: the cheapest default set with which the program fails with a probability of 2^`target` at
     most, on the machine's torus. With it: that set, refused if the program fails more often than that. Without `target`, 2^-128. `unroll` is the
-    number of secret bits an iteration of blind rotation takes, 1, 2 or 4.
+    number of secret bits an iteration of blind rotation takes, 1, 2 or 4. With `circuit_privacy` the server re-randomises and floods every
+    output, so that each of its values hides with so many bits how it was computed.
     """
     target = DEFAULT_TARGET if target is None else target
+    if circuit_privacy is not None and not isinstance(circuit_privacy, int | float):
+        raise InputError(
+            f"circuit_privacy={circuit_privacy!r} is no number; give the bits that are to be hidden, as 10"
+        )
     if parameters is None:
-        chosen, order, noise = _choose(program, machine, target)
+        chosen, order, noise = _choose(program, machine, target, circuit_privacy)
         if unroll != 1:
             transform = "f64" if machine is None else machine.transform(chosen)
             noise = program.native.noise(chosen, order, transform, unroll, machine is None)
-            noise.check(target)
+            noise = _within(noise, target, circuit_privacy)
     else:
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         transform = "f64" if machine is None else machine.transform(chosen)
-        order, noise = _order(program, chosen, target, transform, unroll, machine)
+        order, noise = _order(program, chosen, target, transform, unroll, machine, circuit_privacy)
     kernel = program.native.lower(chosen, order, None if machine is None else machine.native, unroll)
     return Plan(program, chosen, order, kernel, json.loads(noise.to_json()), unroll)
 
 
+def _within(noise: _native.NoiseReport, target: float, circuit_privacy: float | None) -> _native.NoiseReport:
+    """The noise, with what hides outputs if it is asked for; refused where the program fails more often than 2^`target`."""
+    noise.check(target)
+    if circuit_privacy is not None:
+        noise = noise.with_circuit_privacy(circuit_privacy, target)
+        noise.check(target)
+    return noise
+
+
 def _choose(
-    program: Program, machine: Machine | None, target: float
+    program: Program, machine: Machine | None, target: float, circuit_privacy: float | None
 ) -> tuple[_native.Parameters, str, _native.NoiseReport]:
     if machine is None:
-        return program.native.choose_parameters(target, None, "f64")
+        return program.native.choose_parameters(target, None, "f64", circuit_privacy)
     # A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept.
     suited: list[tuple[float, _native.Parameters, str, _native.NoiseReport]] = []
     refusals: list[tuple[_native.Parameters, NoiseError]] = []
     for name in _native.default_parameter_names():
         parameters = _native.Parameters.named(name)
         try:
-            order, noise = _order(program, parameters, target, machine.transform(parameters), machine=machine)
+            transform = machine.transform(parameters)
+            order, noise = _order(
+                program, parameters, target, transform, machine=machine, circuit_privacy=circuit_privacy
+            )
         except (ProgramError, MachineError):
             continue
         except NoiseError as error:
@@ -164,6 +188,7 @@ def _order(
     transform: str | float,
     unroll: int = 1,
     machine: Machine | None = None,
+    circuit_privacy: float | None = None,
 ) -> tuple[str, _native.NoiseReport]:
     """The first place of the key switch with which the program lowers and stays in its budget; else the first reason."""
     reason: Exception | None = None
@@ -171,7 +196,7 @@ def _order(
         try:
             program.native.lower(parameters, order, None if machine is None else machine.native)
             noise = program.native.noise(parameters, order, transform, unroll, machine is None)
-            noise.check(target)
+            noise = _within(noise, target, circuit_privacy)
         except (ProgramError, NoiseError) as error:
             # A noise budget says more than the need of a key switch, which only rules out the first order.
             if reason is None or (isinstance(reason, ProgramError) and isinstance(error, NoiseError)):
@@ -272,6 +297,7 @@ def run(
     threads: int | None = None,
     target: float | None = None,
     unroll: int = 1,
+    circuit_privacy: float | None = None,
     progress: ProgressHook | None = None,
 ) -> RunResult:
     """See `Program.run`."""
@@ -279,7 +305,7 @@ def run(
     machine = place(on)
     if keys is not None:
         parameters = matching(keys, parameters)
-    planned = plan(program, parameters, machine=machine, target=target, unroll=unroll)
+    planned = plan(program, parameters, machine=machine, target=target, unroll=unroll, circuit_privacy=circuit_privacy)
     return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
 
 
@@ -362,11 +388,19 @@ def execute(
     progress: ProgressHook | None,
 ) -> tuple[_native.Ciphertexts, Report | None]:
     """What the server does: ciphertexts in, ciphertexts out, and the machine's report if one was replayed."""
+    report = None
     if machine is not None:
-        return machine.replay(planned, server, ciphertexts, progress=progress)
-    if on == "interpreter":
-        return planned.kernel.interpret(server, ciphertexts, progress), None
-    return planned.kernel.run(server, ciphertexts, workers(threads), progress), None
+        results, report = machine.replay(planned, server, ciphertexts, progress=progress)
+    elif on == "interpreter":
+        results = planned.kernel.interpret(server, ciphertexts, progress)
+    else:
+        results = planned.kernel.run(server, ciphertexts, workers(threads), progress)
+    return hidden(planned, server, results), report
+
+
+def hidden(planned: Plan, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:
+    """The results as they leave the server: re-randomised and flooded if the plan asks for it."""
+    return server.rerandomise(results, planned.floods) if planned.floods else results
 
 
 def built_in(
@@ -420,9 +454,14 @@ def simulate(
     return chosen.simulate(plan(program, parameters, machine=chosen, target=target))
 
 
-def cost(program: Program, parameters: str | None = None, target: float | None = None) -> Report:
+def cost(
+    program: Program,
+    parameters: str | None = None,
+    target: float | None = None,
+    circuit_privacy: float | None = None,
+) -> Report:
     """See `Program.cost`."""
-    planned = plan(program, parameters, target=target)
+    planned = plan(program, parameters, target=target, circuit_privacy=circuit_privacy)
     return Report("cost", estimate(planned))
 
 

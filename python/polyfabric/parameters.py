@@ -8,11 +8,14 @@ from typing import Any
 
 from . import _native
 
-WIDEST_MESSAGE = 6
-"""Most message bits that the table considers."""
 
-CARRIED_TARGET = -40.0
-"""log2 of the failure probability up to which a set is said to carry a message space."""
+def _carries(capacity: dict[str, Any]) -> dict[str, Any]:
+    """Widest padded message that a look-up tells apart, and how often it fails under any key that is used."""
+    return {
+        "message_bits": capacity["message_bits"],
+        "log2_failure": capacity["failure_log2"],
+        "log2_failure_1_bit": capacity["failure_log2_1_bit"],
+    }
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,6 @@ class ParameterSet:
         text = self.native.entry()
         return {"family": "own", "claimed_security_bits": None, "note": ""} if text is None else json.loads(text)
 
-    def _carries(self, variance: float) -> dict[str, Any]:
-        """Widest padded message that noise of `variance` leaves readable, and how often it fails."""
-        # m bits and a padding bit: 2^(m+1) slots on the torus, a margin of half a slot.
-        failures = {
-            bits: _native.failure_probability_log2(variance, 0.25 / 2**bits) for bits in range(1, WIDEST_MESSAGE + 1)
-        }
-        carried = max((bits for bits, failure in failures.items() if failure <= CARRIED_TARGET), default=0)
-        return {
-            "message_bits": carried,
-            "log2_failure": failures[max(carried, 1)],
-            "log2_failure_1_bit": failures[1],
-        }
-
     def to_dict(self) -> dict[str, Any]:
         """Everything about the set."""
         native = self.native
@@ -55,9 +45,7 @@ class ParameterSet:
         sources = literal.pop("sources", {})
         literal.pop("name")
         literal.setdefault("key_switch_gadget", None)
-        variances = native.variances()
-        looked_up, key_switch = variances["blind_rotation"], variances["key_switch"]
-        switched = None if key_switch is None else looked_up + key_switch + variances["modulus_switch"]
+        direct, chained = json.loads(native.capacities())
         return {
             "name": self.name,
             **self._entry(),
@@ -65,9 +53,9 @@ class ParameterSet:
             "security_bits": native.security_bits,
             "estimated_bits": native.estimated_bits,
             "warning": native.security_warning,
-            "direct": self._carries(variances["fresh_small"] + variances["modulus_switch"]),
-            "chained": None if switched is None else self._carries(switched),
-            "variances": variances,
+            "direct": _carries(direct),
+            "chained": None if chained is None else _carries(chained),
+            "variances": native.variances(),
             "bootstrap_key_bytes": native.bootstrap_key_bytes,
             "key_switch_key_bytes": native.key_switch_key_bytes,
             "key_bytes": native.bootstrap_key_bytes + (native.key_switch_key_bytes or 0),

@@ -172,9 +172,12 @@ def planned(
     machine: Machine | None,
     target: float | None,
     unroll: int = 1,
+    circuit_privacy: float | None = None,
 ) -> Plan:
     """The plan of any program but the digits, within its noise budget."""
     if name in _native.built_in_names():
+        if circuit_privacy is not None:
+            raise InputError(f"--circuit-privacy hides a program's weights, and {name} has none; leave it out")
         default = DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE
         made = built_in(name, parameters or default, batch or 1, machine=machine, unroll=unroll)
         accepted = DEFAULT_TARGET if target is None else target
@@ -189,7 +192,7 @@ def planned(
     if name == "adder":
         from .apps.adder import adder
 
-        return plan(adder(8, batch or 1), parameters, machine=machine, target=target, unroll=unroll)
+        return _planned(adder(8, batch or 1), parameters, machine, target, unroll, circuit_privacy)
     application = {**NETWORKS, **TREES, "life": life}.get(name)
     program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
@@ -199,4 +202,15 @@ def planned(
         )
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
-    return plan(program, parameters, machine=machine, target=target, unroll=unroll)
+    return _planned(program, parameters, machine, target, unroll, circuit_privacy)
+
+
+def _planned(
+    program: Program,
+    parameters: str | None,
+    machine: Machine | None,
+    target: float | None,
+    unroll: int,
+    circuit_privacy: float | None,
+) -> Plan:
+    return plan(program, parameters, machine=machine, target=target, unroll=unroll, circuit_privacy=circuit_privacy)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from .errors import CancelledError, FileError, InputError
-from .execution import Plan, workers
+from .execution import Plan, hidden, workers
 from .execution import plan as plan_elements
 from .language.program import Program
 from .language.shapes import Shapes
@@ -33,7 +33,7 @@ from .slot_execution import SlotPlan, check_memory
 from .slot_execution import decrypt as decrypt_slots
 from .slot_execution import plan as plan_slots
 from .slot_parameters import SlotParameters
-from .specification import Specification
+from .specification import Specification, refuse_circuit_privacy
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
@@ -172,10 +172,10 @@ class Elements:
         return dict(self.shapes.shaped(key.decrypt(self.signature, ciphertexts)))
 
     @classmethod
-    def served(cls, program: Program, data: bytes) -> tuple[Elements, _native.ServerKey]:
+    def served(cls, program: Program, data: bytes, circuit_privacy: float | None) -> tuple[Elements, _native.ServerKey]:
         """What serves `program` for the client of an evaluation key."""
         server = _native.ServerKey.load(data)
-        planned = plan_elements(program, server.parameters)
+        planned = plan_elements(program, server.parameters, circuit_privacy=circuit_privacy)
         return cls(planned.signature, planned.parameters, program.shapes, planned), server
 
     def execute(
@@ -184,7 +184,7 @@ class Elements:
         """A file's bytes for each output."""
         assert self.planned is not None
         ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, False, dict(parts))
-        results = self.planned.kernel.run(server, ciphertexts, threads, progress)
+        results = hidden(self.planned, server, self.planned.kernel.run(server, ciphertexts, threads, progress))
         return {name: _bytes(results.save(self.parameters, self.signature, True, name)) for name in self.shapes.outputs}
 
 
@@ -320,8 +320,15 @@ class Server:
     """Who executes a program for one client: has the program and that client's evaluation key, and no other key."""
 
     def __init__(
-        self, program: Program | SlotProgram, evaluation_key: EvaluationKey, *, threads: int | None = None
+        self,
+        program: Program | SlotProgram,
+        evaluation_key: EvaluationKey,
+        *,
+        threads: int | None = None,
+        circuit_privacy: float | None = None,
     ) -> None:
+        """With `circuit_privacy`, of TFHE, its answers hide with so many bits how they were computed: as many as the client's specification was
+        made with."""
         if not isinstance(evaluation_key, EvaluationKey):
             raise InputError(
                 f"a server is given an evaluation key, not {type(evaluation_key).__name__}; take client.evaluation_key, or "
@@ -332,8 +339,9 @@ class Server:
         self._half: Elements | Slots
         self._key: Any
         if isinstance(program, Program):
-            self._half, self._key = Elements.served(program, evaluation_key.data)
+            self._half, self._key = Elements.served(program, evaluation_key.data, circuit_privacy)
         else:
+            refuse_circuit_privacy(program, circuit_privacy)
             self._half, self._key = Slots.served(program, evaluation_key.data)
 
     def __repr__(self) -> str:

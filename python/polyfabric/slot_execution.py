@@ -21,6 +21,7 @@ from .machines import Machine, simulation
 from .names import pick
 from .reports import Report, write_together
 from .reports.units import bytes_text
+from .reports.units import security as security_text
 from .slot_parameters import SlotParameters, chosen
 
 if TYPE_CHECKING:
@@ -147,6 +148,11 @@ class SlotRunResult:
         """The operations as a report."""
         return Report("operations", {"program": self.program, "parameters": self.parameters, "rows": self.nodes})
 
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that a bound of the plan is passed: of BGV, that it fails."""
+        return float(self.plan.facts["log2_failure"])
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data; complex numbers as pairs."""
         return {
@@ -161,6 +167,7 @@ class SlotRunResult:
             "bound": self.bound,
             "bound_for": self.bound_for,
             "public_key": self.plan.public,
+            "log2_failure": self.log2_failure,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
             "operations": self.nodes,
@@ -219,11 +226,15 @@ def plan(
 
 def too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: bool) -> str:
     """Why a set of so few bits is refused, and what to do."""
-    has = f"{found['security_bits']:.0f} bits of security" if found["security_bits"] else "no security that is known of"
+    has = (
+        f"{security_text(found['security_bits'])} bits of security"
+        if found["security_bits"]
+        else "no security that is known of"
+    )
     figures = f"logQP {found['log2_q'] + found['log2_p']:.0f} at degree {found['ring_degree']}"
     known = f"parameter set {found['name']} has {has} ({found['security_source']}; {figures})"
     if by_default:
-        least = int(found["security_bits"])
+        least = security_text(found["security_bits"])
         return (
             f"{known}, but {bits:.0f} are needed; take a set with a larger ring_degree or fewer bits of moduli, or accept this one "
             f"for experiments with security={least} (--security {least})"

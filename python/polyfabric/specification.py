@@ -31,6 +31,15 @@ FORMAT = "polyfabric-specification"
 VERSION = 1
 
 
+def refuse_circuit_privacy(program: SlotProgram, bits: float | None) -> None:
+    """Fails where answers of CKKS or BGV are asked to hide how they were computed."""
+    if bits is not None:
+        raise InputError(
+            f"{program.name}: circuit_privacy={bits!r} is for programs of TFHE; an answer of {program.scheme.upper()} shows its noise to "
+            "its client, as docs/threat-model.md says: leave it out"
+        )
+
+
 @dataclass(frozen=True)
 class Specification:
     """A program's outside. Made by `pf.Specification.of(program)`, or read from its file."""
@@ -38,15 +47,18 @@ class Specification:
     data: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, program: Program | SlotProgram, parameters: str | None = None) -> Specification:
-        """That of `program`, with a parameter set that is chosen for it unless one is named."""
+    def of(
+        cls, program: Program | SlotProgram, parameters: str | None = None, *, circuit_privacy: float | None = None
+    ) -> Specification:
+        """That of `program`, with a parameter set that is chosen for it unless one is named. `circuit_privacy`: the bits with which the server's
+        answers hide how they were computed, which make their errors larger."""
         if not isinstance(program, Program | SlotProgram):
             raise InputError(
                 f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
             )
         head = {"format": FORMAT, "version": VERSION, "program": program.name}
         if isinstance(program, Program):
-            planned = plan_elements(program, parameters)
+            planned = plan_elements(program, parameters, circuit_privacy=circuit_privacy)
             return cls(
                 {
                     **head,
@@ -56,6 +68,7 @@ class Specification:
                     "shapes": program.shapes.to_dict(),
                 }
             )
+        refuse_circuit_privacy(program, circuit_privacy)
         if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
             raise InputError(
                 f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "

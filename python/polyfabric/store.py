@@ -26,12 +26,14 @@ class KeyStore:
         *,
         most_bytes: int = 2 << 30,
         threads: int | None = None,
+        circuit_privacy: float | None = None,
     ) -> None:
         self.program = program
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._most_bytes = most_bytes
         self._threads = threads
+        self._circuit_privacy = circuit_privacy
         self._servers: OrderedDict[str, Server] = OrderedDict()
         self._lock = Lock()
 
@@ -42,10 +44,13 @@ class KeyStore:
             )
         return self.folder / f"{client}.server.key"
 
+    def _made(self, key: EvaluationKey) -> Server:
+        return Server(self.program, key, threads=self._threads, circuit_privacy=self._circuit_privacy)
+
     def put(self, client: str, key: EvaluationKey) -> None:
         """Keeps a client's key, in the place of an earlier one, once it is found to serve the program."""
         path = self._path(client)
-        server = Server(self.program, key, threads=self._threads)
+        server = self._made(key)
         key.save(path)
         with self._lock:
             self._keep(client, server)
@@ -59,7 +64,7 @@ class KeyStore:
                 return self._servers[client]
         if not path.exists():
             raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
-        server = Server(self.program, EvaluationKey.load(path), threads=self._threads)
+        server = self._made(EvaluationKey.load(path))
         with self._lock:
             self._keep(client, server)
         return server

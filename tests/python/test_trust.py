@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import shutil
 from pathlib import Path
+from typing import Any
 
 import blake3
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import stages
+from polyfabric import parameters, stages
 from polyfabric.execution import plan
+from polyfabric.reports.units import security
 
 
 @pf.program(x=pf.Mod(65537).vector(8))
@@ -133,7 +136,81 @@ def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> 
     assert wide.cost().to_dict()["noise"]["log2_failure"] <= -128
 
 
+@pf.program(x=pf.Int(0, 3).vector(2))
+def weighed(x):
+    return pf.lookup(3 * x, [value % 4 for value in range(10)])
+
+
+def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
+    """With circuit privacy results are right, differ from one execution to the next, and the plan counts the noise."""
+    report = weighed.cost(circuit_privacy=4)
+    assert "circuit privacy      4 bits a value, by noise of 2^-" in report.table()
+    noise = report.to_dict()["noise"]
+    assert noise["log2_failure"] <= -128
+    assert noise["circuit_privacy_bits"] == 4
+    run = weighed.run({"x": [1, 3]}, circuit_privacy=4)
+    assert run.correct
+    assert run.outputs == {"result": [3, 1]}
+    specification = pf.Specification.of(weighed, circuit_privacy=4)
+    client = pf.Client(specification)
+    request = client.encrypt({"x": [1, 3]})
+    server = pf.Server(weighed, client.evaluation_key, circuit_privacy=4)
+    answers = [server.execute(request) for _ in range(2)]
+    assert [client.decrypt(answer) for answer in answers] == [{"result": [3, 1]}] * 2
+    first, second = (np.frombuffer(answer.parts["result"][-4096:-32], np.uint32) for answer in answers)
+    assert np.mean(first == second) < 0.01, "masks are drawn anew"
+    plain = pf.Server(weighed, client.evaluation_key)
+    same = [plain.execute(request).parts["result"] for _ in range(2)]
+    assert same[0] == same[1], "without, a result is a function of the request, and tells of the program"
+
+    def plan_for(name: str | None) -> stages.Plan:
+        return plan(weighed, name, circuit_privacy=4)
+
+    stages.encrypt(plan_for, tmp_path, lambda _: {"x": [1, 3]}, lambda *_: None)
+    stages.execute(plan_for, tmp_path, on="cpu", machine=None, threads=1, progress=lambda *_: None)
+    assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 1]}
+
+
+def test_circuit_privacy_without_room_is_refused() -> None:
+    with pytest.raises(
+        pf.NoiseError, match=r"no default parameter set .*hides with 59 bits .* bits fit\); ask for fewer"
+    ):
+        weighed.cost(circuit_privacy=59)
+    with pytest.raises(pf.InputError, match=r"circuit_privacy='much' is no number"):
+        weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
+    with pytest.raises(pf.InputError, match=r"circuit_privacy=4 is for programs of TFHE"):
+        pf.Specification.of(squares, circuit_privacy=4)
+
+
+def test_levels_of_security_are_never_rounded_up() -> None:
+    assert [security(bits) for bits in (127.59, 127.99, 128.0, 8.7)] == ["127.5", "127.9", "128.0", "8.7"]
+
+
+def test_a_machine_says_what_its_look_ups_reach(polyfabric: Any) -> None:
+    told = polyfabric("params", "--on", "morphling").out
+    assert "with --max-failure -43" in told
+    assert "fits: fails with 2^-128 at most" in " ".join(told.split())
+
+
+def test_sets_state_failures_for_every_key() -> None:
+    """Errors of one key share a mean, which is in the figure at its bound: mean squares over all keys alone give a smaller one."""
+    compared = 0
+    for found in parameters.all_sets():
+        data = found.to_dict()
+        noise, chained = data["variances"], data["chained"]
+        if chained is None:
+            continue
+        square = noise["blind_rotation"] + noise["key_switch"] + noise["modulus_switch"]
+        average = math.erfc(0.25 / 2 ** max(chained["message_bits"], 1) / math.sqrt(2 * square))
+        if 0 < average < 0.5:
+            assert chained["log2_failure"] > math.log2(average), found.name
+            compared += 1
+    assert compared > 10
+
+
 def test_programs_on_slots_state_how_likely_their_bounds_are_passed() -> None:
     exact, approximate = squares.cost(), scaled.cost()
-    assert "fails                with probability 2^" in exact.table() and exact.to_dict()["log2_failure"] < -20
+    assert "fails                with probability 2^" in exact.table()
+    assert exact.to_dict()["log2_failure"] < -20
     assert "error bounds passed  with probability 2^-40.0 at most" in approximate.table()
+    assert squares.run({"x": VALUES}).to_dict()["log2_failure"] == exact.to_dict()["log2_failure"]

@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::noise::PyNoiseReport;
     #[pymodule_export]
-    use crate::parameters::{PyParameters, default_parameter_names, failure_probability_log2, parameter_names};
+    use crate::parameters::{PyParameters, default_parameter_names, parameter_names};
     #[pymodule_export]
     use crate::program::{PyElementType, PyProgram, PyProgramBuilder};
     #[pymodule_export]

@@ -52,6 +52,13 @@ impl PyNoiseReport {
         self.report.log2_failure
     }
 
+    /// The same program's noise where every output hides with `bits` bits how it was computed; refused where one then fails with a probability
+    /// over 2^`target`.
+    fn with_circuit_privacy(&self, bits: f64, target: f64) -> PyResult<Self> {
+        let report = self.report.with_circuit_privacy(&self.parameters.0, bits, target).map_err(noisy)?;
+        Ok(Self { report, parameters: self.parameters.clone() })
+    }
+
     /// Refuses the program if it fails with a probability over 2^`target`, and says where.
     fn check(&self, target: f64) -> PyResult<()> {
         Ok(self.report.check(&self.parameters.0, target).map_err(noisy)?)
@@ -89,17 +96,20 @@ impl PyProgram {
         })
     }
 
-    /// (set, key switch, noise): the cheapest default set with which the program fails with probability 2^`target` at most.
+    /// (set, key switch, noise): the cheapest default set with which the program fails with probability 2^`target` at most, its outputs hiding
+    /// with `circuit_privacy` bits how they were computed.
+    #[pyo3(signature = (target, torus_bits, transform, circuit_privacy = None))]
     fn choose_parameters(
         &self,
         py: Python<'_>,
         target: f64,
         torus_bits: Option<u32>,
         transform: TransformName,
+        circuit_privacy: Option<f64>,
     ) -> PyResult<(PyParameters, &'static str, PyNoiseReport)> {
         let transform = transform.transform()?;
         detached(py, || {
-            let chosen = choose_parameters(&self.0, target, torus_bits, transform).map_err(noisy)?;
+            let chosen = choose_parameters(&self.0, target, torus_bits, transform, circuit_privacy).map_err(noisy)?;
             let parameters = PyParameters(chosen.parameters);
             let report = PyNoiseReport { report: chosen.report, parameters: parameters.clone() };
             Ok((parameters, order_name(chosen.key_switch), report))

@@ -1,6 +1,8 @@
 //! Parameter sets.
 
 use crate::failure::{Failure, Kind};
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::table::capacities;
 use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, noise, sets};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -76,13 +78,14 @@ impl PyParameters {
         self.0.key_switch_key_len().map(|length| length as u64 * u64::from(self.0.torus_bits() / 8))
     }
 
-    /// Bytes of both keys in their transport form: the bodies and a seed of 32 bytes.
+    /// Bytes of both keys, and of the public encryptions of zero, in their transport form: the bodies and a seed of 32 bytes.
     #[getter]
     fn compressed_key_bytes(&self) -> u64 {
         let set = &self.0;
         let columns = set.glwe_dimension().ciphertext_polynomials();
         let switch = set.key_switch_key_len().map_or(0, |length| length / set.lwe_dimension().ciphertext_len());
-        (set.bootstrap_key_len() / columns + switch) as u64 * u64::from(set.torus_bits() / 8) + 32
+        let bodies = set.bootstrap_key_len() / columns + switch + set.large_lwe_dimension().get();
+        bodies as u64 * u64::from(set.torus_bits() / 8) + 32
     }
 
     /// Mean squares of the errors that building blocks add, over errors and keys, fractions of the torus squared.
@@ -91,13 +94,18 @@ impl PyParameters {
         BTreeMap::from([
             ("fresh_small", Some(noise::fresh(set, LweKind::Small))),
             ("fresh_large", Some(noise::fresh(set, LweKind::Large))),
-            ("blind_rotation", Some(noise::blind_rotation(set))),
+            ("blind_rotation", Some(noise::blind_rotation_with(set, Transform::f64_here()))),
             ("modulus_switch", Some(noise::modulus_switch(set))),
             ("key_switch", noise::key_switch(set)),
         ])
         .into_iter()
         .map(|(name, noise)| (name, noise.map(noise::Noise::second_moment)))
         .collect()
+    }
+
+    /// What a look-up carries of a fresh ciphertext, and of another's result, key-switched, as JSON: message bits, and how one fails, for every key.
+    fn capacities(&self) -> PyResult<String> {
+        Ok(serde_json::to_string(&capacities(&self.0)).map_err(Failure::of(Kind::Internal))?)
     }
 
     /// The figures as written, with their sources, as JSON.
@@ -114,12 +122,6 @@ impl PyParameters {
 #[pyfunction]
 pub fn parameter_names() -> Vec<&'static str> {
     sets::names()
-}
-
-/// log2 of the probability that Gaussian noise of `variance` exceeds `margin` in magnitude.
-#[pyfunction]
-pub fn failure_probability_log2(variance: f64, margin: f64) -> f64 {
-    noise::failure_probability_log2(variance, margin)
 }
 
 /// Names of the sets that may be chosen for a program: our own, of at least 128 bits.

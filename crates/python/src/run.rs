@@ -11,6 +11,7 @@ use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 impl Progress for Callback {
     fn update(&self, stage: &str, done: u64, total: u64) {
@@ -28,6 +29,47 @@ fn run_cpu<T: Torus>(
 ) -> Result<Batches<T>, Failure> {
     let executor = Executor::new(server, threads).map_err(Failure::of(Kind::Run))?;
     executor.run(kernel, inputs, callback).map_err(Failure::of(Kind::Run))
+}
+
+/// Re-randomises the batches that have a deviation, and floods them with it.
+fn rerandomise<T: Torus>(
+    server: &ServerKey<T>,
+    batches: &Batches<T>,
+    deviations: &BTreeMap<String, f64>,
+) -> Result<Batches<T>, Failure> {
+    let mut hidden = batches.clone();
+    for (name, &deviation) in deviations {
+        let missing = || Failure::new(Kind::Internal, format!("there is no output {name:?} to re-randomise"));
+        let batch = hidden.get_mut(name).ok_or_else(missing)?;
+        server.rerandomise(batch, deviation).map_err(Failure::of(Kind::Run))?;
+    }
+    Ok(hidden)
+}
+
+#[pymethods]
+impl PyServerKey {
+    /// `results` with fresh encryptions of zero added, and noise of these deviations, fractions of the torus, to the outputs of these names.
+    fn rerandomise(
+        &self,
+        py: Python<'_>,
+        results: &PyCiphertexts,
+        deviations: BTreeMap<String, f64>,
+    ) -> PyResult<PyCiphertexts> {
+        self.expect_own(results)?;
+        let (server, generation) = (self.key(), results.generation);
+        detached(py, || {
+            let batches = match (server, &results.batches) {
+                (AnyServerKey::Torus32(server), AnyBatches::Torus32(batches)) => {
+                    AnyBatches::Torus32(rerandomise(server, batches, &deviations)?)
+                }
+                (AnyServerKey::Torus64(server), AnyBatches::Torus64(batches)) => {
+                    AnyBatches::Torus64(rerandomise(server, batches, &deviations)?)
+                }
+                _ => return Err(torus_mismatch()),
+            };
+            Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
+        })
+    }
 }
 
 #[pymethods]

@@ -21,8 +21,14 @@ pub struct Instance {
     pub log2_modulus: f64,
     /// log2 of the noise's standard deviation, in units of the modulus' integers.
     pub log2_noise: f64,
-    /// log2 of the operations of each attack.
+    /// log2 of the operations of each attack, by the lattice estimator.
     pub bits: BTreeMap<String, f64>,
+    /// Of primal hybrids on binary secrets, by `scripts/hybrid-attacks`.
+    #[serde(default)]
+    pub hybrids: BTreeMap<String, f64>,
+    /// Of one that nobody is known to be able to carry out: no part of a level.
+    #[serde(default)]
+    pub optimistic: BTreeMap<String, f64>,
 }
 
 #[derive(Deserialize)]
@@ -47,7 +53,7 @@ const NOISE_TOLERANCE: f64 = 0.01;
 impl Instance {
     /// The cheapest attack and log2 of its operations.
     pub fn least(&self) -> (&str, f64) {
-        let attacks = self.bits.iter().map(|(attack, &bits)| (attack.as_str(), bits));
+        let attacks = self.bits.iter().chain(&self.hybrids).map(|(attack, &bits)| (attack.as_str(), bits));
         attacks.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("none", 0.0))
     }
 }
@@ -191,6 +197,29 @@ mod tests {
             }
         }
         wanted
+    }
+
+    /// Primal hybrids of binary secrets, by another program than the rest: without guessing they are the estimator's BDD, so they are no dearer.
+    #[test]
+    fn binary_secrets_have_their_hybrids() {
+        let binary = INSTANCES.iter().filter(|instance| instance.secret == BINARY && instance.dimension <= 2048);
+        let mut compared = 0;
+        for instance in binary {
+            let of = |attack: &str| instance.hybrids.get(attack).copied().unwrap_or(0.0);
+            let hybrids = ["primal-hybrid", "primal-hybrid-babai", "primal-hybrid-mitm-babai"].map(of);
+            let optimistic = instance.optimistic.get("primal-hybrid-mitm").copied().unwrap_or(0.0);
+            assert!(
+                hybrids.iter().chain([&optimistic]).all(|&bits| bits > 0.0),
+                "{instance:?}: run scripts/hybrid-attacks --write"
+            );
+            assert!(
+                hybrids[0] <= instance.bits["bdd"] + 0.2 && hybrids[0] > instance.bits["bdd"] - 3.0,
+                "{instance:?}"
+            );
+            assert!(optimistic <= hybrids[0] && instance.least().1 <= hybrids[0], "{instance:?}");
+            compared += 1;
+        }
+        assert!(compared > 30);
     }
 
     /// What is missing is printed as the table wants it, for `scripts/check-security` to fill in.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import click
 from rich.table import Table
 
+from ..execution import DEFAULT_TARGET
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import working
-from ..reports.units import bytes_text, probability
+from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
 from .console import grid, out, print_json, warning_line
 
@@ -91,7 +93,7 @@ def _table(sets: list[ParameterSet]) -> Table:
             str(d["ring_degree"]),
             f"2^{d['bootstrap_gadget']['log2_base']}·{d['bootstrap_gadget']['levels']}",
             "-" if switch is None else f"2^{switch['log2_base']}·{switch['levels']}",
-            f"{d['security_bits']:.0f}",
+            security(d["security_bits"]),
             _bits(direct["message_bits"]),
             probability(direct["log2_failure"], digits=0),
             "-" if chained is None else _bits(chained["message_bits"]),
@@ -126,7 +128,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
             f"{s['log2_p']:.0f}",
             str(s["digits"]),
             scale,
-            f"{s['security_bits']:.0f}" if s["security_bits"] else "unknown",
+            security(s["security_bits"]) if s["security_bits"] else "unknown",
             _estimated(s["estimated_bits"]),
             s["family"],
         )
@@ -157,7 +159,7 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
     for f in found:
         table.add_row(
             f["set"],
-            "too coarse" if f["too_coarse"] else "fits",
+            _verdict(f),
             f"2^{f['predicted_log2']:.1f}",
             f"2^{f['measured_log2']:.1f}",
             _bits(f["message_bits"]),
@@ -167,12 +169,21 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
     out().print(table)
     out().print(
         f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
-        "external product, as a fraction of the torus."
+        f"external product, as a fraction of the torus. fits: fails with 2^{DEFAULT_TARGET:.0f} at most, the default; too coarse: with more than 2^-40."
     )
 
 
+def _verdict(found: dict[str, Any]) -> str:
+    """Whether a set's look-ups may run on the machine: by default, or where its failure probability is accepted."""
+    if found["too_coarse"]:
+        return "too coarse"
+    if found["log2_failure"] > DEFAULT_TARGET:
+        return f"with --max-failure {ceil(found['log2_failure'])}"
+    return "fits"
+
+
 def _estimated(bits: float | None) -> str:
-    return "-" if bits is None else f"{bits:.1f}"
+    return "-" if bits is None else security(bits)
 
 
 def _bits(bits: int) -> str:
@@ -188,7 +199,7 @@ def _detail(chosen: ParameterSet) -> None:
         shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)
         table.add_row(key, shown, data["sources"].get(key, "-"))
     console.print(table)
-    console.print(f"security {data['security_bits']:.1f} bits", end="")
+    console.print(f"security {security(data['security_bits'])} bits", end="")
     claimed = data["claimed_security_bits"]
     stated = f"; its source states {claimed}" if claimed is not None else ""
     console.print(f"{stated}; the lattice estimator gives {_estimated(data['estimated_bits'])}")

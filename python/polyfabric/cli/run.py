@@ -16,6 +16,7 @@ from ..execution import MOST_THREADS, Keys, Plan, RunResult, estimate, matching,
 from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report, expect_folder
+from ..reports.rows import circuit_privacy
 from ..reports.units import bytes_text, probability, scaled
 from . import inputs, life_run, slot_run
 from .console import grid, out, print_json, security_warnings, warning_line
@@ -112,6 +113,13 @@ from .console import grid, out, print_json, security_warnings, warning_line
     is_flag=True,
     help="CKKS, BGV: encrypt the inputs with a public key, as others do; errors are bounded for that.",
 )
+@click.option(
+    "--circuit-privacy",
+    "circuit_privacy",
+    type=float,
+    metavar="BITS",
+    help="TFHE: the server re-randomises and floods its outputs, so that each value hides with so many bits how it was computed; give it to every --step.",
+)
 @click.option("--cost", is_flag=True, help="Say what running takes, and do not run: parameters, keys, memory, errors.")
 @click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
@@ -141,6 +149,7 @@ def run(
     key_switch: str | None,
     flood: float | None,
     public: bool,
+    circuit_privacy: float | None,
     cost: bool,
     as_json: bool,
 ) -> int:
@@ -164,6 +173,7 @@ def run(
             "--unroll": None if unroll == "1" else unroll,
             "--max-failure": target,
             "--reading": readings,
+            "--circuit-privacy": circuit_privacy,
         }
         slot_run.refuse_options(program, options)
         if key_switch is not None and own is None:
@@ -204,7 +214,7 @@ def run(
         if program == "digits":
             raise InputError("--cost is of your own program or a built-in one; digits runs whole")
         with security_warnings():
-            planned = programs.planned(program, parameters, batch, machine, target, int(unroll))
+            planned = programs.planned(program, parameters, batch, machine, target, int(unroll), circuit_privacy)
             return _cost(Report("cost", estimate(planned)), as_json=as_json)
     if program == "life":
         if step is not None or given or batch is not None or image is not None or images is not None:
@@ -227,12 +237,28 @@ def run(
         )
     if unroll != "1" and (program == "digits" or step is not None or folder is not None):
         raise InputError("--unroll is not taken with digits, --step or --keys; leave it out")
+    if circuit_privacy is not None and program == "digits":
+        raise InputError(
+            "--circuit-privacy is of your own program or one by name; the digits' client gets the hidden activations"
+        )
     if program != "digits" and (image is not None or images is not None):
         raise InputError(f"--image and --images choose digits, but the program is {program}; leave them out")
     with security_warnings(), bars() as progress:
         if step is not None:
             return _step(
-                step, program, machine, parameters, batch, given, folder, threads, target, on, progress, as_json
+                step,
+                program,
+                machine,
+                parameters,
+                batch,
+                given,
+                folder,
+                threads,
+                target,
+                circuit_privacy,
+                on,
+                progress,
+                as_json,
             )
         keys, made = _keys(folder, progress)
         if program == "digits":
@@ -242,7 +268,7 @@ def run(
         else:
             if keys is not None:
                 parameters = matching(keys, parameters).name
-            planned = programs.planned(program, parameters, batch, machine, target, int(unroll))
+            planned = programs.planned(program, parameters, batch, machine, target, int(unroll), circuit_privacy)
             values = inputs.inputs(planned.program, given)
             if not values and program in programs.known():
                 values = inputs.drawn(planned.program)
@@ -290,6 +316,7 @@ def _step(
     folder: Path | None,
     threads: int | None,
     target: float | None,
+    circuit_privacy: float | None,
     on: str,
     progress: ProgressHook,
     as_json: bool,
@@ -300,7 +327,7 @@ def _step(
         raise InputError("--step runs your own program or a built-in one; digits runs whole")
 
     def plan_for(name: str | None) -> Plan:
-        return programs.planned(program, parameters or name, batch, machine, target)
+        return programs.planned(program, parameters or name, batch, machine, target, circuit_privacy=circuit_privacy)
 
     if step == "keys":
         data = stages.make_keys(plan_for, folder, progress)
@@ -431,6 +458,8 @@ def _show_common(console: Console, result: RunResult) -> None:
     console.print(
         f"parameters   {result.parameters}; {result.lookups} look-ups; failure probability {probability(failure)}"
     )
+    if "circuit_privacy_bits" in result.noise:
+        console.print(f"privacy      {circuit_privacy(result.noise)}")
     sizes = result.sizes
     console.print(
         f"sizes        server key {bytes_text(sizes['server_key'])} ({bytes_text(sizes['server_key_compressed'])} to send), "

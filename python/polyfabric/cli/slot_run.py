@@ -16,7 +16,8 @@ from ..errors import InputError
 from ..execution import place
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook, bars
-from ..reports.units import bytes_text, scaled
+from ..reports.slots import failure
+from ..reports.units import bytes_text, scaled, security
 from ..slot_execution import SlotKeys, SlotRunResult
 from ..slot_execution import run as run_program
 from . import inputs
@@ -262,8 +263,12 @@ def _show_common(console: Console, result: SlotRunResult) -> None:
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]
     console.print(
         f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "
-        f"{set_['security_bits']:.0f} bits of security; inputs at level {facts['start_level']}"
+        f"{security(set_['security_bits'])} bits of security; inputs at level {facts['start_level']}"
         + (", encrypted with a public key" if result.plan.public else "")
+    )
+    _, how_often = failure(result.scheme, facts["log2_failure"])
+    console.print(
+        f"fails             {how_often}" if result.scheme == "bgv" else f"bound             passed {how_often}"
     )
     sizes = result.sizes
     console.print(

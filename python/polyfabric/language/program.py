@@ -106,6 +106,7 @@ class Program:
         keys: Keys | None = None,
         threads: int | None = None,
         unroll: int = 1,
+        circuit_privacy: float | None = None,
         progress: ProgressHook | None = None,
     ) -> RunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear.
@@ -113,12 +114,21 @@ class Program:
         `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, replayed on the ciphertexts with
         its arithmetic. Without `parameters`, a set is chosen whose failure probability is at most 2^-128. `unroll` is the
         number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
-        and more noise.
+        and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
+        program than its values.
         """
         from ..execution import run
 
         return run(
-            self, inputs, on=on, parameters=parameters, keys=keys, threads=threads, unroll=unroll, progress=progress
+            self,
+            inputs,
+            on=on,
+            parameters=parameters,
+            keys=keys,
+            threads=threads,
+            unroll=unroll,
+            circuit_privacy=circuit_privacy,
+            progress=progress,
         )
 
     def simulate(
@@ -137,11 +147,13 @@ class Program:
 
         return simulate(self, machine, parameters=parameters, readings=readings, target=target)
 
-    def cost(self, parameters: str | None = None, *, target: float | None = None) -> Report:
+    def cost(
+        self, parameters: str | None = None, *, target: float | None = None, circuit_privacy: float | None = None
+    ) -> Report:
         """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""
         from ..execution import cost
 
-        return cost(self, parameters, target)
+        return cost(self, parameters, target, circuit_privacy)
 
 
 SCHEMES = ("tfhe", "ckks", "bgv")

@@ -12,6 +12,7 @@ from ..errors import Error
 from ..execution import SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
+from ..reports import units
 from .f1_figures import beside_figure_9, figure_9, table_5, table_5_means
 from .rows import failed, predicted
 
@@ -76,7 +77,7 @@ def _compilers_choice(cell: str, program: SlotProgram, parameters: str, machine:
     ]
     reason = (
         f"key switch {choice['name']} by the least estimate (ms): {', '.join(estimates)}; "
-        f"{security:.0f} bits of security; {_composition(planned, report)}"
+        f"{units.security(security)} bits of security; {_composition(planned, report)}"
     )
     return predicted(cell, report["seconds"] * 1e3, reason, place, readings=_AUTHORS_PROGRAM)
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .units import bytes_text, number, percent, probability, scaled, words
+from .units import bytes_text, number, percent, probability, scaled, security, words
 
 if TYPE_CHECKING:
     from . import Report
@@ -130,9 +130,19 @@ def scaled_area(area: float | None) -> str:
     return "unknown" if area is None else f"{area:.4g} mm²"
 
 
+def circuit_privacy(noise: dict[str, Any]) -> str:
+    """With how many bits the outputs of a plan hide how they were computed, and the noise that does it."""
+    floods = [_log2(row["flood_deviation"]) for row in noise["outputs"]]
+    return (
+        f"{noise['circuit_privacy_bits']:g} bits a value, by noise of 2^{max(floods):.1f} of the torus on fresh masks"
+        if floods
+        else "no output"
+    )
+
+
 def _cost(d: dict[str, Any]) -> list[Rows]:
     facts = [
-        ("parameters", f"{d['parameters']}, {d['security_bits']:.0f} bits of security"),
+        ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
         ("look-ups", f"{d['lookups']:,} in {d['levels']} batches" if d.get("levels") else f"{d['lookups']:,}"),
         ("time", f"{scaled(d['seconds'], 's')} ({d['seconds_basis']})"),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
@@ -142,6 +152,8 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
         ("outputs", bytes_text(d["output_bytes"])),
         ("failure probability", probability(d["noise"]["log2_failure"])),
     ]
+    if "circuit_privacy_bits" in d["noise"]:
+        facts.append(("circuit privacy", circuit_privacy(d["noise"])))
     tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2)]
     noise = d["noise"]
     if "lookups" in noise:

@@ -7,14 +7,17 @@ from math import log2
 from typing import Any
 
 from .rows import Rows
-from .units import bytes_text, scaled, words
+from .units import bytes_text, probability, scaled, security, words
 
 
 def cost(d: dict[str, Any]) -> list[Rows]:
     """Parameters, keys, memory, operations; then every operation."""
     set_ = d["parameters"]
     facts = [
-        ("parameters", f"{set_['name']}, {set_['security_bits']:.0f} bits of security ({set_['security_source']})"),
+        (
+            "parameters",
+            f"{set_['name']}, {security(set_['security_bits'])} bits of security ({set_['security_source']})",
+        ),
         ("ring", f"degree {set_['ring_degree']}, {set_['limbs']} + {set_['special_limbs']} limbs, {_moduli(set_)}"),
         ("slots", f"{d['slots']:,} of {set_['slots']:,}"),
         ("levels", f"inputs at level {d['start_level']} of {set_['levels']}"),
@@ -23,14 +26,17 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("inputs", bytes_text(d["input_bytes"])),
         ("outputs", bytes_text(d["output_bytes"])),
-        (
-            "fails" if d["scheme"] == "bgv" else "error bounds passed",
-            f"with probability 2^{d['log2_failure']:.1f} at most",
-        ),
+        failure(d["scheme"], d["log2_failure"]),
         ("work", ", ".join(f"{count:,} {words(name)}" for name, count in d["limb_operations"].items())),
     ]
     title = f"cost of {d['program']} with {d['scheme'].upper()}"
     return [Rows(title, ("figure", "value"), facts, left=2), *operations({"rows": d["nodes"], **d})]
+
+
+def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
+    """What a plan's bounds leave: how often a BGV program fails, or a CKKS output is off by more than its bound."""
+    what = "fails" if scheme == "bgv" else "error bounds passed"
+    return what, f"with probability {probability(log2_failure)} at most"
 
 
 def _bootstraps(count: dict[str, int]) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor
+
 
 def bytes_text(count: float) -> str:
     """A size, in the largest binary unit that leaves at least 1."""
@@ -42,6 +44,11 @@ def number(value: float | None) -> str:
 def probability(log2: float | None, *, digits: int = 1) -> str:
     """A probability given by its logarithm to base 2, of which `digits` are shown after the point; none is never."""
     return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:.{digits}f}"
+
+
+def security(bits: float) -> str:
+    """A level of security: one decimal, rounded down, so that no set shows more than it has."""
+    return f"{floor(bits * 10 + 1e-6) / 10:.1f}"
 
 
 def words(name: str) -> str:

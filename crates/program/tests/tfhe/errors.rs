@@ -158,7 +158,7 @@ fn noise_budgets() {
 
 #[test]
 fn choosing_a_set() {
-    let chosen = |terms| noise::choose_parameters(&sum(terms), -64.0, None, Transform::F64);
+    let chosen = |terms| noise::choose_parameters(&sum(terms), -64.0, None, Transform::F64, None);
     let small = chosen(1).unwrap();
     let large = chosen(4).unwrap();
     assert!(small.report.log2_failure <= -64.0 && large.report.log2_failure <= -64.0);
@@ -172,6 +172,46 @@ fn choosing_a_set() {
             "no default parameter set carries the program with failure probability 2^-64.0; the nearest is polyfabric-"
         ),
         "{text}"
+    );
+}
+
+/// Noise that hides an output's own counts in the output's failure and the program's, and what has no room for it says what there is room for.
+#[test]
+fn circuit_privacy() {
+    let chosen = |bits| noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, Some(bits));
+    let plain = noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, None).unwrap();
+    let hidden = chosen(6.0).unwrap();
+    let (report, output) = (&hidden.report, &hidden.report.outputs[0]);
+    assert!(report.log2_failure <= -128.0 && report.log2_failure >= output.log2_failure);
+    let flood = output.flood_deviation.expect("a flood");
+    let before =
+        noise::report_lowered(&sum(1), &hidden.parameters, &TfheLowering::processor(hidden.key_switch), Transform::F64);
+    let before = &before.unwrap().outputs[0];
+    // 2^6 times twice the bound of 13.2 deviations, over √(2π).
+    let bound = 13.2 * before.variance.sqrt() + before.mean_bound;
+    assert!((flood / (2f64.powi(7) * bound / (2.0 * std::f64::consts::PI).sqrt()) - 1.0).abs() < 1e-9);
+    assert!(
+        output.variance > before.variance + flood * flood && output.variance < before.variance + 1.1 * flood * flood
+    );
+    assert!(output.error_bound > before.error_bound && plain.report.outputs[0].flood_deviation.is_none());
+    let refused = |bits| {
+        let report =
+            noise::report(&sum(1), &set("polyfabric-4-p128-t64"), KeySwitchOrder::After, Transform::F64).unwrap();
+        report.with_circuit_privacy(&set("polyfabric-4-p128-t64"), bits, -128.0).unwrap_err().to_string()
+    };
+    let text = refused(30.0);
+    assert!(
+        text.starts_with("output \"y\" (%3): with noise that hides with 30 bits how it was computed, integer[0..3] decodes wrongly with probability 2^-")
+            && text.contains("more than 2^-128.0, with parameter set polyfabric-4-p128-t64 (")
+            && text.ends_with(
+                "bits fit); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with target (--max-failure)"
+            ),
+        "{text}"
+    );
+    assert_eq!(refused(-1.0), "-1 bits of circuit privacy are not to be had; ask for 0 to 60");
+    assert_eq!(
+        chosen(f64::NAN).unwrap_err().to_string(),
+        "NaN bits of circuit privacy are not to be had; ask for 0 to 60"
     );
 }
 

@@ -5,6 +5,7 @@ use crate::machine::{PyMachine, refused};
 use polyfabric_machines::key_switch::{Considered, choose};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{Weighed, fewest_products};
+use polyfabric_schemes::level::shown;
 use polyfabric_schemes::rns::KeySwitchVariant;
 use polyfabric_schemes::rns::security::{Estimate as Security, STANDARD_SECURITY_BITS};
 use polyfabric_schemes::{bgv, ckks};
@@ -81,8 +82,10 @@ fn secured<S: Set>(set: &S, variant: KeySwitchVariant, least: f64) -> Result<S, 
     let after = derived.security();
     if after.bits < least {
         return Err(format!(
-            "its special primes leave {:.0} bits of security ({}), where the set has {least:.0}",
-            after.bits, after.source
+            "its special primes leave {} bits of security ({}), where the set has {}",
+            shown(after.bits),
+            after.source,
+            shown(least)
         ));
     }
     Ok(derived)

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::estimates;
+use crate::level::shown;
 use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
 use crate::rns::{
     ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId,
@@ -246,7 +247,7 @@ pub enum ParameterError {
         given: f64,
     },
     /// The set is below 128 bits and was not asked for by name.
-    #[error("parameter set {name} has {bits:.0} bits of security ({source}), less than {STANDARD_SECURITY_BITS}; name it to use it all the same, or take one of: {secure}", source = .basis)]
+    #[error("parameter set {name} has {has} bits of security ({source}), less than {STANDARD_SECURITY_BITS}; name it to use it all the same, or take one of: {secure}", source = .basis, has = shown(*.bits))]
     Insecure {
         /// The set.
         name: String,

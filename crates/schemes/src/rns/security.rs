@@ -19,6 +19,7 @@ use serde::Deserialize;
 
 use super::secret::SecretDistribution;
 use crate::estimates;
+use crate::level::shown;
 
 /// Security, in bits, below which a set is used only when it is named, and with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
@@ -41,7 +42,8 @@ impl Estimate {
         let has = if bits == 0.0 {
             format!("no security that is known of ({source})")
         } else {
-            format!("about {bits:.0} bits of security ({source}), not {STANDARD_SECURITY_BITS}")
+            let bits = shown(bits);
+            format!("about {bits} bits of security ({source}), not {STANDARD_SECURITY_BITS}")
         };
         (bits < STANDARD_SECURITY_BITS).then(|| format!("parameter set {name} has {has}: use it for experiments only"))
     }

@@ -3,6 +3,7 @@
 //! Conventions: torus elements are wrapping `u32` or `u64` ([`polyfabric_kernels::Torus`]); secrets are binary; an LWE ciphertext is
 //! (a_0, …, a_{n-1}, b) with phase b − Σ a_i s_i; a GLWE ciphertext is (A_0, …, A_{k-1}, B) with phase B − Σ A_j S_j.
 
+pub mod circuit_privacy;
 pub mod client_key;
 pub mod dimension;
 pub mod encoding;

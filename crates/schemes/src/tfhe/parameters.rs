@@ -14,6 +14,7 @@ use super::security;
 use super::unrolling::KeyUnrolling;
 use crate::estimates;
 use crate::gaussian::RoundedGaussian;
+use crate::level::shown;
 
 /// Security, in bits, below which a set is used only when it is named, and with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
@@ -348,6 +349,11 @@ impl Parameters {
         self.key_switch_key_elements().map(|elements| elements as usize)
     }
 
+    /// Torus elements of the k public GLWE encryptions of zero, k(k+1)·N.
+    pub fn public_zeros_len(&self) -> usize {
+        self.0.glwe_dimension.ciphertext_polynomials() * self.large_lwe_dimension().get()
+    }
+
     fn bootstrap_key_elements(&self) -> u128 {
         let polynomials = self.0.glwe_dimension.ciphertext_polynomials();
         [self.0.lwe_dimension.get(), self.ggsw_rows(), polynomials, self.0.ring_degree.get()]
@@ -390,10 +396,10 @@ impl Parameters {
         let bits = self.security_bits();
         (bits < STANDARD_SECURITY_BITS).then(|| {
             format!(
-                "parameter set {} gives about {:.0} bits of security, under the standard {:.0}: its ciphertexts can be broken with enough effort; \
+                "parameter set {} gives about {} bits of security, under the standard {:.0}: its ciphertexts can be broken with enough effort; \
                  use it to reproduce published results, never for secrets",
                 self.name(),
-                bits.floor(),
+                shown(bits),
                 STANDARD_SECURITY_BITS
             )
         })
@@ -527,7 +533,7 @@ mod tests {
         assert_eq!(
             warning("strix-I").as_deref(),
             Some(
-                "parameter set strix-I gives about 93 bits of security, under the standard 128: its ciphertexts can be broken with enough effort; \
+                "parameter set strix-I gives about 93.6 bits of security, under the standard 128: its ciphertexts can be broken with enough effort; \
                  use it to reproduce published results, never for secrets"
             )
         );

@@ -28,7 +28,7 @@ pub use crate::progress::{KeyProgress, OnProgress, no_progress};
 ///
 /// `bootstrap_key` is indexed `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, its GGSW ciphertexts
 /// those of the n secret bits, or with [`KeyUnrolling`] those of the patterns of each group of bits; `key_switch_key`
-/// `[i in 0..kN][t in 0..l_k][n + 1]`.
+/// `[i in 0..kN][t in 0..l_k][n + 1]`; `public_zeros`, k GLWE encryptions of zero, `[column in 0..=k][i in 0..k][N]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
@@ -36,6 +36,7 @@ pub struct ServerKey<T> {
     pub(crate) unrolling: KeyUnrolling,
     pub(crate) bootstrap_key: Vec<T>,
     pub(crate) key_switch_key: Option<Vec<T>>,
+    pub(crate) public_zeros: Vec<T>,
 }
 
 /// The transport form: bodies, and the seed of the masks.
@@ -49,6 +50,8 @@ pub struct CompressedServerKey<T> {
     pub(crate) bootstrap_bodies: Vec<T>,
     /// `[i][t]`.
     pub(crate) key_switch_bodies: Option<Vec<T>>,
+    /// `[i in 0..k][N]`.
+    pub(crate) zero_bodies: Vec<T>,
 }
 
 /// A server key over either torus, for files and bindings.
@@ -117,6 +120,7 @@ impl<T: Torus> CompressedServerKey<T> {
             key_switch_bodies: parameters
                 .key_switch_gadget()
                 .map(|gadget| first_accepted(|attempt| key_switch(gadget, attempt))),
+            zero_bodies: zero_bodies(client, seeds),
             mask_seed: seeds.mask,
             generation: client.generation(),
             unrolling,
@@ -141,7 +145,8 @@ impl<T: Torus> CompressedServerKey<T> {
 
     /// Bytes of seed and bodies.
     pub fn bytes(&self) -> u64 {
-        let bodies = self.bootstrap_bodies.len() + self.key_switch_bodies.as_ref().map_or(0, Vec::len);
+        let switch = self.key_switch_bodies.as_ref().map_or(0, Vec::len);
+        let bodies = self.bootstrap_bodies.len() + switch + self.zero_bodies.len();
         (bodies * size_of::<T>() + size_of::<MaskSeed>()) as u64
     }
 
@@ -169,10 +174,26 @@ impl<T: Torus> CompressedServerKey<T> {
                     &Counter::new(progress, "expanding the key-switching key", bodies.len()),
                 )
             }),
+            public_zeros: self.expand_zeros(),
             generation: self.generation,
             unrolling: self.unrolling,
             parameters: parameters.clone(),
         }
+    }
+
+    /// The public encryptions of zero, column by column.
+    fn expand_zeros(&self) -> Vec<T> {
+        let (masks, degree) = (self.parameters.large_lwe_dimension().get(), self.parameters.ring_degree().get());
+        let mut columns = vec![T::default(); self.parameters.public_zeros_len()];
+        columns[masks * (masks / degree)..].copy_from_slice(&self.zero_bodies);
+        let mut row = vec![T::default(); masks];
+        for at in 0..masks / degree {
+            self.mask_seed.stream(Purpose::PublicKey, at as u64).fill_uniform(&mut row);
+            for (polynomial, column) in row.chunks_exact(degree).zip(columns.chunks_exact_mut(masks)) {
+                column[at * degree..(at + 1) * degree].copy_from_slice(polynomial);
+            }
+        }
+        columns
     }
 }
 
@@ -315,6 +336,25 @@ fn key_switch_bodies<T: Torus>(
     ((shared - rounded).unsigned_abs() as f64 <= bound).then_some(bodies)
 }
 
+/// Bodies of the k public encryptions of zero, `[i][N]`.
+fn zero_bodies<T: Torus>(client: &ClientKey<T>, seeds: &Seeds) -> Vec<T> {
+    let parameters = client.parameters();
+    let (masks, degree) = (parameters.large_lwe_dimension().get(), parameters.ring_degree().get());
+    let gaussian = parameters.torus_noise(parameters.glwe_noise_std());
+    let product = MaskProduct::new(client.glwe());
+    let mut row = vec![T::default(); masks];
+    let mut bodies = vec![T::default(); masks];
+    for (at, body) in bodies.chunks_exact_mut(degree).enumerate() {
+        seeds.mask.stream(Purpose::PublicKey, at as u64).fill_uniform(&mut row);
+        product.add(&row, body, &mut product.scratch());
+        let mut noise = seeds.secret.stream(Purpose::PublicKey, at as u64);
+        for element in body {
+            *element = element.wrapping_add(T::from_u64(gaussian.draw(&mut noise) as u64));
+        }
+    }
+    bodies
+}
+
 /// Rows of `masks` uniform elements followed by `body_len` elements of `bodies`.
 fn expand_rows<T: Torus>(
     bodies: &[T],
@@ -395,9 +435,10 @@ impl<T: Torus> ServerKey<T> {
         self.key_switch_key.as_deref()
     }
 
-    /// Bytes of both keys.
+    /// Bytes of both keys, and of the public encryptions of zero.
     pub fn bytes(&self) -> u64 {
-        let elements = self.bootstrap_key.len() + self.key_switch_key.as_ref().map_or(0, Vec::len);
+        let switch = self.key_switch_key.as_ref().map_or(0, Vec::len);
+        let elements = self.bootstrap_key.len() + switch + self.public_zeros.len();
         (elements * size_of::<T>()) as u64
     }
 }
@@ -492,6 +533,13 @@ mod tests {
             row[j * degree] = row[j * degree].wrapping_sub(weight);
             let worst = deviations(client.glwe().phase(&row).into_iter(), parameters.glwe_noise_std());
             assert!(worst < 7.0, "{name} row {index}: {worst} standard deviations");
+        }
+        assert_eq!(server.public_zeros.len(), parameters.public_zeros_len());
+        for at in 0..k {
+            let columns = server.public_zeros.chunks_exact(k * degree);
+            let row: Vec<T> = columns.flat_map(|column| &column[at * degree..(at + 1) * degree]).copied().collect();
+            let worst = deviations(client.glwe().phase(&row).into_iter(), parameters.glwe_noise_std());
+            assert!((2.0..7.0).contains(&worst), "{name} zero {at}: {worst} standard deviations");
         }
         let gadget = parameters.key_switch_gadget().expect("the set has one");
         let levels = gadget.levels as usize;

@@ -16,7 +16,7 @@ pub const CARRIED_FAILURE_LOG2: f64 = -40.0;
 /// Most message bits asked about.
 const MOST_BITS: u32 = 10;
 
-/// One parameter set. Probabilities are log2 of one look-up's, in the f64 transform; bits are of padded messages, besides the padding bit.
+/// One parameter set. Probabilities are log2 of one look-up's, for every key that is used, in the f64 transform of this processor; bits are of padded messages, besides the padding bit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SetRow {
     /// Name of the set.
@@ -72,6 +72,8 @@ pub struct Capacity {
     pub message_bits: u32,
     /// log2 of the failure probability at `message_bits`, or at one bit if it is 0.
     pub failure_log2: f64,
+    /// log2 of the failure probability at one bit.
+    pub failure_log2_1_bit: f64,
     /// Most padded message bits with a failure of at most 2^-128.
     pub message_bits_at_128: u32,
 }
@@ -85,6 +87,7 @@ impl Capacity {
             noise_log2: noise.second_moment().log2() / 2.0,
             message_bits,
             failure_log2: failure(message_bits.max(1)),
+            failure_log2_1_bit: failure(1),
             message_bits_at_128: most(-128.0),
         }
     }
@@ -133,9 +136,9 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
     let bootstrap = parameters.bootstrap_key_len() as u64;
     let key_switch = parameters.key_switch_key_len().unwrap_or(0) as u64;
     let bodies = bootstrap / parameters.glwe_dimension().ciphertext_polynomials() as u64
-        + key_switch / parameters.lwe_dimension().ciphertext_len() as u64;
-    let without_key_switch = Capacity::of(without_key_switch(parameters));
-    let with_key_switch = with_key_switch(parameters).map(Capacity::of);
+        + key_switch / parameters.lwe_dimension().ciphertext_len() as u64
+        + parameters.large_lwe_dimension().get() as u64;
+    let (without_key_switch, with_key_switch) = capacities(parameters);
     SetRow {
         name: parameters.name().to_owned(),
         family: entry.family,
@@ -161,6 +164,11 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
     }
 }
 
+/// What a look-up carries of a fresh ciphertext, and of another's result, key-switched; none of that for a set without a key switch.
+pub fn capacities(parameters: &Parameters) -> (Capacity, Option<Capacity>) {
+    (Capacity::of(without_key_switch(parameters)), with_key_switch(parameters).map(Capacity::of))
+}
+
 /// V_fresh + V_ms.
 fn without_key_switch(parameters: &Parameters) -> Noise {
     noise::fresh(parameters, LweKind::Small).plus(noise::modulus_switch(parameters))
@@ -169,7 +177,8 @@ fn without_key_switch(parameters: &Parameters) -> Noise {
 /// V_br + V_ks + V_ms.
 fn with_key_switch(parameters: &Parameters) -> Option<Noise> {
     let key_switch = noise::key_switch(parameters)?;
-    Some(noise::blind_rotation(parameters).plus(key_switch).plus(noise::modulus_switch(parameters)))
+    let rotation = noise::blind_rotation_with(parameters, Transform::f64_here());
+    Some(rotation.plus(key_switch).plus(noise::modulus_switch(parameters)))
 }
 
 fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option<Capacity>) -> Vec<String> {
@@ -293,10 +302,10 @@ mod tests {
     #[test]
     fn sizes_of_set_i() {
         let row = named("strix-I");
-        // 500 GGSW of 4 rows of 2 polynomials of 1024 words; 8192 rows of 501 words.
+        // 500 GGSW of 4 rows of 2 polynomials of 1024 words; 8192 rows of 501 words; an encryption of zero.
         assert_eq!(row.bootstrap_key_bytes, 500 * 4 * 2 * 1024 * 4);
         assert_eq!(row.key_switch_key_bytes, 8192 * 501 * 4);
-        assert_eq!(row.compressed_key_bytes, 500 * 4 * 1024 * 4 + 8192 * 4 + 32);
+        assert_eq!(row.compressed_key_bytes, 500 * 4 * 1024 * 4 + 8192 * 4 + 1024 * 4 + 32);
         assert_eq!(row.ciphertext_bytes, 501 * 4);
     }
 }

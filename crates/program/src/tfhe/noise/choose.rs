@@ -34,7 +34,7 @@ fn cost(parameters: &Parameters) -> (f64, f64) {
 
 /// The cheapest default set, on a torus of `torus_bits` bits if given, with which `program` fails with probability
 /// 2^`target` at most when a processor runs it ([`TfheLowering::processor`]), products being computed by `transform`. Cost counts
-/// multiplications.
+/// multiplications. With `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
 ///
 /// # Errors
 /// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
@@ -43,6 +43,7 @@ pub fn choose_parameters(
     target: f64,
     torus_bits: Option<u32>,
     transform: Transform,
+    circuit_privacy: Option<f64>,
 ) -> Result<Chosen, NoiseError> {
     let flow = Dataflow::new(program)?;
     let lookups: usize = flow.levels.iter().map(|level| level.rotations(true).count()).sum();
@@ -70,8 +71,14 @@ pub fn choose_parameters(
     for (_, parameters, key_switch) in candidates {
         let choice = TfheLowering::processor(key_switch);
         let report = report_flow(program, &flow, parameters, (&choice, Keys::Accepted), transform)?;
-        match report.check(parameters, target) {
-            Ok(()) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
+        let private = |()| match circuit_privacy {
+            Some(bits) => report.with_circuit_privacy(parameters, bits, target),
+            None => Ok(report.clone()),
+        };
+        let checked = report.check(parameters, target).and_then(private);
+        match checked.and_then(|report| report.check(parameters, target).map(|()| report)) {
+            Ok(report) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
+            Err(reason @ NoiseError::PrivacyBits { .. }) => return Err(reason),
             Err(reason) => {
                 if nearest.as_ref().is_none_or(|(failure, ..)| report.log2_failure < *failure) {
                     nearest = Some((report.log2_failure, parameters.name().to_owned(), reason));

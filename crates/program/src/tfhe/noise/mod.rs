@@ -7,8 +7,10 @@
 //! Figures are for every key that is used, unless an average is asked for ([`Keys`]).
 
 mod choose;
+mod privacy;
 
 pub use choose::{Chosen, choose_parameters};
+pub use privacy::MOST_BITS;
 
 use crate::Location;
 use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};
@@ -62,8 +64,13 @@ pub struct OutputNoise {
     pub element: String,
     /// Number of elements.
     pub count: u64,
+    /// Which key it is under.
+    pub key: LweKind,
     /// Σ w² over the independent ciphertexts that it combines.
     pub squared_norm: f64,
+    /// Deviation of the noise that hides how it was computed, a fraction of the torus, if it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flood_deviation: Option<f64>,
     /// Variance of its phase, a fraction of the torus squared.
     pub variance: f64,
     /// Bound of the mean that all such errors of one key share, for every key that is used.
@@ -90,6 +97,9 @@ pub struct NoiseReport {
     pub outputs: Vec<OutputNoise>,
     /// log2 of the probability that any look-up or output fails: a union bound.
     pub log2_failure: f64,
+    /// Bits with which each output's value hides how it was computed, if its server re-randomises and floods it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circuit_privacy_bits: Option<f64>,
 }
 
 /// Why a program's noise is not acceptable, or not known.
@@ -139,6 +149,31 @@ pub enum NoiseError {
         target: f64,
         /// The output.
         output: Box<OutputNoise>,
+    },
+    /// An output leaves its budget once its error is hidden.
+    #[error(
+        "{}output {:?} (%{}): with noise that hides with {bits} bits how it was computed, {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1}, \
+         with parameter set {parameters} ({}); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with target (--max-failure)",
+        place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
+        .most.map_or("not even 0 bits fit".to_owned(), |most| format!("{:.1} bits fit", (most * 10.0).floor() / 10.0))
+    )]
+    Privacy {
+        /// The parameter set.
+        parameters: String,
+        /// The bits that were asked for.
+        bits: f64,
+        /// The most that leave it within its budget, if any do.
+        most: Option<f64>,
+        /// log2 of the accepted failure probability.
+        target: f64,
+        /// The output.
+        output: Box<OutputNoise>,
+    },
+    /// No number of bits.
+    #[error("{bits} bits of circuit privacy are not to be had; ask for 0 to {MOST_BITS}")]
+    PrivacyBits {
+        /// The bits that were asked for.
+        bits: f64,
     },
     /// Each look-up is within the budget, their union is not.
     #[error(
@@ -389,7 +424,7 @@ fn report_flow(
     }
     let mut outputs = Vec::new();
     for output in &flow.outputs {
-        let noise = output_noise(program, flow, &model, output, drift);
+        let noise = output_noise(program, flow, (&model, order), output, drift);
         failures.push((noise.log2_failure, noise.count));
         outputs.push(noise);
     }
@@ -399,6 +434,7 @@ fn report_flow(
         lookups: lookups.into_values().collect(),
         outputs,
         log2_failure: noise::union_log2(failures),
+        circuit_privacy_bits: None,
     })
 }
 
@@ -412,7 +448,7 @@ fn step_drift(torus_bits: u32, step: u32) -> f64 {
 fn output_noise(
     program: &Program,
     flow: &Dataflow,
-    model: &Model,
+    (model, order): (&Model, KeySwitchOrder),
     output: &OutputForms,
     drift: impl Fn(u32, i64) -> f64,
 ) -> OutputNoise {
@@ -431,13 +467,23 @@ fn output_noise(
     let worst = rows.max_by(|a, b| size(a).total_cmp(&size(b)));
     let (noise, squared_norm) = worst.map_or((Noise::default(), 0.0), |row| (row.noise, row.squared_norm));
     let failure = |margin| model.formulas.failure_log2(noise, margin);
+    // Without a key switch inputs and results are under the keys that they come with; no output mixes them.
+    let of_results = || (0..output.forms.terms.rows()).flat_map(|row| output.forms.terms.row(row).0);
+    let key = match order {
+        KeySwitchOrder::Before => LweKind::Large,
+        KeySwitchOrder::After => LweKind::Small,
+        KeySwitchOrder::None if of_results().all(|&column| flow.sources[column as usize].level > 0) => LweKind::Large,
+        KeySwitchOrder::None => LweKind::Small,
+    };
     OutputNoise {
         node: output.node.0,
         name: output.name.to_string(),
         location: written(node.location.as_ref()),
         element: node.element.to_string(),
         count: output.forms.len() as u64,
+        key,
         squared_norm,
+        flood_deviation: None,
         variance: noise.variance,
         mean_bound: noise.mean_bound,
         margin,

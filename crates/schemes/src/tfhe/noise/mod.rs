@@ -21,6 +21,8 @@
 //! precision for (T)FHE", J. Cryptology 36, 2023, section 3), with two terms spelt out that matter on a 32-bit torus: digits and rounding
 //! errors of a two's complement decomposition have a mean of half a unit. Tests hold each against measured noise.
 
+#[cfg(test)]
+mod beside_tfhe_rs;
 mod keys;
 mod operations;
 mod probability;

@@ -83,7 +83,7 @@ impl Formulas {
     }
 
     /// kN.
-    fn masks(&self) -> usize {
+    pub(crate) fn masks(&self) -> usize {
         self.glwe_dimension * self.ring_degree.get()
     }
 
@@ -93,7 +93,7 @@ impl Formulas {
     }
 
     /// Set bits of the large key.
-    fn large_weight(&self) -> f64 {
+    pub(crate) fn large_weight(&self) -> f64 {
         self.keys.weights(self.lwe_dimension, self.masks())[1]
     }
 

@@ -101,7 +101,8 @@ fn client_key_bytes(parameters: &Parameters) -> u64 {
     KeyGeneration::BYTES + (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
 }
 
-/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, then the key-switching key if the set has one.
+/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, the key-switching key if the set has one, then the public
+/// encryptions of zero.
 impl Storable for AnyServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::ServerKey;
@@ -123,7 +124,8 @@ impl Storable for AnyServerKey {
             key.generation.write(sink)?;
             sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.torus(key.bootstrap_key())?;
-            key.key_switch_key().map_or(Ok(()), |key| sink.torus(key))
+            key.key_switch_key().map_or(Ok(()), |key| sink.torus(key))?;
+            sink.torus(&key.public_zeros)
         }
         match self {
             Self::Torus32(key) => write(key, sink),
@@ -143,7 +145,8 @@ impl Storable for AnyServerKey {
                 .key_switch_key_len()
                 .map(|length| reader.torus("the key-switching key", length))
                 .transpose()?;
-            Ok(ServerKey { parameters, generation, unrolling, bootstrap_key, key_switch_key })
+            let public_zeros = reader.torus("the public encryptions of zero", parameters.public_zeros_len())?;
+            Ok(ServerKey { parameters, generation, unrolling, bootstrap_key, key_switch_key, public_zeros })
         }
         let generation = KeyGeneration::read(reader)?;
         let unrolling = key_unrolling(reader)?;
@@ -164,11 +167,13 @@ fn key_unrolling(reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
 }
 
 fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
-    let elements = parameters.unrolled_bootstrap_key_len(unrolling) + parameters.key_switch_key_len().unwrap_or(0);
+    let switch = parameters.key_switch_key_len().unwrap_or(0);
+    let elements = parameters.unrolled_bootstrap_key_len(unrolling) + switch + parameters.public_zeros_len();
     KeyGeneration::BYTES + UNROLLING_BYTES + elements as u64 * torus_bytes(parameters)
 }
 
-/// The payload is the key generation, the key unrolling (four bytes), the mask seed, the bootstrapping bodies, then the key-switching bodies if the set has a key switch.
+/// The payload is the key generation, the key unrolling (four bytes), the mask seed, the bootstrapping bodies, the key-switching bodies if
+/// the set has a key switch, then those of the public encryptions of zero.
 impl Storable for AnyCompressedServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::CompressedServerKey;
@@ -191,7 +196,8 @@ impl Storable for AnyCompressedServerKey {
             sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.bytes(&key.mask_seed.0)?;
             sink.torus(&key.bootstrap_bodies)?;
-            key.key_switch_bodies.as_ref().map_or(Ok(()), |bodies| sink.torus(bodies))
+            key.key_switch_bodies.as_ref().map_or(Ok(()), |bodies| sink.torus(bodies))?;
+            sink.torus(&key.zero_bodies)
         }
         match self {
             Self::Torus32(key) => write(key, sink),
@@ -211,6 +217,7 @@ impl Storable for AnyCompressedServerKey {
             let bootstrap_bodies = reader.torus("the bootstrapping bodies", bootstrap)?;
             let key_switch_bodies =
                 key_switch.map(|length| reader.torus("the key-switching bodies", length)).transpose()?;
+            let zero_bodies = reader.torus("the bodies of zero", parameters.large_lwe_dimension().get())?;
             let mask_seed = MaskSeed(seed);
             Ok(CompressedServerKey {
                 parameters,
@@ -219,6 +226,7 @@ impl Storable for AnyCompressedServerKey {
                 mask_seed,
                 bootstrap_bodies,
                 key_switch_bodies,
+                zero_bodies,
             })
         }
         let generation = KeyGeneration::read(reader)?;
@@ -242,7 +250,8 @@ fn body_lengths(parameters: &Parameters, unrolling: KeyUnrolling) -> (usize, Opt
 
 fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
     let (bootstrap, key_switch) = body_lengths(parameters, unrolling);
-    KeyGeneration::BYTES + UNROLLING_BYTES + 32 + (bootstrap + key_switch.unwrap_or(0)) as u64 * torus_bytes(parameters)
+    let bodies = bootstrap + key_switch.unwrap_or(0) + parameters.large_lwe_dimension().get();
+    KeyGeneration::BYTES + UNROLLING_BYTES + 32 + bodies as u64 * torus_bytes(parameters)
 }
 
 /// Bytes before the ciphertexts: their key generation, what they are for, and which key they are under.

@@ -176,7 +176,7 @@ fn messages_name_cause_values_and_remedy() {
     other[8] = 9;
     assert_eq!(
         message(&other),
-        "format version 9, but this Polyfabric reads version 4 only; write the file again with this version, or read it with the one that wrote it"
+        "format version 9, but this Polyfabric reads version 5 only; write the file again with this version, or read it with the one that wrote it"
     );
     let mut other = whole.clone();
     *other.last_mut().expect("not empty") ^= 1;

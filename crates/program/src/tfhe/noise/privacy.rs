@@ -1,0 +1,76 @@
+//! Outputs that hide how they were computed: what their re-randomisation adds to a program's noise.
+
+use super::{ERROR_DEVIATIONS, NoiseError, NoiseReport, OutputNoise};
+use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_schemes::tfhe::circuit_privacy::flood_deviation;
+use polyfabric_schemes::tfhe::noise::{Formulas, Keys, Noise, union_log2};
+
+/// Most bits that are asked for: the distance that a flood itself leaves, as its tail ends.
+pub const MOST_BITS: f64 = 60.0;
+
+impl OutputNoise {
+    fn noise(&self) -> Noise {
+        Noise { variance: self.variance, shared: 0.0, mean_bound: self.mean_bound }
+    }
+
+    /// What an error of its phase stays within but for 2^-128, whatever can be read.
+    fn error_within(&self) -> f64 {
+        ERROR_DEVIATIONS * self.variance.sqrt() + self.mean_bound
+    }
+
+    /// With `zero` added, and a flood that hides its own error with so many bits.
+    fn flooded(&self, zero: Noise, bits: f64) -> Self {
+        let deviation = flood_deviation(self.error_within(), bits);
+        let noise = self.noise().plus(zero).plus(Noise::random(deviation * deviation));
+        let mut flooded = self.clone();
+        (flooded.variance, flooded.mean_bound, flooded.flood_deviation) =
+            (noise.variance, noise.mean_bound, Some(deviation));
+        flooded.error_bound = self.margin.map(|margin| margin.min(flooded.error_within()));
+        flooded.log2_failure = self.margin.map_or(f64::NEG_INFINITY, |margin| noise.failure_log2(margin));
+        flooded
+    }
+
+    /// The most bits with which it decodes wrongly with a probability of 2^`target` at most, by bisection; none if not even 0 do.
+    fn most_bits(&self, zero: Noise, target: f64) -> Option<f64> {
+        let fits = |bits: f64| self.flooded(zero, bits).log2_failure <= target;
+        let (mut low, mut high) = (0.0, MOST_BITS);
+        if !fits(low) {
+            return None;
+        }
+        while high - low > 0.01 {
+            let middle = f64::midpoint(low, high);
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+}
+
+impl NoiseReport {
+    /// The noise of the same program whose server re-randomises and floods every output, so that each value hides how it was computed with
+    /// `bits` bits ([`polyfabric_schemes::tfhe::circuit_privacy`]); refused where an output fails with more than 2^`target` then.
+    ///
+    /// # Errors
+    /// [`NoiseError::PrivacyBits`], [`NoiseError::Privacy`], [`NoiseError::NoKeySwitchKey`].
+    pub fn with_circuit_privacy(&self, parameters: &Parameters, bits: f64, target: f64) -> Result<Self, NoiseError> {
+        if !(0.0..=MOST_BITS).contains(&bits) {
+            return Err(NoiseError::PrivacyBits { bits });
+        }
+        let formulas = Formulas::of(parameters, Keys::Accepted);
+        let mut report = self.clone();
+        for output in &mut report.outputs {
+            let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
+            let zero = formulas.public_zero(output.key, parameters).ok_or_else(missing)?;
+            let flooded = output.flooded(zero, bits);
+            if flooded.log2_failure > target {
+                let most = output.most_bits(zero, target);
+                let set = parameters.name().to_owned();
+                return Err(NoiseError::Privacy { parameters: set, bits, most, target, output: Box::new(flooded) });
+            }
+            *output = flooded;
+        }
+        let outputs = report.outputs.iter().map(|output| (output.log2_failure, output.count));
+        report.log2_failure = union_log2(outputs.chain([(self.log2_failure, 1)]));
+        report.circuit_privacy_bits = Some(bits);
+        Ok(report)
+    }
+}

@@ -1,0 +1,22 @@
+//! How a level of security is shown.
+
+/// `bits` with one decimal, rounded down, so that no set shows more than it has.
+pub fn shown(bits: f64) -> String {
+    // What interpolation leaves below a whole tenth is rounding, not security.
+    format!("{:.1}", (bits * 10.0 + 1e-6).floor() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a level that is shown never exceed the level that is there?
+    use super::shown;
+
+    #[test]
+    fn levels_are_rounded_down() {
+        let shown_as = |bits| shown(bits);
+        assert_eq!(
+            [127.59, 127.99, 128.0, 127.999_999_99, 8.7].map(shown_as),
+            ["127.5", "127.9", "128.0", "128.0", "8.7"]
+        );
+    }
+}
