@@ -169,7 +169,8 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
     out().print(table)
     out().print(
         f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
-        f"external product, as a fraction of the torus. fits: fails with 2^{DEFAULT_TARGET:.0f} at most, the default; too coarse: with more than 2^-40."
+        f"external product, as a fraction of the torus. fits: fails with 2^{DEFAULT_TARGET:.0f} at most, the default; "
+        "only 2^b: runs with --max-failure b; too coarse: fails with more than 2^-40."
     )
 
 
@@ -178,7 +179,7 @@ def _verdict(found: dict[str, Any]) -> str:
     if found["too_coarse"]:
         return "too coarse"
     if found["log2_failure"] > DEFAULT_TARGET:
-        return f"with --max-failure {ceil(found['log2_failure'])}"
+        return f"only {probability(ceil(found['log2_failure']), digits=0)}"
     return "fits"
 
 

@@ -67,7 +67,8 @@ pub fn choose_parameters(
         }
     }
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut nearest: Option<(f64, String, NoiseError)> = None;
+    // Of sets that carry the program and lack room to hide it, the one that hides most is nearer than any that does not carry it.
+    let mut nearest: Option<([f64; 2], String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
         let choice = TfheLowering::processor(key_switch);
         let report = report_flow(program, &flow, parameters, (&choice, Keys::Accepted), transform)?;
@@ -80,8 +81,12 @@ pub fn choose_parameters(
             Ok(report) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
             Err(reason @ NoiseError::PrivacyBits { .. }) => return Err(reason),
             Err(reason) => {
-                if nearest.as_ref().is_none_or(|(failure, ..)| report.log2_failure < *failure) {
-                    nearest = Some((report.log2_failure, parameters.name().to_owned(), reason));
+                let distance = match &reason {
+                    NoiseError::Privacy { most, .. } => [0.0, most.map_or(0.0, |bits| -bits)],
+                    _ => [1.0, report.log2_failure],
+                };
+                if nearest.as_ref().is_none_or(|(least, ..)| distance < *least) {
+                    nearest = Some((distance, parameters.name().to_owned(), reason));
                 }
             }
         }
