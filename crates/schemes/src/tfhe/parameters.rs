@@ -537,7 +537,7 @@ mod tests {
                  use it to reproduce published results, never for secrets"
             )
         );
-        assert!(warning("strix-II").is_some_and(|text| text.contains("about 118 bits")));
+        assert!(warning("strix-II").is_some_and(|text| text.contains("about 118.2 bits")));
         assert!(warning("toy-256").is_some());
         assert_eq!(warning("polyfabric-4-p128-t64"), None);
     }

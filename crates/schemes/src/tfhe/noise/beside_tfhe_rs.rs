@@ -1,8 +1,8 @@
 //! Are our formulas those behind the failure probabilities that tfhe-rs states for its own sets, and if not, what do they count that ours do not?
 //!
-//! They are, but for the error of polynomial products: tfhe-rs has a fit of its own transform's, ours is derived for our own and measured
-//! (`the_f64_transform_where_it_shows`). With its fit in the place of ours every stated probability comes out; without, sets of large rings
-//! or long sums have less noise here.
+//! They are, but for the error of polynomial products: tfhe-rs has a fit of its own transform's, ours is derived for our own, and measured
+//! (`the_f64_transform_where_it_shows`). With its fit in the place of ours every stated probability comes out, and with ours about as much; what has
+//! none, exact products, has up to 7 % less noise in large rings and long sums.
 
 use super::*;
 use polyfabric_kernels::{Gadget, RingDegree};
@@ -105,29 +105,22 @@ fn with_the_fit_of_its_transform_every_stated_probability_comes_out() {
     }
 }
 
-/// By how much less variance there is here, and by how much of the fit: the whole difference is that of the transforms.
+/// Ours is the larger error where one shows, by 2 % of the variance at most; left out, as with exact products, it would be what large rings and long sums lack.
 #[test]
 fn the_difference_is_the_transforms() {
-    let mut largest = 0f64;
+    let mut lacking = 0f64;
     for set in stated() {
-        let (theirs, ours) = (set.variance(set.with_fit()), set.variance(Transform::F64));
-        let masks = set.formulas().masks() as f64;
-        let own = (1.0 + masks / 2.0) * set.formulas().transform_error(Transform::F64);
-        let share = 1.0 - ours / theirs;
+        let [theirs, ours, exact] = [set.with_fit(), Transform::F64, Transform::Exact].map(|by| set.variance(by));
         println!(
-            "{}: {:.1} % less variance, 2^{:.2} for 2^{:.2}; the transform's error in a phase 2^{:.2} for 2^{:.2}",
+            "{}: {:+.1} % variance, 2^{:.2} for 2^{:.2}; {:+.1} % with exact products",
             set.name,
-            100.0 * share,
+            100.0 * (ours / theirs - 1.0),
             set.failure(ours),
             set.failure,
-            own.log2() / 2.0,
-            set.fit().log2() / 2.0
+            100.0 * (exact / theirs - 1.0)
         );
-        // Of a set where neither shows, either may be the larger.
-        assert!(share < 0.005 || own < set.fit(), "{}: less variance by another way than the transform", set.name);
-        let without = 1.0 - set.variance(Transform::Exact) / theirs;
-        assert!(share <= without, "{}: less variance than without a transform", set.name);
-        largest = largest.max(share);
+        assert!((0.999..1.03).contains(&(ours / theirs)), "{}", set.name);
+        lacking = lacking.max(1.0 - exact / theirs);
     }
-    assert!((0.05..0.13).contains(&largest), "{largest}");
+    assert!((0.05..0.13).contains(&lacking), "{lacking}");
 }
