@@ -162,7 +162,7 @@ def clients(two_clients, tmp_path):
 def test_the_set_of_a_public_key_must_have_the_security_that_its_user_wants(line, clients):
     wanted = ("mixed", "--keys", "for_one", "--step", "encrypt")
     told = line(*wanted, status=2)
-    assert "parameter set toy-10 has 8.9 bits of security" in told
+    assert "parameter set toy-10 has 8.8 bits of security" in told
     assert "accept this one for experiments with security=8 (--security 8)" in told
     assert not (clients / "for_one" / "x.in.ct").exists()
     line(*wanted, "--security", "8")
