@@ -201,7 +201,7 @@ fn circuit_privacy() {
     };
     let text = refused(30.0);
     assert!(
-        text.starts_with("output \"y\" (%3): with noise that hides with 30 bits how it was computed, integer[0..3] decodes wrongly with probability 2^-")
+        text.contains("output \"y\" (%3): with noise that hides with 30 bits how it was computed, integer[0..3] decodes wrongly with probability 2^-")
             && text.contains("more than 2^-128.0, with parameter set polyfabric-4-p128-t64 (")
             && text.ends_with(
                 "bits fit); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with target (--max-failure)"
