@@ -200,7 +200,7 @@ struct Planned {
 impl Planned {
     fn new(operation: Operation, bits: u32, threads: usize, unroll: KeyUnrolling) -> Result<Self, OwnError> {
         let program = operation.program(bits, threads)?;
-        let chosen = choose_parameters(&program, FAILURE, None, Transform::F64)?;
+        let chosen = choose_parameters(&program, FAILURE, None, Transform::F64, None)?;
         let choice = TfheLowering { key_unrolling: unroll.bits(), ..TfheLowering::processor(chosen.key_switch) };
         let report = report_lowered(&program, &chosen.parameters, &choice, Transform::F64)?;
         report.check(&chosen.parameters, FAILURE)?;
