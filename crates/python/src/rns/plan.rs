@@ -426,17 +426,17 @@ impl SlotPlan {
     /// log2 of the probability that a bound of the plan is passed: of BGV, that it fails.
     fn failure_log2(&self, operations: &LimbOps) -> f64 {
         match &self.lowering {
-            Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program.outputs().count() as f64).log2(),
+            Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program().outputs().count() as f64).log2(),
             Lowering::Bgv(plan) => {
                 let ring = plan.parameters.ring();
-                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program.nodes().len());
+                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program().nodes().len());
                 let spare = own.map(|(&id, state)| {
                     let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
                     (id, log2_q - 1.0 - state.noise.bound)
                 });
                 // Every digit and every remainder is transformed once at least; an encryption brings four.
-                let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program.inputs().count() as u64;
-                bgv_failure_log2(&self.program, &spare.collect(), polynomials, ring.degree().get())
+                let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program().inputs().count() as u64;
+                bgv_failure_log2(self.program(), &spare.collect(), polynomials, ring.degree().get())
             }
         }
     }
