@@ -1,9 +1,9 @@
 //! Outputs that hide how they were computed: what their re-randomisation adds to a program's noise.
 
 use super::{ERROR_DEVIATIONS, NoiseError, NoiseReport, OutputNoise};
-use polyfabric_schemes::tfhe::Parameters;
 use polyfabric_schemes::tfhe::circuit_privacy::flood_deviation;
 use polyfabric_schemes::tfhe::noise::{Formulas, Keys, Noise, union_log2};
+use polyfabric_schemes::tfhe::{LweKind, Parameters};
 
 /// Most bits that are asked for: the distance that a flood itself leaves, as its tail ends.
 pub const MOST_BITS: f64 = 60.0;
@@ -59,7 +59,10 @@ impl NoiseReport {
         let mut report = self.clone();
         for output in &mut report.outputs {
             let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
-            let zero = formulas.public_zero(output.key, parameters).ok_or_else(missing)?;
+            // A set with one LWE key has no key switch, and needs none.
+            let one = parameters.lwe_dimension() == parameters.large_lwe_dimension();
+            let key = if one { LweKind::Large } else { output.key };
+            let zero = formulas.public_zero(key, parameters).ok_or_else(missing)?;
             let flooded = output.flooded(zero, bits);
             if flooded.log2_failure > target {
                 let most = output.most_bits(zero, target);
