@@ -53,6 +53,16 @@ pub enum RerandomiseError {
         /// The set.
         parameters: String,
     },
+    /// Two keys of one dimension: which of them a ciphertext is under does not show.
+    #[error(
+        "both keys of parameter set {parameters} have {dimension} bits, and which one results are under does not show; choose a set whose keys differ"
+    )]
+    Ambiguous {
+        /// The set.
+        parameters: String,
+        /// n and kN.
+        dimension: usize,
+    },
     /// σ is no deviation of noise on the torus.
     #[error("noise of deviation {deviation} of the torus cannot be added; a deviation is from 0 to 1/4")]
     Deviation {
@@ -136,6 +146,9 @@ impl<T: Torus> ServerKey<T> {
         let (small, large) = (parameters.lwe_dimension().get(), parameters.large_lwe_dimension().get());
         if !(0.0..=0.25).contains(&deviation) {
             return Err(RerandomiseError::Deviation { deviation });
+        }
+        if small == large && !parameters.has_one_lwe_key() {
+            return Err(RerandomiseError::Ambiguous { parameters: parameters.name().to_owned(), dimension: large });
         }
         let given = batch.dimension().get();
         let switch = if given == large {

@@ -60,8 +60,7 @@ impl NoiseReport {
         for output in &mut report.outputs {
             let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
             // A set with one LWE key has no key switch, and needs none.
-            let one = parameters.lwe_dimension() == parameters.large_lwe_dimension();
-            let key = if one { LweKind::Large } else { output.key };
+            let key = if parameters.has_one_lwe_key() { LweKind::Large } else { output.key };
             let zero = formulas.public_zero(key, parameters).ok_or_else(missing)?;
             let flooded = output.flooded(zero, bits);
             if flooded.log2_failure > target {
