@@ -178,7 +178,7 @@ def test_a_reading_changes_the_result(polyfabric):
 
 def test_machines(polyfabric):
     listed = json.loads(polyfabric("machines", "--json").out)
-    assert [machine["name"] for machine in listed] == ["f1", "fpt", "morphling", "strix"]
+    assert [machine["name"] for machine in listed] == ["f1", "fpt", "morphling", "osiris", "strix"]
     shown = polyfabric("machines", "morphling")
     assert shown.status == 0
     for words in ("source", "assumption", "fft_rate", "(default)"):

@@ -2,15 +2,25 @@
 
 use crate::contract::{Family, Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionLiteral, FigureError, FigureSpec};
-use crate::{f1, fpt, morphling, strix, torus_pipeline};
+use crate::{f1, fpt, morphling, osiris, strix, torus_pipeline};
 
 /// Every mapper, by name.
-pub static MAPPERS: &[&dyn Mapper] =
-    &[&fpt::contract::KIND, &morphling::contract::KIND, &f1::contract::MAPPER, &torus_pipeline::contract::MAPPER];
+pub static MAPPERS: &[&dyn Mapper] = &[
+    &fpt::contract::KIND,
+    &morphling::contract::KIND,
+    &osiris::contract::KIND,
+    &f1::contract::MAPPER,
+    &torus_pipeline::contract::MAPPER,
+];
 
 /// Every machine, by name.
-pub static MACHINES: &[&dyn Machine] =
-    &[&f1::contract::MACHINE, &fpt::contract::KIND, &morphling::contract::KIND, &strix::contract::MACHINE];
+pub static MACHINES: &[&dyn Machine] = &[
+    &f1::contract::MACHINE,
+    &fpt::contract::KIND,
+    &morphling::contract::KIND,
+    &osiris::contract::KIND,
+    &strix::contract::MACHINE,
+];
 
 fn known() -> String {
     names().join(", ")

@@ -6,6 +6,9 @@
 //! every value a residue; the schedule, event by event from what is read, gives every vector one; and two that are computed differently
 //! agree by chance alone, once in a modulus. In what order a machine adds the terms of a conversion, or takes the butterflies between
 //! the vectors of a polynomial, makes no difference, and is not asked for.
+//!
+//! A machine whose units take composite operations whole has events of several vectors ([`Step`]); of such an operation its results are
+//! asked for, and not what its body has in between.
 
 mod expected;
 
@@ -13,22 +16,30 @@ use super::AuditError;
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Event, KindId, MemoryKind, OpRef, Resources, Value};
 use crate::rns::function::Function;
-use crate::rns::leaf::LeafPiece;
+use crate::rns::leaf::{Leaf, LeafPiece};
 use crate::rns::pieces::Pieces;
-use expected::Expected;
+use crate::rns::step::{Step, Sum};
+use expected::{Expected, converted};
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// What operations of one kind may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Move a vector.
     Move,
-    /// Functions of these names.
+    /// Steps of these names.
     Compute(&'static [&'static str]),
+    /// Sums of products.
+    Sums {
+        /// Of one limb, how many at a time.
+        together: usize,
+        /// Of how many terms each, at most.
+        terms: usize,
+    },
 }
 
 /// What a mapper's names mean.
@@ -36,14 +47,24 @@ pub trait Meaning {
     /// What operations of `kind` may do.
     fn role(&self, kind: KindId) -> Role;
 
-    /// The function that an event computes, with its modulus and its constant.
-    fn step(&self, op: OpRef) -> Option<Function>;
+    /// What an event computes, with its moduli and its constants.
+    fn step(&self, op: OpRef) -> Option<Step>;
 
-    /// How many values have a name.
+    /// Whether composite operations are computed whole, so that nothing in between is a value.
+    fn composites(&self) -> bool {
+        false
+    }
+
+    /// How many vectors all values are.
     fn values(&self) -> usize;
 
-    /// Number of a value among them.
+    /// Number of a value's first vector among them.
     fn number(&self, value: Value) -> Option<usize>;
+
+    /// Vectors of a value, which have consecutive numbers.
+    fn vectors(&self, _value: Value) -> usize {
+        1
+    }
 
     /// What a value is that lies in off-chip memory from the start.
     fn leaf(&self, value: Value) -> Option<LeafPiece>;
@@ -93,7 +114,7 @@ impl Residue {
 /// # Errors
 /// The first [`AuditError`].
 pub fn audit(program: &KernelProgram, list: &dyn EventList, meaning: &dyn Meaning) -> Result<(), AuditError> {
-    let expected = Expected::of(program, meaning.pieces())?;
+    let expected = Expected::of(program, meaning)?;
     let mut audit = Audit {
         program,
         resources: list.resources(),
@@ -102,6 +123,8 @@ pub fn audit(program: &KernelProgram, list: &dyn EventList, meaning: &dyn Meanin
         known: vec![None; meaning.values()],
         seen: vec![Seen::default(); meaning.values()],
         computed: Vec::with_capacity(expected.computed.len()),
+        operands: Vec::new(),
+        results: Vec::new(),
     };
     let mut found = Ok(());
     list.visit(&mut |event| {
@@ -130,13 +153,16 @@ struct Audit<'a> {
     seen: Vec<Seen>,
     /// Keys of what has been computed.
     computed: Vec<u64>,
+    /// Room for the vectors that an event reads and writes.
+    operands: Vec<Residue>,
+    results: Vec<Residue>,
 }
 
 impl Audit<'_> {
     fn event(&mut self, event: &Event) -> Result<(), AuditError> {
         match self.meaning.role(event.op.kind) {
             Role::Move => self.moved(event),
-            Role::Compute(names) => self.compute(event, names),
+            role => self.compute(event, role),
         }
     }
 
@@ -144,14 +170,17 @@ impl Audit<'_> {
         self.resources.memories[usize::from(memory)].kind == MemoryKind::OffChip
     }
 
-    fn number(&self, event: &Event, value: Value) -> Result<usize, AuditError> {
-        let number = self.meaning.number(value).filter(|&number| number < self.seen.len());
-        number.ok_or_else(|| self.operand(event, format!("value {}", value.index), "a meaning of its name"))
+    /// Numbers of a value's vectors.
+    fn numbers(&self, event: &Event, value: Value) -> Result<Range<usize>, AuditError> {
+        let first = self.meaning.number(value);
+        let numbers = first.map(|first| first..first.saturating_add(self.meaning.vectors(value)));
+        let known = numbers.filter(|numbers| numbers.end <= self.seen.len() && !numbers.is_empty());
+        known.ok_or_else(|| self.operand(event, format!("value {}", value.index), "a meaning of its name"))
     }
 
     fn moved(&mut self, event: &Event) -> Result<(), AuditError> {
         for read in &event.reads {
-            let number = self.number(event, read.value)?;
+            let number = self.numbers(event, read.value)?.start;
             if let Some(leaf) = self.meaning.leaf(read.value).filter(|_| self.off_chip(read.place.memory.0)) {
                 self.known[number].get_or_insert_with(|| Residue::leaf(leaf, &self.program.moduli));
             }
@@ -161,49 +190,156 @@ impl Audit<'_> {
                 let result = format!("value {}", write.value.index);
                 return Err(self.operand(event, result.clone(), result));
             }
-            let number = self.number(event, write.value)?;
-            self.seen[number].stored |= self.off_chip(write.place.memory.0);
+            let stored = self.off_chip(write.place.memory.0);
+            let numbers = self.numbers(event, write.value)?;
+            self.seen[numbers].iter_mut().for_each(|seen| seen.stored |= stored);
         }
         let channel = self.resources.as_channel(event.resource).is_some();
         let needed = if channel { event.reads.iter().map(|read| read.bytes).sum() } else { self.vector };
         self.work(event, needed)
     }
 
-    fn compute(&mut self, event: &Event, names: &[&str]) -> Result<(), AuditError> {
-        let result = |event: &Event| event.writes.first().map_or(u32::MAX, |write| write.value.index);
-        let named = format_args!("value {}", result(event)).to_string();
-        let function = self.meaning.step(event.op);
-        let Some(function) = function.filter(|function| names.contains(&function.name())) else {
+    fn compute(&mut self, event: &Event, role: Role) -> Result<(), AuditError> {
+        let result = event.writes.first().map_or(u32::MAX, |write| write.value.index);
+        let named = format!("value {result}");
+        let may = |step: &Step| match (role, step) {
+            (Role::Compute(names), _) => names.contains(&step.name()),
+            (Role::Sums { together, terms }, Step::Sums(sums)) => {
+                sums.chunks(together).all(|of| of.iter().all(|sum| sum.limb == of[0].limb && sum.terms.len() <= terms))
+            }
+            _ => false,
+        };
+        let Some(step) = self.meaning.step(event.op).filter(may) else {
             let (event, kind) = (self.name(event), self.kind(event));
             return Err(AuditError::Step { event, result: named, kind, step: "another function".to_owned() });
         };
-        let mut words = [0; 2];
-        if event.reads.is_empty() || event.reads.len() > function.operands() || event.writes.is_empty() {
-            return Err(self.operand(event, named, format!("{} operands", function.operands())));
-        }
-        for (place, word) in words.iter_mut().enumerate() {
-            let read = event.reads.get(place).unwrap_or(&event.reads[0]);
-            let number = self.number(event, read.value)?;
-            let Some(residue) = self.known[number] else {
-                return Err(self.operand(event, named, format!("value {}", read.value.index)));
-            };
-            if residue.limb != function.limb() && !function.reduces() {
-                return Err(self.operand(event, named, format!("an operand modulo limb {}", function.limb())));
+        let mut operands = std::mem::take(&mut self.operands);
+        operands.clear();
+        for read in &event.reads {
+            for number in self.numbers(event, read.value)? {
+                let Some(residue) = self.known[number] else {
+                    return Err(self.operand(event, named, format!("value {}", read.value.index)));
+                };
+                self.seen[number].used = true;
+                operands.push(residue);
             }
-            self.seen[number].used = true;
-            *word = residue.word;
         }
-        let residue = self.evaluate(function, words);
+        let mut results = std::mem::take(&mut self.results);
+        results.clear();
+        let places = match &step {
+            Step::One(function) => {
+                results.push(self.one(*function, &operands).map_err(|missing| self.operand(event, &*named, missing))?);
+                1
+            }
+            step => {
+                let found = self.several(step, &operands, &mut results);
+                found.map_err(|missing| self.operand(event, &*named, missing))?;
+                match role {
+                    Role::Sums { together, .. } => results.len() / together,
+                    _ => results.len(),
+                }
+            }
+        };
+        let same = matches!(step, Step::One(_));
+        let mut next = 0;
         for write in &event.writes {
-            let number = self.number(event, write.value)?;
-            let leaf = self.meaning.leaf(write.value).is_some();
-            if leaf || std::mem::replace(&mut self.seen[number].computed, true) {
-                return Err(AuditError::Times { what: named, times: "more than once".to_owned() });
+            let numbers = self.numbers(event, write.value)?;
+            for number in numbers {
+                let leaf = self.meaning.leaf(write.value).is_some();
+                if leaf || std::mem::replace(&mut self.seen[number].computed, true) {
+                    return Err(AuditError::Times { what: named, times: "more than once".to_owned() });
+                }
+                let Some(&residue) = results.get(if same { 0 } else { next }) else {
+                    return Err(self.operand(event, &*named, "a result for every vector that is written"));
+                };
+                next += 1;
+                self.known[number] = Some(residue);
+                self.computed.push(residue.key());
             }
-            self.known[number] = Some(residue);
-            self.computed.push(residue.key());
         }
-        self.work(event, self.vector)
+        if next == 0 || (!same && next != results.len()) {
+            return Err(self.operand(event, &*named, "a place for every result"));
+        }
+        (self.operands, self.results) = (operands, results);
+        self.work(event, places as u64 * self.vector)
+    }
+
+    /// What a unit gives for one vector or two, at the place that is looked at; what is missing.
+    fn one(&self, function: Function, operands: &[Residue]) -> Result<Residue, String> {
+        let Some(&first) = operands.first().filter(|_| operands.len() <= function.operands()) else {
+            return Err(format!("{} operands", function.operands()));
+        };
+        if operands.iter().any(|residue| residue.limb != function.limb() && !function.reduces()) {
+            return Err(format!("an operand modulo limb {}", function.limb()));
+        }
+        Ok(self.evaluate(function, [first.word, operands.last().unwrap_or(&first).word]))
+    }
+
+    /// What a unit gives for several vectors at once; what is missing.
+    fn several(&self, step: &Step, operands: &[Residue], results: &mut Vec<Residue>) -> Result<(), String> {
+        let moduli = &self.program.moduli;
+        if self.meaning.pieces().count() != 1 {
+            return Err("polynomials of one vector".to_owned());
+        }
+        let of_limbs = |limbs: &LimbSet| {
+            let same = operands.len() == limbs.len()
+                && operands.iter().zip(limbs.iter()).all(|(residue, limb)| residue.limb == limb.0);
+            if same { Ok(()) } else { Err(format!("the limbs {limbs}")) }
+        };
+        match step {
+            Step::Transforms { inverse, limbs } => {
+                of_limbs(limbs)?;
+                let transform = |residue: &Residue| match inverse {
+                    true => Function::InverseNtt { limb: residue.limb, piece: 0 },
+                    false => Function::ForwardNtt { limb: residue.limb, piece: 0 },
+                };
+                results.extend(operands.iter().map(|residue| self.evaluate(transform(residue), [residue.word; 2])));
+            }
+            Step::Conversion { from, to, conversion } => {
+                of_limbs(from)?;
+                let digits: Vec<u64> = operands.iter().map(|residue| residue.word).collect();
+                results.extend(to.iter().map(|limb| converted(moduli, from, &digits, limb, *conversion)));
+            }
+            Step::Sums(sums) => {
+                for sum in sums {
+                    results.push(self.sum(sum, operands)?);
+                }
+            }
+            Step::Extension { plaintext, from, to } => {
+                let leaf = |limb, values| {
+                    let leaf = Leaf::Plaintext { plaintext: *plaintext, limb, values };
+                    Residue::leaf(LeafPiece { leaf, piece: 0 }, moduli)
+                };
+                let polynomial = self.program.plaintexts.get(*plaintext as usize);
+                let fits = polynomial.is_some_and(|polynomial| polynomial.fits(self.program.modulus(*from)));
+                if !fits || operands != [leaf(*from, false)] {
+                    return Err(format!("limb {from} of plaintext {plaintext}, which its coefficients fit"));
+                }
+                results.extend(to.iter().map(|limb| leaf(limb, true)));
+            }
+            Step::Generated(leaf) if operands.is_empty() => results.push(Residue::leaf(*leaf, moduli)),
+            Step::Generated(_) => return Err("no operand".to_owned()),
+            Step::One(function) => results.push(self.one(*function, operands)?),
+        }
+        Ok(())
+    }
+
+    fn sum(&self, sum: &Sum, operands: &[Residue]) -> Result<Residue, String> {
+        let modulus = self.program.moduli[usize::from(sum.limb)];
+        let operand = |place: usize| {
+            let residue = operands.get(place).filter(|residue| residue.limb == sum.limb);
+            residue.map(|residue| residue.word).ok_or_else(|| format!("an operand modulo limb {}", sum.limb))
+        };
+        let mut word = modulus.reduce(sum.addend);
+        for term in &sum.terms {
+            let product = modulus.multiply(operand(term.a)?, modulus.reduce(term.factor));
+            let product = match term.b {
+                Some(b) => modulus.multiply(product, operand(b)?),
+                None => product,
+            };
+            word = modulus.add(word, product);
+        }
+        Ok(Residue { word, limb: sum.limb })
     }
 
     /// What a unit gives at the place that is looked at.
@@ -280,7 +416,7 @@ impl Audit<'_> {
         for key in expected.computed.iter().copied() {
             while found.next_if(|&other| other < key).is_some() {}
             if found.next_if_eq(&key).is_none() {
-                let what = expected.place_of(key, self.program, self.meaning.pieces())?;
+                let what = expected.place_of(key, self.program, self.meaning)?;
                 return Err(AuditError::Times { what, times: "too seldom".to_owned() });
             }
         }

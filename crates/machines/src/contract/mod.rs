@@ -162,6 +162,14 @@ pub enum MachineError {
         /// Why.
         cause: Cause,
     },
+    /// A machine without instructions.
+    #[error(
+        "`{machine}` has no instructions: there are no streams, no groups by key, and no compiled program to write or to read; leave that out"
+    )]
+    NoInstructions {
+        /// Machine.
+        machine: String,
+    },
     /// No key switch that may be taken.
     #[error(transparent)]
     KeySwitch(Box<NoVariant>),

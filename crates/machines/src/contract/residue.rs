@@ -10,7 +10,6 @@ use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Traffic as Class};
 use crate::engine::trace::{Trace, TraceOptions, trace};
 use crate::registry;
-use crate::rns::replay::Arithmetic;
 use crate::rns::traffic::Traffic;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
 use polyfabric_program::rns::lowering::RnsLowering;
@@ -60,17 +59,20 @@ pub trait ResidueMachine: Sync {
         options: &Given,
     ) -> Result<Box<dyn MappedResidue>, MachineError>;
 
-    /// `program` as [`MappedResidue::save`] wrote it.
+    /// `program` as [`Instructed::save`] wrote it.
     ///
     /// # Errors
-    /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.
+    /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule; [`MachineError::NoInstructions`] if the
+    /// machine's mapper writes none.
     fn load(
         &self,
         machine: &Description,
-        program: &KernelProgram,
-        options: &Given,
-        bytes: &[u8],
-    ) -> Result<Box<dyn MappedResidue>, MachineError>;
+        _program: &KernelProgram,
+        _options: &Given,
+        _bytes: &[u8],
+    ) -> Result<Box<dyn MappedResidue>, MachineError> {
+        Err(MachineError::NoInstructions { machine: machine.name().to_owned() })
+    }
 }
 
 /// A program on a machine, as its compiler has left it.
@@ -84,16 +86,33 @@ pub trait MappedResidue: Send + Sync {
     /// Unit classes whose stalls are accounted for, the headline first.
     fn primary(&self) -> &'static [&'static str];
 
-    /// How the units compute.
+    /// Carries out `events`, the program's own or changed ones, on `inputs`, in the order of [`KernelProgram::inputs`], and the switching
+    /// keys, with the units' own arithmetic; the outputs of `program`, in order.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] for a modulus that they do not serve.
-    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, MachineError>;
+    /// [`MachineError::Replay`] if a key or an input is not there, the units do not serve a modulus, or the schedule is wrong.
+    fn replay(
+        &self,
+        events: &dyn EventList,
+        program: &KernelProgram,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError>;
 
     /// The component of the machine file whose units an option has replaced by others, so that area and power are not known.
-    fn replaced(&self) -> Option<&'static str>;
+    fn replaced(&self) -> Option<&'static str> {
+        None
+    }
 
-    /// Instructions of the machine.
+    /// What the compiler left beside the events, if the machine has instructions.
+    fn instructed(&self) -> Option<&dyn Instructed> {
+        None
+    }
+}
+
+/// A program as instructions of its machine.
+pub trait Instructed: Send + Sync {
+    /// How many.
     fn instructions(&self) -> u64;
 
     /// What the compiler found out, for [`ResidueMachine::load`].
@@ -122,6 +141,15 @@ impl Simulated {
         &*self.mapped
     }
 
+    /// The program's instructions.
+    ///
+    /// # Errors
+    /// [`MachineError::NoInstructions`] if the machine has none.
+    pub fn instructed(&self) -> Result<&dyn Instructed, MachineError> {
+        let none = || MachineError::NoInstructions { machine: self.report.machine.clone() };
+        self.mapped.instructed().ok_or_else(none)
+    }
+
     /// The report of the schedule.
     pub fn report(&self) -> &SimulationReport {
         &self.report
@@ -143,25 +171,8 @@ impl Simulated {
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        replay(&*self.mapped, &*self.mapped.events(), program, keys, inputs)
+        self.mapped.replay(&*self.mapped.events(), program, keys, inputs)
     }
-}
-
-/// Carries out `events`, those of `mapped` or changed ones, on real ciphertexts.
-///
-/// # Errors
-/// [`MachineError::Replay`] if a key or an input is not there, or the schedule is wrong.
-pub fn replay(
-    mapped: &dyn MappedResidue,
-    events: &dyn EventList,
-    program: &KernelProgram,
-    keys: &KeySet,
-    inputs: &[&RnsPolynomial],
-) -> Result<Vec<RnsPolynomial>, MachineError> {
-    let given = crate::rns::replay::Given { program, keys, inputs };
-    let (meaning, arithmetic) = (mapped.meaning(), mapped.arithmetic()?);
-    let replayed = crate::rns::replay::replay(events, &*meaning, &*arithmetic, &given);
-    replayed.map_err(|error| MachineError::Replay(Box::new(error)))
 }
 
 /// Holds events against `program` and `machine`: they have the machine's own resources, and compute the program, each operation once, from
@@ -197,7 +208,10 @@ fn simulated(
     hold(machine, program, options, &*meaning, &*events)?;
     let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
     let (operations, operation) = match switches {
-        0 => (mapped.instructions(), "instructions"),
+        0 => match mapped.instructed() {
+            Some(instructed) => (instructed.instructions(), "instructions"),
+            None => (program.ops.len() as u64, "kernel operations"),
+        },
         count => (count, "key switches"),
     };
     let primary: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();

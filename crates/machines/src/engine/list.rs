@@ -21,6 +21,20 @@ pub trait EventList {
     }
 }
 
+impl<L: EventList + ?Sized> EventList for &L {
+    fn resources(&self) -> &Resources {
+        (**self).resources()
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
+        (**self).visit(visit);
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        (**self).instructions()
+    }
+}
+
 /// Instructions that come from memory ahead of their start, over what the channels have idle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {

@@ -14,17 +14,17 @@ use super::translate::translate;
 use super::{reproduce, specs};
 use crate::audit::residue::Meaning;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
-use crate::contract::residue::{Estimate, Group, MappedResidue, ResidueMachine};
+use crate::contract::residue::{Estimate, Group, Instructed, MappedResidue, ResidueMachine};
 use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
 use crate::reproduce::{Prediction, ReproduceError};
-use crate::rns::replay::Arithmetic;
+use crate::rns::replay::{Given as Operands, replay};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
 use polyfabric_runtime::Progress;
-use polyfabric_schemes::rns::GadgetLiteral;
+use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 
 /// Machines of clusters of vector units.
 pub static MAPPER: RnsVector = RnsVector;
@@ -250,16 +250,29 @@ impl MappedResidue for Mapped {
         &["ntt", "automorphism", "multiply", "add"]
     }
 
-    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, MachineError> {
+    fn replay(
+        &self,
+        events: &dyn EventList,
+        program: &KernelProgram,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
         let Compiled { translation, geometry, .. } = &self.compiled;
-        let units = Units::new(&self.machine, geometry, &translation.moduli);
-        Ok(Box::new(units.map_err(|error| MachineError::Replay(Box::new(error)))?))
+        let failed = |error| MachineError::Replay(Box::new(error));
+        let units = Units::new(&self.machine, geometry, &translation.moduli).map_err(failed)?;
+        replay(events, &self.compiled.names(), &units, &Operands { program, keys, inputs }).map_err(failed)
     }
 
     fn replaced(&self) -> Option<&'static str> {
         self.machine.low_throughput.map(|variant| variant.kind().name())
     }
 
+    fn instructed(&self) -> Option<&dyn Instructed> {
+        Some(self)
+    }
+}
+
+impl Instructed for Mapped {
     fn instructions(&self) -> u64 {
         self.compiled.translation.graph.len() as u64
     }

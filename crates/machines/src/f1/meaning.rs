@@ -5,9 +5,9 @@ use super::machine::Geometry;
 use super::translate::Translation;
 use crate::audit::residue::{Meaning, Role};
 use crate::engine::schedule::{KindId, OpRef, Value};
-use crate::rns::function::Function;
 use crate::rns::leaf::LeafPiece;
 use crate::rns::pieces::Pieces;
+use crate::rns::step::Step;
 use std::collections::HashSet;
 
 /// See the module's documentation.
@@ -34,9 +34,9 @@ impl Meaning for Names<'_> {
         }
     }
 
-    fn step(&self, op: OpRef) -> Option<Function> {
+    fn step(&self, op: OpRef) -> Option<Step> {
         let instruction = op.kernel_op as usize;
-        (instruction < self.translation.graph.len()).then(|| self.translation.graph.function(instruction))
+        (instruction < self.translation.graph.len()).then(|| Step::One(self.translation.graph.function(instruction)))
     }
 
     fn values(&self) -> usize {

@@ -31,6 +31,14 @@ pub const SPECS: &[FigureSpec] = &[
     figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
     figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
     figure("machine.arithmetic.word", Dimension::Bits, 8.0, 60.0, "the width of a residue"),
+    figure(
+        "machine.dataflow.hoisting",
+        Dimension::Count,
+        0.0,
+        2.0,
+        "what rotations share: 0 nothing, 1 digits, 2 divisions too",
+    ),
+    figure("machine.dataflow.limb_extension", Dimension::Flag, 0.0, 1.0, "whether diagonals are made of one limb"),
 ];
 
 /// One Osiris.
@@ -64,6 +72,10 @@ pub struct Osiris {
     pub memory_bytes: f64,
     /// Cycles from a request to its first byte.
     pub memory_latency: u64,
+    /// What rotations share.
+    pub hoisting: Hoisting,
+    /// Whether public polynomials that multiply are made of one limb.
+    pub limb_extension: bool,
 }
 
 impl Osiris {
@@ -88,6 +100,12 @@ impl Osiris {
             port_tiles: (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),
             memory_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
             memory_latency: d.count("channels.hbm.latency")?,
+            hoisting: match d.count("machine.dataflow.hoisting")? {
+                0 => Hoisting::None,
+                1 => Hoisting::Single,
+                _ => Hoisting::Double,
+            },
+            limb_extension: d.flag("machine.dataflow.limb_extension")?,
         };
         let together = |first, second, cause, holds: bool| {
             if holds {
@@ -103,18 +121,22 @@ impl Osiris {
             machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages,
         )?;
         let memory = machine.memory_bytes / machine.tile_bytes();
-        let reads = 2.0 * (machine.hadamard_units * machine.hadamard_height) as f64 + 2.0 + memory;
+        let (units, height) = (machine.hadamard_units as f64, machine.hadamard_height as f64);
+        // Interleaved limbs pass within (N/p - 1)·S + 1 cycles, which of the smallest ring, N/p = 2, are half of S·N/p.
+        let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + memory;
         together(
             "memories.scratchpad.reads",
             "units.hadamard.height",
-            "all units may read at once: two tiles a cell of each Hadamard unit, one each the first NTT unit and the automorphism unit, and memory",
+            "all units may read at once: two tiles a cell of each Hadamard unit and five for a diagonal, one each the first NTT unit and the \
+             automorphism unit, and memory; those of interleaved limbs twice on the smallest ring",
             machine.port_tiles.0 as f64 >= reads,
         )?;
-        let writes = 2.0 * machine.hadamard_units as f64 + 2.0 + memory;
+        let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + memory;
         together(
             "memories.scratchpad.writes",
             "units.hadamard.count",
-            "all units may write at once: two tiles each Hadamard unit, one each the second NTT unit and the automorphism unit, and memory",
+            "all units may write at once: two tiles for each of a Hadamard unit's two jobs, one each the second NTT unit and the automorphism \
+             unit, and memory; those of interleaved limbs twice on the smallest ring",
             machine.port_tiles.1 as f64 >= writes,
         )?;
         Ok(machine)

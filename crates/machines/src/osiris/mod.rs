@@ -4,11 +4,19 @@
 //! - [`tiling`]: in which order the tiles of several limbs pass a port: limb interleaving, and the naive order.
 //! - [`mod_change`]: inverse transform, base conversion and transform as one stream, in both orders.
 //! - [`machine`]: the figures of a machine file, and what follows from them.
-//! - [`tasks`], [`schedule`], [`replay`]: a kernel program as work for the units, as a schedule of the engine, and on real ciphertexts.
+//! - [`chip`]: the same under the engine's names.
+//! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as work, as pipelines of units, as a schedule of the engine, and on real
+//!   ciphertexts.
+//! - [`meaning`], [`contract`], [`reproduce`]: the schedule's names for the audit, the machine among the others, the paper's tables.
 
+pub mod chip;
+pub mod contract;
+pub mod layout;
 pub mod machine;
+pub mod meaning;
 pub mod mod_change;
 pub mod replay;
+pub mod reproduce;
 pub mod schedule;
 pub mod tasks;
 #[cfg(test)]

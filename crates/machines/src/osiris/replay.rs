@@ -5,22 +5,25 @@
 
 use super::machine::Osiris;
 use super::schedule::Scheduled;
-use super::tasks::{Leaf, Pointwise, Residue, Task, Work, inverse_of_product};
+use super::tasks::{Half, Pointwise, Residue, Work, inverse_of_product, read_at_once};
 use super::tiling::{TileOrder, join};
 use super::units::base_conversion::HeightError;
 use super::units::{
     AutomorphismUnit, BaseConversionArray, BaseTable, DiagonalProduct, Direction, HadamardUnit, KeyGenerator,
     KeyProduct, LockstepError, NttUnit, Shape, Tile, stream,
 };
-use crate::engine::schedule::{Access, Placed};
+use crate::engine::list::EventList;
+use crate::engine::schedule::{Access, Event, Order};
+use crate::rns::leaf::Leaf;
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis, RnsBasisError};
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::ntt::streaming::{StreamingError, StreamingNtt};
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
-use polyfabric_program::rns::kernel::KernelProgram;
-use polyfabric_schemes::rns::{
-    Domain, KeyId, KeySet, KeyStorage, LimbId, MissingKey, Part, RnsPolynomial, SwitchingKey,
-};
+use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet};
+use polyfabric_schemes::rns::{Domain, KeyId, KeySet, KeyStorage, LimbId, MissingKey, RnsPolynomial, SwitchingKey};
 use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Why a schedule cannot be carried out.
@@ -57,6 +60,9 @@ pub enum ReplayError {
     /// A modulus without transform.
     #[error(transparent)]
     Ntt(#[from] NttError),
+    /// A ring that the lanes do not stream.
+    #[error(transparent)]
+    Streaming(#[from] StreamingError),
     /// Limbs that are no basis.
     #[error(transparent)]
     Basis(#[from] RnsBasisError),
@@ -67,6 +73,13 @@ pub enum ReplayError {
 
 type Words = Arc<Vec<u64>>;
 
+/// What came to a place, and in which cycles its first tile and its last.
+struct Version {
+    first: i64,
+    last: i64,
+    words: Words,
+}
+
 /// What simulated storage holds.
 struct Replay<'a> {
     machine: &'a Osiris,
@@ -74,9 +87,9 @@ struct Replay<'a> {
     program: &'a KernelProgram,
     keys: &'a KeySet,
     inputs: &'a [&'a RnsPolynomial],
-    /// By place in the scratchpads: what was written, and from which cycle on it is there whole. A unit of long latency may have begun before
-    /// one whose results come to the same place earlier.
-    frames: HashMap<u64, Vec<(i64, Words)>>,
+    /// By place in the scratchpads: what was written. A unit of long latency may have begun before one whose results come to the same place
+    /// earlier.
+    frames: HashMap<u64, Vec<Version>>,
     /// By wire: tiles, with the cycle in which they left their unit.
     wires: HashMap<u16, VecDeque<(i64, Tile)>>,
     outputs: HashMap<u32, Words>,
@@ -84,13 +97,14 @@ struct Replay<'a> {
     seeded: HashMap<KeyId, SwitchingKey>,
 }
 
-/// Carries `scheduled` out; the outputs of `program`, in order.
+/// Carries `events`, those of `scheduled` or changed ones, out; the outputs of `program`, in order.
 ///
 /// # Errors
 /// [`ReplayError`] if a key or an input is not there, or the schedule is wrong.
 pub fn replay(
     machine: &Osiris,
     scheduled: &Scheduled,
+    events: &dyn EventList,
     program: &KernelProgram,
     keys: &KeySet,
     inputs: &[&RnsPolynomial],
@@ -106,9 +120,13 @@ pub fn replay(
         outputs: HashMap::new(),
         seeded: HashMap::new(),
     };
-    for placed in scheduled.schedule.events() {
-        replay.event(&placed)?;
-    }
+    let mut found = Ok(());
+    events.visit(&mut |event| {
+        cancel::check();
+        found = replay.event(event);
+        if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    found?;
     scheduled.tasks.outputs.iter().map(|limbs| replay.output(limbs)).collect()
 }
 
@@ -125,107 +143,117 @@ impl Replay<'_> {
         self.program.modulus(limb)
     }
 
-    fn not_there(&self, placed: &Placed<'_>) -> ReplayError {
-        let unit = self.scheduled.schedule.resources.name(placed.event.resource).to_owned();
-        ReplayError::NotThere { cycle: placed.start, unit }
+    fn not_there(&self, event: &Event) -> ReplayError {
+        let unit = self.scheduled.schedule.resources.name(event.resource).to_owned();
+        ReplayError::NotThere { cycle: event.start, unit }
     }
 
-    /// The limb that lies where `access` reads.
-    fn read(&self, placed: &Placed<'_>, access: &Access) -> Result<Words, ReplayError> {
-        let cycle = placed.start + i64::from(access.first);
-        let versions = self.frames.get(&access.place.offset);
-        let there = versions.into_iter().flatten().filter(|(ready, _)| *ready <= cycle).max_by_key(|(ready, _)| *ready);
-        there.map(|(_, words)| words.clone()).ok_or_else(|| self.not_there(placed))
+    /// The limb that lies where `access` reads: each tile has come before it is read, and nothing has come over it before its last is.
+    fn read(&self, event: &Event, access: &Access) -> Result<Words, ReplayError> {
+        let (first, last) = (event.start + i64::from(access.first), event.start + i64::from(access.last));
+        let there = |version: &&Version| match access.order {
+            Order::Any => version.last < first,
+            Order::Stream => version.first < first && version.last < last,
+        };
+        let versions = || self.frames.get(&access.place.offset).into_iter().flatten();
+        let found = versions().filter(there).max_by_key(|version| version.last);
+        let found = found.filter(|found| versions().all(|other| other.last <= found.last || other.first >= last));
+        found.map(|version| version.words.clone()).ok_or_else(|| self.not_there(event))
     }
 
-    fn write(&mut self, placed: &Placed<'_>, access: &Access, words: Words) {
-        let ready = placed.start + i64::from(access.last) + 1;
+    fn write(&mut self, event: &Event, access: &Access, words: Words) {
+        let last = event.start + i64::from(access.last);
+        let first = if access.order == Order::Any { last } else { event.start + i64::from(access.first) };
         let versions = self.frames.entry(access.place.offset).or_default();
         // Whoever reads later begins later: of what is there already, only the last matters.
-        let last = versions.iter().map(|&(ready, _)| ready).filter(|&ready| ready <= placed.start).max();
-        versions.retain(|&(ready, _)| last.is_none_or(|last| ready >= last));
-        versions.push((ready, words));
+        let newest = versions.iter().map(|version| version.last).filter(|&last| last < event.start).max();
+        versions.retain(|version| newest.is_none_or(|newest| version.last >= newest));
+        versions.push(Version { first, last, words });
     }
 
     /// Limbs that leave a unit as tiles, to the places of `accesses`.
     fn write_tiles(
         &mut self,
-        placed: &Placed<'_>,
+        event: &Event,
         accesses: &[Access],
         tiles: impl IntoIterator<Item = Tile>,
     ) -> Result<(), ReplayError> {
-        let limbs = join(self.shape(), accesses.len(), tiles).ok_or_else(|| self.not_there(placed))?;
+        let limbs = join(self.shape(), accesses.len(), tiles).ok_or_else(|| self.not_there(event))?;
         for (access, words) in accesses.iter().zip(limbs) {
-            self.write(placed, access, Arc::new(words));
+            self.write(event, access, Arc::new(words));
         }
         Ok(())
     }
 
     /// The tiles that pass the wire while `access` reads it, with the cycle after the event's start in which each enters.
-    fn take(&mut self, placed: &Placed<'_>, access: &Access) -> Result<Vec<(u64, Tile)>, ReplayError> {
+    fn take(&mut self, event: &Event, access: &Access) -> Result<Vec<(u64, Tile)>, ReplayError> {
         let wire = self.wires.entry(access.place.memory.0).or_default();
         let last = u64::from(access.last);
-        let after = |cycle: i64| u64::try_from(cycle + 1 - placed.start).ok();
+        let after = |cycle: i64| u64::try_from(cycle + 1 - event.start).ok();
         // What came before the event began has passed nobody.
         if wire.front().is_some_and(|&(cycle, _)| after(cycle).is_none()) {
-            return Err(self.not_there(placed));
+            return Err(self.not_there(event));
         }
         let passing = wire.iter().take_while(|&&(cycle, _)| after(cycle).is_some_and(|cycle| cycle <= last)).count();
         Ok(wire.drain(..passing).filter_map(|(cycle, tile)| Some((after(cycle)?, tile))).collect())
     }
 
-    fn put(&mut self, placed: &Placed<'_>, access: &Access, tiles: Vec<(u64, Tile)>) {
+    fn put(&mut self, event: &Event, access: &Access, tiles: Vec<(u64, Tile)>) {
         let wire = self.wires.entry(access.place.memory.0).or_default();
-        wire.extend(tiles.into_iter().map(|(cycle, tile)| (placed.start + cycle as i64, tile)));
+        wire.extend(tiles.into_iter().map(|(cycle, tile)| (event.start + cycle as i64, tile)));
     }
 
-    fn event(&mut self, placed: &Placed<'_>) -> Result<(), ReplayError> {
-        let (event, chip) = (placed.event, &self.scheduled.chip);
+    fn event(&mut self, event: &Event) -> Result<(), ReplayError> {
+        let chip = &self.scheduled.chip;
         if event.resource == chip.channel {
-            return self.transfer(placed);
+            return self.transfer(event);
         }
-        let Task { work, .. } = &self.scheduled.tasks.tasks[event.op.body_op as usize];
-        match work {
-            Work::ModChange { sources, targets, balanced, .. } => {
+        let Some(task) = self.scheduled.tasks.tasks.get(event.op.body_op as usize) else {
+            return Err(self.not_there(event));
+        };
+        match &task.work {
+            Work::ModChange { sources, targets, conversion, .. } => {
                 let sources: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
                 let targets: Vec<Modulus> = targets.iter().map(|&limb| self.modulus(limb)).collect();
-                self.mod_change(placed, sources, targets, *balanced)
+                self.mod_change(event, sources, targets, *conversion)
             }
             Work::KeyProduct { key, limb, terms, .. } => {
-                let side = chip.generators.iter().enumerate();
-                let cell =
-                    side.flat_map(|(side, cells)| cells.iter().enumerate().map(move |(cell, unit)| (side, cell, unit)));
-                let generator = cell.filter(|(.., unit)| **unit == event.resource).map(|(_, cell, _)| cell).next();
-                match generator {
-                    Some(cell) => self.masks(placed, *key, terms[cell].0, *limb),
-                    None => self.key_product(placed, *limb, terms.len()),
+                let generated = chip.cell(event.op).and_then(|cell| terms.get(cell));
+                match generated {
+                    Some(&(row, ..)) => self.masks(event, *key, row, *limb),
+                    None => self.key_product(event, *limb, terms.len()),
                 }
             }
-            Work::Pointwise { limb, what, .. } => self.pointwise(placed, self.modulus(*limb), *what),
+            Work::Pointwise { limbs, diagonal: Some(diagonal), .. } if chip.ntt.contains(&event.resource) => {
+                self.extend(event, diagonal.from, limbs)
+            }
+            Work::Pointwise { limbs, what, diagonal, halves } => {
+                self.pointwise(event, limbs, what, diagonal.is_some(), halves)
+            }
             Work::Automorphism { element, .. } => {
-                let (shape, words) = (self.shape(), self.read(placed, &event.reads[0])?);
+                let (shape, words) = (self.shape(), self.read(event, &event.reads[0])?);
                 let mut unit = AutomorphismUnit::new(shape, *element);
                 let tiles = TileOrder::limb_by_limb(shape, 1).cut(std::slice::from_ref(&words));
                 let moved = stream(&mut unit, tiles, AutomorphismUnit::latency(shape))?;
-                self.write_tiles(placed, &event.writes, moved.into_iter().map(|(_, tile)| tile))
+                self.write_tiles(event, &event.writes, moved.into_iter().map(|(_, tile)| tile))
             }
         }
     }
 
     /// A load or a store.
-    fn transfer(&mut self, placed: &Placed<'_>) -> Result<(), ReplayError> {
-        let (read, write) = (&placed.event.reads[0], &placed.event.writes[0]);
+    fn transfer(&mut self, event: &Event) -> Result<(), ReplayError> {
+        let (read, write) = (&event.reads[0], &event.writes[0]);
         if write.place.memory != self.scheduled.chip.scratchpad {
-            let words = self.read(placed, read)?;
+            let words = self.read(event, read)?;
             self.outputs.insert(write.value.index, words);
             return Ok(());
         }
         let leaf = self.scheduled.tasks.leaves.get(read.value.index as usize).copied().flatten();
         let words = match leaf {
             Some(leaf) => Arc::new(self.leaf(leaf)?),
-            None => self.outputs.get(&read.value.index).cloned().ok_or_else(|| self.not_there(placed))?,
+            None => self.outputs.get(&read.value.index).cloned().ok_or_else(|| self.not_there(event))?,
         };
-        self.write(placed, write, words);
+        self.write(event, write, words);
         Ok(())
     }
 
@@ -234,20 +262,29 @@ impl Replay<'_> {
         let degree = self.program.degree;
         let mut words = vec![0; degree.get()];
         match leaf {
-            Leaf::Input { input, limb } => {
-                let given = self.inputs.get(input as usize);
+            Leaf::Input { index, limb } => {
+                let given = self.inputs.get(index);
                 let given = given.and_then(|given| Some(given.limb(given.position(limb)?)));
                 words.copy_from_slice(given.ok_or(ReplayError::Limb { limb })?);
             }
-            Leaf::Plaintext { plaintext, limb } => {
+            Leaf::Plaintext { plaintext, limb, values: false } => {
+                let mut natural = vec![0; degree.get()];
+                self.program.plaintexts[plaintext as usize].residues(self.modulus(limb), &mut natural);
+                let order = StreamingNtt::new(degree, self.modulus(limb), self.shape().lanes())?;
+                for (place, word) in words.iter_mut().enumerate() {
+                    *word = natural[order.coefficient_at(place)];
+                }
+                return Ok(words);
+            }
+            Leaf::Plaintext { plaintext, limb, values: true } => {
                 self.program.plaintexts[plaintext as usize].residues(self.modulus(limb), &mut words);
                 Ntt::<u64>::new(degree, self.modulus(limb))?.forward(&mut words);
             }
-            Leaf::Body { key, row, limb } => {
+            Leaf::Hint { key, row, part, limb } => {
                 let key = self.keys.get(key)?;
                 let position = key.limbs().iter().position(|&held| held == limb).ok_or(ReplayError::Limb { limb })?;
                 let mut scratch = vec![0; degree.get()];
-                words.copy_from_slice(key.limb(Part::Body, usize::from(row), position, &mut scratch));
+                words.copy_from_slice(key.limb(part, usize::from(row), position, &mut scratch));
             }
         }
         Ok(EvaluationOrder::BitReversed.convert(self.order(), degree, &words))
@@ -256,47 +293,47 @@ impl Replay<'_> {
     /// A unit's part in a change of modulus.
     fn mod_change(
         &mut self,
-        placed: &Placed<'_>,
+        event: &Event,
         sources: Vec<Modulus>,
         targets: Vec<Modulus>,
-        balanced: bool,
+        conversion: Conversion,
     ) -> Result<(), ReplayError> {
-        let (event, chip, shape) = (placed.event, &self.scheduled.chip, self.shape());
+        let (chip, shape) = (&self.scheduled.chip, self.shape());
         let (depth, height) = (self.scheduled.units.depth, self.scheduled.units.height);
         let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
         let transform = NttUnit::latency(shape, slots, depth);
         if event.resource == chip.ntt[0] {
-            let limbs: Vec<Words> = event.reads.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
+            let limbs: Vec<Words> = event.reads.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
             let mut unit = NttUnit::new(shape, Direction::Inverse, &sources, slots, depth)?;
             let tiles = TileOrder::interleaved(shape, alpha, slots).cut(&limbs);
             let coefficients = stream(&mut unit, tiles, transform)?;
-            self.put(placed, &event.writes[0], coefficients);
+            self.put(event, &event.writes[0], coefficients);
         } else if event.resource == chip.array {
             let converter = BaseConverter::new(RnsBasis::new(sources)?, RnsBasis::new(targets)?);
-            let table = BaseTable::new(&converter, balanced);
+            let table = BaseTable::new(&converter, conversion == Conversion::Balanced);
             let mut unit = BaseConversionArray::new(height, shape.lanes(), table, depth)?;
-            let tiles = self.take(placed, &event.reads[0])?;
+            let tiles = self.take(event, &event.reads[0])?;
             let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
             let converted = stream(&mut unit, tiles, latency + slots as u64)?;
-            self.put(placed, &event.writes[0], converted);
+            self.put(event, &event.writes[0], converted);
         } else if event.resource == chip.ntt[1] {
             let mut unit = NttUnit::new(shape, Direction::Forward, &targets, slots, depth)?;
-            let values = stream(&mut unit, self.take(placed, &event.reads[0])?, transform)?;
+            let values = stream(&mut unit, self.take(event, &event.reads[0])?, transform)?;
             if chip.wires.contains(&event.writes[0].place.memory) {
-                self.put(placed, &event.writes[0], values);
+                self.put(event, &event.writes[0], values);
             } else {
-                self.write_tiles(placed, &event.writes, values.into_iter().map(|(_, tile)| tile))?;
+                self.write_tiles(event, &event.writes, values.into_iter().map(|(_, tile)| tile))?;
             }
         } else {
-            self.division(placed, &sources, targets)?;
+            self.division(event, &sources, targets)?;
         }
         Ok(())
     }
 
     /// What is kept, less the remainder, by the product of the dropped limbs: an inner product with two constants.
-    fn division(&mut self, placed: &Placed<'_>, dropped: &[Modulus], moduli: Vec<Modulus>) -> Result<(), ReplayError> {
-        let [remainders, kept @ ..] = &placed.event.reads[..] else { return Err(self.not_there(placed)) };
-        let kept: Vec<Words> = kept.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
+    fn division(&mut self, event: &Event, dropped: &[Modulus], moduli: Vec<Modulus>) -> Result<(), ReplayError> {
+        let [remainders, kept @ ..] = &event.reads[..] else { return Err(self.not_there(event)) };
+        let kept: Vec<Words> = kept.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
         let lanes = self.shape().lanes();
         let factors: Vec<u64> =
             moduli.iter().map(|&modulus| inverse_of_product(modulus, dropped.iter().copied())).collect();
@@ -308,9 +345,9 @@ impl Replay<'_> {
             KeyProduct { index: tile.index, limb: tile.limb, terms }
         };
         let products: Vec<(u64, KeyProduct)> =
-            self.take(placed, remainders)?.into_iter().map(|(cycle, tile)| (cycle, product(tile))).collect();
+            self.take(event, remainders)?.into_iter().map(|(cycle, tile)| (cycle, product(tile))).collect();
         let pairs = self.inner_products(moduli.clone(), products);
-        self.write_tiles(placed, &placed.event.writes, pairs.into_iter().map(|[quotient, _]| quotient))
+        self.write_tiles(event, &event.writes, pairs.into_iter().map(|[quotient, _]| quotient))
     }
 
     /// What the Hadamard unit makes of inner products that enter in their cycles.
@@ -327,7 +364,7 @@ impl Replay<'_> {
     }
 
     /// The masks of one limb of one row.
-    fn masks(&mut self, placed: &Placed<'_>, key: KeyId, row: u16, limb: LimbId) -> Result<(), ReplayError> {
+    fn masks(&mut self, event: &Event, key: KeyId, row: u16, limb: LimbId) -> Result<(), ReplayError> {
         if !self.seeded.contains_key(&key) {
             let storage = KeyStorage { seeded: true, ..KeyStorage::BYTES };
             let own = self.keys.get(key)?.as_ref().clone().stored(storage);
@@ -339,66 +376,134 @@ impl Replay<'_> {
         let mut generator = KeyGenerator::new(self.shape(), 0, masks);
         let latency = self.machine.generator_latency;
         let tiles = (0..).map_while(|cycle| Some((latency + cycle, generator.step()?))).collect();
-        self.put(placed, &placed.event.writes[0], tiles);
+        self.put(event, &event.writes[0], tiles);
         Ok(())
     }
 
-    fn key_product(&mut self, placed: &Placed<'_>, limb: LimbId, terms: usize) -> Result<(), ReplayError> {
-        let reads = &placed.event.reads;
+    fn key_product(&mut self, event: &Event, limb: LimbId, terms: usize) -> Result<(), ReplayError> {
+        let reads = &event.reads;
         let (stored, wired) = reads.split_at(2 * terms);
-        let stored: Vec<Words> = stored.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
-        let masks: Vec<Vec<(u64, Tile)>> =
-            wired.iter().map(|read| self.take(placed, read)).collect::<Result<_, _>>()?;
+        let stored: Vec<Words> = stored.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
+        let masks: Vec<Vec<(u64, Tile)>> = wired.iter().map(|read| self.take(event, read)).collect::<Result<_, _>>()?;
         let lanes = self.shape().lanes();
         let mut products = Vec::new();
         for number in 0..self.shape().tiles() {
             let (cycle, first) =
-                masks.first().and_then(|tiles| tiles.get(number)).ok_or_else(|| self.not_there(placed))?;
+                masks.first().and_then(|tiles| tiles.get(number)).ok_or_else(|| self.not_there(event))?;
             let tile = |words: &Words| words[first.index * lanes..][..lanes].to_vec();
             let term = |term: usize| {
                 let (_, mask) =
                     masks[term].get(number).filter(|(at, mask)| (at, mask.index) == (cycle, first.index))?;
                 Some([tile(&stored[2 * term]), tile(&stored[2 * term + 1]), mask.words.clone()])
             };
-            let terms = (0..terms).map(term).collect::<Option<_>>().ok_or_else(|| self.not_there(placed))?;
+            let terms = (0..terms).map(term).collect::<Option<_>>().ok_or_else(|| self.not_there(event))?;
             products.push((*cycle, KeyProduct { index: first.index, limb: 0, terms }));
         }
         let pairs = self.inner_products(vec![self.modulus(limb)], products);
         let (body, mask): (Vec<Tile>, Vec<Tile>) = pairs.into_iter().map(|[body, mask]| (body, mask)).unzip();
-        let writes = &placed.event.writes;
-        self.write_tiles(placed, &writes[..1], body)?;
-        self.write_tiles(placed, &writes[1..], mask)
+        let writes = &event.writes;
+        self.write_tiles(event, &writes[..1], body)?;
+        self.write_tiles(event, &writes[1..], mask)
     }
 
-    /// One limb, as partial sums + diagonal · parts.
-    fn pointwise(&mut self, placed: &Placed<'_>, modulus: Modulus, what: Pointwise) -> Result<(), ReplayError> {
-        let reads = &placed.event.reads;
-        let operands: Vec<Words> = reads.iter().map(|read| self.read(placed, read)).collect::<Result<_, _>>()?;
-        let (shape, depth) = (self.shape(), self.scheduled.units.depth);
+    /// Limbs interleaved, as partial sums + diagonal · parts.
+    fn pointwise(
+        &mut self,
+        event: &Event,
+        limbs: &LimbSet,
+        what: &[Pointwise],
+        extended: bool,
+        halves: &[Half],
+    ) -> Result<(), ReplayError> {
+        let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, limbs.len());
         let lanes = shape.lanes();
-        let mut unit = HadamardUnit::new(vec![modulus], self.machine.hadamard_height, depth);
-        let mut tiles = Vec::new();
-        let entering = (0..shape.tiles()).map(Some);
-        let drain = std::iter::repeat_n(None, HadamardUnit::diagonal_latency(depth) as usize);
-        for index in entering.chain(drain) {
-            let product = index.map(|index| {
-                let tile = |operand: usize| operands[operand][index * lanes..][..lanes].to_vec();
-                let constant = |word: u64| vec![word; lanes];
-                let (diagonal, part, partial) = match what {
-                    Pointwise::Add => (constant(1), tile(1), tile(0)),
-                    Pointwise::Subtract => (constant(modulus.neg(1)), tile(1), tile(0)),
-                    Pointwise::Negate => (constant(modulus.neg(1)), tile(0), constant(0)),
-                    Pointwise::Multiply => (tile(1), tile(0), constant(0)),
-                    Pointwise::MultiplyAdd => (tile(1), tile(0), tile(2)),
-                    Pointwise::Scale(factor) => (constant(factor), tile(0), constant(0)),
-                    Pointwise::AddConstant(addend) => (constant(1), tile(0), constant(addend)),
-                };
-                let (parts, partials) = ([part, constant(0)], [partial, constant(0)]);
-                DiagonalProduct { index, limb: 0, diagonal, parts, partials }
-            });
-            tiles.extend(unit.step(None, product).1.map(|[result, _]| result));
+        let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
+        let (wired, stored) = event.reads.split_at(usize::from(extended));
+        // Where the wire ends, a tile enters with its own number, and else in the order of the tiles.
+        let mut diagonals: HashMap<(usize, usize), (u64, Words)> = HashMap::new();
+        for read in wired {
+            for (cycle, tile) in self.take(event, read)? {
+                diagonals.insert((tile.limb, tile.index), (cycle, Arc::new(tile.words)));
+            }
         }
-        self.write_tiles(placed, &placed.event.writes, tiles)
+        let operands: Vec<Words> = stored.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
+        let places: HashMap<Residue, usize> =
+            read_at_once(halves).into_iter().enumerate().map(|(place, residue)| (residue, place)).collect();
+        let mut unit = HadamardUnit::new(moduli.clone(), self.machine.hadamard_height, depth);
+        let mut results = Vec::new();
+        let order = TileOrder::interleaved(shape, slots, slots);
+        let entering =
+            order.tiles().map(Some).chain(std::iter::repeat_n(None, HadamardUnit::diagonal_latency(depth) as usize));
+        for entering in entering {
+            let product = match entering {
+                None => None,
+                Some((limb, index)) => {
+                    let constant = |word: u64| vec![word; lanes];
+                    let own = match diagonals.get(&(limb, index)) {
+                        Some((cycle, words)) if *cycle == order.cycle_of(limb, index) => Some(words),
+                        None if !extended => None,
+                        _ => return Err(self.not_there(event)),
+                    };
+                    let operand =
+                        |half: &Half, number: usize| match half.operands.get(number).and_then(|list| list.get(limb)) {
+                            Some(residue) => operands[places[residue]][index * lanes..][..lanes].to_vec(),
+                            None => own.map_or_else(Vec::new, |words| words.to_vec()),
+                        };
+                    let mut product = DiagonalProduct {
+                        index,
+                        limb,
+                        diagonal: constant(0),
+                        parts: [constant(0), constant(0)],
+                        partials: [constant(0), constant(0)],
+                    };
+                    for (number, half) in halves.iter().enumerate() {
+                        let tile = |operand_number: usize| operand(half, operand_number);
+                        let (diagonal, part, partial) = match what[limb] {
+                            Pointwise::Add => (constant(1), tile(1), tile(0)),
+                            Pointwise::Subtract => (constant(moduli[limb].neg(1)), tile(1), tile(0)),
+                            Pointwise::Negate => (constant(moduli[limb].neg(1)), tile(0), constant(0)),
+                            Pointwise::Multiply => (tile(1), tile(0), constant(0)),
+                            Pointwise::MultiplyAdd => (tile(1), tile(0), tile(2)),
+                            Pointwise::Scale(factor) => (constant(factor), tile(0), constant(0)),
+                            Pointwise::AddConstant(addend) => (constant(1), tile(0), constant(addend)),
+                        };
+                        (product.diagonal, product.parts[number], product.partials[number]) = (diagonal, part, partial);
+                    }
+                    Some(product)
+                }
+            };
+            results.extend(unit.step(None, product).1);
+        }
+        // Limb by limb, of each polynomial.
+        let count = halves.len();
+        let tiles = results.into_iter().flat_map(|pair| {
+            let place = |(half, tile): (usize, Tile)| Tile { limb: tile.limb * count + half, ..tile };
+            pair.into_iter().take(count).enumerate().map(place)
+        });
+        self.write_tiles(event, &event.writes, tiles)
+    }
+
+    /// A public polynomial's values modulo `limbs`, of its coefficients modulo `from`, each tile of which enters for every limb.
+    fn extend(&mut self, event: &Event, from: LimbId, limbs: &LimbSet) -> Result<(), ReplayError> {
+        let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, limbs.len());
+        let coefficients = self.read(event, &event.reads[0])?;
+        let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
+        let source = self.modulus(from).value();
+        let lifted: Vec<Words> = moduli
+            .iter()
+            .map(|modulus| {
+                let lift = |&word: &u64| match word > source / 2 {
+                    true => modulus.neg(modulus.reduce(source - word)),
+                    false => modulus.reduce(word),
+                };
+                Arc::new(coefficients.iter().map(lift).collect())
+            })
+            .collect();
+        let mut unit = NttUnit::new(shape, Direction::Forward, &moduli, slots, depth)?;
+        let tiles = TileOrder::interleaved(shape, slots, slots).cut(&lifted);
+        let values = stream(&mut unit, tiles, NttUnit::latency(shape, slots, depth))?;
+        self.put(event, &event.writes[0], values);
+        Ok(())
     }
 
     /// An output as its limbs were stored.

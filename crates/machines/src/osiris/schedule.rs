@@ -1,58 +1,26 @@
-//! From work to the engine's schedule: every stream on its units, in the order of the program, as early as units, operands and room allow.
+//! From work to the engine's schedule.
 //!
-//! A change of modulus is a pipeline of units that hand tiles on through registers: inverse transform, array, transform, and for a division the
-//! Hadamard unit, which start together. Whatever else is read lies in the scratchpads whole before it is: the key generator gives the tiles of a
-//! limb in an order of its own, and an inner product takes its operands in that order.
+//! A task is a pipeline of units that hand tiles on through registers ([`super::layout`]). Tasks are taken one after the other, each as early
+//! as units, operands and room allow: of those whose operands are on their way, among the next [`WINDOW`] in the order of the program, the one that
+//! can begin first, or of those that would keep it from beginning, the one with the longest way to the end. So branches of a program that
+//! have nothing to do with each other fill each other's gaps.
 //!
-//! Memory brings what is read next as soon as the channel and a place are free, in the order of first use. Each limb of a polynomial has a place
-//! of its own. What lies off chip too gives its place up where room is short, that which is needed last first; what was computed stays until
-//! its last reader.
+//! Memory brings what is read as soon as the channel and a place are free. Each limb of a polynomial has a place of its own. Where room is
+//! short, what is needed last gives its place up: what lies off chip too at once, else after a store. A task ahead of the oldest one
+//! takes only places that are free, and leaves enough for the oldest.
 
+use super::chip::Chip;
+use super::layout::{Cycle, Layout, Planner, Port, Tap};
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
-use super::tasks::{Leaf, MapError, Residue, Task, Tasks, Work};
-use super::units::base_conversion::HeightError;
-use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
-use crate::engine::schedule::{
-    Access, ClassId, Event, KindId, MemoryId, MemoryKind, OpRef, Order, Place, Resource, Schedule, ScheduleBuilder,
-    Traffic, Value, WaitCategory,
-};
+use super::tasks::{MapError, Residue, Task, Tasks};
+use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value};
+use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashSet};
 
-/// What the names in a schedule stand for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chip {
-    /// The NTT unit at the beginning of a change of modulus, and the one at its end.
-    pub ntt: [Resource; 2],
-    /// The array.
-    pub array: Resource,
-    /// Hadamard units, the first behind the second NTT unit.
-    pub hadamard: Vec<Resource>,
-    /// Key generators of each Hadamard unit, one a cell.
-    pub generators: Vec<Vec<Resource>>,
-    /// The automorphism unit.
-    pub automorphism: Resource,
-    /// Off-chip memory.
-    pub channel: Resource,
-    /// The scratchpads.
-    pub scratchpad: MemoryId,
-    off_chip: MemoryId,
-    /// From the first NTT unit to the array, on to the second, on to the Hadamard unit.
-    pub wires: [MemoryId; 3],
-    /// From each generator.
-    pub mask_wires: Vec<Vec<MemoryId>>,
-    classes: Classes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Classes {
-    input: ClassId,
-    key: ClassId,
-    table: ClassId,
-    computed: ClassId,
-    stream: ClassId,
-}
+/// Tasks in the order of the program among which the next is chosen.
+const WINDOW: usize = 1024;
 
 /// A program on the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,49 +31,42 @@ pub struct Scheduled {
     pub chip: Chip,
     /// The work.
     pub tasks: Tasks,
+    /// Limbs of each stream on a wire, by its number.
+    pub streams: Vec<u16>,
     /// Ring and units.
     pub units: ModChangeUnits,
 }
 
-/// When something may happen, in cycles.
-type Cycle = i64;
-
-/// A place for a limb.
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    /// From when on it may be written; `None` while it holds something.
-    free: Option<Cycle>,
-}
-
 /// A limb on its way through the program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct State {
     frame: Option<usize>,
-    /// First cycle in which it may be read.
-    ready: Cycle,
+    /// Whether it is on its way, or lies in memory from the start.
+    known: bool,
+    /// Cycles in which its first and its last tile are there, at the place.
+    first: Cycle,
+    last: Cycle,
     last_read: Cycle,
-    /// Tasks that are still to read it.
-    uses: VecDeque<usize>,
+    /// From when on it lies off chip; nothing if it does not.
+    off_chip: Option<Cycle>,
+    /// Tasks that are still to read it, in order.
+    uses: Vec<u32>,
     output: bool,
 }
 
 struct Scheduler<'a> {
-    machine: &'a Osiris,
+    planner: Planner<'a>,
     program: &'a KernelProgram,
-    units: ModChangeUnits,
     tasks: &'a Tasks,
-    chip: Chip,
     builder: ScheduleBuilder,
-    kinds: HashMap<String, KindId>,
     /// By resource: from when on it may begin, and give its first result.
     free: Vec<(Cycle, Cycle)>,
-    frames: Vec<Frame>,
+    /// From when on a place may be written; nothing while it holds something.
+    frames: Vec<Option<Cycle>>,
     frame_bytes: u64,
     states: Vec<State>,
-    /// Task at hand.
-    task: usize,
-    /// Streams so far: each wire's values have their own numbers.
-    streams: u32,
+    /// Limbs of each stream on a wire so far.
+    streams: Vec<u16>,
 }
 
 /// `program` on `machine`.
@@ -120,453 +81,356 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
             return Err(MapError::Word { limb, modulus, bits, word_bits: machine.word_bits });
         }
     }
-    let tasks = Tasks::of(program)?;
+    let tasks = Tasks::of(program, machine.limb_extension)?;
     let mut builder = ScheduleBuilder::new();
-    let chip = declare(&mut builder, machine);
-    let mut states = vec![State::default(); tasks.leaves.len()];
-    for (number, task) in tasks.tasks.iter().enumerate() {
-        task.work.operands().into_iter().for_each(|operand| states[operand.0 as usize].uses.push_back(number));
+    let chip = Chip::declare(&mut builder, machine, &units);
+    let frame_bytes = machine.limb_bytes(program.degree);
+    let planner = Planner { machine, units, chip: &chip };
+    let mut scheduler = Scheduler {
+        planner,
+        program,
+        free: vec![(0, 0); builder.resources().len()],
+        frames: vec![Some(0); (machine.scratchpad / frame_bytes) as usize],
+        frame_bytes,
+        states: states(&tasks),
+        tasks: &tasks,
+        builder,
+        streams: Vec::new(),
+    };
+    scheduler.run()?;
+    scheduler.store()?;
+    let Scheduler { builder, streams, .. } = scheduler;
+    Ok(Scheduled { schedule: builder.finish(), chip, tasks, streams, units })
+}
+
+/// Every limb before the program begins.
+fn states(tasks: &Tasks) -> Vec<State> {
+    let state = |leaf: bool| State {
+        frame: None,
+        known: leaf,
+        first: 0,
+        last: 0,
+        last_read: 0,
+        off_chip: leaf.then_some(Cycle::MIN / 2),
+        uses: Vec::new(),
+        output: false,
+    };
+    let mut states: Vec<State> = tasks.leaves.iter().map(|leaf| state(leaf.is_some())).collect();
+    for (number, task) in (0..).zip(&tasks.tasks) {
+        task.work.operands().into_iter().for_each(|operand| states[operand.0 as usize].uses.push(number));
     }
     tasks.outputs.iter().flatten().for_each(|(_, residue)| states[residue.0 as usize].output = true);
-    let frame_bytes = machine.limb_bytes(program.degree);
-    let mut scheduler = Scheduler {
-        machine,
-        program,
-        units,
-        free: vec![(0, 0); builder.resources().len()],
-        frames: vec![Frame { free: Some(0) }; (machine.scratchpad / frame_bytes) as usize],
-        frame_bytes,
-        states,
-        kinds: HashMap::new(),
-        tasks: &tasks,
-        chip,
-        builder,
-        task: 0,
-        streams: 0,
-    };
-    for (number, task) in tasks.tasks.iter().enumerate() {
-        scheduler.task = number;
-        scheduler.task(task)?;
-    }
-    scheduler.store()?;
-    let Scheduler { builder, chip, .. } = scheduler;
-    Ok(Scheduled { schedule: builder.finish(), chip, tasks, units })
+    states
 }
 
-/// Units, channels, memories and classes.
-fn declare(builder: &mut ScheduleBuilder, machine: &Osiris) -> Chip {
-    let mut unit = |name: String, class: &str| builder.unit(name, class, WaitCategory::Pipeline);
-    let ntt = [0, 1].map(|number| unit(format!("ntt{number}"), "ntt"));
-    let array = unit("base_conversion".to_owned(), "base_conversion");
-    let hadamard = (0..machine.hadamard_units).map(|number| unit(format!("hadamard{number}"), "hadamard")).collect();
-    let generators = (0..machine.hadamard_units)
-        .map(|side| {
-            let cells = 0..machine.hadamard_height;
-            cells.map(|cell| unit(format!("hadamard{side}.generator{cell}"), "key_generator")).collect()
-        })
-        .collect();
-    let automorphism = unit("automorphism".to_owned(), "automorphism");
-    let channel = builder.channel("hbm", "hbm", machine.memory_bytes);
-    let tile = machine.tile_bytes();
-    let scratchpad = MemoryKind::OnChip {
-        capacity: machine.scratchpad,
-        banks: 1,
-        read_bytes_per_cycle: tile * machine.port_tiles.0 as f64,
-        write_bytes_per_cycle: tile * machine.port_tiles.1 as f64,
-    };
-    let scratchpad = builder.memory("scratchpad", scratchpad);
-    let off_chip = builder.memory("hbm", MemoryKind::OffChip);
-    let mut wire = |name: String| builder.memory(name, MemoryKind::Wire { bytes_per_cycle: tile, delay: 1 });
-    let wires = ["coefficients", "converted", "remainders"].map(|name| wire(name.to_owned()));
-    let mask_wires = (0..machine.hadamard_units)
-        .map(|side| (0..machine.hadamard_height).map(|cell| wire(format!("masks{side}.{cell}"))).collect())
-        .collect();
-    let classes = Classes {
-        input: builder.value_class("input", Traffic::Ciphertexts, true),
-        key: builder.value_class("switching key", Traffic::KeySwitchKey, true),
-        table: builder.value_class("public polynomial", Traffic::Tables, true),
-        computed: builder.value_class("polynomial", Traffic::Ciphertexts, false),
-        stream: builder.value_class("stream", Traffic::Ciphertexts, false),
-    };
-    Chip { ntt, array, hadamard, generators, automorphism, channel, scratchpad, off_chip, wires, mask_wires, classes }
-}
-
-/// One unit's part in a pipeline.
-struct Part {
-    resource: Resource,
-    kind: KindId,
-    /// Cycles after the pipeline's start.
-    offset: Cycle,
-    latency: Cycle,
-    work: u64,
-    reads: Vec<Access>,
-    writes: Vec<Access>,
+/// The ways to do a task, and what it needs.
+struct Candidate {
+    layouts: Vec<Layout>,
+    operands: Vec<Residue>,
+    results: usize,
 }
 
 impl Scheduler<'_> {
-    fn kind(&mut self, name: String, class: &str, latency: u64) -> KindId {
-        if let Some(&kind) = self.kinds.get(&name) {
-            return kind;
+    fn state(&self, residue: Residue) -> &State {
+        &self.states[residue.0 as usize]
+    }
+
+    fn state_mut(&mut self, residue: Residue) -> &mut State {
+        &mut self.states[residue.0 as usize]
+    }
+
+    /// Every task.
+    fn run(&mut self) -> Result<(), MapError> {
+        let ways = self.ways()?;
+        let mut window: BTreeMap<usize, Candidate> = BTreeMap::new();
+        let mut next = 0;
+        while next < self.tasks.tasks.len() || !window.is_empty() {
+            cancel::check();
+            while window.len() < WINDOW && next < self.tasks.tasks.len() {
+                window.insert(next, self.candidate(next)?);
+                next += 1;
+            }
+            let Some(chosen) = self.choose(&window, &ways) else { break };
+            if let Some(candidate) = window.remove(&chosen) {
+                self.take(chosen, candidate)?;
+            }
         }
-        let kind = self.builder.kind(name.clone(), class, self.machine.lanes as f64, latency);
-        self.kinds.insert(name, kind);
-        kind
+        Ok(())
     }
 
-    fn value(&self, residue: Residue) -> Value {
-        let classes = self.chip.classes;
-        let class = match self.tasks.leaves[residue.0 as usize] {
-            Some(Leaf::Input { .. }) => classes.input,
-            Some(Leaf::Plaintext { .. }) => classes.table,
-            Some(Leaf::Body { .. }) => classes.key,
-            None => classes.computed,
+    fn candidate(&self, number: usize) -> Result<Candidate, MapError> {
+        let task = &self.tasks.tasks[number];
+        let layouts = self.planner.layouts(task)?;
+        Ok(Candidate { layouts, operands: task.work.operands(), results: task.work.results().len() })
+    }
+
+    /// Of every task the cycles from its begin to the program's end, if units were never busy and memory took no time.
+    fn ways(&self) -> Result<Vec<Cycle>, MapError> {
+        let span = |task: &Task| Ok::<_, MapError>(self.planner.layouts(task)?.first().map_or((0, 0), Layout::span));
+        let mut ways: Vec<(Cycle, Cycle)> = self.tasks.tasks.iter().map(span).collect::<Result<_, _>>()?;
+        let mut behind: Vec<Cycle> = vec![0; self.states.len()];
+        for (task, way) in self.tasks.tasks.iter().zip(&mut ways).rev() {
+            let results = task.work.results();
+            let longest = results.iter().map(|result| behind[result.0 as usize]).fold(way.1, Cycle::max);
+            way.0 += longest;
+            for operand in task.work.operands() {
+                let behind = &mut behind[operand.0 as usize];
+                *behind = (*behind).max(way.0);
+            }
+        }
+        Ok(ways.into_iter().map(|(way, _)| way).collect())
+    }
+
+    /// The task that comes next.
+    fn choose(&self, window: &BTreeMap<usize, Candidate>, ways: &[Cycle]) -> Option<usize> {
+        let (&oldest, first) = window.first_key_value()?;
+        let places = self.frames.iter().flatten().count();
+        let missing = |candidate: &Candidate| {
+            let operands = candidate.operands.iter();
+            candidate.results + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
         };
-        Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: residue.0 }
+        let reserve = missing(first);
+        let mut open = Vec::new();
+        for (&number, candidate) in window {
+            let known = candidate.operands.iter().all(|&operand| self.state(operand).known);
+            if known && (number == oldest || missing(candidate) + reserve <= places) {
+                let found = candidate.layouts.iter().map(|layout| (self.earliest(layout), layout.span().1));
+                open.extend(found.min().map(|(start, cycles)| (start, start + cycles, number)));
+            }
+        }
+        let soonest = open.iter().map(|&(_, end, _)| end).min()?;
+        let competing = open.iter().filter(|&&(start, ..)| start < soonest);
+        competing.max_by_key(|&&(_, _, number)| (ways[number], std::cmp::Reverse(number))).map(|&(.., number)| number)
     }
 
-    /// A place in memory `memory` for `bytes`, from cycle `first` to cycle `last` of an event.
-    fn access(&self, memory: MemoryId, (offset, bytes): (u64, u64), value: Value, span: (Cycle, Cycle)) -> Access {
-        let order = Order::Any;
+    /// The first cycle in which a task may begin, as far as units and operands go; what has to come from memory comes over a free channel.
+    fn earliest(&self, layout: &Layout) -> Cycle {
+        let mut start = 0;
+        let mut loads = 0;
+        for segment in &layout.segments {
+            let (free, out) = self.free[segment.resource.0 as usize];
+            start = start.max(free - segment.offset).max(out - segment.offset - segment.latency);
+            for port in &segment.reads {
+                let Port::Place(tap) = port else { continue };
+                let state = self.state(tap.residue);
+                if state.frame.is_some() {
+                    start = start.max(readable(state, tap) - segment.offset);
+                } else {
+                    loads += 1;
+                }
+            }
+        }
+        if loads > 0 {
+            let channel = self.free[self.planner.chip.channel.0 as usize].0;
+            start = start.max(channel + self.planner.machine.memory_latency as Cycle + loads * self.transfer_cycles());
+        }
+        start
+    }
+
+    /// Does task `number`.
+    fn take(&mut self, number: usize, candidate: Candidate) -> Result<(), MapError> {
+        let task = &self.tasks.tasks[number];
+        let pinned: HashSet<Residue> = candidate.operands.iter().copied().collect();
+        for &operand in &candidate.operands {
+            self.fetch(task.op, operand, &pinned)?;
+        }
+        let Some(layout) = candidate.layouts.into_iter().min_by_key(|layout| self.earliest(layout)) else {
+            return Ok(());
+        };
+        let mut start = self.earliest(&layout);
+        for segment in &layout.segments {
+            for port in &segment.writes {
+                let Port::Place(tap) = port else { continue };
+                let wanted = start + segment.offset + tap.first;
+                let free = self.place(task.op, tap.residue, &pinned, wanted)?;
+                start = start.max(free - segment.offset - tap.first);
+            }
+        }
+        self.emit(number, task, start, layout);
+        for operand in candidate.operands {
+            let state = self.state_mut(operand);
+            state.uses.retain(|&other| other as usize != number);
+            self.leave(operand);
+        }
+        task.work.results().into_iter().for_each(|result| self.leave(result));
+        Ok(())
+    }
+
+    /// What nobody reads any more gives its place up.
+    fn leave(&mut self, residue: Residue) {
+        let state = &mut self.states[residue.0 as usize];
+        if state.uses.is_empty() && !state.output {
+            let free = state.last_read.max(state.last + 1);
+            state.frame.take().into_iter().for_each(|frame| self.frames[frame] = Some(free));
+        }
+    }
+
+    /// The events of a task that begins in cycle `start`.
+    fn emit(&mut self, number: usize, task: &Task, start: Cycle, layout: Layout) {
+        let first_stream = self.streams.len();
+        self.streams.extend(layout.links.iter().map(|link| link.limbs as u16));
+        for segment in layout.segments {
+            let begin = start + segment.offset;
+            let access = |scheduler: &Self, port: &Port, first: Cycle| match *port {
+                Port::Place(tap) => scheduler.in_frame(&tap),
+                Port::Wire(link) => {
+                    let value = scheduler.planner.chip.stream((first_stream + link) as u32);
+                    let link = layout.links[link];
+                    let bytes = link.limbs as u64 * scheduler.frame_bytes;
+                    let place = Place { memory: link.memory, offset: 0, bytes };
+                    let (first, last) = (first as u32, (first + link.cycles - 1) as u32);
+                    Access { place, value, first, last, order: Order::Stream, bytes }
+                }
+            };
+            let reads: Vec<Access> = segment.reads.iter().map(|port| access(self, port, 0)).collect();
+            let writes: Vec<Access> = segment.writes.iter().map(|port| access(self, port, segment.latency)).collect();
+            for port in &segment.reads {
+                if let Port::Place(tap) = port {
+                    let state = self.state_mut(tap.residue);
+                    state.last_read = state.last_read.max(begin + tap.last);
+                }
+            }
+            for port in &segment.writes {
+                if let Port::Place(tap) = port {
+                    let first = if tap.order == Order::Any { tap.last } else { tap.first };
+                    let state = self.state_mut(tap.residue);
+                    (state.known, state.first, state.last, state.last_read) =
+                        (true, begin + first, begin + tap.last, 0);
+                }
+            }
+            let iteration = segment.cell.map_or(Value::NONE, |cell| cell as u32);
+            let (kind, body_op) = (segment.kind, number as u32);
+            let op = OpRef { kind, kernel_op: task.op, body_op, ciphertext: Value::NONE, iteration };
+            let (resource, occupancy, work) = (segment.resource, segment.cycles as u32, segment.work);
+            self.builder.event(Event { resource, start: begin, occupancy, work, parts: 1, op, reads, writes });
+            let end = begin + segment.cycles;
+            self.free[resource.0 as usize] = (end, end + segment.latency);
+        }
+    }
+
+    fn access(&self, memory: MemoryId, residue: Residue, (first, last): (Cycle, Cycle), order: Order) -> Access {
+        let (frame, bytes) = (self.state(residue).frame.unwrap_or(0) as u64, self.frame_bytes);
+        let offset = if memory == self.planner.chip.scratchpad { frame * bytes } else { 0 };
+        let value = self.planner.chip.value(self.tasks, residue);
         let place = Place { memory, offset, bytes };
-        Access { place, value, first: span.0 as u32, last: span.1 as u32, order, bytes }
+        Access { place, value, first: first as u32, last: last as u32, order, bytes }
     }
 
-    /// A limb in the scratchpads.
-    fn in_frame(&self, residue: Residue, span: (Cycle, Cycle)) -> Access {
-        let frame = self.states[residue.0 as usize].frame.unwrap_or(0) as u64;
-        let place = (frame * self.frame_bytes, self.frame_bytes);
-        self.access(self.chip.scratchpad, place, self.value(residue), span)
+    fn in_frame(&self, tap: &Tap) -> Access {
+        self.access(self.planner.chip.scratchpad, tap.residue, (tap.first, tap.last), tap.order)
     }
 
-    /// A limb off chip.
-    fn in_memory(&self, residue: Residue, span: (Cycle, Cycle)) -> Access {
-        self.access(self.chip.off_chip, (0, self.frame_bytes), self.value(residue), span)
-    }
-
-    /// A stream of `limbs` limbs on a wire.
-    fn on_wire(&mut self, memory: MemoryId, limbs: usize, first: Cycle, cycles: Cycle) -> Access {
-        let value = Value {
-            class: self.chip.classes.stream,
-            ciphertext: Value::NONE,
-            iteration: Value::NONE,
-            index: self.streams,
-        };
-        let bytes = limbs as u64 * self.frame_bytes;
-        let access = self.access(memory, (0, bytes), value, (first, first + cycles - 1));
-        Access { order: Order::Stream, ..access }
-    }
-
-    fn full(&self) -> MapError {
-        let op = self.tasks.tasks.get(self.task).map_or(0, |task| task.op);
+    fn full(&self, op: u32) -> MapError {
         MapError::Capacity { op, frames: self.frames.len(), bytes: self.frame_bytes }
     }
 
-    /// A place for `residue`, and from when on it may be written. `pinned` stay where they are.
-    fn place(&mut self, residue: Residue, pinned: &[Residue]) -> Result<Cycle, MapError> {
-        let free = self.frames.iter().enumerate().filter_map(|(index, frame)| Some((frame.free?, index)));
-        let (free, index) = match free.min() {
+    /// A place for `residue`, and from when on it may be written: one that is free when it is `wanted`, as late as possible, so that those
+    /// that are free earlier remain for what comes earlier. `pinned` stay where they are.
+    fn place(
+        &mut self,
+        op: u32,
+        residue: Residue,
+        pinned: &HashSet<Residue>,
+        wanted: Cycle,
+    ) -> Result<Cycle, MapError> {
+        let free = self.frames.iter().enumerate().filter_map(|(index, frame)| Some(((*frame)?, index)));
+        let best = free.clone().filter(|&(free, _)| free <= wanted).max().or_else(|| free.min());
+        let (free, index) = match best {
             Some(found) => found,
-            None => self.evict(pinned)?,
+            None => self.evict(op, pinned)?,
         };
-        self.frames[index].free = None;
-        self.states[residue.0 as usize].frame = Some(index);
+        self.frames[index] = None;
+        let state = self.state_mut(residue);
+        state.frame = Some(index);
         Ok(free)
     }
 
-    /// Gives up the place of what lies off chip too and is needed last.
-    fn evict(&mut self, pinned: &[Residue]) -> Result<(Cycle, usize), MapError> {
-        let clean = |&(index, state): &(usize, &State)| {
-            state.frame.is_some() && self.tasks.leaves[index].is_some() && !pinned.contains(&Residue(index as u32))
-        };
-        let next = |state: &State| state.uses.front().copied().unwrap_or(usize::MAX);
-        let candidates = self.states.iter().enumerate().filter(clean);
-        let victim = candidates.max_by_key(|(_, state)| next(state)).map(|(index, _)| index);
-        let found = victim.and_then(|victim| {
-            let state = &mut self.states[victim];
-            Some((state.last_read.max(state.ready), state.frame.take()?))
+    /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
+    fn evict(&mut self, op: u32, pinned: &HashSet<Residue>) -> Result<(Cycle, usize), MapError> {
+        let candidates = (0..).map(Residue).zip(&self.states).filter(|(residue, state)| {
+            // What is placed and not yet known is a result of the task at hand.
+            state.frame.is_some() && state.known && !pinned.contains(residue)
         });
-        found.ok_or_else(|| self.full())
+        let next = |state: &State| (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some());
+        let victim = candidates.max_by_key(|(_, state)| next(state)).map(|(residue, _)| residue);
+        let Some(victim) = victim else { return Err(self.full(op)) };
+        let (start, free) = (self.free[self.planner.chip.channel.0 as usize].0, self.state(victim).last + 1);
+        if self.state(victim).off_chip.is_none() {
+            self.save(op, victim, start.max(free));
+        }
+        let state = self.state_mut(victim);
+        let free = state.last_read.max(state.last + 1);
+        state.frame.take().map(|frame| (free, frame)).ok_or_else(|| self.full(op))
+    }
+
+    /// A limb to memory.
+    fn save(&mut self, op: u32, residue: Residue, start: Cycle) {
+        let (cycles, chip) = (self.transfer_cycles(), self.planner.chip);
+        let reads = vec![self.access(chip.scratchpad, residue, (0, cycles - 1), Order::Stream)];
+        let writes = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
+        self.transfer(chip.kinds.store, op, start, reads, writes);
+        let state = self.state_mut(residue);
+        state.off_chip = Some(start + cycles);
+        state.last_read = state.last_read.max(start + cycles - 1);
     }
 
     /// Brings what does not lie in the scratchpads.
-    fn fetch(&mut self, residue: Residue, pinned: &[Residue]) -> Result<(), MapError> {
-        if self.states[residue.0 as usize].frame.is_some() {
+    fn fetch(&mut self, op: u32, residue: Residue, pinned: &HashSet<Residue>) -> Result<(), MapError> {
+        let Some(there) = self.state(residue).off_chip.filter(|_| self.state(residue).frame.is_none()) else {
             return Ok(());
-        }
-        let free = self.place(residue, pinned)?;
-        let latency = self.machine.memory_latency as Cycle;
-        let kind = self.kind("load".to_owned(), "hbm", self.machine.memory_latency);
-        let cycles = self.transfer_cycles(kind);
-        let start = self.free[self.chip.channel.0 as usize].0.max(free - latency);
-        let reads = vec![self.in_memory(residue, (0, cycles - 1))];
-        let writes = vec![self.in_frame(residue, (latency, latency + cycles - 1))];
-        let op = self.tasks.tasks.get(self.task).map_or(0, |task| task.op);
-        self.event(self.chip.channel, kind, op, (start, cycles), self.frame_bytes, reads, writes);
-        self.free[self.chip.channel.0 as usize].0 = start + cycles;
-        let state = &mut self.states[residue.0 as usize];
-        state.ready = start + latency + cycles;
-        state.last_read = state.ready;
-        Ok(())
-    }
-
-    fn transfer_cycles(&self, kind: KindId) -> Cycle {
-        self.builder.resources().cycles(self.chip.channel, kind, self.frame_bytes) as Cycle
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "an event is so many things")]
-    fn event(
-        &mut self,
-        resource: Resource,
-        kind: KindId,
-        kernel_op: u32,
-        (start, cycles): (Cycle, Cycle),
-        work: u64,
-        reads: Vec<Access>,
-        writes: Vec<Access>,
-    ) {
-        let body_op = if resource == self.chip.channel { Value::NONE } else { self.task as u32 };
-        let op = OpRef { kind, kernel_op, body_op, ciphertext: Value::NONE, iteration: Value::NONE };
-        self.builder.event(Event { resource, start, occupancy: cycles as u32, work, parts: 1, op, reads, writes });
-    }
-
-    /// The task that is at hand has read `operands`, the last word in cycle `last`.
-    fn have_read(&mut self, operands: &[Residue], last: Cycle) {
-        for operand in operands {
-            let state = &mut self.states[operand.0 as usize];
-            state.last_read = state.last_read.max(last);
-            while state.uses.front().is_some_and(|&task| task <= self.task) {
-                state.uses.pop_front();
-            }
-            if state.uses.is_empty() && !state.output {
-                let (frame, free) = (state.frame.take(), state.last_read);
-                frame.into_iter().for_each(|frame| self.frames[frame].free = Some(free));
-            }
-        }
-    }
-
-    /// What a task gives: a place, and the first cycle in which all places may be written.
-    fn results(&mut self, results: &[Residue], pinned: &[Residue]) -> Result<Cycle, MapError> {
-        let mut free = 0;
-        for &result in results {
-            free = free.max(self.place(result, pinned)?);
-        }
-        Ok(free)
-    }
-
-    /// Results that nobody reads give their places up.
-    fn have_written(&mut self, results: &[Residue], ready: Cycle) {
-        for result in results {
-            let state = &mut self.states[result.0 as usize];
-            (state.ready, state.last_read) = (ready, ready);
-        }
-        self.have_read(
-            &results.iter().copied().filter(|r| self.states[r.0 as usize].uses.is_empty()).collect::<Vec<_>>(),
-            ready,
-        );
-    }
-
-    /// First cycle in which all of `operands` may be read.
-    fn ready(&self, operands: &[Residue]) -> Cycle {
-        operands.iter().map(|operand| self.states[operand.0 as usize].ready).max().unwrap_or(0)
-    }
-
-    /// The first start of a pipeline at `earliest` or later that finds all units free, and results that leave behind the last ones.
-    fn start(&self, parts: &[Part], earliest: Cycle) -> Cycle {
-        let bound = |part: &Part| {
-            let (free, out) = self.free[part.resource.0 as usize];
-            (free - part.offset).max(out - part.offset - part.latency)
         };
-        parts.iter().map(bound).fold(earliest, Cycle::max)
-    }
-
-    /// The events of a pipeline whose streams take `cycles`.
-    fn emit(&mut self, op: u32, start: Cycle, cycles: Cycle, parts: Vec<Part>) {
-        for Part { resource, kind, offset, latency, work, reads, writes } in parts {
-            self.event(resource, kind, op, (start + offset, cycles), work, reads, writes);
-            let begin = start + offset + cycles;
-            self.free[resource.0 as usize] = (begin, begin + latency);
-        }
-    }
-
-    fn task(&mut self, task: &Task) -> Result<(), MapError> {
-        let operands = task.work.operands();
-        for &operand in &operands {
-            self.fetch(operand, &operands)?;
-        }
-        match &task.work {
-            Work::ModChange { sources, targets, division, results, .. } => {
-                let sources: Vec<Residue> = sources.iter().map(|&(_, residue)| residue).collect();
-                self.mod_change(task.op, &sources, targets.len(), division.as_deref(), results)
-            }
-            Work::KeyProduct { terms, results, .. } => self.key_product(task.op, terms, results),
-            Work::Pointwise { operands, result, .. } => {
-                let latency = HadamardUnit::diagonal_latency(self.units.depth);
-                let kind = self.kind("pointwise".to_owned(), "hadamard", latency);
-                let freest = self.chip.hadamard.iter().min_by_key(|unit| self.free[unit.0 as usize].0);
-                let unit = freest.copied().unwrap_or(self.chip.hadamard[0]);
-                self.limb(task.op, (unit, kind, latency), operands, *result)
-            }
-            Work::Automorphism { operand, result, .. } => {
-                let latency = self.machine.automorphism_latency(self.units.shape);
-                let kind = self.kind("automorphism".to_owned(), "automorphism", latency);
-                self.limb(task.op, (self.chip.automorphism, kind, latency), &[*operand], *result)
-            }
-        }
-    }
-
-    /// A stream of one limb through one unit.
-    fn limb(
-        &mut self,
-        op: u32,
-        (resource, kind, latency): (Resource, KindId, u64),
-        operands: &[Residue],
-        result: Residue,
-    ) -> Result<(), MapError> {
-        let (cycles, latency) = (self.units.shape.tiles() as Cycle, latency as Cycle);
-        let free = self.results(&[result], operands)?;
-        let reads = operands.iter().map(|&operand| self.in_frame(operand, (0, cycles - 1))).collect();
-        let writes = vec![self.in_frame(result, (latency, latency + cycles - 1))];
-        let work = self.program.degree.get() as u64;
-        let parts = vec![Part { resource, kind, offset: 0, latency, work, reads, writes }];
-        let start = self.start(&parts, self.ready(operands).max(free - latency).max(0));
-        self.emit(op, start, cycles, parts);
-        self.have_read(operands, start + cycles - 1);
-        self.have_written(&[result], start + latency + cycles);
+        let (cycles, chip) = (self.transfer_cycles(), self.planner.chip);
+        let latency = self.planner.machine.memory_latency as Cycle;
+        let channel = self.free[chip.channel.0 as usize].0.max(there);
+        let free = self.place(op, residue, pinned, channel + latency)?;
+        // A store for its place has taken the channel.
+        let start = self.free[chip.channel.0 as usize].0.max(there).max(free - latency);
+        let reads = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
+        let writes = vec![self.access(chip.scratchpad, residue, (latency, latency + cycles - 1), Order::Stream)];
+        self.transfer(chip.kinds.load, op, start, reads, writes);
+        let state = self.state_mut(residue);
+        (state.first, state.last, state.last_read) = (start + latency, start + latency + cycles - 1, 0);
         Ok(())
     }
 
-    /// A change of modulus, with the division behind it if there is one.
-    fn mod_change(
-        &mut self,
-        op: u32,
-        sources: &[Residue],
-        targets: usize,
-        kept: Option<&[Residue]>,
-        results: &[Residue],
-    ) -> Result<(), MapError> {
-        let ModChangeUnits { shape, height, depth } = self.units;
-        let (alpha, slots) = (sources.len(), sources.len().max(targets));
-        if alpha > height {
-            return Err(MapError::Height { op, cause: HeightError { sources: alpha, height } });
-        }
-        if slots > self.machine.limbs {
-            return Err(MapError::Interleaved { op, limbs: slots, most: self.machine.limbs });
-        }
-        let operands: Vec<Residue> = sources.iter().chain(kept.into_iter().flatten()).copied().collect();
-        let free = self.results(results, &operands)?;
-        let cycles = (slots * shape.tiles()) as Cycle;
-        let limb = self.program.degree.get() as u64;
-        let transform = NttUnit::latency(shape, slots, depth);
-        let conversion = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
-        let kinds = [
-            self.kind(format!("inverse transform, {slots} limbs interleaved"), "ntt", transform),
-            self.kind(format!("base conversion, {alpha} source limbs"), "base_conversion", conversion),
-            self.kind(format!("transform, {slots} limbs interleaved"), "ntt", transform),
-        ];
-        let units = [self.chip.ntt[0], self.chip.array, self.chip.ntt[1]];
-        let works = [alpha as u64 * limb, targets as u64 * limb, targets as u64 * limb];
-        let mut reads: Vec<Access> = sources.iter().map(|&source| self.in_frame(source, (0, cycles - 1))).collect();
-        let (mut parts, mut offset) = (Vec::new(), 0);
-        for (stage, latency) in
-            [transform, conversion, transform].into_iter().map(|latency| latency as Cycle).enumerate()
-        {
-            let last = stage == 2 && kept.is_none();
-            let (writes, next) = if last {
-                let span = (latency, latency + cycles - 1);
-                (results.iter().map(|&result| self.in_frame(result, span)).collect(), Vec::new())
-            } else {
-                self.streams += 1;
-                let limbs = if stage == 0 { alpha } else { targets };
-                let write = self.on_wire(self.chip.wires[stage], limbs, latency, cycles);
-                (vec![write], vec![self.on_wire(self.chip.wires[stage], limbs, 0, cycles)])
-            };
-            let (resource, kind, work) = (units[stage], kinds[stage], works[stage]);
-            let reads = std::mem::replace(&mut reads, next);
-            parts.push(Part { resource, kind, offset, latency, work, reads, writes });
-            offset += latency + 1;
-        }
-        let mut earliest = self.ready(sources);
-        if let Some(kept) = kept {
-            let latency = HadamardUnit::key_latency(self.machine.hadamard_height, depth);
-            let kind = self.kind("division".to_owned(), "hadamard", latency);
-            let latency = latency as Cycle;
-            reads.extend(kept.iter().map(|&kept| self.in_frame(kept, (0, cycles - 1))));
-            let span = (latency, latency + cycles - 1);
-            let writes = results.iter().map(|&result| self.in_frame(result, span)).collect();
-            let (resource, work) = (self.chip.hadamard[0], targets as u64 * limb);
-            parts.push(Part { resource, kind, offset, latency, work, reads, writes });
-            earliest = earliest.max(self.ready(kept) - offset);
-        }
-        let (end, latency) = parts.last().map_or((0, 0), |part| (part.offset, part.latency));
-        let start = self.start(&parts, earliest.max(free - end - latency).max(0));
-        self.emit(op, start, cycles, parts);
-        self.have_read(sources, start + cycles - 1);
-        self.have_read(kept.unwrap_or(&[]), start + end + cycles - 1);
-        self.have_written(results, start + end + latency + cycles);
-        Ok(())
+    fn transfer_cycles(&self) -> Cycle {
+        let chip = self.planner.chip;
+        self.builder.resources().cycles(chip.channel, chip.kinds.load, self.frame_bytes) as Cycle
     }
 
-    /// An inner product of one limb with rows of a key.
-    fn key_product(
-        &mut self,
-        op: u32,
-        terms: &[(u16, Residue, Residue)],
-        results: &[Residue; 2],
-    ) -> Result<(), MapError> {
-        let height = self.machine.hadamard_height;
-        if terms.len() > height {
-            return Err(MapError::Digits { op, digits: terms.len(), height });
-        }
-        let operands: Vec<Residue> = terms.iter().flat_map(|&(_, digit, body)| [digit, body]).collect();
-        let free = self.results(results, &operands)?;
-        let cycles = self.units.shape.tiles() as Cycle;
-        let work = self.program.degree.get() as u64;
-        let latency = HadamardUnit::key_latency(height, self.units.depth);
-        let kind = self.kind("inner product".to_owned(), "hadamard", latency);
-        let generate = self.kind("masks".to_owned(), "key_generator", self.machine.generator_latency);
-        let (latency, ahead) = (latency as Cycle, self.machine.generator_latency as Cycle);
-        let sides = 0..self.chip.hadamard.len();
-        let side = sides.min_by_key(|&side| self.free[self.chip.hadamard[side].0 as usize].0).unwrap_or(0);
-        let mut reads: Vec<Access> = operands.iter().map(|&operand| self.in_frame(operand, (0, cycles - 1))).collect();
-        let mut parts = Vec::new();
-        for cell in 0..terms.len() {
-            self.streams += 1;
-            let wire = self.chip.mask_wires[side][cell];
-            let writes = vec![self.on_wire(wire, 1, ahead, cycles)];
-            reads.push(self.on_wire(wire, 1, 0, cycles));
-            let resource = self.chip.generators[side][cell];
-            parts.push(Part { resource, kind: generate, offset: 0, latency: ahead, work, reads: Vec::new(), writes });
-        }
-        let writes = results.iter().map(|&result| self.in_frame(result, (latency, latency + cycles - 1))).collect();
-        let (resource, offset) = (self.chip.hadamard[side], ahead + 1);
-        parts.push(Part { resource, kind, offset, latency, work, reads, writes });
-        let earliest = (self.ready(&operands) - offset).max(free - offset - latency).max(0);
-        let start = self.start(&parts, earliest);
-        self.emit(op, start, cycles, parts);
-        self.have_read(&operands, start + offset + cycles - 1);
-        self.have_written(results, start + offset + latency + cycles);
-        Ok(())
+    /// A limb over the channel.
+    fn transfer(&mut self, kind: KindId, kernel_op: u32, start: Cycle, reads: Vec<Access>, writes: Vec<Access>) {
+        let op = OpRef { kind, kernel_op, body_op: Value::NONE, ciphertext: Value::NONE, iteration: Value::NONE };
+        let (cycles, work, resource) = (self.transfer_cycles(), self.frame_bytes, self.planner.chip.channel);
+        self.builder.event(Event { resource, start, occupancy: cycles as u32, work, parts: 1, op, reads, writes });
+        self.free[resource.0 as usize].0 = start + cycles;
     }
 
     /// Every output to memory, in the order in which they are there.
     fn store(&mut self) -> Result<(), MapError> {
+        let op = self.program.ops.len() as u32;
         let mut outputs: Vec<Residue> = self.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
         outputs.sort_unstable();
         outputs.dedup();
-        for &output in &outputs {
-            self.fetch(output, &outputs)?;
-        }
-        outputs.sort_by_key(|output| self.states[output.0 as usize].ready);
-        let kind = self.kind("store".to_owned(), "hbm", 0);
-        let cycles = self.transfer_cycles(kind);
+        // What has made room lies there already, and so does what the caller gave.
+        outputs.retain(|&output| self.state(output).off_chip.is_none());
+        outputs.sort_by_key(|&output| self.state(output).first);
+        let cycles = self.transfer_cycles();
         for output in outputs {
-            let start = self.free[self.chip.channel.0 as usize].0.max(self.states[output.0 as usize].ready);
-            let reads = vec![self.in_frame(output, (0, cycles - 1))];
-            let writes = vec![self.in_memory(output, (0, cycles - 1))];
-            let op = self.program.ops.len() as u32;
-            self.event(self.chip.channel, kind, op, (start, cycles), self.frame_bytes, reads, writes);
-            self.free[self.chip.channel.0 as usize].0 = start + cycles;
+            let state = self.state(output);
+            // As fast as memory takes it, behind the last tile in the end.
+            let ready = (state.first + 1).max(state.last + 1 - (cycles - 1));
+            let start = self.free[self.planner.chip.channel.0 as usize].0.max(ready);
+            self.save(op, output, start);
         }
         Ok(())
+    }
+}
+
+/// The first cycle in which a segment that reads `tap` may begin.
+fn readable(state: &State, tap: &Tap) -> Cycle {
+    match tap.order {
+        Order::Any => state.last + 1 - tap.first,
+        Order::Stream => (state.first + 1 - tap.first).max(state.last + 1 - tap.last),
     }
 }

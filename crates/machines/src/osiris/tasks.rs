@@ -1,47 +1,25 @@
-//! A kernel program as work for the units: streams of residues, one limb of one polynomial each.
+//! A kernel program as work for the units: streams of residues, of one limb or of several interleaved.
 //!
 //! Selecting limbs and putting them together only names residues, and so does the part of a raised digit that it had before. Composites stay
-//! whole: a raise or a division is one stream through both NTT units and the array, an inner product one stream a limb.
+//! whole: a raise or a division is one stream through both NTT units and the array, an inner product one stream a limb. Other arithmetic is a
+//! stream of all limbs; where both parts of a ciphertext meet the same factor one after the other, the Hadamard unit's cells take them at once
+//! (section IV-E).
+//!
+//! A public polynomial that only multiplies comes as one limb of coefficients, and an NTT unit makes the others of it as they are wanted
+//! (on-the-fly limb extension, section V), if its coefficients fit that limb.
 
 use super::units::ShapeError;
 use super::units::base_conversion::HeightError;
+use crate::rns::leaf::Leaf;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet, Op, OpKind, ValueId};
-use polyfabric_schemes::rns::{Domain, KeyId, LimbId};
-use std::collections::HashMap;
+use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
+use std::collections::{HashMap, HashSet};
 
 /// Number of a limb of a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Residue(pub u32);
-
-/// Where a limb comes from that no unit computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Leaf {
-    /// An input of the program, by its number.
-    Input {
-        /// Number among the inputs.
-        input: u32,
-        /// Limb.
-        limb: LimbId,
-    },
-    /// A public polynomial.
-    Plaintext {
-        /// Number among the program's.
-        plaintext: u32,
-        /// Limb.
-        limb: LimbId,
-    },
-    /// The body of a row of a switching key.
-    Body {
-        /// The key.
-        key: KeyId,
-        /// The row.
-        row: u16,
-        /// Limb.
-        limb: LimbId,
-    },
-}
 
 /// What the Hadamard unit does to one limb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +49,8 @@ pub enum Work {
         sources: Vec<(LimbId, Residue)>,
         /// Target limbs.
         targets: Vec<LimbId>,
-        /// Whether the representative is balanced.
-        balanced: bool,
+        /// The representative: approximate or balanced.
+        conversion: Conversion,
         /// Residues that the remainder is taken from, by target.
         division: Option<Vec<Residue>>,
         /// By target.
@@ -89,16 +67,16 @@ pub enum Work {
         /// Of body and mask.
         results: [Residue; 2],
     },
-    /// Point by point, of one limb.
+    /// Point by point, limbs interleaved.
     Pointwise {
-        /// The limb.
-        limb: LimbId,
-        /// What is done.
-        what: Pointwise,
-        /// Operands.
-        operands: Vec<Residue>,
-        /// Result.
-        result: Residue,
+        /// The limbs.
+        limbs: LimbSet,
+        /// What is done, by limb.
+        what: Vec<Pointwise>,
+        /// The factor of all halves, made from one limb.
+        diagonal: Option<Extended>,
+        /// One polynomial, or two that share their factor.
+        halves: Vec<Half>,
     },
     /// An automorphism of one limb.
     Automorphism {
@@ -113,18 +91,57 @@ pub enum Work {
     },
 }
 
+/// A public polynomial that is made of one limb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extended {
+    /// Number among the program's.
+    pub plaintext: u32,
+    /// The limb that lies in memory, as coefficients.
+    pub from: LimbId,
+    /// Its residue.
+    pub source: Residue,
+}
+
+/// One polynomial of a pointwise operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Half {
+    /// By operand, then by limb; nothing for the factor that an NTT unit makes.
+    pub operands: Vec<Vec<Residue>>,
+    /// By limb.
+    pub results: Vec<Residue>,
+}
+
 impl Work {
-    /// The residues that are read.
+    /// The residues that are read from the scratchpads, each once.
     pub fn operands(&self) -> Vec<Residue> {
         match self {
             Self::ModChange { sources, division, .. } => {
                 sources.iter().map(|&(_, residue)| residue).chain(division.iter().flatten().copied()).collect()
             }
             Self::KeyProduct { terms, .. } => terms.iter().flat_map(|&(_, digit, body)| [digit, body]).collect(),
-            Self::Pointwise { operands, .. } => operands.clone(),
+            Self::Pointwise { diagonal, halves, .. } => {
+                diagonal.iter().map(|diagonal| diagonal.source).chain(read_at_once(halves)).collect()
+            }
             Self::Automorphism { operand, .. } => vec![*operand],
         }
     }
+
+    /// The residues that are computed.
+    pub fn results(&self) -> Vec<Residue> {
+        match self {
+            Self::ModChange { results, .. } => results.clone(),
+            Self::KeyProduct { results, .. } => results.to_vec(),
+            Self::Pointwise { halves, .. } => halves.iter().flat_map(|half| half.results.iter().copied()).collect(),
+            Self::Automorphism { result, .. } => vec![*result],
+        }
+    }
+}
+
+/// What the Hadamard unit reads of the operands of `halves`: each residue once, in order of its first use.
+pub fn read_at_once(halves: &[Half]) -> Vec<Residue> {
+    let mut seen = HashSet::new();
+    let all = halves.iter().flat_map(|half| half.operands.iter().flatten().copied());
+    all.filter(|&residue| seen.insert(residue)).collect()
 }
 
 /// Work of one operation of the program.
@@ -234,20 +251,58 @@ struct Reader<'a> {
     /// By value: the residue of each of its limbs.
     values: Vec<Vec<Residue>>,
     known: HashMap<Leaf, Residue>,
-    inputs: u32,
+    inputs: usize,
+    /// By value: whether it only multiplies.
+    factors: Vec<bool>,
+    /// Public polynomials that are made of one limb, by value.
+    extended: HashMap<ValueId, Extended>,
+    /// By plaintext: whether its coefficients fit the limb that others are made of.
+    narrow: HashMap<u32, bool>,
 }
 
+/// The limb that others are made of.
+const SOURCE: LimbId = LimbId(0);
+
 impl Tasks {
-    /// The work of `program`.
+    /// The work of `program`, with public polynomials made of one limb if they may be `extended`.
     ///
     /// # Errors
     /// [`MapError::Operation`] for what the units do not do.
-    pub fn of(program: &KernelProgram) -> Result<Self, MapError> {
+    pub fn of(program: &KernelProgram, extended: bool) -> Result<Self, MapError> {
         let tasks = Self { tasks: Vec::new(), leaves: Vec::new(), outputs: Vec::new() };
-        let mut reader = Reader { program, tasks, values: Vec::new(), known: HashMap::new(), inputs: 0 };
-        for (index, op) in program.ops.iter().enumerate() {
-            let results = reader.op(index as u32, op)?;
-            reader.values.extend(results);
+        let mut factors = vec![extended; program.values.len()];
+        for op in &program.ops {
+            let factor = matches!(op.kind, OpKind::Multiply | OpKind::MultiplyAdd);
+            for (place, operand) in op.operands.iter().enumerate() {
+                factors[operand.index()] &= factor && place == 1 && op.operands[0] != *operand;
+            }
+        }
+        program.outputs.iter().for_each(|output| factors[output.value.index()] = false);
+        let mut reader = Reader {
+            program,
+            tasks,
+            values: Vec::with_capacity(program.values.len()),
+            known: HashMap::new(),
+            inputs: 0,
+            factors,
+            extended: HashMap::new(),
+            narrow: HashMap::new(),
+        };
+        let mut index = 0;
+        while let Some(op) = program.ops.get(index) {
+            let second = program.ops.get(index + 1).filter(|second| shares_its_factor(op, second));
+            match second {
+                Some(second) => {
+                    let results = reader.both(index as u32, [op, second])?;
+                    reader.values.extend(results);
+                    index += 2;
+                }
+                None => {
+                    let results = reader.op(index as u32, op)?;
+                    reader.values.extend(results);
+                    index += 1;
+                }
+            }
         }
         let output = |value: ValueId| {
             let limbs = program.value(value).limbs.iter();
@@ -255,6 +310,18 @@ impl Tasks {
         };
         let outputs = program.outputs.iter().map(|named| output(named.value)).collect();
         Ok(Self { outputs, ..reader.tasks })
+    }
+}
+
+/// Whether two operations are one for the Hadamard unit: the same on two polynomials, with one factor.
+fn shares_its_factor(first: &Op, second: &Op) -> bool {
+    if first.kind != second.kind || second.operands.contains(&first.results[0]) {
+        return false;
+    }
+    match &first.kind {
+        OpKind::Multiply | OpKind::MultiplyAdd => first.operands[1] == second.operands[1],
+        OpKind::Add | OpKind::Sub | OpKind::Negate | OpKind::Scale { .. } => true,
+        _ => false,
     }
 }
 
@@ -297,37 +364,34 @@ impl Reader<'_> {
         let leaves = |reader: &mut Self, leaf: &dyn Fn(LimbId) -> Leaf| -> Vec<Residue> {
             limbs.iter().map(|limb| reader.residue(Some(leaf(limb)))).collect()
         };
-        let balanced = |conversion: Conversion| match conversion {
-            Conversion::Approximate => Some(false),
-            Conversion::Balanced => Some(true),
-            Conversion::Centred => None,
-        };
         let no_exact = "asks for the exact representative, and the array gives the approximate or the balanced one";
-        let constants =
-            |factors: &[u64], what: fn(u64) -> Pointwise| factors.iter().map(|&w| what(w)).collect::<Vec<_>>();
         let result = match &op.kind {
             OpKind::Input { .. } => {
-                let input = self.inputs;
+                let index = self.inputs;
                 self.inputs += 1;
-                leaves(self, &|limb| Leaf::Input { input, limb })
+                leaves(self, &|limb| Leaf::Input { index, limb })
             }
-            OpKind::Plaintext { plaintext, .. } => {
-                leaves(self, &|limb| Leaf::Plaintext { plaintext: *plaintext, limb })
+            &OpKind::Plaintext { plaintext, .. } => {
+                if self.factors[op.results[0].index()] && self.is_narrow(plaintext) {
+                    let source = self.residue(Some(Leaf::Plaintext { plaintext, limb: SOURCE, values: false }));
+                    self.extended.insert(op.results[0], Extended { plaintext, from: SOURCE, source });
+                    Vec::new()
+                } else {
+                    leaves(self, &|limb| Leaf::Plaintext { plaintext, limb, values: true })
+                }
             }
             OpKind::SelectLimbs { .. } => self.all(op.operands[0], &limbs),
             OpKind::Concat => {
                 let of = |limb| op.operands.iter().find_map(|&operand| self.of(operand, limb));
                 limbs.iter().filter_map(of).collect()
             }
-            OpKind::Add => self.pointwise(index, op, &limbs, &vec![Pointwise::Add; limbs.len()]),
-            OpKind::Sub => self.pointwise(index, op, &limbs, &vec![Pointwise::Subtract; limbs.len()]),
-            OpKind::Negate => self.pointwise(index, op, &limbs, &vec![Pointwise::Negate; limbs.len()]),
-            OpKind::Multiply => self.pointwise(index, op, &limbs, &vec![Pointwise::Multiply; limbs.len()]),
-            OpKind::MultiplyAdd => self.pointwise(index, op, &limbs, &vec![Pointwise::MultiplyAdd; limbs.len()]),
-            OpKind::Scale { factors } => self.pointwise(index, op, &limbs, &constants(factors, Pointwise::Scale)),
-            OpKind::AddConstant { addends } => {
-                self.pointwise(index, op, &limbs, &constants(addends, Pointwise::AddConstant))
-            }
+            OpKind::Add
+            | OpKind::Sub
+            | OpKind::Negate
+            | OpKind::Multiply
+            | OpKind::MultiplyAdd
+            | OpKind::Scale { .. }
+            | OpKind::AddConstant { .. } => return self.pointwise(index, &[op]),
             OpKind::Automorphism { element } => {
                 let operands = self.all(op.operands[0], &limbs);
                 let one = |(limb, operand): (LimbId, Residue)| {
@@ -338,12 +402,16 @@ impl Reader<'_> {
                 limbs.iter().zip(operands).map(one).collect()
             }
             OpKind::ModUp { digit, window: None, conversion, .. } => {
-                let Some(balanced) = balanced(*conversion) else { return refuse(no_exact) };
+                // Of one limb the balanced representative is the exact one.
+                let conversion = if digit.len() == 1 { one_limb(*conversion) } else { *conversion };
+                if conversion == Conversion::Centred {
+                    return refuse(no_exact);
+                }
                 if self.program.value(op.operands[0]).domain != Domain::Evaluation {
                     return refuse("raises coefficients, and the stream begins with an inverse transform");
                 }
                 let targets = limbs.difference(digit);
-                let raised = self.mod_change(index, (op.operands[0], digit), &targets, balanced, None);
+                let raised = self.mod_change(index, (op.operands[0], digit), &targets, conversion, None);
                 let of = |limb| match targets.position(limb) {
                     Some(place) => raised.get(place).copied(),
                     None => self.of(op.operands[0], limb),
@@ -351,9 +419,12 @@ impl Reader<'_> {
                 limbs.iter().filter_map(of).collect()
             }
             OpKind::ModDown { drop, conversion, plaintext_modulus: None } => {
-                let Some(balanced) = balanced(*conversion) else { return refuse(no_exact) };
+                let conversion = if drop.len() == 1 { one_limb(*conversion) } else { *conversion };
+                if conversion == Conversion::Centred {
+                    return refuse(no_exact);
+                }
                 let kept = self.all(op.operands[0], &limbs);
-                self.mod_change(index, (op.operands[0], drop), &limbs, balanced, Some(kept))
+                self.mod_change(index, (op.operands[0], drop), &limbs, conversion, Some(kept))
             }
             OpKind::InnerProduct { key, rows } => return Ok(self.key_product(index, op, *key, rows, &limbs)),
             OpKind::ModDown { .. } => return refuse("keeps a message modulo t, which is BGV's"),
@@ -367,14 +438,58 @@ impl Reader<'_> {
         Ok(vec![result])
     }
 
-    fn pointwise(&mut self, index: u32, op: &Op, limbs: &LimbSet, what: &[Pointwise]) -> Vec<Residue> {
-        let one = |(limb, &what): (LimbId, &Pointwise)| {
-            let operands = op.operands.iter().filter_map(|&operand| self.of(operand, limb)).collect();
-            let result = self.residue(None);
-            self.task(index, Work::Pointwise { limb, what, operands, result });
-            result
+    /// Whether the coefficients of a plaintext are between −q/2 and q/2 for the limb that others are made of.
+    fn is_narrow(&mut self, plaintext: u32) -> bool {
+        let program = self.program;
+        *self
+            .narrow
+            .entry(plaintext)
+            .or_insert_with(|| program.plaintexts[plaintext as usize].fits(program.modulus(SOURCE)))
+    }
+
+    /// Two operations on polynomials of the same limbs; one after the other if their limbs differ.
+    fn both(&mut self, index: u32, ops: [&Op; 2]) -> Result<Vec<Vec<Residue>>, MapError> {
+        let limbs = ops.map(|op| self.program.value(op.results[0]));
+        if limbs[0] == limbs[1] {
+            return self.pointwise(index, &ops);
+        }
+        let first = self.op(index, ops[0])?;
+        let second = self.op(index + 1, ops[1])?;
+        Ok(first.into_iter().chain(second).collect())
+    }
+
+    /// One stream for operations of one kind.
+    fn pointwise(&mut self, index: u32, ops: &[&Op]) -> Result<Vec<Vec<Residue>>, MapError> {
+        let value = self.program.value(ops[0].results[0]);
+        let limbs = value.limbs.clone();
+        if value.domain != Domain::Evaluation {
+            let cause = "gives coefficients, which no unit of the machine gives by itself";
+            return Err(MapError::Operation { op: index, name: ops[0].kind.name(), cause });
+        }
+        let what = match &ops[0].kind {
+            OpKind::Add => vec![Pointwise::Add; limbs.len()],
+            OpKind::Sub => vec![Pointwise::Subtract; limbs.len()],
+            OpKind::Negate => vec![Pointwise::Negate; limbs.len()],
+            OpKind::MultiplyAdd => vec![Pointwise::MultiplyAdd; limbs.len()],
+            OpKind::Scale { factors } => factors.iter().map(|&factor| Pointwise::Scale(factor)).collect(),
+            OpKind::AddConstant { addends } => addends.iter().map(|&addend| Pointwise::AddConstant(addend)).collect(),
+            _ => vec![Pointwise::Multiply; limbs.len()],
         };
-        limbs.iter().zip(what).map(one).collect()
+        let factor = ops[0].operands.get(1).filter(|_| matches!(what[0], Pointwise::Multiply | Pointwise::MultiplyAdd));
+        let diagonal = factor.and_then(|factor| self.extended.get(factor).copied());
+        let mut halves = Vec::new();
+        for op in ops {
+            let operand = |(place, &operand): (usize, &ValueId)| match place {
+                1 if diagonal.is_some() => Vec::new(),
+                _ => self.all(operand, &limbs),
+            };
+            let operands = op.operands.iter().enumerate().map(operand).collect();
+            let results: Vec<Residue> = limbs.iter().map(|_| self.residue(None)).collect();
+            halves.push(Half { operands, results });
+        }
+        let results = halves.iter().map(|half| half.results.clone()).collect();
+        self.task(index, Work::Pointwise { limbs, what, diagonal, halves });
+        Ok(results)
     }
 
     fn mod_change(
@@ -382,7 +497,7 @@ impl Reader<'_> {
         index: u32,
         (operand, from): (ValueId, &LimbSet),
         targets: &LimbSet,
-        balanced: bool,
+        conversion: Conversion,
         division: Option<Vec<Residue>>,
     ) -> Vec<Residue> {
         if targets.is_empty() {
@@ -391,7 +506,7 @@ impl Reader<'_> {
         let sources = from.iter().zip(self.all(operand, from)).collect();
         let results: Vec<Residue> = (0..targets.len()).map(|_| self.residue(None)).collect();
         let targets = targets.as_slice().to_vec();
-        self.task(index, Work::ModChange { sources, targets, balanced, division, results: results.clone() });
+        self.task(index, Work::ModChange { sources, targets, conversion, division, results: results.clone() });
         results
     }
 
@@ -400,7 +515,7 @@ impl Reader<'_> {
         for limb in limbs.iter() {
             let mut terms = Vec::new();
             for (&row, &operand) in rows.iter().zip(&op.operands) {
-                let body = self.residue(Some(Leaf::Body { key, row, limb }));
+                let body = self.residue(Some(Leaf::Hint { key, row, part: Part::Body, limb }));
                 terms.extend(self.of(operand, limb).map(|digit| (row, digit, body)));
             }
             let results = [self.residue(None), self.residue(None)];
@@ -416,4 +531,9 @@ pub(super) fn inverse_of_product(modulus: Modulus, drop: impl Iterator<Item = Mo
     let product = drop.fold(1, |product, prime| modulus.multiply(product, modulus.reduce(prime.value())));
     // Distinct primes: there is an inverse.
     modulus.inverse(product).unwrap_or(0)
+}
+
+/// The conversion from a single limb as the array does it: balanced is exact there.
+fn one_limb(conversion: Conversion) -> Conversion {
+    if conversion == Conversion::Centred { Conversion::Balanced } else { conversion }
 }

@@ -3,8 +3,10 @@
 mod ciphertexts;
 
 use super::machine::{Osiris, SPECS};
+use super::meaning::Names;
 use super::replay::replay;
 use super::schedule::{Scheduled, schedule};
+use crate::audit::residue::audit;
 use crate::engine::checker::check;
 use crate::engine::description::{Description, DescriptionLiteral};
 use crate::engine::schedule::Item;
@@ -20,15 +22,16 @@ use polyfabric_schemes::rns::{
 };
 use std::sync::Arc;
 
-fn description() -> Description {
-    let (file, text) = ("machines/osiris.toml", include_str!("../../../../machines/osiris.toml"));
-    let literal = DescriptionLiteral::from_toml(file, text).expect("a machine file");
-    Description::check(file, &literal, SPECS).expect("its figures")
+const TEXT: &str = include_str!("../../../../machines/osiris.toml");
+
+fn described(text: &str) -> Description {
+    let literal = DescriptionLiteral::from_toml("machines/osiris.toml", text).expect("a machine file");
+    Description::check("machines/osiris.toml", &literal, SPECS).expect("its figures")
 }
 
 /// The machine of the file.
 fn paper() -> Osiris {
-    Osiris::new(&description()).expect("a machine")
+    Osiris::new(&described(TEXT)).expect("a machine")
 }
 
 /// One with fewer lanes, as much less bandwidth, and fewer rows, for small rings.
@@ -71,13 +74,15 @@ impl Case {
         scheduled: &Scheduled,
     ) -> Result<Vec<RnsPolynomial>, super::replay::ReplayError> {
         let given: Vec<&RnsPolynomial> = self.inputs.iter().collect();
-        replay(machine, scheduled, &self.program, &self.keys, &given)
+        replay(machine, scheduled, &scheduled.schedule, &self.program, &self.keys, &given)
     }
 
     /// The cycles of the program, checked and replayed.
     fn check(&self, machine: &Osiris) -> u64 {
         let scheduled = self.schedule(machine);
         let checked = check(&scheduled.schedule, &["ntt".to_owned()]).unwrap_or_else(|violation| panic!("{violation}"));
+        let names = Names::new(&scheduled, &self.program, machine.hadamard_height);
+        audit(&self.program, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
         assert!(self.replay(machine, &scheduled).expect("it is carried out") == self.expected);
         checked.cycles
     }
@@ -172,6 +177,22 @@ fn programs_of_small_rings_give_the_interpreters_words() {
 }
 
 #[test]
+fn an_exact_raise_from_one_limb_is_the_balanced_one() {
+    let (ring, gadget) = ring(8, 3, 1);
+    let (one, all) = (LimbSet::range(0..1), LimbSet::range(0..3));
+    let program = |from: &LimbSet| {
+        let mut builder = KernelBuilder::new("raise", ring.degree(), ring.moduli()).expect("moduli");
+        let a = builder.input("a", 0, ValueType::evaluation(from.clone())).expect("an input");
+        let raised = builder.mod_up(a, from.clone(), all.clone(), Conversion::Centred).expect("a raise");
+        builder.output("raised", 0, raised);
+        builder.finish().expect("a program")
+    };
+    Case::new(&ring, &gadget, program(&one)).check(&small());
+    let refused = schedule(&small(), &program(&LimbSet::range(0..2))).expect_err("the array has no exact one");
+    assert!(refused.to_string().contains("asks for the exact representative"), "{refused}");
+}
+
+#[test]
 fn a_key_switch_at_the_largest_ring_gives_the_interpreters_words() {
     let (ring, gadget) = ring(16, 6, 3);
     let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
@@ -196,7 +217,7 @@ fn a_wrong_schedule_is_refused_and_gives_wrong_words() {
     let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
     let (machine, right) = (small(), case.schedule(&small()));
     assert!(case.replay(&machine, &right).expect("it is carried out") == case.expected);
-    let hadamard = right.chip.hadamard.clone();
+    let hadamard = right.chip.keys.clone();
     // A read of another place; a start before the operands are there.
     let wrongs: [&dyn Fn(&mut Scheduled); 2] = [
         &|wrong| {
@@ -244,7 +265,7 @@ fn programs_that_do_not_fit_are_told() {
              higher columns in the machine file (`units.hadamard.height`)",
             "limb 0 is modulo 1099511603713, of 40 bits, and the machine's words have 36: choose a set of smaller primes, such as \
              osiris-III",
-            "operation 2 needs more than the 12 limbs of 1280 bytes that the scratchpads hold: choose a smaller ring or level, or \
+            "operation 5 needs more than the 12 limbs of 1280 bytes that the scratchpads hold: choose a smaller ring or level, or \
              enlarge them in the machine file (`memories.scratchpad.capacity`)",
         ]
     );
@@ -252,16 +273,15 @@ fn programs_that_do_not_fit_are_told() {
 
 #[test]
 fn figures_that_contradict_each_other_are_told() {
-    let told = |key: &str, value: f64| {
-        let changed = description().changed(SPECS, &[(key.to_owned(), value)]).expect("a figure");
-        Osiris::new(&changed).expect_err("a contradiction").to_string()
-    };
-    for (key, value, said) in [
-        ("units.ntt.lanes", 500.0, "lanes are a power of two"),
-        ("memories.scratchpad.reads", 14.0, "all units may read at once"),
-        ("memories.scratchpad.writes", 6.0, "all units may write at once"),
+    for (key, written, value, said) in [
+        ("units.ntt.lanes", "lanes = { value = 512", 500, "lanes are a power of two"),
+        ("memories.scratchpad.reads", "reads = { value = 37", 34, "all units may read at once"),
+        ("memories.scratchpad.writes", "writes = { value = 21", 18, "all units may write at once"),
     ] {
-        let text = told(key, value);
+        assert!(TEXT.contains(written), "{written}");
+        let (name, _) = written.split_once(' ').expect("a figure");
+        let machine = described(&TEXT.replacen(written, &format!("{name} = {{ value = {value}"), 1));
+        let text = Osiris::new(&machine).expect_err("a contradiction").to_string();
         assert!(text.contains(said) && text.contains(&format!("`{key}` is {value}")), "{text}");
     }
 }

@@ -5,4 +5,5 @@ pub mod function;
 pub mod leaf;
 pub mod pieces;
 pub mod replay;
+pub mod step;
 pub mod traffic;

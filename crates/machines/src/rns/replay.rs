@@ -7,6 +7,7 @@
 use super::function::Function;
 use super::leaf::{Leaf, LeafPiece};
 use super::pieces::Pieces;
+use super::step::Step;
 use crate::audit::residue::{Meaning, Role};
 use crate::contract::Cause;
 use crate::engine::calendar::Calendar;
@@ -274,10 +275,10 @@ impl Replay<'_> {
         let first = operands.first().ok_or(ReplayError::Empty { cycle })?;
         match self.meaning.role(op.kind) {
             Role::Move => Ok(first.clone()),
-            Role::Compute(_) => {
-                let function = self.meaning.step(*op).ok_or(ReplayError::Meaning { cycle })?;
-                self.arithmetic.execute(function, first, operands.get(1).unwrap_or(first))
-            }
+            _ => match self.meaning.step(*op) {
+                Some(Step::One(function)) => self.arithmetic.execute(function, first, operands.get(1).unwrap_or(first)),
+                _ => Err(ReplayError::Meaning { cycle }),
+            },
         }
     }
 

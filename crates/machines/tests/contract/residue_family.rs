@@ -6,17 +6,17 @@ use polyfabric_machines::audit::AuditError;
 use polyfabric_machines::audit::residue::{Meaning, Role, audit};
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map, replay};
+use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::list::{EventList, Instructions, Source};
 use polyfabric_machines::engine::schedule::{
-    Access, Event, KindId, MemoryKind, OpRef, Place, Resources, Traffic, Value,
+    Access, Event, KindId, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
 };
 use polyfabric_machines::registry::of;
-use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::leaf::{Leaf, LeafPiece};
 use polyfabric_machines::rns::pieces::Pieces;
+use polyfabric_machines::rns::step::Step;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_runtime::NoProgress;
@@ -151,7 +151,7 @@ impl Case {
 
     fn replayed(&self, listed: &Listed) -> Result<Vec<RnsPolynomial>, String> {
         let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
-        let replayed = replay(self.simulated.mapped(), listed, &self.program, &self.keys, &inputs);
+        let replayed = self.simulated.mapped().replay(listed, &self.program, &self.keys, &inputs);
         replayed.map_err(|error| error.to_string())
     }
 
@@ -230,8 +230,14 @@ impl Meaning for Exchanged<'_> {
     fn role(&self, kind: KindId) -> Role {
         self.own.role(kind)
     }
-    fn step(&self, op: OpRef) -> Option<Function> {
+    fn step(&self, op: OpRef) -> Option<Step> {
         self.own.step(op)
+    }
+    fn composites(&self) -> bool {
+        self.own.composites()
+    }
+    fn vectors(&self, value: Value) -> usize {
+        self.own.vectors(value)
     }
     fn values(&self) -> usize {
         self.own.values()
@@ -355,6 +361,7 @@ fn by_place(listed: &Listed) -> Uses {
 
 #[test]
 fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused() {
+    let mut overwrites = 0;
     for case in Case::all() {
         let (mut early, mut over) = (0, 0);
         for uses in by_place(&case.listed).into_values() {
@@ -378,8 +385,11 @@ fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused
                 assert!(check(Source::List(&changed), &[]).is_err(), "{}", case.name());
             }
         }
-        assert!(early > 5 && over > 0, "{}: {early} reads, {over} overwrites", case.name());
+        assert!(early > 5, "{}: {early} reads", case.name());
+        overwrites += over;
     }
+    // A machine with room for all of a small program writes nothing over.
+    assert!(overwrites > 0);
 }
 
 #[test]
@@ -404,10 +414,10 @@ fn a_machine_that_is_not_the_files_is_refused() {
             |resources| resources.channels[0].bytes_per_cycle *= 2.0,
             |resources| {
                 let memory = resources.memories.iter_mut().find_map(|memory| match &mut memory.kind {
-                    MemoryKind::Lines(lines) => Some(&mut lines.accesses),
+                    MemoryKind::Lines(Lines { capacity, .. }) | MemoryKind::OnChip { capacity, .. } => Some(capacity),
                     _ => None,
                 });
-                *memory.expect("a memory on the chip") += 1;
+                *memory.expect("a memory on the chip") *= 2;
             },
         ];
         let meaning = case.simulated.mapped().meaning();

@@ -92,22 +92,22 @@ impl PyMapped {
 
     /// What the compiler found out, for `Machine.load`.
     fn save(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        detached(py, || Ok(self.simulated.mapped().save()))
+        detached(py, || Ok(self.simulated.instructed().map_err(refused)?.save()))
     }
 
     /// The instruction streams of all components, in the binary form.
     fn streams(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        detached(py, || Ok(self.simulated.mapped().streams()))
+        detached(py, || Ok(self.simulated.instructed().map_err(refused)?.streams()))
     }
 
     /// The same as text.
     fn streams_text(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || Ok(self.simulated.mapped().streams_text()))
+        detached(py, || Ok(self.simulated.instructed().map_err(refused)?.streams_text()))
     }
 
     /// The compiler's first phase: the groups of operations that share a hint, as JSON.
     fn groups(&self) -> PyResult<String> {
-        Ok(json(&self.simulated.mapped().groups())?)
+        Ok(json(&self.simulated.instructed().map_err(refused)?.groups())?)
     }
 
     /// Carries out the schedule on ciphertexts.

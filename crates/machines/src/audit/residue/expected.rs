@@ -1,13 +1,13 @@
 //! What a program makes of its inputs, at the place that is looked at.
 
 use super::super::AuditError;
-use super::{Function, KernelProgram, LeafPiece, Pieces, Residue};
+use super::{Function, KernelProgram, LeafPiece, Meaning, Pieces, Residue};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_kernels::ntt::Ntt;
-use polyfabric_program::rns::kernel::{Conversion, LimbSet, Op, OpKind, ValueType};
+use polyfabric_kernels::ntt::{Ntt, NttError};
+use polyfabric_program::rns::kernel::{Body, Conversion, LimbSet, Op, OpId, OpKind, ValueId, ValueType};
 use polyfabric_schemes::rns::{Domain, LimbId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is expected of a schedule.
 pub(super) struct Expected {
@@ -17,31 +17,37 @@ pub(super) struct Expected {
     pub computed: Vec<u64>,
 }
 
-/// The values of a program without composite operations.
+/// How operations are evaluated.
 struct Evaluation<'a> {
     program: &'a KernelProgram,
     pieces: Pieces,
-    values: Vec<Vec<Residue>>,
     inputs: usize,
     /// For each limb and piece the root that its remainder is of: X^M.
     roots: HashMap<u16, Vec<u64>>,
 }
 
+/// Values of a program or of a body.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    types: &'a [ValueType],
+    values: &'a [Vec<Residue>],
+}
+
 impl Expected {
-    /// Of `program`, whose polynomials are cut into `pieces`.
+    /// Of `program`, as `meaning` cuts its polynomials and takes its composite operations.
     ///
     /// # Errors
     /// [`AuditError::Program`] if the program is not consistent, or a modulus has no transform.
-    pub fn of(program: &KernelProgram, pieces: Pieces) -> Result<Self, AuditError> {
+    pub fn of(program: &KernelProgram, meaning: &dyn Meaning) -> Result<Self, AuditError> {
         let mut computed = Vec::new();
-        let outputs = evaluate(program, pieces, |_, keys| computed.extend(keys.iter().map(|residue| residue.key())))?;
+        let outputs = evaluate(program, meaning, |_, keys| computed.extend(keys.iter().map(|residue| residue.key())))?;
         Ok(Self { outputs, computed })
     }
 
     /// Which operation of the program defines what has `key`.
-    pub fn place_of(&self, key: u64, program: &KernelProgram, pieces: Pieces) -> Result<String, AuditError> {
-        let mut found = None;
-        evaluate(program, pieces, |op, residues| {
+    pub fn place_of(&self, key: u64, program: &KernelProgram, meaning: &dyn Meaning) -> Result<String, AuditError> {
+        let (mut found, pieces) = (None, meaning.pieces());
+        evaluate(program, meaning, |op, residues| {
             if found.is_none() && residues.iter().any(|residue| residue.key() == key) {
                 let place = residues.iter().position(|residue| residue.key() == key).unwrap_or(0);
                 let (limb, piece) = (residues[place].limb, place % pieces.count());
@@ -52,44 +58,81 @@ impl Expected {
     }
 }
 
-/// Evaluates `program`; `each` is told what each operation that computes defines.
+/// Evaluates `program`; `each` is told what each operation that computes defines: of a composite operation those of its body, or its
+/// results alone where `meaning` takes it whole.
 fn evaluate(
     program: &KernelProgram,
-    pieces: Pieces,
+    meaning: &dyn Meaning,
     mut each: impl FnMut(&Op, &[Residue]),
 ) -> Result<Vec<Vec<Residue>>, AuditError> {
     let cause = |error: &dyn std::fmt::Display| AuditError::Program { cause: error.to_string() };
-    let program = program.expanded().map_err(|error| cause(&error))?;
     let mut last_use = vec![0; program.values.len()];
     for (index, op) in program.ops.iter().enumerate() {
         op.operands.iter().for_each(|operand| last_use[operand.index()] = index);
     }
     program.outputs.iter().for_each(|output| last_use[output.value.index()] = usize::MAX);
-    let values = vec![Vec::new(); program.values.len()];
-    let mut evaluation = Evaluation { program: &program, pieces, values, inputs: 0, roots: HashMap::new() };
+    let mut values = vec![Vec::new(); program.values.len()];
+    let mut evaluation = Evaluation { program, pieces: meaning.pieces(), inputs: 0, roots: HashMap::new() };
     for (index, op) in program.ops.iter().enumerate() {
-        let result = evaluation.op(op).map_err(|error| cause(&error))?;
-        if computes(&program, op) {
-            each(op, &result);
+        if matches!(op.kind, OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. }) {
+            let body = program.body(OpId(index as u32)).map_err(|error| cause(&error))?;
+            let Some(body) = body else { return Err(cause(&"a composite operation has no body")) };
+            let counted = meaning.composites().then(|| ends(&body));
+            let mut inner = vec![Vec::new(); body.values.len()];
+            for (place, operand) in inner.iter_mut().zip(&op.operands) {
+                place.clone_from(&values[operand.index()]);
+            }
+            for part in &body.ops {
+                let given = Given { types: &body.values, values: &inner };
+                let result = evaluation.op(part, given).map_err(|error| cause(&error))?;
+                let own = counted.as_ref().is_none_or(|ends| ends.contains(&part.results[0]));
+                if own && computes(part, &body.values) {
+                    each(if counted.is_some() { op } else { part }, &result);
+                }
+                inner[part.results[0].index()] = result;
+            }
+            for (result, value) in op.results.iter().zip(&body.yields) {
+                values[result.index()].clone_from(&inner[value.index()]);
+            }
+        } else {
+            let given = Given { types: &program.values, values: &values };
+            let result = evaluation.op(op, given).map_err(|error| cause(&error))?;
+            if computes(op, &program.values) {
+                each(op, &result);
+            }
+            values[op.results[0].index()] = result;
         }
-        evaluation.values[op.results[0].index()] = result;
         for operand in &op.operands {
             if last_use[operand.index()] == index {
-                evaluation.values[operand.index()] = Vec::new();
+                values[operand.index()] = Vec::new();
             }
         }
     }
-    Ok(program.outputs.iter().map(|output| evaluation.values[output.value.index()].clone()).collect())
+    Ok(program.outputs.iter().map(|output| values[output.value.index()].clone()).collect())
+}
+
+/// What a body's results are put together from.
+fn ends(body: &Body) -> HashSet<ValueId> {
+    let mut open = body.yields.clone();
+    let mut ends = HashSet::new();
+    while let Some(value) = open.pop() {
+        let definition = body.ops.iter().find(|op| op.results.contains(&value));
+        match definition.filter(|op| matches!(op.kind, OpKind::SelectLimbs { .. } | OpKind::Concat)) {
+            Some(op) => open.extend(&op.operands),
+            None => _ = ends.insert(value),
+        }
+    }
+    ends
 }
 
 /// Whether some unit has to compute what the operation defines: not what lies in memory, what is only named anew, or a residue that
 /// is taken as it is modulo another limb.
-fn computes(program: &KernelProgram, op: &Op) -> bool {
+fn computes(op: &Op, types: &[ValueType]) -> bool {
     match op.kind {
         OpKind::Input { .. } | OpKind::Plaintext { .. } | OpKind::Key { .. } => false,
         OpKind::SelectLimbs { .. } | OpKind::Concat => false,
         OpKind::BaseConversion { conversion, .. } => {
-            program.value(op.operands[0]).limbs.len() > 1 || conversion != Conversion::Approximate
+            types[op.operands[0].index()].limbs.len() > 1 || conversion != Conversion::Approximate
         }
         _ => true,
     }
@@ -107,9 +150,10 @@ impl Evaluation<'_> {
         vectors.map(|((position, limb), piece)| of(position * count + usize::from(piece), limb, piece)).collect()
     }
 
-    fn op(&mut self, op: &Op) -> Result<Vec<Residue>, polyfabric_kernels::ntt::NttError> {
+    fn op(&mut self, op: &Op, given: Given<'_>) -> Result<Vec<Residue>, NttError> {
         let program = self.program;
-        let ValueType { limbs, domain } = program.value(op.results[0]);
+        let type_of = |value: ValueId| &given.types[value.index()];
+        let ValueType { limbs, domain } = type_of(op.results[0]);
         let values = *domain == Domain::Evaluation;
         let moduli = &program.moduli;
         let count = self.pieces.count();
@@ -122,7 +166,7 @@ impl Evaluation<'_> {
             self.inputs += 1;
         }
         let leaf = |leaf: Leaf, piece: u16| Residue::leaf(LeafPiece { leaf, piece }, moduli);
-        let operand = |number: usize| &self.values[op.operands[number].index()];
+        let operand = |number: usize| &given.values[op.operands[number].index()];
         let pointwise = |word: &dyn Fn(Modulus, usize, usize) -> u64| {
             self.each(limbs, |place, limb, _| Residue {
                 word: word(self.modulus(limb), place, place / count),
@@ -178,19 +222,19 @@ impl Evaluation<'_> {
                 Residue::mixed(function, old.word, moduli)
             }),
             OpKind::SelectLimbs { .. } | OpKind::Concat => self.each(limbs, |_, limb, piece| {
-                let held = |&operand: &polyfabric_program::rns::kernel::ValueId| {
-                    let position = program.value(operand).limbs.position(limb)?;
-                    Some(self.values[operand.index()][position * count + usize::from(piece)])
+                let held = |&operand: &ValueId| {
+                    let position = type_of(operand).limbs.position(limb)?;
+                    Some(given.values[operand.index()][position * count + usize::from(piece)])
                 };
                 // The program's check has seen that an operand has each limb.
                 op.operands.iter().find_map(held).unwrap_or(Residue { word: 0, limb: limb.0 })
             }),
             OpKind::BaseConversion { conversion, .. } => {
-                let from = &program.value(op.operands[0]).limbs;
+                let from = &type_of(op.operands[0]).limbs;
                 self.each(limbs, |_, limb, piece| {
                     let digits: Vec<u64> =
                         (0..from.len()).map(|position| at(0, position * count + usize::from(piece))).collect();
-                    self.converted(from, &digits, limb, *conversion)
+                    converted(moduli, from, &digits, limb, *conversion)
                 })
             }
             OpKind::SubDigit { window, .. } => self.each(limbs, |_, limb, piece| {
@@ -202,35 +246,8 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Σ z_i·(B/b_i) modulo a limb, z_i ≡ x·(B/b_i)^-1 mod b_i from 0 up, or balanced.
-    fn converted(&self, from: &LimbSet, digits: &[u64], to: LimbId, conversion: Conversion) -> Residue {
-        if conversion == Conversion::Centred && from.len() > 1 {
-            return Residue::hashed(("centred", digits), to.0, &self.program.moduli);
-        }
-        let target = self.modulus(to);
-        let cofactor = |except: LimbId, modulus: Modulus| {
-            let others = from.iter().filter(|&limb| limb != except).map(|limb| self.modulus(limb).value());
-            others.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)))
-        };
-        let mut sum = 0;
-        for (limb, &digit) in from.iter().zip(digits) {
-            let modulus = self.modulus(limb);
-            let inverse = modulus.inverse(cofactor(limb, modulus)).unwrap_or(0);
-            let half = if conversion == Conversion::Approximate { 0 } else { modulus.value() / 2 };
-            let y = modulus.multiply(digit, inverse);
-            let z = i128::from(modulus.add(y, half)) - i128::from(half);
-            let z = z.rem_euclid(i128::from(target.value())) as u64;
-            sum = target.add(sum, target.multiply(z, cofactor(limb, target)));
-        }
-        // A single residue that is taken as it is stays what it was until somebody reduces it.
-        match conversion {
-            Conversion::Approximate if from.len() == 1 => Residue { word: target.reduce(digits[0]), limb: to.0 },
-            _ => Residue { word: sum, limb: to.0 },
-        }
-    }
-
     /// Finds X^M at each piece, once.
-    fn root(&mut self, limb: LimbId) -> Result<(), polyfabric_kernels::ntt::NttError> {
+    fn root(&mut self, limb: LimbId) -> Result<(), NttError> {
         let pieces = self.pieces;
         if pieces.count() > 1 && !self.roots.contains_key(&limb.0) {
             let transform: Ntt<u64> = pieces.transform(self.modulus(limb))?;
@@ -260,5 +277,39 @@ impl Evaluation<'_> {
             .map(|(&remainder, &root)| modulus.multiply(remainder, modulus.power(inverse(root), piece as u64)));
         let sum = terms.fold(0, |sum, term| modulus.add(sum, term));
         modulus.multiply(sum, inverse(modulus.reduce(remainders.len() as u64)))
+    }
+}
+
+/// Σ z_i·(B/b_i) modulo a limb, z_i ≡ x·(B/b_i)^-1 mod b_i from 0 up, or balanced.
+pub(super) fn converted(
+    moduli: &[Modulus],
+    from: &LimbSet,
+    digits: &[u64],
+    to: LimbId,
+    conversion: Conversion,
+) -> Residue {
+    if conversion == Conversion::Centred && from.len() > 1 {
+        return Residue::hashed(("centred", digits), to.0, moduli);
+    }
+    let modulus_of = |limb: LimbId| moduli[usize::from(limb.0)];
+    let target = modulus_of(to);
+    let cofactor = |except: LimbId, modulus: Modulus| {
+        let others = from.iter().filter(|&limb| limb != except).map(|limb| modulus_of(limb).value());
+        others.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)))
+    };
+    let mut sum = 0;
+    for (limb, &digit) in from.iter().zip(digits) {
+        let modulus = modulus_of(limb);
+        let inverse = modulus.inverse(cofactor(limb, modulus)).unwrap_or(0);
+        let half = if conversion == Conversion::Approximate { 0 } else { modulus.value() / 2 };
+        let y = modulus.multiply(digit, inverse);
+        let z = i128::from(modulus.add(y, half)) - i128::from(half);
+        let z = z.rem_euclid(i128::from(target.value())) as u64;
+        sum = target.add(sum, target.multiply(z, cofactor(limb, target)));
+    }
+    // A single residue that is taken as it is stays what it was until somebody reduces it.
+    match conversion {
+        Conversion::Approximate if from.len() == 1 => Residue { word: target.reduce(digits[0]), limb: to.0 },
+        _ => Residue { word: sum, limb: to.0 },
     }
 }

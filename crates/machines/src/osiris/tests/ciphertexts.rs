@@ -1,8 +1,10 @@
 //! Do ciphertexts that the units have worked on decrypt to what the program means?
 
 use super::paper;
+use crate::audit::residue::audit;
 use crate::engine::checker::check;
 use crate::osiris::machine::{Osiris, lowering};
+use crate::osiris::meaning::Names;
 use crate::osiris::replay::replay;
 use crate::osiris::schedule::schedule;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
@@ -46,7 +48,10 @@ fn check_program(program: &Program, set: &str, hoisting: Hoisting, machine: &Osi
     let scheduled = schedule(machine, &lowered.kernel).expect("it fits");
     check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
     let given: Vec<&RnsPolynomial> = encrypted.iter().flat_map(|one| &one.ciphertext().parts).collect();
-    let mut found = replay(machine, &scheduled, &lowered.kernel, &keys, &given).expect("it is carried out").into_iter();
+    audit(&lowered.kernel, &scheduled.schedule, &Names::new(&scheduled, &lowered.kernel, machine.hadamard_height))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let found = replay(machine, &scheduled, &scheduled.schedule, &lowered.kernel, &keys, &given);
+    let mut found = found.expect("it is carried out").into_iter();
     let names = lowered.inputs.iter().map(|port| port.name.clone());
     let inputs: HashMap<String, Values> =
         names.zip(clear.into_iter().map(|values| Values::Complex(values.into()))).collect();

@@ -165,7 +165,7 @@ impl KernelProgram {
     /// # Errors
     /// [`KernelError`] if the program is not consistent.
     pub fn expanded(&self) -> Result<Self, KernelError> {
-        let mut builder = KernelBuilder::body_of(self, std::iter::empty());
+        let mut builder = KernelBuilder::like(self);
         let mut place: Vec<ValueId> = Vec::with_capacity(self.values.len());
         for op in &self.ops {
             builder.set_place(op.origin, op.step);

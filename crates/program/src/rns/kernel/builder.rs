@@ -45,18 +45,25 @@ impl KernelBuilder {
         Ok(Self { program, origin: None, step: 0, known: HashMap::new() })
     }
 
-    /// For the body of an operation of `program`: its table and plaintexts, and values that nothing defines.
+    /// For the body of an operation of `program`, which reads no plaintext: its table, and values that nothing defines.
     pub(super) fn body_of(program: &KernelProgram, operands: impl Iterator<Item = ValueType>) -> Self {
         let program = KernelProgram {
             name: program.name.clone(),
             degree: program.degree,
             moduli: program.moduli.clone(),
-            plaintexts: program.plaintexts.clone(),
+            plaintexts: Vec::new(),
             values: operands.collect(),
             ops: Vec::new(),
             outputs: Vec::new(),
         };
         Self { program, origin: None, step: 0, known: HashMap::new() }
+    }
+
+    /// For another form of `program`: its table and its plaintexts.
+    pub(super) fn like(program: &KernelProgram) -> Self {
+        let mut builder = Self::body_of(program, std::iter::empty());
+        builder.program.plaintexts.clone_from(&program.plaintexts);
+        builder
     }
 
     /// What was built on `operands` undefined values, as a body.

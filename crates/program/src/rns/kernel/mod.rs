@@ -108,6 +108,17 @@ impl PublicPolynomial {
         self.len() == 0
     }
 
+    /// Whether all coefficients are between −q/2 and q/2, so that their residues modulo q say what they are.
+    pub fn fits(&self, modulus: Modulus) -> bool {
+        let half = modulus.value() / 2;
+        match self {
+            Self::Narrow(coefficients) => coefficients.iter().all(|coefficient| coefficient.unsigned_abs() <= half),
+            Self::Wide(coefficients) => {
+                coefficients.iter().all(|coefficient| coefficient.unsigned_abs() <= u128::from(half))
+            }
+        }
+    }
+
     /// The residues modulo `modulus`, in natural order, written to `target`.
     ///
     /// # Panics

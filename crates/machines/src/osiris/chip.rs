@@ -1,0 +1,252 @@
+//! The machine's units, channels, memories, classes and operations under the engine's names, from its file alone.
+
+use super::machine::Osiris;
+use super::mod_change::ModChangeUnits;
+use super::tasks::{Residue, Tasks};
+use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
+use crate::engine::schedule::{
+    ClassId, KindId, MemoryId, MemoryKind, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
+};
+use crate::rns::leaf::Leaf;
+
+/// What the names in a schedule stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chip {
+    /// The NTT unit at the beginning of a change of modulus, and the one at its end.
+    pub ntt: [Resource; 2],
+    /// The array.
+    pub array: Resource,
+    /// Of each Hadamard unit, the first behind the second NTT unit, what multiplies digits by keys: half of each cell's multipliers.
+    pub keys: Vec<Resource>,
+    /// The other half, for diagonals and all else.
+    pub diagonals: Vec<Resource>,
+    /// Key generators of each Hadamard unit, one a cell.
+    pub generators: Vec<Vec<Resource>>,
+    /// The automorphism unit.
+    pub automorphism: Resource,
+    /// Off-chip memory.
+    pub channel: Resource,
+    /// The scratchpads.
+    pub scratchpad: MemoryId,
+    /// Off-chip memory, as a place.
+    pub off_chip: MemoryId,
+    /// From the first NTT unit to the array, on to the second, on to the Hadamard unit.
+    pub wires: [MemoryId; 3],
+    /// From each generator.
+    pub mask_wires: Vec<Vec<MemoryId>>,
+    /// From the NTT unit beside each Hadamard unit: diagonals made of one limb.
+    pub diagonal_wires: Vec<MemoryId>,
+    /// Kinds of operations.
+    pub kinds: Kinds,
+    classes: Classes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Classes {
+    input: ClassId,
+    key: ClassId,
+    table: ClassId,
+    computed: ClassId,
+    stream: ClassId,
+}
+
+/// What units do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kinds {
+    /// By limbs that are interleaved, less one.
+    inverse: Vec<KindId>,
+    forward: Vec<KindId>,
+    /// By source limbs, less one.
+    conversion: Vec<KindId>,
+    /// The division at the end of a change of modulus.
+    pub division: KindId,
+    /// Of digits and key rows.
+    pub inner_product: KindId,
+    /// Other arithmetic, on one polynomial.
+    pub pointwise: KindId,
+    /// The same on two with one factor.
+    pub both: KindId,
+    /// Of a key's rows.
+    pub masks: KindId,
+    /// Of one limb.
+    pub automorphism: KindId,
+    /// From memory.
+    pub load: KindId,
+    /// To memory.
+    pub store: KindId,
+}
+
+/// What an operation of some kind does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Values to coefficients.
+    Inverse,
+    /// Coefficients to values.
+    Forward,
+    /// A base conversion.
+    Conversion,
+    /// The division at the end of a change of modulus.
+    Division,
+    /// An inner product.
+    InnerProduct,
+    /// Other arithmetic, on one polynomial.
+    Pointwise,
+    /// The same on two with one factor.
+    Both,
+    /// Masks.
+    Masks,
+    /// An automorphism.
+    Automorphism,
+    /// A load or a store.
+    Move,
+}
+
+impl Kinds {
+    fn declare(builder: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) -> Self {
+        let ModChangeUnits { shape, height, depth } = *units;
+        let lanes = machine.lanes as f64;
+        let mut kind = |name: String, class: &str, latency| builder.kind(name, class, lanes, latency);
+        let mut transforms = |what: &str| -> Vec<KindId> {
+            let slots = 1..=machine.limbs;
+            let of = |slots| {
+                kind(format!("{what}, {slots} limbs interleaved"), "ntt", NttUnit::latency(shape, slots, depth))
+            };
+            slots.map(of).collect()
+        };
+        let (inverse, forward) = (transforms("inverse transform"), transforms("transform"));
+        let conversion = |alpha| {
+            let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
+            kind(format!("base conversion, {alpha} source limbs"), "base_conversion", latency)
+        };
+        let conversion = (1..=height).map(conversion).collect();
+        let key_latency = HadamardUnit::key_latency(machine.hadamard_height, depth);
+        let diagonal_latency = HadamardUnit::diagonal_latency(depth);
+        Self {
+            inverse,
+            forward,
+            conversion,
+            division: kind("division".to_owned(), "hadamard.keys", key_latency),
+            inner_product: kind("inner product".to_owned(), "hadamard.keys", key_latency),
+            pointwise: kind("pointwise".to_owned(), "hadamard.diagonals", diagonal_latency),
+            both: kind("pointwise, two polynomials".to_owned(), "hadamard.diagonals", diagonal_latency),
+            masks: kind("masks".to_owned(), "key_generator", machine.generator_latency),
+            automorphism: kind("automorphism".to_owned(), "automorphism", machine.automorphism_latency(shape)),
+            load: kind("load".to_owned(), "hbm", machine.memory_latency),
+            store: kind("store".to_owned(), "hbm", 0),
+        }
+    }
+
+    /// Inverse transform, conversion and transform of `alpha` source limbs, with `slots` limbs interleaved.
+    pub fn mod_change(&self, alpha: usize, slots: usize) -> [KindId; 3] {
+        [self.inverse[slots - 1], self.conversion[alpha - 1], self.forward[slots - 1]]
+    }
+
+    /// A transform of so many limbs.
+    pub fn transform(&self, slots: usize) -> KindId {
+        self.forward[slots - 1]
+    }
+
+    /// What operations of `kind` do; those of no other kind move something.
+    pub fn does(&self, kind: KindId) -> Does {
+        let among = |kinds: &[KindId]| kinds.first() <= Some(&kind) && Some(&kind) <= kinds.last();
+        let single = [
+            (self.division, Does::Division),
+            (self.inner_product, Does::InnerProduct),
+            (self.pointwise, Does::Pointwise),
+            (self.both, Does::Both),
+            (self.masks, Does::Masks),
+            (self.automorphism, Does::Automorphism),
+        ];
+        let runs =
+            [(&self.inverse, Does::Inverse), (&self.forward, Does::Forward), (&self.conversion, Does::Conversion)];
+        let run = runs.into_iter().find(|(kinds, _)| among(kinds)).map(|(_, does)| does);
+        run.or_else(|| single.into_iter().find(|&(own, _)| own == kind).map(|(_, does)| does)).unwrap_or(Does::Move)
+    }
+}
+
+impl Chip {
+    /// Units, channels, memories, classes and kinds.
+    pub fn declare(builder: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) -> Self {
+        let mut unit = |name: String, class: &str| builder.unit(name, class, WaitCategory::Pipeline);
+        let ntt = [0, 1].map(|number| unit(format!("ntt{number}"), "ntt"));
+        let array = unit("base_conversion".to_owned(), "base_conversion");
+        let mut sides = |what: &str| -> Vec<Resource> {
+            let class = format!("hadamard.{what}");
+            (0..machine.hadamard_units).map(|side| unit(format!("hadamard{side}.{what}"), &class)).collect()
+        };
+        let (keys, diagonals) = (sides("keys"), sides("diagonals"));
+        let generators = (0..machine.hadamard_units)
+            .map(|side| {
+                let cells = 0..machine.hadamard_height;
+                cells.map(|cell| unit(format!("hadamard{side}.generator{cell}"), "key_generator")).collect()
+            })
+            .collect();
+        let automorphism = unit("automorphism".to_owned(), "automorphism");
+        let channel = builder.channel("hbm", "hbm", machine.memory_bytes);
+        let tile = machine.tile_bytes();
+        let scratchpad = MemoryKind::OnChip {
+            capacity: machine.scratchpad,
+            banks: 1,
+            read_bytes_per_cycle: tile * machine.port_tiles.0 as f64,
+            write_bytes_per_cycle: tile * machine.port_tiles.1 as f64,
+        };
+        let scratchpad = builder.memory("scratchpad", scratchpad);
+        let off_chip = builder.memory("hbm", MemoryKind::OffChip);
+        let mut wire = |name: String| builder.memory(name, MemoryKind::Wire { bytes_per_cycle: tile, delay: 1 });
+        let wires = ["coefficients", "converted", "remainders"].map(|name| wire(name.to_owned()));
+        let mask_wires = (0..machine.hadamard_units)
+            .map(|side| (0..machine.hadamard_height).map(|cell| wire(format!("masks{side}.{cell}"))).collect())
+            .collect();
+        let diagonal_wires = (0..machine.hadamard_units).map(|side| wire(format!("diagonals{side}"))).collect();
+        let classes = Classes {
+            input: builder.value_class("input", Traffic::Ciphertexts, true),
+            key: builder.value_class("switching key", Traffic::KeySwitchKey, true),
+            table: builder.value_class("public polynomial", Traffic::Tables, true),
+            computed: builder.value_class("polynomial", Traffic::Ciphertexts, false),
+            stream: builder.value_class("stream", Traffic::Ciphertexts, false),
+        };
+        let kinds = Kinds::declare(builder, machine, units);
+        Self {
+            ntt,
+            array,
+            keys,
+            diagonals,
+            generators,
+            automorphism,
+            channel,
+            scratchpad,
+            off_chip,
+            wires,
+            mask_wires,
+            diagonal_wires,
+            kinds,
+            classes,
+        }
+    }
+
+    /// The name of a limb.
+    pub fn value(&self, tasks: &Tasks, residue: Residue) -> Value {
+        let class = match tasks.leaves[residue.0 as usize] {
+            Some(Leaf::Input { .. }) => self.classes.input,
+            Some(Leaf::Plaintext { .. }) => self.classes.table,
+            Some(Leaf::Hint { .. }) => self.classes.key,
+            None => self.classes.computed,
+        };
+        Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: residue.0 }
+    }
+
+    /// The name of a stream on a wire.
+    pub fn stream(&self, number: u32) -> Value {
+        Value { class: self.classes.stream, ciphertext: Value::NONE, iteration: Value::NONE, index: number }
+    }
+
+    /// The number of the stream of that name.
+    pub fn stream_number(&self, value: Value) -> Option<usize> {
+        (value.class == self.classes.stream).then_some(value.index as usize)
+    }
+
+    /// The cell of the key generator that does `op`, if one does.
+    pub fn cell(&self, op: OpRef) -> Option<usize> {
+        (op.kind == self.kinds.masks).then_some(op.iteration as usize)
+    }
+}

@@ -1,0 +1,175 @@
+//! Osiris under the contract of a machine.
+
+use super::chip::Chip;
+use super::machine::{Osiris, SPECS, lowering};
+use super::meaning::Names;
+use super::replay::replay;
+use super::schedule::{Scheduled, schedule};
+use super::tasks::{MapError, Tasks, Work};
+use crate::audit::residue::Meaning;
+use crate::contract::options::Given;
+use crate::contract::residue::{Estimate, MappedResidue, ResidueMachine};
+use crate::contract::{Machine, MachineError, Mapper, Programs};
+use crate::engine::description::{Description, FigureError, FigureSpec};
+use crate::engine::list::EventList;
+use crate::engine::schedule::{Resources, ScheduleBuilder};
+use crate::reproduce::{Prediction, ReproduceError};
+use crate::rns::leaf::Leaf;
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering};
+use polyfabric_runtime::Progress;
+use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+
+/// Osiris, and machines of systolic units like its own.
+pub static KIND: OsirisKind = OsirisKind;
+
+/// See [`KIND`].
+pub struct OsirisKind;
+
+/// A program on a machine.
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    /// The schedule, with the meaning of its names.
+    pub scheduled: Scheduled,
+    program: KernelProgram,
+    machine: Osiris,
+}
+
+impl Machine for OsirisKind {
+    fn name(&self) -> &'static str {
+        "osiris"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../../../../machines/osiris.toml")
+    }
+
+    fn published(&self) -> &'static str {
+        super::reproduce::PUBLISHED
+    }
+
+    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        super::reproduce::predictions(progress)
+    }
+}
+
+impl Mapper for OsirisKind {
+    fn name(&self) -> &'static str {
+        "rns-systolic"
+    }
+
+    fn specs(&self) -> &'static [FigureSpec] {
+        SPECS
+    }
+
+    fn check(&self, machine: &Description) -> Result<(), FigureError> {
+        Osiris::new(machine).map(|_| ())
+    }
+
+    fn programs(&self) -> Programs {
+        Programs::Residue(&KIND)
+    }
+}
+
+impl ResidueMachine for OsirisKind {
+    fn word_bits(&self, machine: &Description) -> Result<u32, MachineError> {
+        Ok(Osiris::new(machine)?.word_bits as u32)
+    }
+
+    /// As for CKKS; a program of BGV is refused when it is mapped, for its divisions.
+    fn bgv_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
+        self.ckks_lowering(machine, gadget)
+    }
+
+    fn ckks_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
+        // A file whose figures contradict each other is refused when the program is mapped.
+        lowering(gadget, Osiris::new(machine).map_or(Hoisting::Double, |figures| figures.hoisting))
+    }
+
+    fn estimate(&self, machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
+        let figures = Osiris::new(machine)?;
+        let failed = |cause: MapError| MachineError::mapping(machine, &program.name, cause);
+        let units = figures.units(program.degree).map_err(|cause| failed(cause.into()))?;
+        let tasks = Tasks::of(program, figures.limb_extension).map_err(failed)?;
+        let (tiles, limb) = (units.shape.tiles() as f64, figures.limb_bytes(program.degree));
+        let [mut stream, mut hadamard, mut automorphism] = [0.0; 3];
+        for task in &tasks.tasks {
+            match &task.work {
+                Work::ModChange { sources, targets, division, .. } => {
+                    stream += tiles * sources.len().max(targets.len()) as f64;
+                    hadamard += if division.is_some() { tiles * targets.len() as f64 } else { 0.0 };
+                }
+                Work::KeyProduct { .. } => hadamard += tiles,
+                Work::Pointwise { limbs, diagonal, .. } => {
+                    hadamard += tiles * limbs.len() as f64;
+                    // Either NTT unit makes diagonals.
+                    stream += if diagonal.is_some() { tiles * limbs.len() as f64 / 2.0 } else { 0.0 };
+                }
+                Work::Automorphism { .. } => automorphism += tiles,
+            }
+        }
+        let is_hint = |leaf: &&Leaf| matches!(leaf, Leaf::Hint { .. });
+        let (hints, others): (Vec<&Leaf>, Vec<&Leaf>) = tasks.leaves.iter().flatten().partition(is_hint);
+        let outputs: usize = tasks.outputs.iter().map(Vec::len).sum();
+        let (hint_bytes, other_bytes) = (hints.len() as u64 * limb, (others.len() + outputs) as u64 * limb);
+        let loads = vec![
+            ("ntt", stream),
+            ("hadamard", hadamard / figures.hadamard_units as f64),
+            ("automorphism", automorphism),
+            ("hbm", (hint_bytes + other_bytes) as f64 / figures.memory_bytes),
+        ];
+        let cycles = loads.iter().map(|&(_, load)| load).fold(0.0, f64::max);
+        Ok(Estimate { loads, cycles, hint_bytes, hint_bytes_once: hint_bytes, other_bytes })
+    }
+
+    fn resources(
+        &self,
+        machine: &Description,
+        program: &KernelProgram,
+        _options: &Given,
+    ) -> Result<Resources, MachineError> {
+        let figures = Osiris::new(machine)?;
+        let units =
+            figures.units(program.degree).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        let mut builder = ScheduleBuilder::new();
+        Chip::declare(&mut builder, &figures, &units);
+        Ok(builder.resources().clone())
+    }
+
+    fn map(
+        &self,
+        machine: &Description,
+        program: &KernelProgram,
+        _options: &Given,
+    ) -> Result<Box<dyn MappedResidue>, MachineError> {
+        let figures = Osiris::new(machine)?;
+        let scheduled =
+            schedule(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(Box::new(Mapped { scheduled, program: program.clone(), machine: figures }))
+    }
+}
+
+impl MappedResidue for Mapped {
+    fn events(&self) -> Box<dyn EventList + '_> {
+        Box::new(&self.scheduled.schedule)
+    }
+
+    fn meaning(&self) -> Box<dyn Meaning + '_> {
+        Box::new(Names::new(&self.scheduled, &self.program, self.machine.hadamard_height))
+    }
+
+    fn primary(&self) -> &'static [&'static str] {
+        &["ntt", "base_conversion", "hadamard.keys", "hadamard.diagonals", "automorphism"]
+    }
+
+    fn replay(
+        &self,
+        events: &dyn EventList,
+        program: &KernelProgram,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let replayed = replay(&self.machine, &self.scheduled, events, program, keys, inputs);
+        replayed.map_err(|error| MachineError::Replay(Box::new(error)))
+    }
+}

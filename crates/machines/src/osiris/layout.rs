@@ -1,0 +1,306 @@
+//! What one task asks of the units: which streams pass which of them when, counted from the task's start.
+//!
+//! A limb that is one of S interleaved ones passes with its tiles S cycles apart, from the cycle of its place on. The key generator gives the tiles
+//! of a limb in an order of its own, and an inner product takes its operands in that order; an automorphism gives tiles in another order
+//! than it takes them. What passes in such an order has to be there whole. All else streams: a tile is read as soon as it has been written.
+
+use super::chip::Chip;
+use super::machine::Osiris;
+use super::mod_change::ModChangeUnits;
+use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_at_once};
+use super::units::base_conversion::HeightError;
+use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
+use crate::engine::schedule::{KindId, MemoryId, Order, Resource};
+
+/// When something happens, in cycles.
+pub type Cycle = i64;
+
+/// A limb that is read from a place in the scratchpads, or written to one, by one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// The limb.
+    pub residue: Residue,
+    /// Cycle of the first tile, after the segment's start.
+    pub first: Cycle,
+    /// Cycle of the last tile.
+    pub last: Cycle,
+    /// In which order.
+    pub order: Order,
+}
+
+/// What a segment reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// A limb in the scratchpads.
+    Place(Tap),
+    /// A wire, by its number in the layout.
+    Wire(usize),
+}
+
+/// One unit's part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// The unit.
+    pub resource: Resource,
+    /// What it does.
+    pub kind: KindId,
+    /// Cycles after the task's start.
+    pub offset: Cycle,
+    /// Cycles from the first tile in to the first tile out.
+    pub latency: Cycle,
+    /// Cycles until the unit is free.
+    pub cycles: Cycle,
+    /// Elements.
+    pub work: u64,
+    /// In order.
+    pub reads: Vec<Port>,
+    /// In order.
+    pub writes: Vec<Port>,
+    /// Of a key generator, its cell.
+    pub cell: Option<usize>,
+}
+
+/// A stream between two units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The wire.
+    pub memory: MemoryId,
+    /// Limbs.
+    pub limbs: usize,
+    /// Cycles that it takes.
+    pub cycles: Cycle,
+}
+
+/// One way to do a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layout {
+    /// Units, upstream first.
+    pub segments: Vec<Segment>,
+    /// Streams between them.
+    pub links: Vec<Link>,
+}
+
+impl Layout {
+    /// Cycles from the task's start until the first tile of its last unit is there, and until that unit is free.
+    pub fn span(&self) -> (Cycle, Cycle) {
+        self.segments.last().map_or((0, 0), |last| (last.offset + last.latency, last.cycles))
+    }
+
+    /// A stream on `memory` from a segment to one behind it.
+    fn link(&mut self, memory: MemoryId, limbs: usize, cycles: Cycle) -> Port {
+        self.links.push(Link { memory, limbs, cycles });
+        Port::Wire(self.links.len() - 1)
+    }
+}
+
+/// Where layouts are made.
+pub struct Planner<'a> {
+    /// The machine.
+    pub machine: &'a Osiris,
+    /// Its units on the program's ring.
+    pub units: ModChangeUnits,
+    /// Their names.
+    pub chip: &'a Chip,
+}
+
+impl Planner<'_> {
+    fn tiles(&self) -> Cycle {
+        self.units.shape.tiles() as Cycle
+    }
+
+    fn limb_words(&self) -> u64 {
+        self.units.shape.degree().get() as u64
+    }
+
+    /// A limb at `place` of `slots` interleaved ones, as it is read.
+    fn read(&self, residue: Residue, place: usize, slots: usize) -> Port {
+        let first = place as Cycle;
+        let last = first + (self.tiles() - 1) * slots as Cycle;
+        Port::Place(Tap { residue, first, last, order: Order::Stream })
+    }
+
+    /// The same as it is written: all limbs are said to be there with the last one.
+    fn write(&self, residue: Residue, place: usize, slots: usize, latency: Cycle) -> Port {
+        let (first, last) = (latency + place as Cycle, latency + self.tiles() * slots as Cycle - 1);
+        Port::Place(Tap { residue, first, last, order: Order::Stream })
+    }
+
+    /// A limb in an order of the unit's own.
+    fn whole(&self, residue: Residue, latency: Cycle) -> Port {
+        Port::Place(Tap { residue, first: latency, last: latency + self.tiles() - 1, order: Order::Any })
+    }
+
+    /// Every way to do `task`.
+    ///
+    /// # Errors
+    /// [`MapError`] if no unit can.
+    pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
+        let sides = 0..self.chip.keys.len();
+        Ok(match &task.work {
+            Work::ModChange { .. } => vec![self.mod_change(task)?],
+            Work::KeyProduct { terms, results, .. } => {
+                let height = self.machine.hadamard_height;
+                if terms.len() > height {
+                    return Err(MapError::Digits { op: task.op, digits: terms.len(), height });
+                }
+                sides.map(|side| self.key_product(side, terms, results)).collect()
+            }
+            Work::Pointwise { limbs, diagonal, halves, .. } => {
+                self.interleaved(task.op, limbs.len())?;
+                sides.map(|side| self.pointwise(side, limbs.len(), *diagonal, halves)).collect()
+            }
+            Work::Automorphism { operand, result, .. } => {
+                let latency = self.machine.automorphism_latency(self.units.shape) as Cycle;
+                vec![Layout {
+                    segments: vec![Segment {
+                        resource: self.chip.automorphism,
+                        kind: self.chip.kinds.automorphism,
+                        offset: 0,
+                        latency,
+                        cycles: self.tiles(),
+                        work: self.limb_words(),
+                        reads: vec![self.read(*operand, 0, 1)],
+                        writes: vec![self.whole(*result, latency)],
+                        cell: None,
+                    }],
+                    links: Vec::new(),
+                }]
+            }
+        })
+    }
+
+    /// Whether the units interleave so many limbs.
+    fn interleaved(&self, op: u32, limbs: usize) -> Result<(), MapError> {
+        let most = self.machine.limbs;
+        if limbs > most { Err(MapError::Interleaved { op, limbs, most }) } else { Ok(()) }
+    }
+
+    /// A change of modulus, with the division behind it if there is one.
+    fn mod_change(&self, task: &Task) -> Result<Layout, MapError> {
+        let Work::ModChange { sources, targets, division, results, .. } = &task.work else {
+            return Ok(Layout::default());
+        };
+        let ModChangeUnits { shape, height, depth } = self.units;
+        let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
+        if alpha > height {
+            return Err(MapError::Height { op: task.op, cause: HeightError { sources: alpha, height } });
+        }
+        self.interleaved(task.op, slots)?;
+        let mut layout = Layout::default();
+        let cycles = self.tiles() * slots as Cycle;
+        let transform = NttUnit::latency(shape, slots, depth) as Cycle;
+        let conversion = BaseConversionArray::latency(height, shape.lanes(), alpha, depth) as Cycle;
+        let kinds = self.chip.kinds.mod_change(alpha, slots);
+        let units = [self.chip.ntt[0], self.chip.array, self.chip.ntt[1]];
+        let limbs = [alpha, targets.len(), targets.len()];
+        let places = |results: &[Residue], latency: Cycle| -> Vec<Port> {
+            let place = |(place, &residue): (usize, &Residue)| self.write(residue, place, slots, latency);
+            results.iter().enumerate().map(place).collect()
+        };
+        let sources = sources.iter().enumerate().map(|(place, &(_, residue))| self.read(residue, place, slots));
+        let (mut reads, mut offset) = (sources.collect::<Vec<_>>(), 0);
+        for (stage, latency) in [transform, conversion, transform].into_iter().enumerate() {
+            let (writes, next) = if stage == 2 && division.is_none() {
+                (places(results, latency), Vec::new())
+            } else {
+                let wire = layout.link(self.chip.wires[stage], limbs[stage], cycles);
+                (vec![wire], vec![wire])
+            };
+            let (resource, kind, work) = (units[stage], kinds[stage], limbs[stage] as u64 * self.limb_words());
+            let reads = std::mem::replace(&mut reads, next);
+            layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, cell: None });
+            offset += latency + 1;
+        }
+        if let Some(kept) = division {
+            let latency = HadamardUnit::key_latency(self.machine.hadamard_height, depth) as Cycle;
+            reads.extend(kept.iter().enumerate().map(|(place, &residue)| self.read(residue, place, slots)));
+            layout.segments.push(Segment {
+                resource: self.chip.keys[0],
+                kind: self.chip.kinds.division,
+                offset,
+                latency,
+                cycles,
+                work: targets.len() as u64 * self.limb_words(),
+                reads,
+                writes: places(results, latency),
+                cell: None,
+            });
+        }
+        Ok(layout)
+    }
+
+    /// An inner product of one limb with rows of a key.
+    fn key_product(&self, side: usize, terms: &[(u16, Residue, Residue)], results: &[Residue; 2]) -> Layout {
+        let (cycles, work) = (self.tiles(), self.limb_words());
+        let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
+        let ahead = self.machine.generator_latency as Cycle;
+        let mut layout = Layout::default();
+        let operands = terms.iter().flat_map(|&(_, digit, body)| [digit, body]);
+        let mut reads: Vec<Port> = operands.map(|operand| self.whole(operand, 0)).collect();
+        for cell in 0..terms.len() {
+            let wire = layout.link(self.chip.mask_wires[side][cell], 1, cycles);
+            reads.push(wire);
+            layout.segments.push(Segment {
+                resource: self.chip.generators[side][cell],
+                kind: self.chip.kinds.masks,
+                offset: 0,
+                latency: ahead,
+                cycles,
+                work,
+                reads: Vec::new(),
+                writes: vec![wire],
+                cell: Some(cell),
+            });
+        }
+        layout.segments.push(Segment {
+            resource: self.chip.keys[side],
+            kind: self.chip.kinds.inner_product,
+            offset: ahead + 1,
+            latency,
+            cycles,
+            work,
+            reads,
+            writes: results.iter().map(|&result| self.whole(result, latency)).collect(),
+            cell: None,
+        });
+        layout
+    }
+
+    /// Point by point, behind the transform that makes the diagonal if one does.
+    fn pointwise(&self, side: usize, limbs: usize, diagonal: Option<Extended>, halves: &[Half]) -> Layout {
+        let cycles = self.tiles() * limbs as Cycle;
+        let work = limbs as u64 * self.limb_words();
+        let latency = HadamardUnit::diagonal_latency(self.units.depth) as Cycle;
+        let (mut layout, mut reads, mut offset) = (Layout::default(), Vec::new(), 0);
+        if let Some(Extended { source, .. }) = diagonal {
+            let wire = layout.link(self.chip.diagonal_wires[side], limbs, cycles);
+            let transform = NttUnit::latency(self.units.shape, limbs, self.units.depth) as Cycle;
+            layout.segments.push(Segment {
+                // The first Hadamard unit stands behind the second NTT unit.
+                resource: self.chip.ntt[1 - side.min(1)],
+                kind: self.chip.kinds.transform(limbs),
+                offset,
+                latency: transform,
+                cycles,
+                work,
+                reads: vec![self.read(source, 0, limbs)],
+                writes: vec![wire],
+                cell: None,
+            });
+            reads.push(wire);
+            offset = transform + 1;
+        }
+        // Each limb stands at its place among those of its polynomial.
+        let place = |residue: Residue| {
+            let lists = halves.iter().flat_map(|half| &half.operands);
+            lists.filter_map(|list| list.iter().position(|&other| other == residue)).min().unwrap_or(0)
+        };
+        reads.extend(read_at_once(halves).into_iter().map(|residue| self.read(residue, place(residue), limbs)));
+        let results = (0..limbs).flat_map(|limb| halves.iter().map(move |half| (limb, half.results[limb])));
+        let writes = results.map(|(limb, result)| self.write(result, limb, limbs, latency)).collect();
+        let kind = if halves.len() == 2 { self.chip.kinds.both } else { self.chip.kinds.pointwise };
+        let resource = self.chip.diagonals[side];
+        layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, cell: None });
+        layout
+    }
+}

@@ -1,0 +1,197 @@
+//! What the names in a schedule stand for, for the audit.
+
+use super::chip::Does;
+use super::schedule::Scheduled;
+use super::tasks::{Half, Pointwise, Residue, Work, inverse_of_product, read_at_once};
+use crate::audit::residue::{Meaning, Role};
+use crate::engine::schedule::{KindId, OpRef, Value};
+use crate::rns::function::Function;
+use crate::rns::leaf::{Leaf, LeafPiece};
+use crate::rns::pieces::Pieces;
+use crate::rns::step::{Step, Sum, Term};
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
+use polyfabric_schemes::rns::{LimbId, Part};
+use std::collections::{HashMap, HashSet};
+
+/// See the module's documentation.
+pub struct Names<'a> {
+    scheduled: &'a Scheduled,
+    program: &'a KernelProgram,
+    /// Digits of an inner product, at most.
+    height: usize,
+    /// Number of each stream's first vector, and one behind the last.
+    streams: Vec<usize>,
+    outputs: HashSet<Residue>,
+}
+
+fn times(factor: u64, a: usize) -> Term {
+    Term { factor, a, b: None }
+}
+
+fn product(a: usize, b: usize) -> Term {
+    Term { factor: 1, a, b: Some(b) }
+}
+
+impl<'a> Names<'a> {
+    /// Of a schedule of `program`, for Hadamard units of `height` cells.
+    pub fn new(scheduled: &'a Scheduled, program: &'a KernelProgram, height: usize) -> Self {
+        let mut next = scheduled.tasks.leaves.len();
+        let mut streams = vec![next];
+        for &limbs in &scheduled.streams {
+            next += usize::from(limbs);
+            streams.push(next);
+        }
+        let outputs = scheduled.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
+        Self { scheduled, program, height, streams, outputs }
+    }
+
+    fn modulus(&self, limb: LimbId) -> Modulus {
+        self.program.modulus(limb)
+    }
+
+    /// What the Hadamard unit does to one limb, with the places of the operands among what it reads.
+    fn pointwise(&self, limb: LimbId, what: Pointwise, at: &[usize]) -> Sum {
+        let minus_one = self.modulus(limb).neg(1);
+        let (terms, addend) = match what {
+            Pointwise::Add => (vec![times(1, at[0]), times(1, at[1])], 0),
+            Pointwise::Subtract => (vec![times(1, at[0]), times(minus_one, at[1])], 0),
+            Pointwise::Negate => (vec![times(minus_one, at[0])], 0),
+            Pointwise::Multiply => (vec![product(at[0], at[1])], 0),
+            Pointwise::MultiplyAdd => (vec![product(at[0], at[1]), times(1, at[2])], 0),
+            Pointwise::Scale(factor) => (vec![times(factor, at[0])], 0),
+            Pointwise::AddConstant(addend) => (vec![times(1, at[0])], addend),
+        };
+        Sum { limb: limb.0, terms, addend }
+    }
+
+    /// Limb by limb, of each polynomial.
+    fn halves(&self, limbs: &LimbSet, what: &[Pointwise], diagonal: bool, halves: &[Half]) -> Vec<Sum> {
+        // A diagonal that an NTT unit makes comes first, on the wire.
+        let behind = if diagonal { limbs.len() } else { 0 };
+        let places: HashMap<Residue, usize> =
+            read_at_once(halves).into_iter().enumerate().map(|(place, residue)| (residue, behind + place)).collect();
+        let mut sums = Vec::new();
+        for (position, (limb, &what)) in limbs.iter().zip(what).enumerate() {
+            for half in halves {
+                let of = |operand: &Vec<Residue>| operand.get(position).map_or(position, |residue| places[residue]);
+                let at: Vec<usize> = half.operands.iter().map(of).collect();
+                sums.push(self.pointwise(limb, what, &at));
+            }
+        }
+        sums
+    }
+
+    /// What is kept, less the remainder, by the product of the dropped limbs: remainders come first.
+    fn division(&self, dropped: &[(LimbId, Residue)], targets: &[LimbId]) -> Vec<Sum> {
+        let of = |(place, &limb): (usize, &LimbId)| {
+            let modulus = self.modulus(limb);
+            let factor = inverse_of_product(modulus, dropped.iter().map(|&(limb, _)| self.modulus(limb)));
+            let terms = vec![times(factor, targets.len() + place), times(modulus.neg(factor), place)];
+            Sum { limb: limb.0, terms, addend: 0 }
+        };
+        targets.iter().enumerate().map(of).collect()
+    }
+}
+
+impl Meaning for Names<'_> {
+    fn role(&self, kind: KindId) -> Role {
+        match self.scheduled.chip.kinds.does(kind) {
+            Does::Inverse => Role::Compute(&["intt"]),
+            Does::Forward => Role::Compute(&["ntt", "extension"]),
+            Does::Conversion => Role::Compute(&["conversion"]),
+            Does::Division | Does::Pointwise => Role::Sums { together: 1, terms: 2 },
+            Does::Both => Role::Sums { together: 2, terms: 2 },
+            Does::InnerProduct => Role::Sums { together: 2, terms: self.height },
+            Does::Masks => Role::Compute(&["mask"]),
+            Does::Automorphism => Role::Compute(&["aut"]),
+            Does::Move => Role::Move,
+        }
+    }
+
+    fn step(&self, op: OpRef) -> Option<Step> {
+        let task = self.scheduled.tasks.tasks.get(op.body_op as usize)?;
+        Some(match (&task.work, self.scheduled.chip.kinds.does(op.kind)) {
+            (Work::ModChange { sources, targets, conversion, .. }, does) => {
+                let from = LimbSet::new(sources.iter().map(|&(limb, _)| limb));
+                let to = LimbSet::new(targets.iter().copied());
+                match does {
+                    Does::Inverse => Step::Transforms { inverse: true, limbs: from },
+                    Does::Conversion => Step::Conversion { from, to, conversion: *conversion },
+                    Does::Forward => Step::Transforms { inverse: false, limbs: to },
+                    Does::Division => Step::Sums(self.division(sources, targets)),
+                    _ => return None,
+                }
+            }
+            (Work::KeyProduct { key, limb, terms, .. }, Does::Masks) => {
+                let &(row, ..) = terms.get(op.iteration as usize)?;
+                let leaf = Leaf::Hint { key: *key, row, part: Part::Mask, limb: *limb };
+                Step::Generated(LeafPiece { leaf, piece: 0 })
+            }
+            (Work::KeyProduct { limb, terms, .. }, Does::InnerProduct) => {
+                // Digit and body one after the other, and then the masks.
+                let count = terms.len();
+                let body = (0..count).map(|term| product(2 * term, 2 * term + 1)).collect();
+                let mask = (0..count).map(|term| product(2 * term, 2 * count + term)).collect();
+                Step::Sums([body, mask].map(|terms| Sum { limb: limb.0, terms, addend: 0 }).into())
+            }
+            (Work::Pointwise { limbs, what, diagonal, halves }, Does::Pointwise | Does::Both) => {
+                Step::Sums(self.halves(limbs, what, diagonal.is_some(), halves))
+            }
+            (Work::Pointwise { limbs, diagonal: Some(diagonal), .. }, Does::Forward) => {
+                Step::Extension { plaintext: diagonal.plaintext, from: diagonal.from, to: limbs.clone() }
+            }
+            (Work::Automorphism { limb, element, .. }, Does::Automorphism) => Step::One(Function::Automorphism {
+                limb: limb.0,
+                element: element.value() as u32,
+                piece: 0,
+                values: true,
+            }),
+            _ => return None,
+        })
+    }
+
+    fn composites(&self) -> bool {
+        true
+    }
+
+    fn values(&self) -> usize {
+        self.streams.last().copied().unwrap_or(0)
+    }
+
+    fn number(&self, value: Value) -> Option<usize> {
+        match self.scheduled.chip.stream_number(value) {
+            Some(number) => self.streams[..self.streams.len() - 1].get(number).copied(),
+            None => {
+                let number = value.index as usize;
+                let known = number < self.scheduled.tasks.leaves.len();
+                let named = known.then(|| self.scheduled.chip.value(&self.scheduled.tasks, Residue(value.index)));
+                (named == Some(value)).then_some(number)
+            }
+        }
+    }
+
+    fn vectors(&self, value: Value) -> usize {
+        let number = self.scheduled.chip.stream_number(value);
+        number.and_then(|number| self.scheduled.streams.get(number)).map_or(1, |&limbs| usize::from(limbs))
+    }
+
+    fn leaf(&self, value: Value) -> Option<LeafPiece> {
+        let number = self.number(value)?;
+        let leaf = self.scheduled.tasks.leaves.get(number).copied().flatten()?;
+        Some(LeafPiece { leaf, piece: 0 })
+    }
+
+    fn output(&self, output: usize, position: usize, _piece: usize) -> Option<Value> {
+        let &(_, residue) = self.scheduled.tasks.outputs.get(output)?.get(position)?;
+        Some(self.scheduled.chip.value(&self.scheduled.tasks, residue))
+    }
+
+    fn is_output(&self, value: Value) -> bool {
+        self.scheduled.chip.stream_number(value).is_none() && self.outputs.contains(&Residue(value.index))
+    }
+
+    fn pieces(&self) -> Pieces {
+        Pieces::new(self.program.degree, self.program.degree)
+    }
+}
