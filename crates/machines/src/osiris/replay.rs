@@ -161,6 +161,15 @@ impl Replay<'_> {
         found.map(|version| version.words.clone()).ok_or_else(|| self.not_there(event))
     }
 
+    /// The same for a unit that takes residues modulo `modulus`: a wrong schedule may bring those of another limb.
+    fn read_modulo(&self, event: &Event, access: &Access, modulus: Modulus) -> Result<Words, ReplayError> {
+        let words = self.read(event, access)?;
+        match words.iter().all(|&word| word < modulus.value()) {
+            true => Ok(words),
+            false => Ok(Arc::new(words.iter().map(|&word| modulus.reduce(word)).collect())),
+        }
+    }
+
     fn write(&mut self, event: &Event, access: &Access, words: Words) {
         let last = event.start + i64::from(access.last);
         let first = if access.order == Order::Any { last } else { event.start + i64::from(access.first) };
@@ -303,7 +312,9 @@ impl Replay<'_> {
         let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
         let transform = NttUnit::latency(shape, slots, depth);
         if event.resource == chip.ntt[0] {
-            let limbs: Vec<Words> = event.reads.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
+            let pairs = event.reads.iter().zip(&sources);
+            let limbs = pairs.map(|(read, &modulus)| self.read_modulo(event, read, modulus));
+            let limbs: Vec<Words> = limbs.collect::<Result<_, _>>()?;
             let mut unit = NttUnit::new(shape, Direction::Inverse, &sources, slots, depth)?;
             let tiles = TileOrder::interleaved(shape, alpha, slots).cut(&limbs);
             let coefficients = stream(&mut unit, tiles, transform)?;
@@ -333,7 +344,9 @@ impl Replay<'_> {
     /// What is kept, less the remainder, by the product of the dropped limbs: an inner product with two constants.
     fn division(&mut self, event: &Event, dropped: &[Modulus], moduli: Vec<Modulus>) -> Result<(), ReplayError> {
         let [remainders, kept @ ..] = &event.reads[..] else { return Err(self.not_there(event)) };
-        let kept: Vec<Words> = kept.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
+        let pairs = kept.iter().zip(&moduli);
+        let kept = pairs.map(|(read, &modulus)| self.read_modulo(event, read, modulus));
+        let kept: Vec<Words> = kept.collect::<Result<_, _>>()?;
         let lanes = self.shape().lanes();
         let factors: Vec<u64> =
             moduli.iter().map(|&modulus| inverse_of_product(modulus, dropped.iter().copied())).collect();
@@ -383,7 +396,9 @@ impl Replay<'_> {
     fn key_product(&mut self, event: &Event, limb: LimbId, terms: usize) -> Result<(), ReplayError> {
         let reads = &event.reads;
         let (stored, wired) = reads.split_at(2 * terms);
-        let stored: Vec<Words> = stored.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
+        let modulus = self.modulus(limb);
+        let stored = stored.iter().map(|read| self.read_modulo(event, read, modulus));
+        let stored: Vec<Words> = stored.collect::<Result<_, _>>()?;
         let masks: Vec<Vec<(u64, Tile)>> = wired.iter().map(|read| self.take(event, read)).collect::<Result<_, _>>()?;
         let lanes = self.shape().lanes();
         let mut products = Vec::new();
@@ -399,7 +414,7 @@ impl Replay<'_> {
             let terms = (0..terms).map(term).collect::<Option<_>>().ok_or_else(|| self.not_there(event))?;
             products.push((*cycle, KeyProduct { index: first.index, limb: 0, terms }));
         }
-        let pairs = self.inner_products(vec![self.modulus(limb)], products);
+        let pairs = self.inner_products(vec![modulus], products);
         let (body, mask): (Vec<Tile>, Vec<Tile>) = pairs.into_iter().map(|[body, mask]| (body, mask)).unzip();
         let writes = &event.writes;
         self.write_tiles(event, &writes[..1], body)?;
@@ -426,9 +441,15 @@ impl Replay<'_> {
                 diagonals.insert((tile.limb, tile.index), (cycle, Arc::new(tile.words)));
             }
         }
-        let operands: Vec<Words> = stored.iter().map(|read| self.read(event, read)).collect::<Result<_, _>>()?;
+        let lists = halves.iter().flat_map(|half| &half.operands);
+        let limb_of: HashMap<Residue, usize> =
+            lists.flat_map(|list| list.iter().enumerate().map(|(limb, &residue)| (residue, limb))).collect();
+        let read = read_at_once(halves);
         let places: HashMap<Residue, usize> =
-            read_at_once(halves).into_iter().enumerate().map(|(place, residue)| (residue, place)).collect();
+            read.iter().enumerate().map(|(place, &residue)| (residue, place)).collect();
+        let pairs = stored.iter().zip(&read);
+        let operands = pairs.map(|(access, residue)| self.read_modulo(event, access, moduli[limb_of[residue]]));
+        let operands: Vec<Words> = operands.collect::<Result<_, _>>()?;
         let mut unit = HadamardUnit::new(moduli.clone(), self.machine.hadamard_height, depth);
         let mut results = Vec::new();
         let order = TileOrder::interleaved(shape, slots, slots);
@@ -486,7 +507,7 @@ impl Replay<'_> {
     /// A public polynomial's values modulo `limbs`, of its coefficients modulo `from`, each tile of which enters for every limb.
     fn extend(&mut self, event: &Event, from: LimbId, limbs: &LimbSet) -> Result<(), ReplayError> {
         let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, limbs.len());
-        let coefficients = self.read(event, &event.reads[0])?;
+        let coefficients = self.read_modulo(event, &event.reads[0], self.modulus(from))?;
         let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
         let source = self.modulus(from).value();
         let lifted: Vec<Words> = moduli
@@ -513,8 +534,12 @@ impl Replay<'_> {
         for (position, &(_, residue)) in limbs.iter().enumerate() {
             let missing =
                 ReplayError::NotThere { cycle: self.scheduled.schedule.cycles(), unit: "the caller".to_owned() };
-            let words = self.outputs.get(&residue.0).ok_or(missing)?;
-            let words = self.order().convert(EvaluationOrder::BitReversed, degree, words);
+            // What the caller gave lies in memory from the start.
+            let words = match self.scheduled.tasks.leaves[residue.0 as usize] {
+                Some(leaf) => Arc::new(self.leaf(leaf)?),
+                None => self.outputs.get(&residue.0).cloned().ok_or(missing)?,
+            };
+            let words = self.order().convert(EvaluationOrder::BitReversed, degree, &words);
             polynomial.limb_mut(position).copy_from_slice(&words);
         }
         Ok(polynomial)
