@@ -327,7 +327,7 @@ pub fn map(
     simulated(machine, program, parameters, options, mapper.map(machine, program, options)?)
 }
 
-/// `program` as [`MappedResidue::save`] wrote it for `machine`, checked again.
+/// `program` as [`Instructed::save`] wrote it for `machine`, checked again.
 ///
 /// # Errors
 /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.

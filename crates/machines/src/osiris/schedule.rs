@@ -1,7 +1,7 @@
 //! From work to the engine's schedule.
 //!
 //! A task is a pipeline of units that hand tiles on through registers ([`super::layout`]). Tasks are taken one after the other, each as early
-//! as units, operands and room allow: of those whose operands are on their way, among the next [`WINDOW`] in the order of the program, the one that
+//! as units, operands and room allow: of those whose operands are on their way, among the next `WINDOW` in the order of the program, the one that
 //! can begin first, or of those that would keep it from beginning, the one with the longest way to the end. So branches of a program that
 //! have nothing to do with each other fill each other's gaps.
 //!
