@@ -1,0 +1,118 @@
+"""Does a machine file of one's own do what a published machine does, and is a wrong one refused with place, values and remedy?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polyfabric as pf
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TORUS = EXAMPLES / "own-tfhe-machine.toml"
+RNS = EXAMPLES / "own-rns-machine.toml"
+
+
+def test_an_encrypted_digit_is_classified_by_a_machine_of_no_paper(polyfabric):
+    done = polyfabric("run", "digits", "--on", str(TORUS), "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["correct"] is True
+    assert found["simulation"]["machine"] == "kingfisher"
+    assert found["simulation"]["saturations"] == 0
+
+
+def test_it_is_listed_timed_and_priced(polyfabric):
+    done = polyfabric("machines", str(TORUS))
+    assert done.status == 0, done.err
+    assert "units.multiply.accumulates" in done.out
+    common = ("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--batch", "64", "--json", "--machine")
+    report = json.loads(polyfabric(*common, str(TORUS)).out)
+    assert report["area_mm2"] == pytest.approx(pf.machines.load(str(TORUS)).native.area())
+    assert report["energy_j"] > report["off_chip_energy_j"] > 0
+    parts = {part["name"]: part for part in report["components"]}
+    shares = [share for name, share in report["utilisation"].items() if name.endswith(".local")]
+    assert parts["local"]["activity"] == pytest.approx(sum(shares) / len(shares))
+    assert parts["forward_transforms"]["activity"] == report["utilisation"]["fft"]
+
+
+def test_its_area_and_energy_follow_a_sweep(polyfabric):
+    axis = "units.core.lanes=4,16;channels.key_bus.rate=1024,4096"
+    common = ("--programs", "pbs+ks@strix-I", "--axis", axis, "--jobs", "1", "--json")
+    done = polyfabric("explore", str(TORUS), *common)
+    assert done.status == 0, done.err
+    own, narrow, wide = json.loads(done.out)["points"]
+    assert narrow["area_mm2"] < own["area_mm2"] < wide["area_mm2"]
+    assert narrow["performance"] < own["performance"] < wide["performance"]
+    refused = polyfabric("explore", str(TORUS), "--programs", "pbs@strix-I", "--axis", "units.pipeline.adder=2")
+    assert refused.status != 0
+    assert "no component says how its area and power follow this figure" in " ".join(refused.err.split())
+
+
+def test_half_an_f1_runs_a_program_and_tells_what_it_moves_again(polyfabric):
+    common = ("simulate", "permute", "--machine", str(RNS), "--params", "12", "--batch", "4")
+    report = json.loads(polyfabric(*common, "--json").out)
+    traffic = report["traffic_bytes"]
+    again = ("hints_again", "inputs_again", "intermediate_loads", "intermediate_stores")
+    assert report["not_compulsory_bytes"] == sum(traffic[name] for name in again)
+    assert "not compulsory" in polyfabric(*common).out
+    whole = json.loads(polyfabric(*(*common[:3], "f1", *common[4:]), "--json").out)
+    assert report["area_mm2"] < whole["area_mm2"]
+    assert report["cycles"] >= whole["cycles"]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "told"),
+    [
+        (
+            TORUS,
+            ("[units.inverse]", "[units.invers]"),
+            "mine.toml: `units.invers.count` is no figure of `torus-pipeline`. Did you mean `units.inverse.count`?",
+        ),
+        (
+            TORUS,
+            ("accumulates = { value = true", "accumulates = { value = false"),
+            "mine.toml: `units.inverse.count` is 1 and `units.multiply.accumulates` is 0: multipliers that sum a step's rows alone give "
+            "every column to an inverse transform of its own: remove the count, or let the multipliers accumulate",
+        ),
+        (
+            TORUS,
+            (
+                "[memories.global]",
+                '[memories.global]\nread_rate = { value = 8, unit = "bytes/cycle", source = "chosen" }',
+            ),
+            "mine.toml: `memories.global.read_rate` is 8 and at least 707 are needed, bytes a cycle: the units, buses and links on it "
+            "would collide. Give a wider port, fewer lanes or slower links",
+        ),
+        (
+            TORUS,
+            ("[units.core]\ncount = { value = 4", "[units.core]\ncount = { value = 1000000000"),
+            "mine.toml, `units.core.count` = 1000000000: the streaming cores, TvLP lies between 1 and 64 units. "
+            "Correct the value",
+        ),
+        (
+            TORUS,
+            ('source = "chosen: sums side by side"', 'source = ""'),
+            "mine.toml, `units.switch.columns` = 8: no source is given. Name the paper and place",
+        ),
+        (
+            TORUS,
+            ("largest_ring = { value = 4096", "largest_ring = { value = 512"),
+            "set `strix-I` has ring degree N = 1024 and the transforms hold rings of up to N = 512: choose a set with a smaller ring, or "
+            "enlarge `units.core.largest_ring` in the machine file",
+        ),
+        (
+            RNS,
+            ("lanes = { value = 128", "lanes = { value = 100"),
+            "mine.toml: `units.cluster.lanes` is 100 and `memories.register_file.banks` is 8: lanes are a power of two",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_place_values_and_remedy(polyfabric, tmp_path, file, change, told):
+    text = file.read_text()
+    assert change[0] in text
+    (tmp_path / "mine.toml").write_text(text.replace(*change, 1))
+    done = polyfabric("simulate", "pbs", "--machine", "mine.toml", "--params", "strix-I", "--max-failure", "0")
+    assert done.status == 2
+    assert done.out == ""
+    assert told in " ".join(done.err.split())
