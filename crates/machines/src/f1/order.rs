@@ -382,17 +382,21 @@ impl Arranger<'_> {
         keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, lanes[&operation].0, limb, operation));
         for stage in keys.chunk_by(|a, b| a.0 == b.0) {
             let total: u64 = stage.iter().map(|key| tasks[key].cost()).sum();
-            let (mut before, mut cluster, mut round) = (0, 0, 0);
+            let (mut before, mut cluster, mut round, mut last) = (0, 0, 0, None);
             for key in stage {
                 let Some(task) = tasks.get_mut(key) else { continue };
                 let cost = task.cost();
                 let share = ((before + cost / 2) * u64::from(self.clusters) / total).min(u64::from(self.clusters) - 1);
                 before += cost;
+                // What the operations of a lane do in a limb is one round: a chain goes on where its values are.
+                let chain = (lanes[&key.2].0, key.1);
                 if share as u32 != cluster {
                     (cluster, round) = (share as u32, 0);
+                } else if last.is_some_and(|last| last != chain) {
+                    round += 1;
                 }
+                last = Some(chain);
                 *task = Task { cluster, round, ..*task };
-                round += 1;
             }
         }
     }
