@@ -4,6 +4,8 @@ use crate::common::Compiled;
 use polyfabric_program::tfhe::integers::{Amount, BitOperation, Comparison, Direction, IntegerType};
 use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
+use polyfabric_program::tfhe::noise::choose_parameters;
+use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::sets;
 
 /// Blind rotations, and how many follow each other.
@@ -45,4 +47,20 @@ fn operations_cost_what_the_table_says() {
     let text: String =
         found.iter().map(|(bits, name, (lookups, levels))| format!("{bits} {name} {lookups} {levels}\n")).collect();
     assert_eq!(text, include_str!("costs.txt"), "{text}");
+}
+
+/// A digit is read both for what it carries and for a choice: one step of the torus suits both, so that a set of the smaller ring carries it.
+#[test]
+fn carries_and_choices_of_one_number_need_no_larger_set() {
+    let kind = IntegerType::unsigned(8);
+    let quotient = Compiled::new(2, 1, &[kind, kind], |i, b, x| Ok(vec![i.divide(b, x[0], x[1])?.0]));
+    let greater = Compiled::new(2, 1, &[kind, kind], |i, b, x| {
+        let sum = i.add(b, x[0], x[1])?;
+        let most = i.extreme(b, sum, x[0], false)?;
+        Ok(vec![i.add(b, most, sum)?])
+    });
+    for made in [quotient, greater] {
+        let chosen = choose_parameters(&made.program, -128.0, None, Transform::F64).unwrap();
+        assert_eq!(chosen.parameters.ring_degree().get(), 2048, "{}", chosen.parameters.name());
+    }
 }

@@ -207,12 +207,20 @@ impl Circuit<'_> {
         let tables = functions.iter().map(|function| self.table(node, function)).collect::<Result<Vec<_>>>()?;
         let constant: Vec<Option<i64>> =
             tables.iter().map(|table| self.only_result(node, table)).collect::<Result<_>>()?;
-        let live: Vec<Table> =
-            tables.iter().zip(&constant).filter(|(_, c)| c.is_none()).map(|(table, _)| table.clone()).collect();
+        let live: Vec<Function<'_>> =
+            functions.iter().zip(&constant).filter(|(_, c)| c.is_none()).map(|(function, _)| *function).collect();
         if live.len() < 2 {
             return functions.iter().map(|function| self.lookup(digit, function)).collect();
         }
-        let all = self.builder.lookup_each(node, live, LookupResult::Integer)?;
+        // Tables that share a bootstrap share its slots, so each value takes as many. In multiples of that its digits keep the step that
+        // a look-up of `CAPACITY` values asks for, whatever else reads them: with another step this one would be read far more often wrong.
+        let apart = live.len() as i64;
+        let wide = self.builder.mul_clear(node, &vec![apart; self.count])?;
+        let live = live
+            .iter()
+            .map(|function| self.table(wide, &|value| function(value / apart)))
+            .collect::<Result<Vec<_>>>()?;
+        let all = self.builder.lookup_each(wide, live, LookupResult::Integer)?;
         let mut part = 0;
         let mut results = Vec::with_capacity(functions.len());
         for constant in constant {
