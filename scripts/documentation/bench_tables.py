@@ -88,11 +88,35 @@ def rns(found: dict[str, Any]) -> Rows:
     ]
 
 
+INTEGERS = ("operation", "bits", "look-ups", "ours, ms", "tfhe-rs, ms", "", "on two threads", "", "")
+
+
+def integers(found: dict[str, Any]) -> Rows:
+    """One line an operation and width: processor time of one thread, with the range of the ratio over single rounds, and of two."""
+    by: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
+    for row in found["rows"]:
+        by.setdefault((row["operation"], row["bits"]), {})[row["threads"]] = row
+    return [
+        (name, str(bits), f"{rows[1]['lookups']:,}", *_processor(rows.get(1), whole=True), *_processor(rows.get(2)))
+        for (name, bits), rows in by.items()
+    ]
+
+
+def _processor(row: dict[str, Any] | None, *, whole: bool = False) -> tuple[str, str, str]:
+    if row is None:
+        return ("–", "–", "")
+    peer = row["peer"]
+    ratio = f"{peer['ratio']:.2f}×" + (f" ({peer['least_ratio']:.2f} to {peer['largest_ratio']:.2f})" if whole else "")
+    return (_ms(row["ours"]["processor_ms"]), _ms(peer["times"]["processor_ms"]), ratio)
+
+
 def _ms(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 TABLES = {
+    "integers": ("bench-integers", INTEGERS, integers),
+    "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "tfhe-small": ("bench-tfhe-avx512", TFHE_SMALL, tfhe_small),
     "rns-small": ("bench-rns-avx512", RNS_SMALL, rns_small),
     "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
