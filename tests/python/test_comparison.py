@@ -132,7 +132,7 @@ def test_a_whole_program_is_measured_in_runs(tmp_path, monkeypatch):
     )
     report = compare("own.py:squares", [TORUS[-1]], parameters="polyfabric-direct-1024-t32")
     (row,) = report["machines"]
-    alone = squares.simulate(TORUS[-1], parameters="polyfabric-direct-1024-t32", target=0.0)
+    alone = squares.simulate(TORUS[-1], parameters="polyfabric-direct-1024-t32", max_failure=0.0)
     assert row["operation"] == "runs"
     assert row["throughput_per_s"] == pytest.approx(1 / alone["seconds"])
 

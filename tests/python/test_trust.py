@@ -132,7 +132,7 @@ def test_a_forked_child_computes() -> None:
 def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> None:
     with pytest.raises(pf.NoiseError, match=r"more than 2\^-128.0.*accept this with target \(--max-failure\)"):
         wide.cost("strix-II")
-    report = wide.cost("strix-II", target=-10).to_dict()
+    report = wide.cost("strix-II", max_failure=-10).to_dict()
     assert -128 < report["noise"]["log2_failure"] < -10
     assert wide.cost().to_dict()["noise"]["log2_failure"] <= -128
 

@@ -22,6 +22,8 @@ def inputs(
     for item in given:
         name, equals, text = item.partition("=")
         if equals:
+            if name in values:
+                raise InputError(f"input {name!r} is given twice; give it once")
             values[name] = read(name, text)
             continue
         content = read_file(Path(item))
@@ -31,6 +33,9 @@ def inputs(
             raise InputError(f"{item}:{error.lineno}: {error.msg}; give a JSON object of inputs") from error
         if not isinstance(data, dict):
             raise InputError(f"{item}: a JSON object is needed, with one entry for each of {', '.join(program.inputs)}")
+        twice = sorted(values.keys() & data.keys())
+        if twice:
+            raise InputError(f"input {twice[0]!r} is given twice, in {item} too; give it once")
         values.update(data)
     return values
 

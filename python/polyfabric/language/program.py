@@ -105,6 +105,7 @@ class Program:
         parameters: str | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
+        max_failure: float | None = None,
         unroll: int = 1,
         circuit_privacy: float | None = None,
         progress: ProgressHook | None = None,
@@ -112,7 +113,7 @@ class Program:
         """Encrypts, executes, decrypts, and compares with the program in the clear.
 
         `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, replayed on the ciphertexts with
-        its arithmetic. Without `parameters`, a set is chosen whose failure probability is at most 2^-128. `unroll` is the
+        its arithmetic. Without `parameters`, a set is chosen. `max_failure` is log2 of the failure probability that is accepted, -128 without it. `unroll` is the
         number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
         and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
         program than its values.
@@ -126,6 +127,7 @@ class Program:
             parameters=parameters,
             keys=keys,
             threads=threads,
+            target=max_failure,
             unroll=unroll,
             circuit_privacy=circuit_privacy,
             progress=progress,
@@ -137,23 +139,23 @@ class Program:
         *,
         parameters: str | None = None,
         readings: Sequence[str] = (),
-        target: float | None = None,
+        max_failure: float | None = None,
     ) -> Report:
         """The time, stalls, traffic and energy of a machine's schedule for this program.
 
-        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open; `target` as in `run`.
+        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open; `max_failure` as in `run`.
         """
         from ..execution import simulate
 
-        return simulate(self, machine, parameters=parameters, readings=readings, target=target)
+        return simulate(self, machine, parameters=parameters, readings=readings, target=max_failure)
 
     def cost(
-        self, parameters: str | None = None, *, target: float | None = None, circuit_privacy: float | None = None
+        self, parameters: str | None = None, *, max_failure: float | None = None, circuit_privacy: float | None = None
     ) -> Report:
         """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""
         from ..execution import cost
 
-        return cost(self, parameters, target, circuit_privacy)
+        return cost(self, parameters, max_failure, circuit_privacy)
 
 
 SCHEMES = ("tfhe", "ckks", "bgv")

@@ -1,0 +1,48 @@
+"""Does long work say how far it is where there is no terminal, and short work nothing?"""
+
+from __future__ import annotations
+
+import json
+
+import polyfabric as pf
+import pytest
+from polyfabric.cli.inputs import inputs
+from polyfabric.progress import SECONDS_A_LINE, lines
+
+
+def test_a_line_every_ten_seconds():
+    written: list[str] = []
+    now = [100.0]
+    tell = lines(written.append, lambda: now[0])
+    for second in range(26):
+        now[0] = 100.0 + second
+        tell("blind rotation", second, 50)
+    assert written == ["blind rotation: 20 %, 10 s since the start\n", "blind rotation: 40 %, 20 s since the start\n"]
+    now[0] += SECONDS_A_LINE
+    tell("keys", 0, 0)
+    assert written[-1] == "keys: under way, 35 s since the start\n"
+
+
+def test_an_input_is_given_once(tmp_path):
+    @pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
+    def both(x, y):
+        return x + y
+
+    assert inputs(both, ("x=1", "y=2")) == {"x": 1, "y": 2}
+    with pytest.raises(pf.InputError, match=r"^input 'x' is given twice; give it once$"):
+        inputs(both, ("x=1", "x=2"))
+    file = tmp_path / "values.json"
+    file.write_text(json.dumps({"y": 3, "x": 1}))
+    with pytest.raises(pf.InputError, match=r"input 'y' is given twice, in .*values\.json too; give it once"):
+        inputs(both, ("y=1", str(file)))
+
+
+def test_a_failure_probability_is_accepted_by_the_same_name_everywhere():
+    @pf.program(x=pf.Int(0, 31))
+    def turned(x):
+        return pf.lookup(x, lambda v: 31 - v)
+
+    with pytest.raises(pf.NoiseError):
+        turned.cost("toy-256")
+    assert turned.cost("toy-256", max_failure=0).to_dict()["parameters"] == "toy-256"
+    assert turned.run({"x": 1}, parameters="toy-256", max_failure=0).parameters == "toy-256"
