@@ -60,7 +60,7 @@ fn carries_and_choices_of_one_number_need_no_larger_set() {
         Ok(vec![i.add(b, most, sum)?])
     });
     for made in [quotient, greater] {
-        let chosen = choose_parameters(&made.program, -128.0, None, Transform::F64).unwrap();
+        let chosen = choose_parameters(&made.program, -128.0, None, Transform::F64, None).unwrap();
         assert_eq!(chosen.parameters.ring_degree().get(), 2048, "{}", chosen.parameters.name());
     }
 }
