@@ -160,7 +160,9 @@ def evaluate(task: Task, point: Point) -> dict[str, Any]:
         machine = point.of(_machine(task))
         area = machine.native.area()
         if area is None:
-            raise MachineError(f"{task.machine}: the area of a component is unknown; give it, or remove the component")
+            raise MachineError(
+                f"{task.machine}: its area is unknown: no [components] are described, or one of them has no area; give it"
+            )
         reports = {name: machine.simulate(_planned(task, name)).to_dict() for name in task.programs}
         found["area_mm2"] = area
         found["seconds"] = {name: report["seconds"] for name, report in reports.items()}

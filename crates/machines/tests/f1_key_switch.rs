@@ -5,7 +5,7 @@ use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue::{ckks_lowering, estimate, map};
 use polyfabric_machines::f1::contract::MACHINE;
 use polyfabric_machines::key_switch::{Chosen, choose};
-use polyfabric_machines::{MachineError, description, parse};
+use polyfabric_machines::{description, parse};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
 use polyfabric_program::rns::lowering::{LevelPolicy, Lowered, RnsLowering, SPARE_BITS, Target, lower};
@@ -80,15 +80,10 @@ fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
 }
 
 #[test]
-fn a_machine_whose_parts_do_not_fit_is_told_as_such_and_not_as_key_switches() {
+fn a_machine_whose_parts_do_not_fit_is_refused_before_any_choice() {
     let wrong = MACHINE.file().replace("lanes = { value = 128", "lanes = { value = 100");
-    let machine = parse("mine.toml", &wrong).expect("figures, each by itself right");
-    let program = sums(1, 2);
-    let lower = |variant: &KeySwitchVariant| Ok(lowered(&program, "f1-14-L16", *variant).0);
-    let refused =
-        choose(&machine, "sums", &KeySwitchVariant::all(2), lower, |made| &made.kernel).expect_err("100 lanes");
-    assert!(!matches!(refused, MachineError::KeySwitch(_)), "{refused}");
-    assert!(refused.to_string().contains("`units.cluster.lanes` is 100"), "{refused}");
+    let refused = parse("mine.toml", &wrong).expect_err("100 lanes").to_string();
+    assert!(refused.contains("`units.cluster.lanes` is 100") && refused.contains("power of two"), "{refused}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn morphling_meets_its_tables() {
 #[test]
 fn an_unknown_paper_is_named() {
     let error = reproduce("none", Vec::new(), &NoProgress).expect_err("there is no such paper").to_string();
-    assert_eq!(error, "no published figures of \"none\" are in the project; it has f1, fpt, morphling, strix");
+    assert_eq!(error, "no published figures of \"none\" are in the project; it has f1, fpt, morphling, osiris, strix");
 }
 
 #[test]

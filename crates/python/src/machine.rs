@@ -133,14 +133,14 @@ impl PyMachine {
         self.0.figures().iter().filter(|(_, figure)| figure.value.is_some()).map(|(key, _)| key.clone()).collect()
     }
 
-    /// Area in mm² of all components; `None` if one is unknown.
+    /// Area in mm² of all components; `None` if one is unknown, or none is described.
     fn area(&self) -> Option<f64> {
-        self.0.components().iter().map(|part| part.area_mm2).sum()
+        self.0.area_mm2()
     }
 
-    /// Power in W of all components at full activity; `None` if one is unknown.
+    /// Power in W of all components at full activity; `None` if one is unknown, or none is described.
     fn power(&self) -> Option<f64> {
-        self.0.components().iter().map(|part| part.power_w).sum()
+        self.0.power_w()
     }
 
     #[getter]

@@ -7,7 +7,7 @@
 //!
 //! Memory outside the chip takes its energy a bit for every bit that the channels carry.
 
-use super::description::{Component, Description, DescriptionError, Dimension};
+use super::description::{Component, Description, DescriptionError, Dimension, sum_of_parts};
 use super::schedule::{Lines, MemoryKind, Resources};
 use super::totals::{Totals, classes};
 use serde::Serialize;
@@ -127,9 +127,9 @@ impl Energy {
             .collect::<Option<Vec<f64>>>()
             .and_then(|values| values.into_iter().reduce(f64::max))
             .map(|joule| joule * 8.0 * traffic_bytes as f64);
-        let on_chip: Option<f64> = components.iter().map(|part| part.energy_j).sum();
+        let on_chip = sum_of_parts(components.iter().map(|part| part.energy_j));
         let total_j = on_chip.zip(off_chip_j).map(|(on_chip, off_chip)| on_chip + off_chip);
-        let area_mm2 = components.iter().map(|part| part.area_mm2).sum();
+        let area_mm2 = sum_of_parts(components.iter().map(|part| part.area_mm2));
         Ok(Self { components, off_chip_j, total_j, area_mm2 })
     }
 }

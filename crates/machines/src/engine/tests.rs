@@ -124,6 +124,10 @@ fn unknown_stays_unknown() {
     assert!(report.components.iter().all(|part| part.energy_j.is_some()));
     let unknown = FILE.replace("value = 2.0, unit = \"mm2\"", "value = \"unknown\", unit = \"mm2\"");
     assert_eq!(report_of(&accumulate(10, 4), &unknown).expect("legal").area_mm2, None);
+    // Nor is a chip without parts one of no area.
+    let (bare, _) = FILE.split_once("[components").expect("parts");
+    let report = report_of(&accumulate(10, 4), bare).expect("legal");
+    assert_eq!((report.area_mm2, report.energy_j, description(bare).power_w()), (None, None, None));
 }
 
 #[test]

@@ -15,6 +15,11 @@ use std::collections::BTreeMap;
 /// Factor by which a part may be larger or smaller than its source's.
 pub const FURTHEST: f64 = 16.0;
 
+/// The sum over parts; `None` if one is unknown, and without any part, since nothing is then said of the chip.
+pub fn sum_of_parts(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    values.into_iter().reduce(|sum, value| Some(sum? + value?)).flatten()
+}
+
 /// A part of the chip.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Component {

@@ -12,7 +12,7 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
-pub use component::{Component, FURTHEST};
+pub use component::{Component, FURTHEST, sum_of_parts};
 pub use dimension::Dimension;
 pub use error::{DescriptionError, FigureError};
 pub use literal::{
@@ -265,6 +265,16 @@ impl Description {
     /// Parts with area and power.
     pub fn components(&self) -> &[Component] {
         &self.components
+    }
+
+    /// Area of all parts in mm²; `None` if one is unknown, or none is described.
+    pub fn area_mm2(&self) -> Option<f64> {
+        sum_of_parts(self.components.iter().map(|part| part.area_mm2))
+    }
+
+    /// Power of all parts at full activity in W; `None` if one is unknown, or none is described.
+    pub fn power_w(&self) -> Option<f64> {
+        sum_of_parts(self.components.iter().map(|part| part.power_w))
     }
 
     /// A figure in its base unit.
