@@ -470,7 +470,7 @@ def estimate(planned: Plan) -> dict[str, Any]:
     chosen = planned.parameters
     sizes = json.loads(planned.kernel.sizes())
     speed = _multiplications_per_second()
-    server = chosen.bootstrap_key_bytes + (chosen.key_switch_key_bytes or 0)
+    server = chosen.server_key_bytes
     # The bootstrapping key is held in the transform domain too, 8 bytes a coefficient.
     transformed = chosen.bootstrap_key_bytes * 64 // chosen.torus_bits
     return {

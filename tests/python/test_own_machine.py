@@ -18,8 +18,8 @@ def test_an_encrypted_digit_is_classified_by_a_machine_of_no_paper(polyfabric):
     assert done.status == 0, done.err
     found = json.loads(done.out)
     assert found["correct"] is True
-    assert found["simulation"]["machine"] == "kingfisher"
-    assert found["simulation"]["saturations"] == 0
+    assert found["machine"]["machine"] == "kingfisher"
+    assert found["machine"]["saturations"] == 0
 
 
 def test_it_is_listed_timed_and_priced(polyfabric):

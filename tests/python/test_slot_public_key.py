@@ -163,7 +163,7 @@ def test_the_set_of_a_public_key_must_have_the_security_that_its_user_wants(line
     wanted = ("mixed", "--keys", "for_one", "--step", "encrypt")
     told = line(*wanted, status=2)
     assert "parameter set toy-10 has 8.8 bits of security" in told
-    assert "accept this one for experiments with security=8 (--security 8)" in told
+    assert "accept this one for experiments with security=8.8 (--security 8.8)" in told
     assert not (clients / "for_one" / "x.in.ct").exists()
     line(*wanted, "--security", "8")
     line(*wanted, "--params", "toy-10")

@@ -8,7 +8,7 @@ use polyfabric_program::tfhe::homomorphic::{
 use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram, OpKind, TableChoice, ValueId, ValueType};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{self, NoiseError};
-use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::noise::{Formulas, Keys, Transform};
 use polyfabric_schemes::tfhe::{Parameters, sets};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -190,9 +190,9 @@ fn circuit_privacy() {
     // 2^6 times twice the bound of 13.2 deviations, over √(2π).
     let bound = 13.2 * before.variance.sqrt() + before.mean_bound;
     assert!((flood / (2f64.powi(7) * bound / (2.0 * std::f64::consts::PI).sqrt()) - 1.0).abs() < 1e-9);
-    assert!(
-        output.variance > before.variance + flood * flood && output.variance < before.variance + 1.1 * flood * flood
-    );
+    let zero = Formulas::of(&hidden.parameters, Keys::Accepted).public_zero(output.key, &hidden.parameters);
+    let parts = before.variance + zero.expect("a key switch").variance + flood * flood;
+    assert!((output.variance / parts - 1.0).abs() < 1e-9, "{} {parts}", output.variance);
     assert!(output.error_bound > before.error_bound && plain.report.outputs[0].flood_deviation.is_none());
     let refused = |bits| {
         let report =
