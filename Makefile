@@ -156,8 +156,7 @@ sanitize: | check-tools
 	@scripts/sanitize
 
 deny:
-	@if command -v cargo-deny > /dev/null; then cargo deny check; \
-	else echo "deny: SKIPPED, there is no cargo-deny; cargo install cargo-deny brings it"; fi
+	@scripts/deny
 
 clean:
 	rm -rf target bench/target $(VENV) bench-results reports dist

@@ -17,19 +17,21 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import floor
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import CancelledError, FileError, InputError
+from .errors import CancelledError, FileError, InputError, ParameterError
 from .execution import Plan, hidden, workers
 from .execution import plan as plan_elements
 from .language.program import Program
 from .language.shapes import Shapes
 from .language.slot_program import SlotProgram
 from .reports import write_bytes, write_together
-from .slot_execution import SlotPlan, check_memory
+from .reports.units import security as security_text
+from .slot_execution import STANDARD_SECURITY, SlotPlan, check_memory
 from .slot_execution import decrypt as decrypt_slots
 from .slot_execution import plan as plan_slots
 from .slot_parameters import SlotParameters
@@ -141,6 +143,11 @@ class Elements:
     shapes: Shapes
     planned: Plan | None = None
 
+    @property
+    def security(self) -> tuple[str, float]:
+        """The parameter set, and its bits."""
+        return self.parameters.name, self.parameters.security_bits
+
     def generate(self) -> _native.ClientKey:
         """A fresh secret key."""
         return _native.ClientKey.generate(self.parameters)
@@ -199,6 +206,12 @@ class Slots:
         """Types of inputs and outputs."""
         return self.planned.program
 
+    @property
+    def security(self) -> tuple[str, float]:
+        """The parameter set, and its bits."""
+        found = self.planned.facts["parameters"]
+        return str(found["name"]), float(found["security_bits"])
+
     def generate(self) -> _native.SlotClient:
         """A fresh secret key."""
         check_memory(self.planned)
@@ -251,12 +264,13 @@ def _bytes(data: bytes | None) -> bytes:
 class Client:
     """Who encrypts and decrypts: has a specification and a secret key, and needs no program."""
 
-    def __init__(self, specification: Specification) -> None:
-        """With a fresh key, from the operating system's randomness."""
-        self._begin(specification)
+    def __init__(self, specification: Specification, *, security: float = STANDARD_SECURITY) -> None:
+        """With a fresh key, from the operating system's randomness. A specification is somebody else's: one whose parameter set has less than
+        `security` bits is refused."""
+        self._begin(specification, security)
         self._key = self._half.generate()
 
-    def _begin(self, specification: Specification) -> None:
+    def _begin(self, specification: Specification, security: float) -> None:
         if not isinstance(specification, Specification):
             raise InputError(
                 f"a client is made of a specification, not of {type(specification).__name__}; give pf.Specification.of(program), "
@@ -264,6 +278,13 @@ class Client:
             )
         self.specification = specification
         self._half: Any = specification.half
+        name, bits = self._half.security
+        if bits < security:
+            raise ParameterError(
+                f"the specification of {specification.program_name} asks for parameter set {name}, which has "
+                f"{security_text(bits)} bits of security, not {security:g}: what is encrypted with it may be read; ask for a specification "
+                f"with more, or accept it with security={floor(bits)}"
+            )
         self._evaluation_key: EvaluationKey | None = None
 
     def __repr__(self) -> str:
@@ -295,23 +316,23 @@ class Client:
         return _bytes(self._key.save())
 
     @classmethod
-    def from_bytes(cls, specification: Specification, data: bytes) -> Client:
+    def from_bytes(cls, specification: Specification, data: bytes, *, security: float = STANDARD_SECURITY) -> Client:
         """The client of a secret key that `to_bytes` gave."""
-        return cls._of(specification, data)
+        return cls._of(specification, data, security)
 
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all."""
         self._key.save(Path(path))
 
     @classmethod
-    def load(cls, specification: Specification, path: str | Path) -> Client:
+    def load(cls, specification: Specification, path: str | Path, *, security: float = STANDARD_SECURITY) -> Client:
         """The client of a `client.key`."""
-        return cls._of(specification, Path(path))
+        return cls._of(specification, Path(path), security)
 
     @classmethod
-    def _of(cls, specification: Specification, source: bytes | Path) -> Client:
+    def _of(cls, specification: Specification, source: bytes | Path, security: float) -> Client:
         made = cls.__new__(cls)
-        made._begin(specification)
+        made._begin(specification, security)
         made._key = made._half.load(source)
         return made
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from . import _native
 from .errors import FileError, InputError
 from .execution import plan as plan_elements
 from .language.program import Program
-from .language.shapes import Shapes
+from .language.shapes import Shapes, written
 from .language.slot_program import SlotProgram
 from .language.types import SlotType
 from .reports import write_text
@@ -26,6 +27,8 @@ from .slot_parameters import is_file
 
 if TYPE_CHECKING:
     from .sides import Elements, Slots
+
+SCHEMES = ("tfhe", "ckks", "bgv")
 
 FORMAT = "polyfabric-specification"
 VERSION = 1
@@ -97,7 +100,7 @@ class Specification:
         """From what `to_bytes` gave."""
         try:
             found = json.loads(data)
-        except (ValueError, UnicodeDecodeError) as problem:
+        except (ValueError, RecursionError) as problem:
             raise FileError(
                 f"{name}: not a specification ({problem}); get it from whoever serves the program"
             ) from None
@@ -110,7 +113,7 @@ class Specification:
         made = cls(found)
         try:
             made.program_name, made.scheme, made.half  # noqa: B018 - whatever is missing is told now
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise FileError(
                 f"{name}: a damaged specification ({type(problem).__name__}: {problem}); get it again"
             ) from None
@@ -134,7 +137,7 @@ class Specification:
     @property
     def program_name(self) -> str:
         """The program's name."""
-        return str(self.data["program"])
+        return written(str, self.data["program"], "the program's name")
 
     @property
     def scheme(self) -> str:
@@ -151,6 +154,8 @@ class Specification:
         """What clients and servers of the scheme do with it."""
         from .sides import Elements, Slots
 
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"there is no scheme {self.scheme:.80}")
         if self.scheme == "tfhe":
             signature = _native.Signature.from_json(json.dumps(self.data["signature"]))
             parameters = _native.Parameters.from_json(json.dumps(self.data["parameters"]))
@@ -158,10 +163,23 @@ class Specification:
         return Slots(self._planned())
 
     def _planned(self) -> SlotPlan:
-        inputs = {name: _type_of(own) for name, own in self.data["inputs"].items()}
-        outputs = {name: _type_of(own) for name, own in self.data["outputs"].items()}
-        program = SlotProgram(_native.SlotProgram.parse(self.data["text"]), inputs, outputs)
-        return plan_slots(program, self.data["parameters"], key_switch="set")
+        native = _native.SlotProgram.parse(written(str, self.data["text"], "the program"))
+        if (self.scheme == "ckks") != (native.plaintext_modulus is None):
+            raise ValueError(f"the program is not of {self.scheme}")
+        inputs = {name: _type_of(own, native) for name, own in self.data["inputs"].items()}
+        outputs = {name: _type_of(own, native) for name, own in self.data["outputs"].items()}
+        bounds = dict(native.inputs)
+        if set(inputs) != set(bounds) or set(outputs) != set(native.outputs):
+            raise ValueError("the types are not those of the program's inputs and outputs")
+        if self.scheme == "ckks" and any(kind.bound != bounds[name] for name, kind in inputs.items()):
+            raise ValueError("the program is planned for inputs of other sizes")
+        chosen = self.data["parameters"]
+        if chosen is not None:
+            # A name: whoever wrote the specification has no file here.
+            written(str, chosen, "the parameter set")
+            if is_file(chosen):
+                raise ValueError(f"the parameter set is the file {chosen:.80}")
+        return plan_slots(SlotProgram(native, inputs, outputs), chosen, key_switch="set")
 
 
 def _of_type(kind: SlotType) -> dict[str, Any]:
@@ -175,6 +193,22 @@ def _of_type(kind: SlotType) -> dict[str, Any]:
     }
 
 
-def _type_of(data: dict[str, Any]) -> SlotType:
-    shape = data.get("shape")
-    return SlotType(**{**data, "shape": None if shape is None else (int(shape[0]), int(shape[1]))})
+def _type_of(data: dict[str, Any], program: _native.SlotProgram) -> SlotType:
+    """The type that was written, if it can be one of `program`'s."""
+    kind, modulus = data["kind"], data["modulus"]
+    shape, length = data["shape"], written(int, data["length"], "the length of a vector")
+    kinds = ("real", "complex") if program.plaintext_modulus is None else ("residue",)
+    if kind not in kinds or modulus != program.plaintext_modulus or isinstance(modulus, bool | float):
+        raise ValueError(f"{kind!r:.80} modulo {modulus!r:.80} is no type of the program")
+    bound = float(data["bound"])
+    if not 0 < bound < inf or not 1 <= length <= program.slots:
+        raise ValueError(f"{length} numbers up to {bound} are no type of the program")
+    if shape is not None:
+        rows, columns = (written(int, n, "the shape of a matrix") for n in shape)
+        if min(rows, columns) < 1 or rows * columns != length:
+            raise ValueError(f"a matrix of {rows} x {columns} has no {length} elements")
+        shape = (rows, columns)
+    scalar = written(bool, data["scalar"], "whether it is one number")
+    if scalar and length not in (1, program.slots):
+        raise ValueError(f"{length} numbers are not one")
+    return SlotType(kind, modulus, length, scalar, bound, shape)

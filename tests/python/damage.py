@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import blake3
+
 
 def cut(data: bytes) -> bytes:
     return data[: len(data) // 2]
@@ -29,3 +31,11 @@ def older(data: bytes) -> bytes:
 
 def newer(data: bytes) -> bytes:
     return of_version(data, 7)
+
+
+def flipped(data: bytes, byte: int, bit: int) -> bytes:
+    """With one bit flipped, and the checksum made right again, as who wants it to pass would do."""
+    changed = bytearray(data)
+    changed[byte] ^= 1 << bit
+    changed[-32:] = blake3.blake3(bytes(changed[:-32])).digest()
+    return bytes(changed)

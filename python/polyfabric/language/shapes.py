@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError
-from .types import IntegerType, TextType, Type
+from .types import MOST_BITS, IntegerType, TextType, Type
 
 if TYPE_CHECKING:
     from .._native import Program, Signature
+
+T = TypeVar("T")
+
+
+def written(kind: type[T], value: object, what: str) -> T:
+    """`value`, of data that anybody may have written, if it is of just this type."""
+    if type(value) is not kind:
+        raise ValueError(f"{what} is {value!r:.80}")
+    return value
+
 
 Clear = int | Sequence[int] | NDArray[np.integer]
 Outputs = dict[str, "int | list[int] | str"]
@@ -54,11 +64,23 @@ class Shapes:
     @classmethod
     def of(cls, data: Mapping[str, Any], native: Program | Signature) -> Shapes:
         """From `to_dict`, for the same program or its signature."""
+        lengths = {name: length for name, _, length in native.inputs}
+        lengths |= {f"->{name}": length for name, _, length in native.outputs}
+        scalars = frozenset(written(str, name, "the name of a single number") for name in data["scalars"])
         integers: dict[str, IntegerType] = {}
         for name, own in data["integers"].items():
-            kind = TextType if own["text"] else IntegerType
-            integers[name] = kind(own["bits"], signed=own["signed"], length=own["length"], scalar=own["scalar"])
-        return cls(native, frozenset(data["scalars"]), integers)
+            kind = TextType if written(bool, own["text"], "whether it is a text") else IntegerType
+            bits = written(int, own["bits"], "the bits of an integer")
+            length = written(int, own["length"], "the length of a vector")
+            signed, scalar = (written(bool, own[key], key) for key in ("signed", "scalar"))
+            if not 1 <= bits <= MOST_BITS or (kind is TextType and (bits, signed, scalar) != (8, False, False)):
+                raise ValueError(f"{name} has {bits} bits")
+            integers[name] = made = kind(bits, signed=signed, length=length, scalar=scalar)
+            if length * made.size != lengths.get(name) or (scalar and length != 1):
+                raise ValueError(f"{name} is {made}, in {lengths.get(name)} digits")
+        if any(lengths.get(name) != 1 for name in scalars - set(integers)):
+            raise ValueError("a vector of several is no single number")
+        return cls(native, scalars, integers)
 
     def flatten(self, inputs: Mapping[str, Clear]) -> dict[str, list[int]]:
         """Inputs as the lower links take them: one list of integers each, checked against names and lengths."""

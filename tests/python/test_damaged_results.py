@@ -1,0 +1,168 @@
+"""Is a result of which one bit was flipped, anywhere, refused, or as it was? Of every scheme and type, by the client that decrypts.
+
+The checksum is made right again, so that the bit reaches what reads it. Of TFHE a bit that is a step of the torus or more may give another value of
+the type: encryption hides, it does not sign. Every other flip changes nothing or is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from damage import flipped
+
+
+@pf.program(x=pf.Int(0, 5).vector(2))
+def small(x):
+    return pf.lookup(x, [2, 3, 4, 5, 0, 1])
+
+
+@pf.program(a=pf.Bool, b=pf.Bool)
+def gates(a, b):
+    return {"and": a & b, "xor": a ^ b}
+
+
+@pf.program(x=pf.UInt(8))
+def byte(x):
+    return x + 1
+
+
+@pf.program(x=pf.SInt(32))
+def word(x):
+    return -x
+
+
+@pf.program(x=pf.UInt(256))
+def wide(x):
+    return x + 1
+
+
+@pf.program(t=pf.Text(3))
+def text(t):
+    return t
+
+
+@pf.program(x=pf.Real.vector(8))
+def reals(x):
+    return x * 0.25
+
+
+@pf.program(x=pf.Real.matrix(2, 2))
+def matrix(x):
+    return x @ x
+
+
+@pf.program(x=pf.Mod(65537).vector(8))
+def residues(x):
+    return x * x + 1
+
+
+@pf.program(x=pf.Mod(2))
+def bits(x):
+    return x + 1
+
+
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "integers": (small, {"x": [1, 4]}),
+    "Booleans": (gates, {"a": 1, "b": 0}),
+    "8 bits": (byte, {"x": 255}),
+    "32 bits": (word, {"x": -123_456_789}),
+    "256 bits": (wide, {"x": 2**255 + 12345}),
+    "a text": (text, {"t": "key"}),
+    "CKKS, a vector": (reals, {"x": np.arange(8) / 8}),
+    "CKKS, a matrix": (matrix, {"x": np.eye(2)}),
+    "BGV, a vector": (residues, {"x": np.arange(8)}),
+    "BGV, a bit": (bits, {"x": 1}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_bit_of_a_result(case: str) -> None:
+    program, inputs = CASES[case]
+    client = pf.Client(pf.Specification.of(program))
+    answer = pf.Server(program, client.evaluation_key).execute(client.encrypt(inputs))
+    right = client.decrypt(answer)
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    torus = client.specification.scheme == "tfhe"
+    word_bits = client.specification.data["parameters"]["torus_bits"] if torus else 0
+    refused: Counter[bool] = Counter()
+    for name, data in answer.parts.items():
+        size = len(data) - 32
+        # The heads of the file and of the ciphertexts, byte by byte; then anywhere, and the last of all.
+        places = [*range(min(size, 320)), *(chance.randrange(size) for _ in range(400)), *range(size - 16, size)]
+        for place in places:
+            bit = chance.randrange(8)
+            damaged = pf.Ciphertexts({**answer.parts, name: flipped(data, place, bit)}, ".out.ct")
+            told = f"{case}: bit {bit} of byte {place} of {name}, {size} bytes; seed {seed}"
+            try:
+                found = client.decrypt(damaged)
+            except pf.Error as error:
+                refused["damaged or altered" in str(error)] += 1
+                continue
+            if torus and not same(found, right):
+                terminal = next(one for one in client.specification.data["signature"]["outputs"] if one["name"] == name)
+                width = word_bits // 8
+                weight = 8 * ((place - size) % width) + bit - word_bits
+                assert weight >= -math.log2(terminal["step"]) - 1e-9, told
+                continue
+            assert same(found, right), f"{told}: {found} for {right}"
+    assert refused[True] > 20, f"{case}: few by what they decrypt to"
+    assert refused[False] > 100, f"{case}: few by their heads"
+
+
+def same(found: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Equal; reals to what errors may be anyway."""
+    return all(
+        np.allclose(found[name], right[name], atol=1e-5)
+        if isinstance(right[name], np.ndarray)
+        else found[name] == right[name]
+        for name in right
+    )
+
+
+ANOTHER: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "tfhe": (
+        small,
+        pf.program("small", x=pf.Int(0, 5).vector(2))(lambda x: pf.lookup(x, [0, 2, 4, 1, 3, 5])),
+        {"x": [1, 4]},
+    ),
+    "tfhe, a type": (
+        small,
+        pf.program("small", x=pf.Int(0, 3).vector(2))(lambda x: pf.lookup(x, [2, 3, 0, 1])),
+        {"x": [1, 2]},
+    ),
+    "ckks": (reals, pf.program("reals", x=pf.Real.vector(8))(lambda x: x * 0.5), {"x": np.zeros(8)}),
+    "bgv": (residues, pf.program("residues", x=pf.Mod(65537).vector(8))(lambda x: x * x + 2), {"x": np.zeros(8, int)}),
+}
+
+
+@pytest.mark.parametrize("case", ANOTHER)
+def test_ciphertexts_of_another_program_type_or_step(case: str) -> None:
+    """Of the same client key, so that nothing but the program tells them apart."""
+    own, other, inputs = ANOTHER[case]
+    specification = pf.Specification.of(own)
+    key = pf.Client(specification).to_bytes()
+    chosen = specification.data["parameters"]
+    set_name = chosen["name"] if isinstance(chosen, dict) else chosen
+    client, foreign = (pf.Client.from_bytes(pf.Specification.of(program, set_name), key) for program in (own, other))
+    server = pf.Server(own, client.evaluation_key)
+    refused = pytest.raises(pf.Error, match="bring the file that was written for this program")
+    with refused:
+        server.execute(foreign.encrypt(inputs))
+    request = client.encrypt(inputs)
+    answer = server.execute(request)
+    with refused:
+        foreign.decrypt(answer)
+    # A request as an answer, an answer as a request: the step of another file.
+    (given,), (name,) = request.parts.values(), answer.parts
+    with refused:
+        client.decrypt(pf.Ciphertexts({name: given}, ".out.ct"))
+    (given,), (name,) = answer.parts.values(), request.parts
+    with refused:
+        server.execute(pf.Ciphertexts({name: given}, ".in.ct"))
