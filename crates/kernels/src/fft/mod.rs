@@ -178,9 +178,11 @@ impl FoldedFft {
         self.check([polynomial.len(), spectrum.len()]);
         // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
         if T::BITS == 32 {
-            dispatch!(self, forward(&self.plan, polynomial.as_ptr().cast::<i32>(), spectrum))
+            // SAFETY: N elements, checked above.
+            unsafe { self.forward_words(polynomial.as_ptr().cast(), spectrum) }
         } else {
-            dispatch!(self, forward(&self.plan, polynomial.as_ptr().cast::<i64>(), spectrum))
+            // SAFETY: N elements, checked above.
+            unsafe { self.forward_long_words(polynomial.as_ptr().cast(), spectrum) }
         }
     }
 
@@ -190,11 +192,11 @@ impl FoldedFft {
         self.check([polynomial.len(), spectrum.len()]);
         let scale = 1.0 / self.plan.points as f64;
         if T::BITS == 32 {
-            let sink = Scaled(Torus32(polynomial.as_mut_ptr().cast()), scale);
-            dispatch!(self, inverse(&self.plan, spectrum, sink))
+            // SAFETY: N elements, checked above.
+            unsafe { self.inverse_words(spectrum, Scaled(Torus32(polynomial.as_mut_ptr().cast()), scale)) }
         } else {
-            let sink = Scaled(Torus64(polynomial.as_mut_ptr().cast()), scale);
-            dispatch!(self, inverse(&self.plan, spectrum, sink))
+            // SAFETY: N elements, checked above.
+            unsafe { self.inverse_long_words(spectrum, Scaled(Torus64(polynomial.as_mut_ptr().cast()), scale)) }
         }
     }
 
@@ -294,23 +296,17 @@ impl FoldedFft {
         let (spectra, block) = (room.spectra.as_mut_ptr(), room.block.as_mut_ptr());
         let monomials = room.monomials.as_mut_ptr();
         let (accumulator, words) = (accumulator.as_mut_ptr(), room.words.as_mut_ptr());
-        let plan = &self.plan;
         // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
         if T::BITS == 64 {
-            let (accumulator, room) =
-                (accumulator.cast::<u64>(), Room { words: words.cast::<u64>(), spectra, block, monomials });
-            let sink = Torus64(accumulator);
-            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()));
-            return;
-        }
-        let (accumulator, room) =
-            (accumulator.cast::<u32>(), Room { words: words.cast::<u32>(), spectra, block, monomials });
-        if let Some(shift) = rounding {
-            let sink = Bounded32(accumulator, shift);
-            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()))
+            let room = Room { words: words.cast::<u64>(), spectra, block, monomials };
+            // SAFETY: whole polynomials, key and room of this shape, checked above.
+            unsafe { self.product_of_long_words(shape, accumulator.cast(), iteration, key, room, ahead, near.cast()) }
         } else {
-            let sink = Torus32(accumulator);
-            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near.cast()))
+            let room = Room { words: words.cast::<u32>(), spectra, block, monomials };
+            // SAFETY: whole polynomials, key and room of this shape, checked above.
+            unsafe {
+                self.product_of_words(shape, accumulator.cast(), iteration, key, room, rounding, ahead, near.cast())
+            }
         }
     }
 
@@ -388,6 +384,62 @@ impl FoldedFft {
         };
         let (plan, key, accumulators) = (&self.plan, key.as_ptr(), accumulators.as_mut_ptr());
         dispatch!(self, bundle_product(plan, shape, accumulators, iteration, key, room, rounding, ahead))
+    }
+
+    // What follows is generic over nothing, so that the loops of all instruction sets are compiled here alone, and not again in each crate
+    // that transforms elements of one width. They are unsafe as their pointers are to as many elements as `self` and the shape say.
+
+    unsafe fn forward_words(&self, words: *const i32, spectrum: &mut [f64]) {
+        dispatch!(self, forward(&self.plan, words, spectrum))
+    }
+
+    unsafe fn forward_long_words(&self, words: *const i64, spectrum: &mut [f64]) {
+        dispatch!(self, forward(&self.plan, words, spectrum))
+    }
+
+    unsafe fn inverse_words(&self, spectrum: &mut [f64], sink: Scaled<Torus32>) {
+        dispatch!(self, inverse(&self.plan, spectrum, sink))
+    }
+
+    unsafe fn inverse_long_words(&self, spectrum: &mut [f64], sink: Scaled<Torus64>) {
+        dispatch!(self, inverse(&self.plan, spectrum, sink))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn product_of_words(
+        &self,
+        shape: Shape,
+        accumulator: *mut u32,
+        iteration: Iteration<'_>,
+        key: *const f64,
+        room: Room<u32>,
+        rounding: Option<u32>,
+        ahead: Ahead,
+        near: *const u32,
+    ) {
+        let plan = &self.plan;
+        if let Some(shift) = rounding {
+            let sink = Bounded32(accumulator, shift);
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near))
+        } else {
+            let sink = Torus32(accumulator);
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near))
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn product_of_long_words(
+        &self,
+        shape: Shape,
+        accumulator: *mut u64,
+        iteration: Iteration<'_>,
+        key: *const f64,
+        room: Room<u64>,
+        ahead: Ahead,
+        near: *const u64,
+    ) {
+        let (plan, sink) = (&self.plan, Torus64(accumulator));
+        dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near))
     }
 
     /// [`error_bound`] of an external product of `rows` products with digits of `gadget`.
