@@ -10,6 +10,7 @@
 mod packed;
 
 use crate::aligned::elements;
+use crate::cancel;
 use crate::decompose::{Gadget, decompose_scalar};
 use crate::isa::Isa;
 use crate::memory;
@@ -201,6 +202,7 @@ fn subtract_blocks<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mu
     let coefficients = (ROWS / levels).max(1);
     let mut digits = vec![0i32; CIPHERTEXTS * coefficients * levels];
     for first in (0..input_dimension).step_by(coefficients) {
+        cancel::check();
         let last = (first + coefficients).min(input_dimension);
         let rows = (last - first) * levels;
         let block = &key[first * levels * size..][..rows * size];

@@ -147,6 +147,7 @@ impl Packed {
         let mut sums = AlignedTorus::<u32>::zeros(count * PLANES * COLUMNS);
         let chunk = CHUNK_BYTES / (PLANES * COLUMNS * size_of::<u32>());
         for (block, key) in self.words.chunks_exact(rows * PLANES * COLUMNS).enumerate() {
+            cancel::check();
             sums.fill(0);
             for (part, key) in key.chunks(chunk * PLANES * COLUMNS).enumerate() {
                 multiply_add::<PLANES, COLUMNS>(key, &digits[part * chunk..], rows, &mut sums);
