@@ -52,7 +52,7 @@ pub(super) trait Kernels {
 macro_rules! kernels {
     ($name:ident, $lanes:ty $(, $feature:literal)?) => {
         /// Compiled for one instruction set.
-        pub(super) struct $name;
+        pub(in crate::fft) struct $name;
         impl Kernels for $name {
             unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]) {
                 $(#[target_feature(enable = $feature)])?
@@ -163,10 +163,26 @@ macro_rules! kernels {
     };
 }
 
-kernels!(PortableKernels, Portable);
+// A module each, since the compiler works on several modules at a time.
+mod portable {
+    use super::*;
+    kernels!(PortableKernels, Portable);
+}
 #[cfg(target_arch = "x86_64")]
-kernels!(Avx2Kernels, super::avx2::Avx2, "avx2,fma");
+mod avx2 {
+    use super::*;
+    kernels!(Avx2Kernels, crate::fft::avx2::Avx2, "avx2,fma");
+}
 #[cfg(target_arch = "x86_64")]
-kernels!(Avx512Kernels, super::avx512::Avx512<false>, "avx512f,avx512dq,avx512bw,avx512vl");
+mod avx512 {
+    use super::*;
+    kernels!(Avx512Kernels, crate::fft::avx512::Avx512<false>, "avx512f,avx512dq,avx512bw,avx512vl");
+}
 #[cfg(target_arch = "x86_64")]
-kernels!(Avx512AdderKernels, super::avx512::Avx512<true>, "avx512f,avx512dq,avx512bw,avx512vl");
+mod avx512_adder {
+    use super::*;
+    kernels!(Avx512AdderKernels, crate::fft::avx512::Avx512<true>, "avx512f,avx512dq,avx512bw,avx512vl");
+}
+pub(super) use portable::PortableKernels;
+#[cfg(target_arch = "x86_64")]
+pub(super) use {avx2::Avx2Kernels, avx512::Avx512Kernels, avx512_adder::Avx512AdderKernels};
