@@ -97,6 +97,16 @@ def test_a_source_imports_only_links_to_the_left(link: str) -> None:
     assert not offenders, "\n".join(offenders)
 
 
+def test_the_language_knows_nothing_of_execution() -> None:
+    folder = ROOT / "python" / "polyfabric"
+    below = {"_native", "errors", "names"}
+    for path in sorted((folder / "language").glob("*.py")):
+        found = set(re.findall(r"^\s*from \.\.(\w*)", path.read_text(), re.MULTILINE)) - {""}
+        named = re.findall(r"^\s*from \.\. import (.*)$", path.read_text(), re.MULTILINE)
+        found |= {name.strip() for names in named for name in names.split(",")}
+        assert found <= below, f"{path.name} imports {', '.join(sorted(found - below))}"
+
+
 def test_only_the_bindings_know_python() -> None:
     for link in CHAIN[:-1]:
         assert not manifest_dependencies(link) & {"pyo3", "numpy"}, f"{link} must not know Python"

@@ -28,8 +28,6 @@ from .errors import (
 )
 from .execution import Keys, RunResult, SecurityWarning
 from .language.integers import Integer, Table
-from .language.program import Program, program
-from .language.slot_program import SlotProgram
 from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
 from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
 from .language.values import (
@@ -54,6 +52,7 @@ from .machines import Machine
 from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
+from .runnable import Program, SlotProgram, program
 from .sides import Ciphertexts, Client, EvaluationKey, Server
 from .slot_execution import SlotKeys
 from .slot_parameters import SlotParameters

@@ -13,11 +13,10 @@ import numpy as np
 from . import slot_execution
 from ._native import instruction_set
 from .execution import Keys, built_in, named_parameters
-from .language.program import program
-from .language.slot_program import SlotProgram
 from .language.slots import rotate
 from .language.types import Complex
 from .progress import working
+from .runnable import SlotProgram, program
 
 ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from .language.program import Clear, Outputs, Program
 from .names import pick
 from .progress import ProgressHook
 from .reports import Report, write_together
+from .timing import of_lookups
 
 if TYPE_CHECKING:
     from .machines import Machine
@@ -142,7 +143,7 @@ def _choose(
             refusals.append((parameters, error))
         else:
             kernel = program.native.lower(parameters, order, machine.native)
-            suited.append((_multiplications(kernel), parameters, order, noise))
+            suited.append((multiplications(kernel), parameters, order, noise))
     if suited:
         return min(suited, key=lambda candidate: candidate[0])[1:]
     raise NoiseError(
@@ -469,7 +470,7 @@ def estimate(planned: Plan) -> dict[str, Any]:
     """What running a plan on this computer takes, before running it."""
     chosen = planned.parameters
     sizes = json.loads(planned.kernel.sizes())
-    speed = _multiplications_per_second()
+    processor = of_lookups(planned)
     server = chosen.server_key_bytes
     # The bootstrapping key is held in the transform domain too, 8 bytes a coefficient.
     transformed = chosen.bootstrap_key_bytes * 64 // chosen.torus_bits
@@ -479,8 +480,8 @@ def estimate(planned: Plan) -> dict[str, Any]:
         "security_bits": chosen.security_bits,
         "key_switch": planned.key_switch,
         "lookups": planned.kernel.lookups,
-        "seconds": _multiplications(planned.kernel) / speed,
-        "seconds_basis": f"estimated: real multiplications at the {speed / 1e9:.2g} billion a second of a small set here",
+        "processor_seconds": processor,
+        "seconds": processor / cores(),
         "memory_bytes": server + transformed + sizes["inputs"] + sizes["outputs"],
         "server_key_bytes": server,
         "server_key_compressed_bytes": chosen.compressed_key_bytes,
@@ -491,17 +492,9 @@ def estimate(planned: Plan) -> dict[str, Any]:
     }
 
 
-def _multiplications(kernel: _native.KernelProgram) -> float:
+def multiplications(kernel: _native.KernelProgram) -> float:
     """Real multiplications of all products: 4 for each complex one of transforms and products in the transform domain."""
     counts = kernel.counts()
     half = json.loads(kernel.parameters.to_json())["ring_degree"] / 2
     transforms = counts["forward_transforms"] + counts["inverse_transforms"]
     return 4 * half * (transforms * log2(half) / 2 + counts["multiplies"])
-
-
-@cache
-def _multiplications_per_second() -> float:
-    """Speed of this computer on a small set, measured once in a fraction of a second."""
-    planned = built_in("pbs", _native.Parameters.named("toy-512-k2"), 64)
-    result = run_plan(planned, {"x": [0] * 64}, on="cpu")
-    return _multiplications(planned.kernel) / result.seconds["execute"]

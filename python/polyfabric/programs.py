@@ -18,10 +18,9 @@ from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
 from .errors import Error, InputError, NoiseError, ProgramError
 from .execution import DEFAULT_TARGET, Plan, built_in, plan
-from .language.program import Program
-from .language.slot_program import SlotProgram
 from .machines import Machine
 from .names import suggestion
+from .runnable import Program, SlotProgram
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """What a built-in program runs with on this computer when no set is named."""

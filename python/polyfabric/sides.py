@@ -29,10 +29,10 @@ from .execution import plan as plan_elements
 from .language.program import Program
 from .language.shapes import Shapes
 from .language.slot_program import SlotProgram
+from .language.slot_shapes import SlotShapes
 from .reports import write_bytes, write_together
 from .reports.units import security as security_text
-from .slot_execution import STANDARD_SECURITY, SlotPlan, check_memory
-from .slot_execution import decrypt as decrypt_slots
+from .slot_execution import STANDARD_SECURITY, SlotPlan, check_key_memory, real_outputs
 from .slot_execution import plan as plan_slots
 from .slot_parameters import SlotParameters
 from .specification import Specification, refuse_circuit_privacy
@@ -197,46 +197,41 @@ class Elements:
 
 @dataclass(frozen=True)
 class Slots:
-    """The half of CKKS and BGV of a client, or of a server."""
+    """The half of CKKS and BGV of a client, and of a server where `planned` is there."""
 
-    planned: SlotPlan
-
-    @property
-    def shapes(self) -> SlotProgram:
-        """Types of inputs and outputs."""
-        return self.planned.program
+    signature: _native.SlotSignature
+    shapes: SlotShapes
+    key_bytes: int
+    planned: SlotPlan | None = None
 
     @property
     def security(self) -> tuple[str, float]:
         """The parameter set, and its bits."""
-        found = self.planned.facts["parameters"]
+        found = SlotParameters(self.signature.parameters).to_dict()
         return str(found["name"]), float(found["security_bits"])
 
     def generate(self) -> _native.SlotClient:
         """A fresh secret key."""
-        check_memory(self.planned)
-        return _native.SlotClient.generate(self.planned.native)
+        check_key_memory(self.signature.name, self.key_bytes)
+        return _native.SlotClient.generate(self.signature)
 
     def load(self, source: bytes | Path) -> _native.SlotClient:
         """A secret key."""
-        return _native.SlotClient.load(self.planned.program.scheme, source)
+        return _native.SlotClient.load(self.signature.scheme, source)
 
     def evaluation_key(self, key: _native.SlotClient, progress: ProgressHook | None) -> bytes:
         """The keys that the program asks for, for transport."""
-        return _bytes(key.server(self.planned.native, progress).save())
+        return _bytes(key.server(self.signature, progress).save())
 
     def encrypt(self, key: _native.SlotClient, inputs: Mapping[str, Any]) -> dict[str, bytes]:
         """A file's bytes for each input."""
-        program = self.planned.program
-        flat = program.flatten(inputs)
-        self.planned.native.evaluate(flat, program.mapped)
-        ciphertexts = key.encrypt(self.planned.native, flat)
-        return {name: _bytes(ciphertexts.save(self.planned.native, False, name)) for name in program.inputs}
+        ciphertexts = key.encrypt(self.signature, self.shapes.flatten(inputs))
+        return {name: _bytes(ciphertexts.save(self.signature, False, name)) for name in self.shapes.inputs}
 
     def decrypt(self, key: _native.SlotClient, parts: Mapping[str, bytes]) -> dict[str, Any]:
         """The values of the outputs."""
-        ciphertexts = _native.SlotCiphertexts.load(self.planned.native, True, dict(parts))
-        return self.planned.program.shaped(decrypt_slots(self.planned, key, ciphertexts, None))
+        ciphertexts = _native.SlotCiphertexts.load(self.signature, True, dict(parts))
+        return self.shapes.shaped(key.decrypt(self.signature, ciphertexts, real_outputs(self.shapes)))
 
     @classmethod
     def served(cls, program: SlotProgram, data: bytes) -> tuple[Slots, _native.SlotServer]:
@@ -244,16 +239,16 @@ class Slots:
         server = _native.SlotServer.load(program.scheme, data)
         planned = plan_slots(program, SlotParameters(server.parameters), security=0, key_switch="set")
         server.expect_keys(planned.native)
-        return cls(planned), server
+        return cls(planned.signature, program.shapes, planned.facts["key_bytes"], planned), server
 
     def execute(
         self, server: _native.SlotServer, parts: Mapping[str, bytes], threads: int, progress: ProgressHook | None
     ) -> dict[str, bytes]:
         """A file's bytes for each output."""
-        native = self.planned.native
-        ciphertexts = _native.SlotCiphertexts.load(native, False, dict(parts))
-        results = server.execute(native, ciphertexts, threads, progress)
-        return {name: _bytes(results.save(native, True, name)) for name in self.planned.program.outputs}
+        assert self.planned is not None
+        ciphertexts = _native.SlotCiphertexts.load(self.signature, False, dict(parts))
+        results = server.execute(self.planned.native, ciphertexts, threads, progress)
+        return {name: _bytes(results.save(self.signature, True, name)) for name in self.shapes.outputs}
 
 
 def _bytes(data: bytes | None) -> bytes:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf, log, log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,17 @@ import numpy as np
 
 from . import _native
 from .errors import InputError, ParameterError, RunError
-from .execution import SecurityWarning, place, workers
+from .execution import SecurityWarning, cores, place, workers
 from .language.place import warn_user
-from .language.slot_program import SlotOutputs, SlotProgram, numbers
+from .language.slot_program import SlotProgram
+from .language.slot_shapes import SlotOutputs, SlotShapes, numbers
 from .machines import Machine, simulation
 from .names import pick
 from .reports import Report, write_together
 from .reports.units import bytes_text
 from .reports.units import security as security_text
 from .slot_parameters import SlotParameters, chosen
+from .timing import of_slots
 
 if TYPE_CHECKING:
     from .language.slots import Native, Numbers
@@ -51,6 +54,11 @@ class SlotPlan:
     def parameters(self) -> str:
         """Name of the parameter set."""
         return str(self.facts["parameters"]["name"])
+
+    @cached_property
+    def signature(self) -> _native.SlotSignature:
+        """What a client has to know of the program."""
+        return self.native.signature()
 
     @property
     def key_switch(self) -> Report | None:
@@ -85,8 +93,8 @@ class SlotKeys:
                 "plan of a result, done.plan, or let program.run(..) make the keys"
             )
         check_memory(planned)
-        client = _native.SlotClient.generate(planned.native)
-        return cls(client, client.server(planned.native, progress))
+        client = _native.SlotClient.generate(planned.signature)
+        return cls(client, client.server(planned.signature, progress))
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
@@ -121,6 +129,9 @@ class SlotRunResult:
     """By output: the largest error of a slot; with BGV, the number of wrong ones."""
     bound: dict[str, float]
     """By output: what the largest error stays under but for a probability of 2^-40; with BGV, 0."""
+    distance: dict[str, float]
+    """By output: the largest distance of a slot from what the true functions give, in place of the polynomials that approximate them; nothing if
+    the program approximates none."""
     bound_for: str
     """What the bounds are of: "any inputs" within their types, or, where those bounds say nothing, "these inputs"."""
     seconds: dict[str, float]
@@ -165,6 +176,7 @@ class SlotRunResult:
             "expected": plain(self.expected),
             "error": self.error,
             "bound": self.bound,
+            "distance_from_true_functions": self.distance,
             "bound_for": self.bound_for,
             "public_key": self.plan.public,
             "log2_failure": self.log2_failure,
@@ -320,7 +332,7 @@ def run_plan(
     # What the server would miss is told before anything is encrypted.
     keys.server.expect_keys(planned.native)
     encrypter = keys.client.public() if planned.public else keys.client
-    ciphertexts = encrypter.encrypt(planned.native, flat)
+    ciphertexts = encrypter.encrypt(planned.signature, flat)
     lap("encrypt")
     results, simulated = execute(planned, keys.server, ciphertexts, on, machine, threads, progress, lap)
     found = decrypt(planned, keys.client, results, flood)
@@ -349,6 +361,9 @@ def run_plan(
             name: flooded(program, limit, flood)
             for name, limit in zip(program.outputs, output_bounds(nodes), strict=True)
         },
+        distance=errors(program, found, program.native.evaluate_functions(flat, program.functions))
+        if program.functions
+        else {},
         bound_for=bound_for,
         seconds=seconds,
         sizes={"keys": keys.server.bytes, "inputs": ciphertexts.bytes, "outputs": results.bytes},
@@ -403,14 +418,19 @@ def decrypt(
     planned: SlotPlan, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None
 ) -> dict[str, Native]:
     """The outputs; with `flood` as others may see them, with noise of that deviation in every slot, and a warning."""
-    real = [name for name, kind in planned.program.outputs.items() if kind.kind == "real"]
+    real = real_outputs(planned.program.shapes)
     if flood is None:
         # What is measured may be anything: the first operation beyond its bound is then named.
-        return client.decrypt(planned.native, results, None if planned.measured else real)
-    found, notices = client.decrypt_to_share(planned.native, results, real, flood)
+        return client.decrypt(planned.signature, results, None if planned.measured else real)
+    found, notices = client.decrypt_to_share(planned.signature, results, real, flood)
     for notice in dict.fromkeys(notices):
         warn_user(notice + hidden(planned, flood), SecurityWarning)
     return found
+
+
+def real_outputs(shapes: SlotShapes) -> list[str]:
+    """The outputs whose slots are real numbers."""
+    return [name for name, kind in shapes.outputs.items() if kind.kind == "real"]
 
 
 def hidden(planned: SlotPlan, flood: float) -> str:
@@ -478,6 +498,15 @@ def check_memory(planned: SlotPlan, available: int | None = None) -> None:
     )
 
 
+def check_key_memory(name: str, key_bytes: int, available: int | None = None) -> None:
+    """Refuses the switching keys of a specification that do not fit the memory, before any is made."""
+    left = available_bytes() if available is None else available
+    if left is not None and key_bytes > left:
+        raise RunError(
+            f"{name}: its switching keys take {bytes_text(key_bytes)}, but {bytes_text(left)} are left; use a machine with more memory"
+        )
+
+
 def cost(program: SlotProgram, parameters: str | SlotParameters | None = None, *, public: bool = False) -> Report:
     """See `SlotProgram.cost`."""
     return Report("slot cost", estimate(plan(program, parameters, security=0, public=public)))
@@ -486,10 +515,13 @@ def cost(program: SlotProgram, parameters: str | SlotParameters | None = None, *
 def estimate(planned: SlotPlan) -> dict[str, Any]:
     """What running a plan takes, before running it."""
     facts = planned.facts
+    processor = of_slots(planned)
     return {
         "program": planned.program.name,
         "scheme": planned.program.scheme,
         "slots": planned.program.slots,
+        "processor_seconds": processor,
+        "seconds": processor / cores(),
         **{name: facts[name] for name in ("parameters", "start_level", "bootstraps", "keys", "key_bytes")},
         **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
         **{name: facts[name] for name in ("log2_failure", "operations", "limb_operations", "nodes")},

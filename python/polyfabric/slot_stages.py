@@ -83,11 +83,11 @@ def encrypt(
     made = keys is None
     keys = keys or SlotKeys.generate(planned, progress)
     keys.server.expect_keys(planned.native)
-    ciphertexts = keys.client.encrypt(planned.native, flat)
+    ciphertexts = keys.client.encrypt(planned.signature, flat)
     if made:
         keys.save(folder)
     for name in program.inputs:
-        ciphertexts.save(planned.native, False, name, folder / f"{name}.in.ct")
+        ciphertexts.save(planned.signature, False, name, folder / f"{name}.in.ct")
     write_text(folder / "expected.json", json.dumps(whole), private=True)
     return {"step": "encrypt", "parameters": planned.parameters, "folder": str(folder)}
 
@@ -109,7 +109,7 @@ def _encrypt_for(
     if len(flat) == len(program.inputs):
         planned.native.evaluate(flat, program.mapped)
     for name, values in flat.items():
-        public.encrypt_to(planned.native, name, values, folder / f"{name}.in.ct")
+        public.encrypt_to(planned.signature, name, values, folder / f"{name}.in.ct")
     return {"step": "encrypt", "parameters": planned.parameters, "folder": str(folder), "inputs": list(flat)}
 
 
@@ -127,10 +127,10 @@ def execute(
     planned = plan(program, SlotParameters(server.parameters), security=0, machine=machine)
     server.expect_keys(planned.native)
     files = {name: folder / f"{name}.in.ct" for name in program.inputs}
-    ciphertexts = _native.SlotCiphertexts.load(planned.native, False, files)
+    ciphertexts = _native.SlotCiphertexts.load(planned.signature, False, files)
     results, _ = execute_plan(planned, server, ciphertexts, on, machine, threads, progress, lambda _: None)
     for name in program.outputs:
-        results.save(planned.native, True, name, folder / f"{name}.out.ct")
+        results.save(planned.signature, True, name, folder / f"{name}.out.ct")
     return {"step": "execute", "parameters": planned.parameters, "on": on}
 
 
@@ -168,7 +168,7 @@ def decrypted(
     planned = plan(program, SlotParameters(client.parameters), security=0, machine=machine, public=public)
     check_flood(planned, flood)
     files = {name: folder / f"{name}.out.ct" for name in program.outputs}
-    ciphertexts = _native.SlotCiphertexts.load(planned.native, True, files)
+    ciphertexts = _native.SlotCiphertexts.load(planned.signature, True, files)
     return planned, decrypt_results(planned, client, ciphertexts, flood)
 
 

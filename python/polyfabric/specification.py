@@ -1,7 +1,7 @@
 """What a client has to know of a program to encrypt for it and to read its answers: one file, made by whoever serves the program.
 
-Of a TFHE program it holds names, types and encodings of inputs and outputs, the parameter set, and the program's hash; nothing of what it
-computes. Of CKKS and BGV it holds the program's text too, from which the client derives levels, scales, keys and error bounds.
+It holds names, types and encodings of inputs and outputs, the parameter set, and the program's hash; of CKKS and BGV also which switching keys are made,
+and the bounds of the outputs' values and errors. Nothing is in it of what the program computes but what these tell.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,8 @@ from .execution import plan as plan_elements
 from .language.program import Program
 from .language.shapes import Shapes, written
 from .language.slot_program import SlotProgram
-from .language.types import SlotType
+from .language.slot_shapes import SlotShapes
 from .reports import write_text
-from .slot_execution import SlotPlan
 from .slot_execution import plan as plan_slots
 from .slot_parameters import is_file
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMES = ("tfhe", "ckks", "bgv")
 
 FORMAT = "polyfabric-specification"
-VERSION = 1
+VERSION = 2
 
 
 def refuse_circuit_privacy(program: SlotProgram, bits: float | None) -> None:
@@ -77,15 +75,14 @@ class Specification:
                 f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
                 "`polyfabric params --scheme`, or none"
             )
-        plan_slots(program, parameters, key_switch="set")
+        slots = plan_slots(program, parameters, key_switch="set")
         return cls(
             {
                 **head,
                 "scheme": program.scheme,
-                "parameters": parameters,
-                "text": program.text(),
-                "inputs": {name: _of_type(kind) for name, kind in program.inputs.items()},
-                "outputs": {name: _of_type(kind) for name, kind in program.outputs.items()},
+                "signature": json.loads(slots.signature.to_json()),
+                "shapes": program.shapes.to_dict(),
+                "key_bytes": slots.facts["key_bytes"],
             }
         )
 
@@ -144,11 +141,6 @@ class Specification:
         """ "tfhe", "ckks" or "bgv"."""
         return str(self.data["scheme"])
 
-    @property
-    def has_program(self) -> bool:
-        """Whether it holds what the program computes."""
-        return "text" in self.data
-
     @cached_property
     def half(self) -> Elements | Slots:
         """What clients and servers of the scheme do with it."""
@@ -160,55 +152,14 @@ class Specification:
             signature = _native.Signature.from_json(json.dumps(self.data["signature"]))
             parameters = _native.Parameters.from_json(json.dumps(self.data["parameters"]))
             return Elements(signature, parameters, Shapes.of(self.data["shapes"], signature))
-        return Slots(self._planned())
-
-    def _planned(self) -> SlotPlan:
-        native = _native.SlotProgram.parse(written(str, self.data["text"], "the program"))
-        if (self.scheme == "ckks") != (native.plaintext_modulus is None):
-            raise ValueError(f"the program is not of {self.scheme}")
-        inputs = {name: _type_of(own, native) for name, own in self.data["inputs"].items()}
-        outputs = {name: _type_of(own, native) for name, own in self.data["outputs"].items()}
-        bounds = dict(native.inputs)
-        if set(inputs) != set(bounds) or set(outputs) != set(native.outputs):
+        slots = _native.SlotSignature.from_json(json.dumps(self.data["signature"]))
+        if slots.scheme != self.scheme:
+            raise ValueError(f"the scheme is {self.scheme}, the signature's {slots.scheme}")
+        shapes = SlotShapes.of(self.data["shapes"], slots.name, slots.slots, slots.plaintext_modulus)
+        if (set(shapes.inputs), set(shapes.outputs)) != (set(slots.inputs), set(slots.outputs)):
             raise ValueError("the types are not those of the program's inputs and outputs")
-        if self.scheme == "ckks" and any(kind.bound != bounds[name] for name, kind in inputs.items()):
-            raise ValueError("the program is planned for inputs of other sizes")
-        chosen = self.data["parameters"]
-        if chosen is not None:
-            # A name: whoever wrote the specification has no file here.
-            written(str, chosen, "the parameter set")
-            if is_file(chosen):
-                raise ValueError(f"the parameter set is the file {chosen:.80}")
-        return plan_slots(SlotProgram(native, inputs, outputs), chosen, key_switch="set")
-
-
-def _of_type(kind: SlotType) -> dict[str, Any]:
-    return {
-        "kind": kind.kind,
-        "modulus": kind.modulus,
-        "length": kind.length,
-        "scalar": kind.scalar,
-        "bound": kind.bound,
-        "shape": kind.shape,
-    }
-
-
-def _type_of(data: dict[str, Any], program: _native.SlotProgram) -> SlotType:
-    """The type that was written, if it can be one of `program`'s."""
-    kind, modulus = data["kind"], data["modulus"]
-    shape, length = data["shape"], written(int, data["length"], "the length of a vector")
-    kinds = ("real", "complex") if program.plaintext_modulus is None else ("residue",)
-    if kind not in kinds or modulus != program.plaintext_modulus or isinstance(modulus, bool | float):
-        raise ValueError(f"{kind!r:.80} modulo {modulus!r:.80} is no type of the program")
-    bound = float(data["bound"])
-    if not 0 < bound < inf or not 1 <= length <= program.slots:
-        raise ValueError(f"{length} numbers up to {bound} are no type of the program")
-    if shape is not None:
-        rows, columns = (written(int, n, "the shape of a matrix") for n in shape)
-        if min(rows, columns) < 1 or rows * columns != length:
-            raise ValueError(f"a matrix of {rows} x {columns} has no {length} elements")
-        shape = (rows, columns)
-    scalar = written(bool, data["scalar"], "whether it is one number")
-    if scalar and length not in (1, program.slots):
-        raise ValueError(f"{length} numbers are not one")
-    return SlotType(kind, modulus, length, scalar, bound, shape)
+        for own in self.data["signature"]["inputs"]:
+            encoding = own["encoding"]
+            if self.scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
+                raise ValueError("the program is planned for inputs of other sizes")
+        return Slots(slots, shapes, written(int, self.data["key_bytes"], "the size of the keys"))

@@ -35,6 +35,15 @@ except KeyboardInterrupt:
 {after}
 """
 
+F1_PROGRAM = (
+    "import numpy as np\n"
+    "from polyfabric.apps.f1_programs import PROGRAMS\n"
+    "machine, program = pf.machines.load('f1'), PROGRAMS['lola-mnist']\n"
+    "built = program.build()\n"
+    "def planned():\n"
+    "    return slot_execution.plan(built, program.parameters, machine=machine, key_switch='set', security=0)\n"
+)
+
 WORK = {
     "execution, TFHE": (
         "p = pf.program(x=pf.Int(0, 3).vector(5000))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
@@ -58,6 +67,31 @@ WORK = {
     "a simulation": (
         "from polyfabric import programs\nfrom polyfabric.machines import load\nmachine = load('morphling')",
         "[machine.simulate(programs.timed('pbs', 'morphling-I', 20000, machine)) for _ in range(50)]",
+    ),
+    "a replay, Morphling": (
+        "p = pf.program(x=pf.Int(0, 3).vector(64))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
+        "machine = pf.machines.load('morphling')\n"
+        "planned = execution.plan(p, machine=machine)\n"
+        "keys = execution.Keys.generate(planned.parameters)",
+        "execution.run_plan(planned, {'x': [1] * 64}, on='morphling', machine=machine, keys=keys)",
+    ),
+    "a plan, CKKS": (F1_PROGRAM, "[planned() for _ in range(50)]"),
+    "a compilation, F1": (F1_PROGRAM + "made = planned()", "[machine.compile(made) for _ in range(20)]"),
+    "a replay, F1": (
+        F1_PROGRAM + "made = planned()\n"
+        "keys = slot_execution.SlotKeys.generate(made)\n"
+        "inputs = built.flatten(program.example(np.random.default_rng())[0])\n"
+        "ciphertexts = keys.client.encrypt(made.signature, inputs)\n"
+        "mapped = machine.compile(made)",
+        "[mapped.replay(keys.server, ciphertexts) for _ in range(5)]",
+    ),
+    "a compilation and a replay, Osiris": (
+        "p = pf.program(x=pf.Real.vector(1024))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 40)), x * x))\n"
+        "machine = pf.machines.load('osiris')\n"
+        "planned = slot_execution.plan(p, 'osiris-III', machine=machine, security=0)\n"
+        "keys = slot_execution.SlotKeys.generate(planned)\n"
+        "ciphertexts = keys.client.encrypt(planned.signature, p.flatten({'x': [0.5] * 1024}))",
+        "[machine.compile(planned).replay(keys.server, ciphertexts) for _ in range(20)]",
     ),
 }
 

@@ -8,16 +8,15 @@ import re
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import _native
+from polyfabric import _native, statements
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.execution import SecurityWarning
-from polyfabric.language import statements
-from polyfabric.language.statements import Add, Mul, Program, Rotate
 from polyfabric.machines import load, simulation
 from polyfabric.papers.f1_figures import figure_9, table_5, table_5_means
 from polyfabric.slot_execution import plan
+from polyfabric.statements import Add, Mul, Program, Rotate
 
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
 SET = "bgv-toy-1024-listing1"

@@ -17,11 +17,12 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from matrix_remedies import MATRICES
+from polyfabric import runnable
 from polyfabric.language import integers, numpy_calls, slot_matrix, slot_program, slots, types, values
 from polyfabric.language import program as programs
 from remedy import BIT, FOREIGN, HALF, I3, I3V, MV, RV, U4, U8, U8V, Case, M, R, anything, case
 
-MODULES = (values, integers, slots, slot_matrix, types, slot_program, programs, numpy_calls)
+MODULES = (values, integers, slots, slot_matrix, types, slot_program, programs, runnable, numpy_calls)
 
 
 ELEMENTS = [

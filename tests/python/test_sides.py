@@ -85,7 +85,6 @@ def test_everything_goes_through_files(scheme: str, sides: Any, tmp_path: Any) -
 
 def test_a_specification_of_tfhe_does_not_hold_the_program() -> None:
     spec = pf.Specification.of(elements)
-    assert not spec.has_program
     text = spec.to_bytes().decode()
     assert "lookup" not in text
     assert "linear" not in text
@@ -100,6 +99,59 @@ def test_a_specification_of_tfhe_does_not_hold_the_program() -> None:
     one, two = json.loads(text), json.loads(pf.Specification.of(other).to_bytes())
     assert one["signature"].pop("hash") != two["signature"].pop("hash")
     assert one == two
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bgv"])
+def test_a_specification_of_slots_does_not_hold_the_program(scheme: str) -> None:
+    kind = pf.Real.vector(4) if scheme == "ckks" else pf.Mod(786433).vector(4)
+
+    def made(weights: list[int]) -> dict[str, Any]:
+        program = pf.program("scored", x=kind)(lambda x: x * x * np.asarray(weights))
+        return json.loads(pf.Specification.of(program).to_bytes())
+
+    one, two = made([3, 1, 2, 7]), made([7, 2, 1, 3])
+    assert one["signature"].pop("hash") != two["signature"].pop("hash")
+    assert one == two
+    assert set(one) == {"format", "version", "program", "scheme", "signature", "shapes", "key_bytes"}
+    assert set(one["signature"]) == {"program", "slots", "parameters", "inputs", "outputs", "keys"}
+
+
+def test_a_client_of_slots_decrypts_what_a_program_gives_and_refuses_what_none_does(sides: Any) -> None:
+    client, server = sides["ckks"]
+    answer = server.execute(client.encrypt(CASES["ckks"][1]))
+    found = client.decrypt(answer)["result"]
+    np.testing.assert_allclose(found, [0.75, 0.5625, 0.5, 1.5], atol=1e-6)
+    # An answer with another's polynomial in it is none.
+    other = pf.Client(client.specification)
+    with pytest.raises(pf.FileError, match="key generation"):
+        other.decrypt(answer)
+
+
+def test_a_specification_with_impossible_figures_is_refused(sides: Any) -> None:
+    def changed(change: Any) -> bytes:
+        data = json.loads(sides["ckks"][0].specification.to_bytes())
+        change(data)
+        return json.dumps(data).encode()
+
+    def port(data: Any) -> Any:
+        return data["signature"]["inputs"][0]
+
+    for change, message in (
+        (lambda data: data["signature"].update(slots=3), "the number of slots is 3"),
+        (lambda data: port(data).update(limbs=[0, 900]), "the list of limbs"),
+        (lambda data: port(data).update(parts=9), "the number of parts"),
+        (lambda data: port(data)["encoding"]["ckks"].update(level=99), "the level of"),
+        (lambda data: port(data)["encoding"]["ckks"].update(scale=0.0), "the scale of"),
+        (lambda data: data["signature"]["inputs"].append(port(data)), "there twice"),
+        (lambda data: data["signature"]["keys"][0].update(id={"galois": 2}), "cannot be read|an automorphism"),
+        (lambda data: data["signature"]["parameters"]["ckks"].update(noise_std=-1.0), "the signature of reals"),
+        (lambda data: data["shapes"]["inputs"].pop("x"), "damaged specification"),
+        (lambda data: data["shapes"]["inputs"]["x"].update(length=1 << 40), "damaged specification"),
+        (lambda data: data.pop("key_bytes"), "damaged specification"),
+        (lambda data: data.update(scheme="bgv"), "damaged specification"),
+    ):
+        with pytest.raises(pf.FileError, match=message):
+            pf.Specification.from_bytes(changed(change))
 
 
 def test_ciphertexts_of_another_program_client_or_direction_are_refused(sides: Any) -> None:
@@ -141,12 +193,12 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
     for data in (
         b"{",
         b"[]",
-        b'{"format": "polyfabric-specification", "version": 1, "program": "x", "scheme": "tfhe"}',
+        b'{"format": "polyfabric-specification", "version": 2, "program": "x", "scheme": "tfhe"}',
     ):
         with pytest.raises(pf.FileError, match="get it"):
             pf.Specification.from_bytes(data)
     with pytest.raises(pf.FileError, match="update the older side"):
-        pf.Specification.from_bytes(b'{"format": "polyfabric-specification", "version": 2}')
+        pf.Specification.from_bytes(b'{"format": "polyfabric-specification", "version": 3}')
 
 
 def test_wrong_kinds_are_told(sides: Any) -> None:

@@ -101,12 +101,69 @@ def test_bootstraps_are_placed_where_a_program_is_deeper_than_its_set():
     assert f"bootstraps {placed['in_all']}, {placed['in_all']} placed by the compiler" in table
 
 
-def test_two_rectifiers_find_a_set():
-    @pf.program(x=pf.Real.vector(64))
-    def twice(x):
-        return pf.relu(0.5 * pf.relu(x) - 0.1)
+def rectifiers(count, length=64):
+    def deep(x):
+        for _ in range(count):
+            x = pf.relu(0.9 * x - 0.05) + 0.02
+        return x
 
-    assert plan(twice).facts["start_level"] == 25
+    def clear(x):
+        for _ in range(count):
+            x = np.maximum(0.9 * x - 0.05, 0) + 0.02
+        return x
+
+    return pf.program("rectifiers", x=pf.Real.vector(length))(deep), clear
+
+
+@pytest.mark.parametrize(("count", "length"), [(2, 64), (3, 64), (3, 50)])
+def test_rectifiers_in_a_row_run(count, length):
+    program, clear = rectifiers(count, length)
+    x = RANDOM.uniform(-1, 1, length)
+    done = program.run({"x": x}, parameters="toy-11-boot", security=0, measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    # x·sign(x) is as steep as it is: what the bootstraps leave grows little.
+    assert max(done.bound.values()) < 2**-4
+    assert done.bound_for == "any inputs"
+    true = clear(x)
+    np.testing.assert_allclose(done.outputs["result"], true, atol=2**-6)
+    assert done.distance == {"result": pytest.approx(np.abs(np.asarray(done.outputs["result"]) - true).max())}
+    assert 0 < done.distance["result"] < 2**-6
+
+
+def test_two_rectifiers_find_a_set_without_a_bootstrap():
+    program, _ = rectifiers(2)
+    facts = plan(program).facts
+    assert facts["bootstraps"]["in_all"] == 0
+    assert facts["start_level"] <= 26
+
+
+def test_three_rectifiers_find_a_set_and_bootstraps():
+    facts = plan(rectifiers(3)[0]).facts
+    assert facts["parameters"]["security_bits"] >= 128
+    assert facts["bootstraps"]["placed"] >= 1
+    assert next(node["bound"] for node in facts["nodes"] if node["op"] == "output") < 2**-6
+
+
+def test_the_distance_from_a_function_is_told_beside_that_from_its_polynomial():
+    @pf.program(x=pf.Real.vector(10))
+    def waves(x):
+        rough = pf.chebyshev(x, np.cos, 3, (-2, 2))
+        return {"rough": rough, "sum": pf.sum_slots(rough), "exact": pf.polynomial(x, [1.0, 0.0, -0.5])}
+
+    x = np.linspace(-1, 1, 10)
+    done = waves.run({"x": x}, parameters="toy-10", security=0)
+    assert done.correct
+    assert done.error["rough"] < 1e-4 < 1e-2 < done.distance["rough"] < 0.2
+    np.testing.assert_allclose(
+        done.distance["rough"], np.abs(np.asarray(done.outputs["rough"]) - np.cos(x)).max(), atol=1e-12
+    )
+    # Behind the end there is nothing that would add to a sum.
+    np.testing.assert_allclose(done.distance["sum"], abs(done.outputs["sum"] - np.cos(x).sum()), atol=1e-9)
+    assert done.distance["exact"] == done.error["exact"]
+    assert done.to_dict()["distance_from_true_functions"] == done.distance
+    square = pf.program("square", x=pf.Real)(lambda x: x * x)
+    assert square.run({"x": 0.5}, parameters="toy-10", security=0).distance == {}
 
 
 def test_an_interval_behind_factors_takes_no_level():

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
-use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType, count};
+use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, ValueType, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -79,6 +79,13 @@ impl PyKernelProgram {
             ("inverse_transforms", counts.inverse_transforms),
             ("multiplies", counts.multiplies),
         ])
+    }
+
+    /// Look-ups of each batch.
+    #[getter]
+    fn rotation_batches(&self) -> Vec<usize> {
+        let batch = |op: &Op| matches!(op.kind, OpKind::BlindRotation { .. }).then(|| op.result.count());
+        self.0.ops.iter().filter_map(batch).collect()
     }
 
     /// The kernel program as text.

@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use crate::rns::{
         PyMapped, PyResidueKernel, PySlotBuilder, PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan,
-        PySlotProgram, PySlotPublicKey, PySlotServer, composite_sign, slot_parameter_sets,
+        PySlotProgram, PySlotPublicKey, PySlotServer, PySlotSignature, composite_sign, slot_parameter_sets,
     };
     #[pymodule_export]
     use crate::signature::PySignature;

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from ..language.program import program
-from ..language.slot_program import SlotProgram
 from ..language.slots import SlotValue
 from ..language.types import Mod
+from ..runnable import SlotProgram, program
 
 PAPER_SET = "f1-bootstrap"
 """F1's N and L_max, in its words; far below 128 bits of security."""

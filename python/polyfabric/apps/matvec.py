@@ -6,7 +6,7 @@ from functools import cache
 
 from ..language.slot_program import SlotProgram
 from ..language.slots import SlotValue
-from ..language.statements import Add, Mul, Program, Rotate
+from ..statements import Add, Mul, Program, Rotate
 
 PAPER_SET = "f1-listing2"
 """Listing 2's N and L, in F1's words; about 108 bits of security."""

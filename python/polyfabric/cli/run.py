@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -188,34 +189,45 @@ def run(
         given_keys = folder is not None and slot_run.has_keys(folder)
         switch = key_switch or ("set" if given_keys else slot_execution.switch_for(parameters, place(on), None))
         asked = slot_run.Asked(
-            own,
-            given,
-            rows,
-            query,
-            on,
-            chosen,
-            switch,
-            threads,
-            measure,
-            folder_out,
-            folder,
-            step,
-            security,
-            flood,
-            public,
+            program=own,
+            given=given,
+            rows=rows,
+            query=query,
+            on=on,
+            parameters=chosen,
+            key_switch=switch,
+            threads=threads,
+            measure=measure,
+            report=folder_out,
+            keys=folder,
+            step=step,
+            security=security,
+            flood=flood,
+            public=public,
         )
         return slot_run.run(program, asked, as_json=as_json)
     if any(value is not None for value in (rows, query, key_switch, security, flood)) or measure or public:
         raise InputError(
             f"--rows, --query, --measure, --security, --flood, --public and --key-switch are of programs of CKKS and BGV, not {program}"
         )
-    machine = place(on, readings)
+    asked_elements = Asked(
+        program=program,
+        on=on,
+        machine=place(on, readings),
+        parameters=parameters,
+        batch=batch,
+        given=given,
+        folder=folder,
+        threads=threads,
+        target=target,
+        unroll=int(unroll),
+        circuit_privacy=circuit_privacy,
+    )
     if cost:
         if program == "digits":
             raise InputError("--cost is of your own program or a built-in one; digits runs whole")
         with security_warnings():
-            planned = programs.planned(program, parameters, batch, machine, target, int(unroll), circuit_privacy)
-            return _cost(Report("cost", estimate(planned)), as_json=as_json)
+            return _cost(Report("cost", estimate(asked_elements.plan())), as_json=as_json)
     if program == "life":
         if step is not None or given or batch is not None or image is not None or images is not None:
             raise InputError(
@@ -226,7 +238,7 @@ def run(
             size,
             generations,
             on=on,
-            machine=machine,
+            machine=asked_elements.machine,
             parameters=parameters,
             folder=folder,
             threads=threads,
@@ -245,34 +257,20 @@ def run(
         raise InputError(f"--image and --images choose digits, but the program is {program}; leave them out")
     with security_warnings(), bars() as progress:
         if step is not None:
-            return _step(
-                step,
-                program,
-                machine,
-                parameters,
-                batch,
-                given,
-                folder,
-                threads,
-                target,
-                circuit_privacy,
-                on,
-                progress,
-                as_json,
-            )
+            return _step(step, asked_elements, progress, as_json)
         keys, made = _keys(folder, progress)
         if program == "digits":
-            done = _digits(image, images, on, machine, parameters, keys, threads, target, progress)
+            done = _digits(image, images, asked_elements, keys, progress)
             correct, report, data = done.correct, done.run.report, done
             result = done.run
         else:
-            if keys is not None:
-                parameters = matching(keys, parameters).name
-            planned = programs.planned(program, parameters, batch, machine, target, int(unroll), circuit_privacy)
+            planned = asked_elements.plan(None if keys is None else matching(keys, parameters).name)
             values = inputs.inputs(planned.program, given)
             if not values and program in programs.known():
                 values = inputs.drawn(planned.program)
-            result = run_plan(planned, values, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
+            result = run_plan(
+                planned, values, on=on, machine=asked_elements.machine, keys=keys, threads=threads, progress=progress
+            )
             correct, report, data = result.correct, result.report, result
     if folder is not None and made:
         result.keys.save(folder)
@@ -306,37 +304,51 @@ def _keys(folder: Path | None, progress: ProgressHook) -> tuple[Keys | None, boo
     return None, True
 
 
-def _step(
-    step: str,
-    program: str,
-    machine: Machine | None,
-    parameters: str | None,
-    batch: int | None,
-    given: tuple[str, ...],
-    folder: Path | None,
-    threads: int | None,
-    target: float | None,
-    circuit_privacy: float | None,
-    on: str,
-    progress: ProgressHook,
-    as_json: bool,
-) -> int:
-    if folder is None:
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks of a program of TFHE."""
+
+    program: str
+    on: str
+    machine: Machine | None
+    parameters: str | None
+    batch: int | None
+    given: tuple[str, ...]
+    folder: Path | None
+    threads: int | None
+    target: float | None
+    unroll: int
+    circuit_privacy: float | None
+
+    def plan(self, of_keys: str | None = None) -> Plan:
+        """The plan for the set that is named, or that keys are of, or for one to be chosen."""
+        return programs.planned(
+            self.program,
+            self.parameters or of_keys,
+            self.batch,
+            self.machine,
+            self.target,
+            self.unroll,
+            self.circuit_privacy,
+        )
+
+
+def _step(step: str, asked: Asked, progress: ProgressHook, as_json: bool) -> int:
+    if asked.folder is None:
         raise InputError("--step works through files; name their folder with --keys DIR")
-    if program == "digits":
+    if asked.program == "digits":
         raise InputError("--step runs your own program or a built-in one; digits runs whole")
-
-    def plan_for(name: str | None) -> Plan:
-        return programs.planned(program, parameters or name, batch, machine, target, circuit_privacy=circuit_privacy)
-
+    folder, given = asked.folder, asked.given
     if step == "keys":
-        data = stages.make_keys(plan_for, folder, progress)
+        data = stages.make_keys(asked.plan, folder, progress)
     elif step == "encrypt":
-        data = stages.encrypt(plan_for, folder, lambda p: inputs.inputs(p, given) or inputs.drawn(p), progress)
+        data = stages.encrypt(asked.plan, folder, lambda p: inputs.inputs(p, given) or inputs.drawn(p), progress)
     elif step == "execute":
-        data = stages.execute(plan_for, folder, on=on, machine=machine, threads=threads, progress=progress)
+        data = stages.execute(
+            asked.plan, folder, on=asked.on, machine=asked.machine, threads=asked.threads, progress=progress
+        )
     else:
-        data = stages.decrypt(plan_for, folder)
+        data = stages.decrypt(asked.plan, folder)
     if as_json:
         print_json(data)
     else:
@@ -346,29 +358,21 @@ def _step(
 
 
 def _digits(
-    image: int | None,
-    images: int | None,
-    on: str,
-    machine: Machine | None,
-    parameters: str | None,
-    keys: Keys | None,
-    threads: int | None,
-    target: float | None,
-    progress: ProgressHook,
+    image: int | None, images: int | None, asked: Asked, keys: Keys | None, progress: ProgressHook
 ) -> Classification:
     if image is not None and images is not None:
         raise InputError("--image names one image, --images a number of them; give one of the two")
     indices = list(range(images)) if images is not None else [image or 0]
     if keys is not None:
-        matching(keys, parameters)
+        matching(keys, asked.parameters)
     return classify(
         indices,
-        on=on,
-        machine=machine,
-        parameters=parameters,
+        on=asked.on,
+        machine=asked.machine,
+        parameters=asked.parameters,
         keys=keys,
-        threads=threads,
-        target=target,
+        threads=asked.threads,
+        target=asked.target,
         progress=progress,
     )
 

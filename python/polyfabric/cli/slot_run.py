@@ -258,6 +258,8 @@ def _show_common(console: Console, result: SlotRunResult) -> None:
         name = max(result.error, key=lambda output: result.error[output])
         of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
         verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e}{of})"
+    if result.distance:
+        verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
     style = "green" if result.correct else "bold red"
     console.print(f"result            [{style}]{verdict if result.correct else 'differs from the clear program'}[/]")
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]

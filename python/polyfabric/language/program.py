@@ -1,16 +1,15 @@
-"""The decorator `@pf.program(...)`, and what can be done with a program."""
+"""Programs on encrypted values as they are written: what a function is traced to, and what it computes in the clear."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, TypeVar
 
 from .. import _native
 from ..errors import ProgramError
-from ..names import suggestion
 from . import slot_program
 from .integers import Integer
 from .place import refuse, source, whole
@@ -21,14 +20,12 @@ from .slots import SlotValue
 from .types import IntegerType, SlotType, Type
 from .values import Tracer, Value
 
-if TYPE_CHECKING:
-    from ..execution import Keys, RunResult
-    from ..progress import ProgressHook
-    from ..reports import Report
+P = TypeVar("P", bound="Program")
+S = TypeVar("S", bound=SlotProgram)
 
 
 class Program:
-    """A program on encrypted data. Made by `@pf.program`, or from its text by `Program.parse`."""
+    """A program on encrypted data, as it is written."""
 
     def __init__(
         self,
@@ -43,7 +40,7 @@ class Program:
         self.__doc__ = doc or f"The program {native.name}."
 
     @classmethod
-    def parse(cls, text: str) -> Program:
+    def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output is a vector; integers of any width are vectors of their digits."""
         return cls(_native.Program.parse(text))
 
@@ -65,12 +62,6 @@ class Program:
     def text(self) -> str:
         """The homomorphic program as text, which `Program.parse` reads back."""
         return self.native.text()
-
-    def kernel_text(self, parameters: str | None = None) -> str:
-        """The kernel program as text: what a runtime or a machine executes."""
-        from ..execution import plan
-
-        return plan(self, parameters).kernel.text()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
@@ -95,108 +86,8 @@ class Program:
         """`evaluate`, by keyword."""
         return self.evaluate(inputs)
 
-    # -- execution ------------------------------------------------------------------------------------------------
-
-    def run(
-        self,
-        inputs: Mapping[str, Clear],
-        *,
-        on: str = "cpu",
-        parameters: str | None = None,
-        keys: Keys | None = None,
-        threads: int | None = None,
-        max_failure: float | None = None,
-        unroll: int = 1,
-        circuit_privacy: float | None = None,
-        progress: ProgressHook | None = None,
-    ) -> RunResult:
-        """Encrypts, executes, decrypts, and compares with the program in the clear.
-
-        `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, replayed on the ciphertexts with
-        its arithmetic. Without `parameters`, a set is chosen. `max_failure` is log2 of the failure probability that is accepted, -128 without it. `unroll` is the
-        number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
-        and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
-        program than its values.
-        """
-        from ..execution import run
-
-        return run(
-            self,
-            inputs,
-            on=on,
-            parameters=parameters,
-            keys=keys,
-            threads=threads,
-            target=max_failure,
-            unroll=unroll,
-            circuit_privacy=circuit_privacy,
-            progress=progress,
-        )
-
-    def simulate(
-        self,
-        machine: str,
-        *,
-        parameters: str | None = None,
-        readings: Sequence[str] = (),
-        max_failure: float | None = None,
-    ) -> Report:
-        """The time, stalls, traffic and energy of a machine's schedule for this program.
-
-        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open; `max_failure` as in `run`.
-        """
-        from ..execution import simulate
-
-        return simulate(self, machine, parameters=parameters, readings=readings, target=max_failure)
-
-    def cost(
-        self, parameters: str | None = None, *, max_failure: float | None = None, circuit_privacy: float | None = None
-    ) -> Report:
-        """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""
-        from ..execution import cost
-
-        return cost(self, parameters, max_failure, circuit_privacy)
-
 
 SCHEMES = ("tfhe", "ckks", "bgv")
-
-
-def program(
-    name: str | None = None,
-    /,
-    *,
-    scheme: str | Type | SlotType | None = None,
-    slots: int | Type | SlotType | None = None,
-    lanes: int | Type | SlotType | None = None,
-    **inputs: Type | SlotType,
-) -> Callable[[Callable[..., Any]], Any]:
-    """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names.
-
-    The function is called once, now, with encrypted values. It returns one value (output "result"), a tuple
-    ("result0", "result1", ..) or a dictionary of outputs.
-
-    `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
-    slots, a power of two; without it, as many as the longest input needs. `lanes` is how many look-ups take the time of one
-    where integers of any width will run (2 without it): where there are many, as on an accelerator, carries go by a parallel prefix.
-    """
-    # Parameters of the function may bear these names too.
-    if isinstance(scheme, Type | SlotType | IntegerType):
-        inputs["scheme"], scheme = scheme, None  # type: ignore[assignment]
-    if isinstance(slots, Type | SlotType | IntegerType):
-        inputs["slots"], slots = slots, None  # type: ignore[assignment]
-    if isinstance(lanes, Type | SlotType | IntegerType):
-        inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
-    if callable(name):
-        raise refuse(
-            "@pf.program needs the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or another type"
-        )
-    if scheme is not None and scheme not in SCHEMES:
-        raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
-
-    def decorate(function: Callable[..., Any]) -> Program | SlotProgram:
-        return trace(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
-
-    return decorate
 
 
 def trace(
@@ -207,8 +98,9 @@ def trace(
     scheme: str | None = None,
     slots: int | None = None,
     lanes: int | None = None,
-) -> Program | SlotProgram:
-    """The program of `function` on inputs of the given types."""
+    kinds: tuple[type[P], type[S]],
+) -> P | S:
+    """The program of `function` on inputs of the given types: of the first of `kinds` with TFHE, else of the second."""
     _check_signature(function, inputs)
     own = function.__name__ if name is None else name
     if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
@@ -224,7 +116,7 @@ def trace(
             )
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
-        return _trace_elements(function, own, inputs, lanes)  # type: ignore[arg-type]
+        return _trace_elements(function, own, inputs, lanes, kinds[0])  # type: ignore[arg-type]
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
@@ -238,12 +130,12 @@ def trace(
         except MoreSlots as more:
             least = more.slots
             continue
-        return slot_program.finish(made, on_slots, named, function.__doc__)
+        return slot_program.finish(made, on_slots, named, function.__doc__, kinds[1])
 
 
 def _trace_elements(
-    function: Callable[..., Any], own: str, inputs: Mapping[str, Type | IntegerType], lanes: int | None
-) -> Program:
+    function: Callable[..., Any], own: str, inputs: Mapping[str, Type | IntegerType], lanes: int | None, kind: type[P]
+) -> P:
     tracer = Tracer(own)
     if lanes is not None:
         tracer.builder.integer_lanes(whole("lanes", lanes, 1, 1 << 20))
@@ -258,7 +150,7 @@ def _trace_elements(
         tracer.builder.output(output, value.node)
         if value.scalar:
             scalars.add(f"->{output}")
-    return Program(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
+    return kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str) -> Any:  # noqa: ANN401 - whatever it returns

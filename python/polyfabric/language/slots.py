@@ -22,6 +22,8 @@ from .types import SlotType, is_packed
 Number: TypeAlias = "float | complex | np.number[Any]"
 Numbers: TypeAlias = "Number | Sequence[Number] | NDArray[Any]"
 Native: TypeAlias = "list[int] | tuple[list[float], list[float]]"
+Approximated: TypeAlias = "tuple[int, int, Callable[[Sequence[float]], list[float]]]"
+"""The node that a function is approximated of, the slots in which it is, and the function."""
 
 MOST_DEGREES = 4095
 """Of a polynomial that is interpolated: deeper ones need more levels than any set has."""
@@ -55,6 +57,8 @@ class SlotTracer:
         self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus))
         self.mapped: dict[int, tuple[int, float, float, int]] = {}
         """Of polynomials whose operand was brought to [-1, 1] here: what it was, its interval, and in how many slots."""
+        self.functions: dict[int, Approximated] = {}
+        """What is approximated, by the last node of the approximation."""
 
     @property
     def packed(self) -> bool:
@@ -636,6 +640,15 @@ class SlotValue(NumpyCalls):
         constant = self._tracer.constant(end)
         return self._new(lambda builder: builder.add(self.node, constant), clean=clean)
 
+    def _approximating(
+        self, operand: SlotValue, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    ) -> SlotValue:
+        """This value, noted as an approximation of a function of `operand`."""
+        slots = self._tracer.slots if operand.scalar else operand.length
+        true = lambda numbers: np.asarray(function(np.asarray(numbers)), dtype=float).tolist()  # noqa: E731
+        self._tracer.functions[self.node] = (operand.node, slots, true)
+        return self
+
     # -- overrides of what is placed by itself ----------------------------------------------------------------------
 
     def rescale(self) -> SlotValue:
@@ -724,7 +737,8 @@ def chebyshev(
             raise refuse("chebyshev: give a function, or at least two real coefficients, that of T_0 first")
     if not np.all(np.isfinite(coefficients)):
         raise refuse(f"chebyshev: the function is not finite on {lo:g} to {hi:g}; choose an interval where it is")
-    return value._polynomial(coefficients, (lo, hi))
+    result = value._polynomial(coefficients, (lo, hi))
+    return result._approximating(value, function) if callable(function) else result
 
 
 def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -764,12 +778,13 @@ def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = Fals
     if not stages_of:
         raise refuse("sign: no stage is left; give at least one odd degree")
     stages, _ = placed("sign", lambda: composite_sign(gap, stages_of))
+    operand = value
     for stage, (end, coefficients) in enumerate(stages):
         # Each stage's result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
         following = stages[stage + 1][0] if stage + 1 < len(stages) else (2.0 if half else 1.0)
         scaled = np.asarray(coefficients) / following
         value = chebyshev(value, scaled, interval=(-end, end) if stage == 0 else (-1.0, 1.0))
-    return value
+    return value._approximating(operand, lambda numbers: np.sign(numbers) * (0.5 if half else 1.0))
 
 
 def bootstrap(value: SlotValue) -> SlotValue:

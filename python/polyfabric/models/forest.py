@@ -16,21 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Error, NoiseError, ProgramError
-from ..execution import estimate, plan
-from ..language.program import Program, trace
+from ..execution import multiplications, plan
 from ..language.types import Int
 from ..language.values import Value, concat, dot, lookup, sign
+from ..runnable import Program, traced
 
 Floats = NDArray[np.float64]
 
 DIGITS = (4, 3, 2)
-"""Bits of a digit of a feature, from which the width of the least estimated time is taken."""
+"""Bits of a digit of a feature, of which the width with the fewest multiplications is taken."""
 
 LIMB_BITS = 6
 """Bits of a value that one sum carries at most; values of more bits are split."""
 
 SUMS = (63, 31)
-"""Greatest value of a sum that comes out in one ciphertext, of which the one of the least estimated time is taken."""
+"""Greatest value of a sum that comes out in one ciphertext, of which the one with the fewest multiplications is taken."""
 
 
 @dataclass(frozen=True)
@@ -240,12 +240,12 @@ class EncryptedForest:
             return _sums(answers, questions, leaves, tops.reshape(-1))
 
         types = {"row": Int(0, 2**layout.digit_bits - 1).vector(int(starts[-1]))}
-        made = trace(forest, types, "forest")
+        made = traced(forest, types, "forest")
         assert isinstance(made, Program)
         return made
 
     def cheapest(self) -> tuple[Layout, Program]:
-        """The layout with the least estimated time, and its program."""
+        """The layout with the fewest multiplications, and its program."""
         found: list[tuple[float, Layout, Program]] = []
         refusal: Error | None = None
         for digit_bits in DIGITS:
@@ -255,7 +255,7 @@ class EncryptedForest:
                     continue
                 program = self.program(layout)
                 try:
-                    found.append((float(estimate(plan(program))["seconds"]), layout, program))
+                    found.append((multiplications(plan(program).kernel), layout, program))
                 except NoiseError as error:
                     refusal = error
         if not found:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from .. import execution, slot_execution
 from ..errors import InputError
 from ..execution import Keys, place
-from ..language.program import Program
-from ..language.slot_program import SlotProgram
+from ..runnable import Program, SlotProgram
 from ..slot_execution import SlotKeys
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
 from .network import Network

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProgramError
-from ..language.program import trace
-from ..language.slot_program import SlotProgram
 from ..language.slots import SlotValue, chebyshev
 from ..language.types import Real
+from ..runnable import SlotProgram, traced
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +145,7 @@ class Network:
                 values.append(total if coefficients is None else chebyshev(total, coefficients))
             return values[-1]
 
-        made = trace(network, {"x": Real.bounded(bound).vector(slots)}, "network", slots=slots)
+        made = traced(network, {"x": Real.bounded(bound).vector(slots)}, "network", slots=slots)
         assert isinstance(made, SlotProgram)
         return made
 

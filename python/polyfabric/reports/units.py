@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import floor
+from typing import Any
 
 
 def bytes_text(count: float) -> str:
@@ -54,3 +55,12 @@ def security(bits: float) -> str:
 def words(name: str) -> str:
     """A field's name in words."""
     return name.replace("_", " ")
+
+
+def estimated_time(d: dict[str, Any]) -> tuple[str, str]:
+    """What an execution takes here, as told before it runs."""
+    own = scaled(d["processor_seconds"], "s")
+    return (
+        "time",
+        f"{own} of processor time, {scaled(d['seconds'], 's')} on all processors (estimated from a few operations here)",
+    )

@@ -9,4 +9,5 @@ pub mod levels;
 pub mod lowering;
 pub mod noise;
 pub mod parameters;
+pub mod signature;
 pub mod text;

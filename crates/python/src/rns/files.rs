@@ -1,12 +1,12 @@
 //! Ciphertexts of a program in files, one an input or an output.
 
-use super::plan::{Lowering, SlotPlan};
 use super::run::{Origin, PySlotCiphertexts};
 use crate::failure::{Failure, Kind};
 use crate::keys::direction;
 use crate::storage::{Source, written};
-use polyfabric_program::rns::kernel::{LimbSet, ValueType};
+use polyfabric_program::rns::kernel::LimbSet;
 use polyfabric_program::rns::levels::Scale;
+use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::Port;
@@ -20,80 +20,59 @@ fn file(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::File, error)
 }
 
-/// The program's polynomials, in order: whose, which power of the secret, what they are.
-fn polynomials(plan: &SlotPlan, outputs: bool) -> Vec<(&str, u16, &ValueType)> {
-    let kernel = plan.kernel();
-    if outputs {
-        kernel.outputs.iter().map(|output| (&*output.name, output.part, kernel.value(output.value))).collect()
-    } else {
-        kernel.inputs().map(|(name, part, _, value)| (name, part, value)).collect()
+/// The scale of an input or output, or its correction factor.
+fn scale(terminal: &Terminal) -> Scale {
+    match terminal.encoding {
+        Encoding::Ckks { scale, .. } => Scale::Real(scale),
+        Encoding::Bgv { factor, .. } => Scale::Factor(factor),
     }
 }
 
-/// The scale of the input or output `name`, or its correction factor.
-fn scale(plan: &SlotPlan, outputs: bool, name: &str) -> Option<Scale> {
-    match &plan.lowering {
-        Lowering::Ckks(ckks) => {
-            let ports = if outputs { &ckks.lowered.outputs } else { &ckks.lowered.inputs };
-            ports.iter().find(|port| port.name == name).map(|port| port.scale)
-        }
-        Lowering::Bgv(bgv) => {
-            let ports = if outputs { &bgv.lowered.plan.outputs } else { &bgv.lowered.plan.inputs };
-            ports.iter().find(|port| port.name == name).map(|port| Scale::Factor(port.state.factor))
-        }
-    }
-}
-
-fn unknown(plan: &SlotPlan, name: &str) -> Failure {
-    Failure::new(
-        Kind::Input,
-        format!("{} has no ciphertext {name:?}; name one of its inputs or outputs", plan.program().name()),
-    )
+fn named<'a>(signature: &'a Signature, outputs: bool, name: &str) -> Result<&'a Terminal, Failure> {
+    let unknown = || {
+        let program = signature.name();
+        Failure::new(Kind::Input, format!("{program} has no ciphertext {name:?}; name one of its inputs or outputs"))
+    };
+    signature.terminal(outputs, name).ok_or_else(unknown)
 }
 
 /// Writes the ciphertext `name`; without a path, gives its bytes.
 pub fn save_one(
     ciphertexts: &PySlotCiphertexts,
-    plan: &SlotPlan,
+    signature: &Signature,
     outputs: bool,
     name: &str,
     path: Option<&Path>,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    ciphertexts.origin.expect_plan(plan)?;
-    let own = polynomials(plan, outputs).into_iter().zip(&ciphertexts.polynomials);
-    let mut parts: Vec<_> =
-        own.filter(|((of, ..), _)| *of == name).map(|((_, part, _), own)| (part, own.clone())).collect();
-    parts.sort_by_key(|(part, _)| *part);
-    if parts.is_empty() {
-        return Err(unknown(plan, name));
-    }
-    let ciphertext = Ciphertext::new(parts.into_iter().map(|(_, part)| part).collect());
-    write(plan, ciphertexts.origin.generation, outputs, name, ciphertext, path)
+    ciphertexts.origin.expect_set(signature.set())?;
+    let terminal = named(signature, outputs, name)?;
+    let before = signature.terminals(outputs).iter().take_while(|own| own.name != name).map(|own| own.parts);
+    let parts: Vec<_> = ciphertexts.polynomials.iter().skip(before.sum()).take(terminal.parts).cloned().collect();
+    write(signature, ciphertexts.origin.generation, outputs, name, Ciphertext::new(parts), path)
 }
 
 /// Writes `ciphertext`, which is the input or the output `name`; without a path, gives its bytes.
 pub fn write(
-    plan: &SlotPlan,
+    signature: &Signature,
     generation: KeyGeneration,
     outputs: bool,
     name: &str,
     ciphertext: Ciphertext,
     path: Option<&Path>,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    let port = plan.program().port(direction(outputs), name);
-    match (&plan.lowering, scale(plan, outputs, name).ok_or_else(|| unknown(plan, name))?) {
-        (Lowering::Bgv(bgv), Scale::Factor(factor)) => {
-            let (parameters, ciphertexts) = (bgv.parameters.clone(), vec![(ciphertext, factor)]);
+    let port = signature.port(direction(outputs), name);
+    let scale = scale(named(signature, outputs, name)?);
+    match signature.set().clone() {
+        ParameterSet::Bgv(parameters) => {
+            let Scale::Factor(factor) = scale else { return Err(file("a factor of BGV is needed")) };
+            let ciphertexts = vec![(ciphertext, factor)];
             written(&bgv::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
-        (Lowering::Ckks(ckks), scale) => {
-            let parameters = ckks.parameters.clone();
-            let one =
-                CkksCiphertext::new(&parameters, ciphertext, scale.real(), plan.program().slots()).map_err(file)?;
+        ParameterSet::Ckks(parameters) => {
+            let one = CkksCiphertext::new(&parameters, ciphertext, scale.real(), signature.slots()).map_err(file)?;
             let ciphertexts = vec![one];
             written(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
-        _ => Err(unknown(plan, name)),
     }
 }
 
@@ -138,15 +117,15 @@ struct Read {
 }
 
 /// Reads the file of one ciphertext.
-fn load_one(scheme_of: &Lowering, source: &Source) -> Result<Read, Failure> {
+fn load_one(set: &ParameterSet, source: &Source) -> Result<Read, Failure> {
     let several = |count: usize| {
         file(format!(
             "{}: {count} ciphertexts, where one is needed; bring the file that was written for this program",
             source.name()
         ))
     };
-    match scheme_of {
-        Lowering::Ckks(_) => {
+    match set {
+        ParameterSet::Ckks(_) => {
             let mut read: ckks::serial::Ciphertexts = source.read().map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let one = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
@@ -154,7 +133,7 @@ fn load_one(scheme_of: &Lowering, source: &Source) -> Result<Read, Failure> {
             let (set, ciphertext) = (ParameterSet::Ckks(read.parameters), one.into_ciphertext());
             Ok(Read { set, generation: read.generation, port: read.port, ciphertext, form })
         }
-        Lowering::Bgv(_) => {
+        ParameterSet::Bgv(_) => {
             let mut read: bgv::serial::Ciphertexts = source.read().map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let (ciphertext, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
@@ -167,34 +146,31 @@ fn load_one(scheme_of: &Lowering, source: &Source) -> Result<Read, Failure> {
 
 /// Reads all inputs, or outputs, each from its file.
 pub fn load_all(
-    plan: &SlotPlan,
+    signature: &Signature,
     outputs: bool,
     files: &BTreeMap<String, Source>,
 ) -> Result<PySlotCiphertexts, Failure> {
-    let wanted = polynomials(plan, outputs);
     let mut origin: Option<Origin> = None;
     let mut ciphertexts = BTreeMap::new();
     for (name, source) in files {
-        let Read { set, generation, port, ciphertext, form: found } = load_one(&plan.lowering, source)?;
+        let Read { set, generation, port, ciphertext, form: found } = load_one(signature.set(), source)?;
         let own = Origin { set, generation, name: source.name() };
-        own.expect_plan(plan)?;
-        let needed = plan.program().port(direction(outputs), name);
+        own.expect_set(signature.set())?;
+        let needed = signature.port(direction(outputs), name);
         needed.expect(&port, &own.name).map_err(file)?;
         if let Some(first) = &origin {
             first.expect(&own)?;
         }
-        let scale = scale(plan, outputs, name).ok_or_else(|| unknown(plan, name))?;
-        let mut parts = wanted.iter().filter(|(of, ..)| of == name).map(|(.., value)| *value).peekable();
-        let value = *parts.peek().ok_or_else(|| unknown(plan, name))?;
+        let terminal = named(signature, outputs, name)?;
         let needed = Form {
-            parts: parts.count(),
-            limbs: value.limbs.clone(),
-            values: value.domain == Domain::Evaluation,
-            scale,
-            slots: found.slots.map(|_| plan.program().slots()),
+            parts: terminal.parts,
+            limbs: terminal.limb_set(),
+            values: terminal.evaluated,
+            scale: scale(terminal),
+            slots: found.slots.map(|_| signature.slots()),
         };
         if found != needed {
-            let (path, program) = (source.name(), plan.program().name());
+            let (path, program) = (source.name(), signature.name());
             let kind = if outputs { "gives" } else { "takes" };
             return Err(file(format!(
                 "{path}: {found}, but {program} {kind} {name:?} with {needed}; bring the file that was written for this program"
@@ -203,11 +179,15 @@ pub fn load_all(
         origin.get_or_insert(own);
         ciphertexts.insert(name.as_str(), ciphertext);
     }
-    let polynomials = wanted.iter().map(|(name, part, _)| {
-        let ciphertext = ciphertexts.get(name).ok_or_else(|| unknown(plan, name))?;
-        Ok(ciphertext.parts[usize::from(*part)].clone())
-    });
-    let polynomials = polynomials.collect::<Result<_, Failure>>()?;
-    let origin = origin.ok_or_else(|| unknown(plan, ""))?;
-    Ok(PySlotCiphertexts { polynomials, origin })
+    let mut polynomials = Vec::new();
+    for terminal in signature.terminals(outputs) {
+        let ciphertext = ciphertexts.remove(terminal.name.as_str());
+        let lacking = || {
+            let (name, program) = (&terminal.name, signature.name());
+            Failure::new(Kind::Input, format!("the ciphertext {name:?} of {program} is missing; give all of them"))
+        };
+        polynomials.extend(ciphertext.ok_or_else(lacking)?.parts);
+    }
+    let none = || Failure::new(Kind::Input, format!("{} has no such ciphertexts", signature.name()));
+    Ok(PySlotCiphertexts { polynomials, origin: origin.ok_or_else(none)? })
 }

@@ -10,6 +10,7 @@ mod parameters;
 mod plan;
 mod program;
 mod run;
+mod signature;
 
 pub use approximation::composite_sign;
 pub use machine::{PyMapped, PyResidueKernel};
@@ -17,3 +18,4 @@ pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
 pub use run::{PySlotCiphertexts, PySlotClient, PySlotPublicKey, PySlotServer};
+pub use signature::PySlotSignature;

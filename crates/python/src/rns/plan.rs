@@ -9,6 +9,7 @@ use super::machine::PyResidueKernel;
 use super::memory::{Memory, prepared_bytes};
 use super::parameters::{self, Asked, PySlotParameters};
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
+use super::signature::PySlotSignature;
 use crate::failure::{Failure, Kind, detached};
 use crate::machine::PyMachine;
 use polyfabric_program::rns::folding::{Folded, fold};
@@ -16,13 +17,14 @@ use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, 
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbOps, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
-    Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
+    Lowered, OBSERVED, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
 };
 use polyfabric_program::rns::noise::{
     CKKS_BEYOND_LOG2, Encryption, FitFailure, Interval, NodeReport, NoiseReport, bgv_failure_log2, expect_inputs,
     expect_intervals,
 };
 use polyfabric_program::rns::parameters as ckks;
+use polyfabric_program::rns::signature::{Signature, WantedKey};
 use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
 use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
@@ -31,10 +33,7 @@ use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// What the name of an added output begins with: a node that is measured.
-pub const NODE_OUTPUT: &str = "node-";
+use std::sync::{Arc, OnceLock};
 
 /// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
@@ -69,6 +68,7 @@ pub struct SlotPlan {
     pub lowering: Lowering,
     /// Which key switch it has on its machine, and why.
     key_switch: Option<KeySwitch>,
+    signature: OnceLock<Arc<Signature>>,
 }
 
 pub fn parameter(error: impl std::fmt::Display) -> Failure {
@@ -90,7 +90,7 @@ fn instrumented(program: &Program) -> Result<Program, Failure> {
     }
     for (id, node) in program.iter() {
         if !node.is_public() && !matches!(node.op, Op::Output { .. }) {
-            builder.output(&format!("{NODE_OUTPUT}{}", id.0), id).map_err(refused)?;
+            builder.output(&format!("{OBSERVED}{}", id.0), id).map_err(refused)?;
         }
     }
     builder.finish().map_err(refused)
@@ -274,7 +274,7 @@ impl SlotPlan {
                 (Lowering::Bgv(plan), chosen)
             }
         };
-        Ok(Self { written: Arc::clone(written), folded, lowering, key_switch })
+        Ok(Self { written: Arc::clone(written), folded, lowering, key_switch, signature: OnceLock::new() })
     }
 
     /// The program as it is executed.
@@ -304,10 +304,27 @@ impl SlotPlan {
         }
     }
 
-    /// The keys that the program reads: which, which limbs of Q and P of each, and how it is kept.
-    pub fn wanted_keys(&self) -> Vec<(KeyId, Vec<LimbId>, KeyStorage)> {
+    /// What a client knows of it.
+    pub fn signature(&self) -> Result<Arc<Signature>, Failure> {
+        if let Some(known) = self.signature.get() {
+            return Ok(Arc::clone(known));
+        }
         let storage = self.key_storage();
-        self.keys().iter().map(|(&id, used)| (id, used.limbs.iter().collect(), storage[&id])).collect()
+        let key = |(&id, used): (&KeyId, &KeyUse)| WantedKey {
+            id,
+            limbs: used.limbs.iter().collect(),
+            storage: storage[&id],
+        };
+        let keys = self.keys().iter().map(key).collect();
+        let made = match &self.lowering {
+            Lowering::Ckks(plan) => {
+                Signature::of_ckks(self.program(), &plan.parameters, &plan.lowered, &plan.noise, keys)
+            }
+            Lowering::Bgv(plan) => Signature::of_bgv(self.program(), &plan.parameters, &plan.lowered, keys),
+        };
+        let missing = || Failure::new(Kind::Internal, "an input or an output of the program is not known in its plan");
+        let made = Arc::new(made.ok_or_else(missing)?);
+        Ok(Arc::clone(self.signature.get_or_init(|| made)))
     }
 
     /// How keys are kept: both halves of each, or where that takes more than [`MOST_PREPARED_BYTES`], of those that fit.
@@ -571,6 +588,11 @@ impl PySlotPlan {
             let outputs = if folded.is_changed() { clear.outputs } else { executed.outputs };
             Ok((outputs, executed.magnitudes))
         })
+    }
+
+    /// What a client knows of it.
+    fn signature(&self, py: Python<'_>) -> PyResult<PySlotSignature> {
+        detached(py, || Ok(PySlotSignature(self.0.signature()?)))
     }
 
     /// The kernel program, for machines.

@@ -3,11 +3,12 @@
 use crate::failure::{Failure, Kind, detached};
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
-    Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values, evaluate_each,
+    Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
+    evaluate_changed, evaluate_each,
 };
 use polyfabric_program::rns::text::parse_program;
 use pyo3::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 fn refused(error: ProgramError) -> PyErr {
@@ -240,6 +241,40 @@ impl PySlotProgram {
             evaluate_each(&self.0, &inputs, |id, values| clear.read(id, &values)).map_err(Failure::of(Kind::Input))?;
             Ok(clear.outputs)
         })
+    }
+
+    /// The outputs in the clear, with a function in place of what approximates it: by the last node of an approximation what the function is of, the
+    /// slots in which it is, and the function, of real numbers.
+    fn evaluate_functions(
+        &self,
+        py: Python<'_>,
+        inputs: BTreeMap<String, PyValues>,
+        functions: BTreeMap<u32, (u32, usize, Py<PyAny>)>,
+    ) -> PyResult<BTreeMap<String, PyValues>> {
+        let inputs = read_all(inputs)?;
+        let operands: HashSet<u32> = functions.values().map(|&(operand, ..)| operand).collect();
+        let mut read: HashMap<u32, Vec<f64>> = HashMap::new();
+        let mut failed = Ok(());
+        let change = |id: NodeId, values: &mut [Complex]| {
+            if let Some((operand, slots, function)) = functions.get(&id.0)
+                && let Some(numbers) = read.get(operand)
+            {
+                let numbers = numbers[..(*slots).min(numbers.len())].to_vec();
+                let found = function.call1(py, (numbers,)).and_then(|found| found.extract::<Vec<f64>>(py));
+                match found {
+                    Ok(found) => values.iter_mut().zip(found).for_each(|(value, number)| *value = number.into()),
+                    Err(error) if failed.is_ok() => failed = Err(error),
+                    Err(_) => {}
+                }
+            }
+            if operands.contains(&id.0) {
+                read.insert(id.0, values.iter().map(|value| value.re).collect());
+            }
+        };
+        let mut clear = Clear::new(&self.0);
+        let done = |id, values: Values| clear.read(id, &values);
+        evaluate_changed(&self.0, &inputs, change, done).map_err(Failure::of(Kind::Input))?;
+        failed.map(|()| clear.outputs)
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::files;
 use super::parameters::PySlotParameters;
-use super::plan::{Lowering, MOST_PREPARED_BYTES, NODE_OUTPUT, PySlotPlan, SlotPlan};
+use super::plan::{MOST_PREPARED_BYTES, PySlotPlan};
 use super::program::{PyValues, read_all};
+use super::signature::{PySlotSignature, key_ids};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
 use crate::storage::{Source, written};
 use polyfabric_program::rns::homomorphic::{Complex, NodeId, Values, centred, evaluate};
-use polyfabric_program::rns::kernel::KernelProgram;
-use polyfabric_program::rns::lowering::check_keys;
+use polyfabric_program::rns::lowering::{OBSERVED, check_keys};
+use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
 use polyfabric_runtime::rns::interpreter;
@@ -70,10 +71,9 @@ impl Origin {
         same.map_err(Failure::of(Kind::File))
     }
 
-    /// Fails unless `plan` is lowered for this set.
-    pub fn expect_plan(&self, plan: &SlotPlan) -> Result<(), Failure> {
-        let wanted = plan.set();
-        if self.set == wanted {
+    /// Fails unless a program is lowered for this set, `wanted`.
+    pub fn expect_set(&self, wanted: &ParameterSet) -> Result<(), Failure> {
+        if self.set == *wanted {
             return Ok(());
         }
         let (name, own, wanted) = (&self.name, self.set.name(), wanted.name());
@@ -137,32 +137,32 @@ impl PySlotPublicKey {
         PySlotParameters(self.origin.set.clone())
     }
 
-    /// Encodes and encrypts the inputs of `plan`.
+    /// Encodes and encrypts the inputs of a program.
     fn encrypt(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        signature: &PySlotSignature,
         inputs: BTreeMap<String, PyValues>,
     ) -> PyResult<PySlotCiphertexts> {
-        encrypt(py, &self.key, &self.origin, plan, inputs)
+        encrypt(py, &self.key, &self.origin, signature, inputs)
     }
 
-    /// Encodes and encrypts one input of `plan`, and writes it; whole or not at all. Without a path, gives its bytes.
-    #[pyo3(signature = (plan, name, values, path = None))]
+    /// Encodes and encrypts one input of a program, and writes it; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (signature, name, values, path = None))]
     fn encrypt_to(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        signature: &PySlotSignature,
         name: &str,
         values: PyValues,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Vec<u8>>> {
-        let plan = &*plan.0;
+        let signature = &*signature.0;
         let values = values.read()?;
         detached(py, || {
-            self.origin.expect_plan(plan)?;
-            let ciphertext = encrypt_one(&self.key, plan, name, &values)?;
-            files::write(plan, self.origin.generation, false, name, ciphertext, path.as_deref())
+            self.origin.expect_set(signature.set())?;
+            let ciphertext = encrypt_one(&self.key, signature, name, &values)?;
+            files::write(signature, self.origin.generation, false, name, ciphertext, path.as_deref())
         })
     }
 }
@@ -194,17 +194,16 @@ impl PySlotClient {
 
 #[pymethods]
 impl PySlotClient {
-    /// A fresh key of the parameter set of `plan`.
+    /// A fresh key of a program's parameter set.
     #[staticmethod]
-    fn generate(py: Python<'_>, plan: &PySlotPlan) -> PyResult<Self> {
-        let plan = &*plan.0;
+    fn generate(py: Python<'_>, signature: &PySlotSignature) -> PyResult<Self> {
         detached(py, || {
-            let client = match plan.set() {
+            let client = match signature.0.set() {
                 ParameterSet::Ckks(parameters) => {
-                    ckks::ClientKey::generate(&parameters).map(Client::Ckks).map_err(run_failure)
+                    ckks::ClientKey::generate(parameters).map(Client::Ckks).map_err(run_failure)
                 }
                 ParameterSet::Bgv(parameters) => {
-                    bgv::ClientKey::generate(&parameters).map(Client::Bgv).map_err(run_failure)
+                    bgv::ClientKey::generate(parameters).map(Client::Bgv).map_err(run_failure)
                 }
             };
             Ok(Self::new(client?, "the client key".to_owned()))
@@ -246,63 +245,68 @@ impl PySlotClient {
         })
     }
 
-    /// The switching keys that `plan` asks for.
-    #[pyo3(signature = (plan, progress = None))]
-    fn server(&self, py: Python<'_>, plan: &PySlotPlan, progress: Option<Py<PyAny>>) -> PyResult<PySlotServer> {
-        let plan = &*plan.0;
+    /// The switching keys that a program asks for.
+    #[pyo3(signature = (signature, progress = None))]
+    fn server(
+        &self,
+        py: Python<'_>,
+        signature: &PySlotSignature,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PySlotServer> {
+        let signature = &*signature.0;
         let callback = Callback::new(progress);
         detached(py, || {
-            self.origin.expect_plan(plan)?;
+            self.origin.expect_set(signature.set())?;
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
             let keys = match &self.client {
                 Client::Ckks(client) => {
-                    client.evaluation_keys_over(&plan.wanted_keys(), None, &hook).map_err(run_failure)?
+                    let wanted = signature.keys().iter();
+                    let wanted: Vec<_> = wanted.map(|key| (key.id, key.limbs.clone(), key.storage)).collect();
+                    client.evaluation_keys_over(&wanted, None, &hook).map_err(run_failure)?
                 }
-                Client::Bgv(client) => {
-                    client.switching_keys(plan.keys().keys().copied(), &hook).map_err(run_failure)?
-                }
+                Client::Bgv(client) => client.switching_keys(key_ids(signature), &hook).map_err(run_failure)?,
             };
             let origin = Origin { name: "the switching keys".to_owned(), ..self.origin.clone() };
             Ok(PySlotServer { keys: Arc::new(keys), origin })
         })
     }
 
-    /// Encodes and encrypts the inputs of `plan`.
+    /// Encodes and encrypts the inputs of a program.
     fn encrypt(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        signature: &PySlotSignature,
         inputs: BTreeMap<String, PyValues>,
     ) -> PyResult<PySlotCiphertexts> {
-        encrypt(py, &self.client, &self.origin, plan, inputs)
+        encrypt(py, &self.client, &self.origin, signature, inputs)
     }
 
-    /// Decrypts and decodes the outputs of `plan`, all slots of each; those of CKKS that are named in `real` hold real numbers. Refuses what
-    /// no execution of the plan leaves; without `real`, which is for measuring errors, nothing.
+    /// Decrypts and decodes the outputs of a program, all slots of each; those of CKKS that are named in `real` hold real numbers. Refuses what
+    /// no execution of it leaves; without `real`, which is for measuring errors, nothing.
     fn decrypt(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        signature: &PySlotSignature,
         outputs: &PySlotCiphertexts,
         real: Option<Vec<String>>,
     ) -> PyResult<BTreeMap<String, PyValues>> {
-        let plan = &*plan.0;
-        detached(py, || Ok(of_user(&self.decrypted(plan, outputs, real.as_deref(), &mut Reader::Own)?)))
+        let signature = &*signature.0;
+        detached(py, || Ok(of_user(&self.decrypted(signature, outputs, real.as_deref(), &mut Reader::Own)?)))
     }
 
     /// As `decrypt`, of CKKS for others: with noise of `deviation` in every slot, or 0 for none; and what whoever shares it has to know.
     fn decrypt_to_share(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        signature: &PySlotSignature,
         outputs: &PySlotCiphertexts,
         real: Vec<String>,
         deviation: f64,
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<String>)> {
-        let plan = &*plan.0;
+        let signature = &*signature.0;
         detached(py, || {
             let mut reader = Reader::Others { deviation, warnings: Vec::new() };
-            let values = of_user(&self.decrypted(plan, outputs, Some(&real), &mut reader)?);
+            let values = of_user(&self.decrypted(signature, outputs, Some(&real), &mut reader)?);
             Ok((values, if let Reader::Others { warnings, .. } = reader { warnings } else { Vec::new() }))
         })
     }
@@ -319,9 +323,9 @@ impl PySlotClient {
         let inputs = read_all(inputs)?;
         detached(py, || {
             let clear = evaluate(plan.program(), &inputs).map_err(Failure::of(Kind::Input))?;
-            let values = self.decrypted(plan, outputs, None, &mut Reader::Own)?;
+            let values = self.decrypted(&*plan.signature()?, outputs, None, &mut Reader::Own)?;
             let nodes = values.iter().filter_map(|(name, values)| {
-                let node = name.strip_prefix(NODE_OUTPUT)?.parse().ok()?;
+                let node = name.strip_prefix(OBSERVED)?.parse().ok()?;
                 Some((node, difference(values, clear.values(NodeId(node)))))
             });
             Ok(nodes.collect())
@@ -332,14 +336,14 @@ impl PySlotClient {
 impl PySlotClient {
     fn decrypted(
         &self,
-        plan: &SlotPlan,
+        signature: &Signature,
         outputs: &PySlotCiphertexts,
         real: Option<&[String]>,
         reader: &mut Reader,
     ) -> Result<BTreeMap<String, Values>, Failure> {
-        self.origin.expect_plan(plan)?;
+        self.origin.expect_set(signature.set())?;
         self.origin.expect(&outputs.origin)?;
-        decrypt(&self.client, plan, &outputs.polynomials, real, reader)
+        decrypt(&self.client, signature, &outputs.polynomials, real, reader)
     }
 }
 
@@ -374,7 +378,7 @@ impl Reader {
 
 /// The outputs that the user wrote.
 fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
-    let user = values.iter().filter(|(name, _)| !name.starts_with(NODE_OUTPUT));
+    let user = values.iter().filter(|(name, _)| !name.starts_with(OBSERVED));
     user.map(|(name, values)| (name.clone(), values.into())).collect()
 }
 
@@ -423,7 +427,7 @@ impl PySlotServer {
     /// Fails unless all keys that `plan` reads are there: what a run would miss is told before it.
     fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
         let plan = &*plan.0;
-        self.origin.expect_plan(plan)?;
+        self.origin.expect_set(&plan.set())?;
         Ok(check_keys(plan.program(), plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
 
@@ -483,23 +487,28 @@ impl PySlotCiphertexts {
         self.polynomials.iter().map(RnsPolynomial::bytes).sum()
     }
 
-    /// Writes the ciphertext `name`, an input of `plan` or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
-    #[pyo3(signature = (plan, outputs, name, path = None))]
+    /// Writes the ciphertext `name`, an input of a program or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
+    #[pyo3(signature = (signature, outputs, name, path = None))]
     fn save(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        signature: &PySlotSignature,
         outputs: bool,
         name: &str,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Vec<u8>>> {
-        detached(py, || files::save_one(self, &plan.0, outputs, name, path.as_deref()))
+        detached(py, || files::save_one(self, &signature.0, outputs, name, path.as_deref()))
     }
 
-    /// Reads the inputs of `plan`, or its `outputs`, from the files that they are in, or their bytes.
+    /// Reads the inputs of a program, or its `outputs`, from the files that they are in, or their bytes.
     #[staticmethod]
-    fn load(py: Python<'_>, plan: &PySlotPlan, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<Self> {
-        detached(py, || files::load_all(&plan.0, outputs, &files))
+    fn load(
+        py: Python<'_>,
+        signature: &PySlotSignature,
+        outputs: bool,
+        files: BTreeMap<String, Source>,
+    ) -> PyResult<Self> {
+        detached(py, || files::load_all(&signature.0, outputs, &files))
     }
 }
 
@@ -570,77 +579,80 @@ fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
 }
 
 /// The input `name` as the program takes it.
-fn encrypt_one(key: &impl Encrypter, plan: &SlotPlan, name: &str, values: &Values) -> Result<Ciphertext, Failure> {
-    let slots = plan.program().slots();
-    match (&plan.lowering, values) {
-        (Lowering::Ckks(lowering), Values::Complex(values)) => {
-            let port = lowering.lowered.inputs.iter().find(|port| port.name == name).ok_or_else(|| missing(name))?;
+fn encrypt_one(
+    key: &impl Encrypter,
+    signature: &Signature,
+    name: &str,
+    values: &Values,
+) -> Result<Ciphertext, Failure> {
+    let slots = signature.slots();
+    let terminal = signature.terminal(false, name).ok_or_else(|| missing(name))?;
+    match (signature.set(), terminal.encoding, values) {
+        (ParameterSet::Ckks(_), Encoding::Ckks { level, scale, .. }, Values::Complex(values)) => {
             let values = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
-            key.ckks(&spread(values, slots), port.level, port.scale.real())
+            key.ckks(&spread(values, slots), level, scale)
         }
-        (Lowering::Bgv(lowering), Values::Integer(values)) => {
-            let t = lowering.parameters.plaintext_modulus().modulus();
-            let ports = &lowering.lowered.plan.inputs;
-            let port = ports.iter().find(|port| port.name == name).ok_or_else(|| missing(name))?;
+        (ParameterSet::Bgv(set), Encoding::Bgv { .. }, Values::Integer(values)) => {
+            let t = set.plaintext_modulus().modulus();
             let values = values.iter().map(|&value| t.reduce_signed(value)).collect();
-            key.bgv(&spread(values, slots), port.state.limbs)
+            key.bgv(&spread(values, slots), terminal.limbs.len())
         }
         _ => Err(missing(name)),
     }
 }
 
-/// The inputs of `plan`, encrypted with a key of `origin`.
+/// The inputs of a program, encrypted with a key of `origin`.
 fn encrypt(
     py: Python<'_>,
     key: &(impl Encrypter + Sync),
     origin: &Origin,
-    plan: &PySlotPlan,
+    signature: &PySlotSignature,
     inputs: BTreeMap<String, PyValues>,
 ) -> PyResult<PySlotCiphertexts> {
-    let plan = &*plan.0;
+    let signature = &*signature.0;
     let inputs = read_all(inputs)?;
     detached(py, || {
-        origin.expect_plan(plan)?;
+        origin.expect_set(signature.set())?;
         let origin = Origin { name: "the inputs".to_owned(), ..origin.clone() };
-        Ok(PySlotCiphertexts { polynomials: encrypt_all(key, plan, &inputs)?, origin })
+        Ok(PySlotCiphertexts { polynomials: encrypt_all(key, signature, &inputs)?, origin })
     })
 }
 
 /// One ciphertext an input, its parts in the order of the kernel program's inputs.
 fn encrypt_all(
     key: &impl Encrypter,
-    plan: &SlotPlan,
+    signature: &Signature,
     inputs: &HashMap<String, Values>,
 ) -> Result<Vec<RnsPolynomial>, Failure> {
-    let mut ciphertexts: HashMap<&str, Ciphertext> = HashMap::new();
-    for (name, ..) in plan.kernel().inputs() {
-        if !ciphertexts.contains_key(name) {
-            let values = inputs.get(name).ok_or_else(|| missing(name))?;
-            ciphertexts.insert(name, encrypt_one(key, plan, name, values)?);
+    let mut polynomials = Vec::new();
+    for terminal in signature.terminals(false) {
+        let name = &terminal.name;
+        let values = inputs.get(name).ok_or_else(|| missing(name))?;
+        let ciphertext = encrypt_one(key, signature, name, values)?;
+        if ciphertext.parts.len() != terminal.parts {
+            return Err(missing(name));
         }
+        polynomials.extend(ciphertext.parts);
     }
-    let parts = plan.kernel().inputs().map(|(name, part, _, _)| {
-        let ciphertext = ciphertexts.get(name).ok_or_else(|| missing(name))?;
-        ciphertext.parts.get(usize::from(part)).cloned().ok_or_else(|| missing(name))
-    });
-    parts.collect()
+    Ok(polynomials)
 }
 
 /// The parts of each output, in the order of their powers of the secret.
-pub fn gathered(
-    kernel: &KernelProgram,
-    polynomials: &[RnsPolynomial],
-) -> Result<BTreeMap<String, Ciphertext>, Failure> {
-    if polynomials.len() != kernel.outputs.len() {
-        let (given, needed) = (polynomials.len(), kernel.outputs.len());
+fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<Ciphertext>, Failure> {
+    let terminals = signature.terminals(true);
+    let needed: usize = terminals.iter().map(|terminal| terminal.parts).sum();
+    if polynomials.len() != needed {
+        let given = polynomials.len();
         let message = format!("{given} polynomials, but the program has {needed} outputs; give those of one execution");
         return Err(Failure::new(Kind::Input, message));
     }
-    let mut parts: BTreeMap<String, BTreeMap<u16, RnsPolynomial>> = BTreeMap::new();
-    for (output, polynomial) in kernel.outputs.iter().zip(polynomials) {
-        parts.entry(output.name.to_string()).or_default().insert(output.part, polynomial.clone());
-    }
-    Ok(parts.into_iter().map(|(name, parts)| (name, Ciphertext::new(parts.into_values().collect()))).collect())
+    let mut rest = polynomials;
+    let ciphertext = |terminal: &Terminal| {
+        let (own, behind) = rest.split_at(terminal.parts);
+        rest = behind;
+        Ciphertext::new(own.to_vec())
+    };
+    Ok(terminals.iter().map(ciphertext).collect())
 }
 
 /// A failure with the output `name`.
@@ -650,55 +662,42 @@ fn of_output<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> Failure {
 
 fn decrypt(
     client: &Client,
-    plan: &SlotPlan,
+    signature: &Signature,
     polynomials: &[RnsPolynomial],
     real: Option<&[String]>,
     reader: &mut Reader,
 ) -> Result<BTreeMap<String, Values>, Failure> {
-    let slots = plan.program().slots();
-    let mut ciphertexts = gathered(plan.kernel(), polynomials)?;
+    let slots = signature.slots();
     let mut values = BTreeMap::new();
-    match (client, &plan.lowering) {
-        (Client::Ckks(client), Lowering::Ckks(lowering)) => {
-            let ids: HashMap<&str, NodeId> = plan.program().outputs().map(|(id, name)| (name, id)).collect();
-            let outputs = lowering.lowered.outputs.iter().map(|port| {
-                let id = ids.get(&*port.name).copied();
-                (port.name.clone(), id, port)
-            });
-            let nodes = lowering.lowered.observed.iter();
-            let nodes = nodes.map(|(id, port)| (format!("{NODE_OUTPUT}{}", id.0), Some(*id), port));
-            for (name, id, port) in outputs.chain(nodes) {
-                let ciphertext = ciphertexts.remove(&port.name).ok_or_else(|| missing(&port.name))?;
-                let ciphertext = CkksCiphertext::new(client.parameters(), ciphertext, port.scale.real(), slots);
+    for (terminal, ciphertext) in signature.terminals(true).iter().zip(gathered(signature, polynomials)?) {
+        let name = &terminal.name;
+        let found = match (client, terminal.encoding) {
+            (Client::Ckks(client), Encoding::Ckks { scale, magnitude, error, .. }) => {
+                let ciphertext = CkksCiphertext::new(client.parameters(), ciphertext, scale, slots);
                 let ciphertext = ciphertext.map_err(run_failure)?;
                 // What is measured nobody else sees.
                 let own = &mut Reader::Own;
-                let reader = if name.starts_with(NODE_OUTPUT) { own } else { &mut *reader };
-                let report = id.and_then(|id| lowering.noise.node(id)).ok_or_else(|| missing(&port.name))?;
+                let reader = if name.starts_with(OBSERVED) { own } else { &mut *reader };
                 let decrypted = match real {
                     Some(real) => {
-                        let real = real.contains(&name);
-                        let expected = ckks::Expected { magnitude: report.magnitude, error: report.bound, real };
+                        let expected = ckks::Expected { magnitude, error, real: real.contains(name) };
                         reader.decrypt(client, &ciphertext, &expected)
                     }
                     None => client.decrypt(&ciphertext),
                 };
-                let decrypted = decrypted.map_err(of_output(&name))?;
-                let decrypted = decrypted.iter().map(|value| Complex::new(value.re, value.im)).collect();
-                values.insert(name, Values::Complex(decrypted));
+                let decrypted = decrypted.map_err(of_output(name))?;
+                Values::Complex(decrypted.iter().map(|value| Complex::new(value.re, value.im)).collect())
             }
-        }
-        (Client::Bgv(client), Lowering::Bgv(lowering)) => {
-            let t = client.parameters().plaintext_modulus().value();
-            for port in &lowering.lowered.plan.outputs {
-                let ciphertext = ciphertexts.remove(&port.name).ok_or_else(|| missing(&port.name))?;
-                let bound = if real.is_some() { port.state.noise.bound } else { f64::INFINITY };
-                let decrypted = client.decrypt_within(&ciphertext, port.state.factor, slots, bound);
-                let decrypted = decrypted.map_err(of_output(&port.name))?;
-                values.insert(port.name.clone(), Values::Integer(decrypted.iter().map(|&v| centred(v, t)).collect()));
+            (Client::Bgv(client), Encoding::Bgv { factor, log2_phase }) => {
+                let t = client.parameters().plaintext_modulus().value();
+                let bound = if real.is_some() { log2_phase } else { f64::INFINITY };
+                let decrypted = client.decrypt_within(&ciphertext, factor, slots, bound);
+                let decrypted = decrypted.map_err(of_output(name))?;
+                Values::Integer(decrypted.iter().map(|&value| centred(value, t)).collect())
             }
-        }
-        _ => return Err(foreign()),
+            _ => return Err(foreign()),
+        };
+        values.insert(name.clone(), found);
     }
     Ok(values)
 }

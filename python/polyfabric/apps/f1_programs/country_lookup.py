@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...language.slot_program import SlotProgram, finish, tracer
+from ...language.slot_program import tracer
 from ...language.slots import SlotValue, polynomial
 from ...language.types import Mod
+from ...runnable import SlotProgram, finished
 
 Texts = NDArray[np.int64]
 
@@ -93,7 +94,7 @@ def country_lookup(shape: Shape = Shape()) -> SlotProgram:
         found = value if found is None else found + value
     if found is None:
         raise InputError("a table without entries; give at least one")
-    return finish(made, dict.fromkeys(names, kind), {"found": found}, country_lookup.__doc__)
+    return finished(made, dict.fromkeys(names, kind), {"found": found}, country_lookup.__doc__)
 
 
 def repeated(text: str, shape: Shape) -> Texts:

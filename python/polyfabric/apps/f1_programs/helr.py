@@ -17,9 +17,10 @@ from functools import cache
 
 import numpy as np
 
-from ...language.slot_program import SlotProgram, finish, tracer
+from ...language.slot_program import tracer
 from ...language.slots import SlotValue, chebyshev
 from ...language.types import Real
+from ...runnable import SlotProgram, finished
 from .packing import Array, summed, total
 
 INTERVAL = 8.0
@@ -109,7 +110,7 @@ def helr(shape: Shape = Shape()) -> SlotProgram:
         momentum = weights * (1 - MOMENTUM) + w[k] * MOMENTUM
         for name, value in ((f"weights{k}", weights), (f"momentum{k}", momentum)):
             results[name] = value if shape.end is None else value.at_level(shape.end)
-    return finish(made, inputs, results, helr.__doc__)
+    return finished(made, inputs, results, helr.__doc__)
 
 
 def drawn(shape: Shape, generator: np.random.Generator) -> tuple[Array, Array, Array]:

@@ -17,9 +17,10 @@ from functools import cache
 
 import numpy as np
 
-from ...language.slot_program import SlotProgram, finish, tracer
+from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Real
+from ...runnable import SlotProgram, finished
 from .packing import Array, summed, total, windows
 
 
@@ -158,7 +159,7 @@ def lola_cifar(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
     bias[: shape.classes] = weights.score_bias
     result = result + bias
     result = result if shape.end is None else result.at_level(shape.end)
-    return finish(made, inputs, {"scores": result[0 : shape.classes]}, lola_cifar.__doc__)
+    return finished(made, inputs, {"scores": result[0 : shape.classes]}, lola_cifar.__doc__)
 
 
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:

@@ -20,9 +20,10 @@ from functools import cache
 
 import numpy as np
 
-from ...language.slot_program import SlotProgram, finish, tracer
+from ...language.slot_program import tracer
 from ...language.slots import SlotTracer, SlotValue
 from ...language.types import Real, SlotType
+from ...runnable import SlotProgram, finished
 from .packing import Array, summed, total, windows
 
 CONVOLUTION_BITS = 3
@@ -216,7 +217,7 @@ def lola_mnist(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
     def plus(value: SlotValue, _name: str, addends: Array | float) -> SlotValue:
         return value + addends
 
-    return finish(made, inputs, network(shape, weights, pixels, product, plus), lola_mnist.__doc__)
+    return finished(made, inputs, network(shape, weights, pixels, product, plus), lola_mnist.__doc__)
 
 
 @cache
@@ -236,7 +237,7 @@ def lola_mnist_encrypted(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
     def plus(value: SlotValue, name: str, _addends: Array | float) -> SlotValue:
         return value + values[name]
 
-    return finish(made, types, network(shape, weights, pixels, product, plus), lola_mnist_encrypted.__doc__)
+    return finished(made, types, network(shape, weights, pixels, product, plus), lola_mnist_encrypted.__doc__)
 
 
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:

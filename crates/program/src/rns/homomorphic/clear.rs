@@ -92,6 +92,19 @@ pub fn evaluate(program: &Program, inputs: &HashMap<String, Values>) -> Result<E
 pub fn evaluate_each(
     program: &Program,
     inputs: &HashMap<String, Values>,
+    done: impl FnMut(NodeId, Values),
+) -> Result<(), ClearError> {
+    evaluate_changed(program, inputs, |_, _| (), done)
+}
+
+/// As [`evaluate_each`], but of CKKS `change` may change the values of every node before others read them: to what an approximation approximates.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_changed(
+    program: &Program,
+    inputs: &HashMap<String, Values>,
+    change: impl FnMut(NodeId, &mut [Complex]),
     mut done: impl FnMut(NodeId, Values),
 ) -> Result<(), ClearError> {
     let known: Vec<_> = program.inputs().map(|(_, name)| name).collect();
@@ -106,7 +119,7 @@ pub fn evaluate_each(
         Scheme::Ckks => {
             let arithmetic = ComplexSlots { slots: program.slots() };
             let done = |id, values: Vec<Complex>| done(id, Values::Complex(values.into()));
-            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), done);
+            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), change, done);
         }
         Scheme::Bgv { plaintext_modulus } => {
             let modulus = Modulus::new(plaintext_modulus)
@@ -116,7 +129,7 @@ pub fn evaluate_each(
                 let values = values.into_iter().map(|value| centred(value, plaintext_modulus));
                 done(id, Values::Integer(values.collect()));
             };
-            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), done);
+            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), |_, _| (), done);
         }
     }
     Ok(())
@@ -162,6 +175,7 @@ fn run<S: Slots>(
     program: &Program,
     slots: &S,
     input: impl Fn(NodeId) -> Vec<S::Value>,
+    mut change: impl FnMut(NodeId, &mut [S::Value]),
     mut done: impl FnMut(NodeId, Vec<S::Value>),
 ) {
     // The node that reads a node's values last: itself, if none does.
@@ -175,7 +189,7 @@ fn run<S: Slots>(
         let zip = |f: &dyn Fn(S::Value, S::Value) -> S::Value| -> Vec<S::Value> {
             operand(0).iter().zip(operand(1)).map(|(&a, &b)| f(a, b)).collect()
         };
-        let value = match &node.op {
+        let mut value = match &node.op {
             Op::Input { .. } => input(id),
             Op::Constant { values } => slots.read(values),
             Op::Add | Op::AddPlain => zip(&|a, b| slots.add(a, b)),
@@ -194,6 +208,7 @@ fn run<S: Slots>(
                 operand(0).to_vec()
             }
         };
+        change(id, &mut value);
         all.push(value);
         for (position, &read) in node.operands.iter().enumerate() {
             if last[read.index()] == id && !node.operands[..position].contains(&read) {

@@ -19,7 +19,7 @@ mod error;
 mod values;
 
 pub use builder::Builder;
-pub use clear::{ClearError, Evaluation, centred, evaluate, evaluate_each};
+pub use clear::{ClearError, Evaluation, centred, evaluate, evaluate_changed, evaluate_each};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use polyfabric_schemes::ckks::Complex;
 pub use values::{Basis, Diagonals, Polynomial, Values};

@@ -4,6 +4,7 @@
 //! operation needs (two parts, the level's scale, a lower level) is made of it where it is first needed, and kept.
 
 use super::bootstrap::Bootstrapping;
+use super::regions::Regions;
 use super::{
     CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
 };
@@ -13,8 +14,11 @@ use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
 use crate::rns::noise::{F64_ROUNDING, NoiseModel};
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use thiserror::Error;
+
+/// What the name of an output begins with that is a node's value, to be measured; its index follows.
+pub const OBSERVED: &str = "node %";
 
 /// How an input must be encrypted, or an output decrypted.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +128,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         lowering,
         bootstrapping: target.bootstrapping,
         magnitudes,
+        regions: Regions::new(program),
         values: vec![None; program.nodes().len()],
         plain: HashMap::new(),
         linear: HashMap::new(),
@@ -235,10 +240,12 @@ struct Pass<'a> {
     bootstrapping: Option<&'a Bootstrapping>,
     /// What is known of the nodes' messages.
     magnitudes: &'a [f64],
+    /// What is followed at points of what.
+    regions: Regions,
     /// Values as the operations give them.
     values: Vec<Option<CiphertextValue>>,
     /// Values with two parts and their level's scale, by level.
-    plain: HashMap<(NodeId, usize), CiphertextValue>,
+    plain: HashMap<NodeId, BTreeMap<usize, CiphertextValue>>,
     /// Products with two parts, still to be rescaled.
     linear: HashMap<NodeId, CiphertextValue>,
     inputs: Vec<Port>,
@@ -335,7 +342,10 @@ impl Pass<'_> {
                 self.lowering.linear_transform(&a, diagonals, program.row())?
             }
             Op::Polynomial { polynomial } => {
-                let a = self.at(operand(0), level + levels_used(program, id))?;
+                let mut a = self.at(operand(0), level + levels_used(program, id))?;
+                if !self.regions.is_function(id) {
+                    a.noise = a.noise.settled();
+                }
                 let value = self.lowering.polynomial(&a, polynomial)?;
                 self.lowering.lower_to(&value, level)?
             }
@@ -372,8 +382,43 @@ impl Pass<'_> {
                 magnitude: value.noise.magnitude,
             },
         );
+        self.follow(id, &mut value);
         self.values[id.index()] = Some(value);
         Ok(())
+    }
+
+    /// Begins to follow the error of `id` at points, goes on with it, or ends that.
+    fn follow(&mut self, id: NodeId, value: &mut CiphertextValue) {
+        let noise = value.noise.clone();
+        let operands = &self.program.node(id).operands;
+        value.noise = if let Some(variable) = self.regions.variable(id) {
+            let points = variable.points(noise.magnitude);
+            noise.settled().at_points(points, self.lowering.source())
+        } else if self.regions.is_function(id) && noise.profile.is_some() {
+            let mut shared = BTreeSet::new();
+            for &operand in operands {
+                for form in self.forms(operand) {
+                    shared.extend(form.noise.profile.iter().flat_map(|profile| profile.sources().collect::<Vec<_>>()));
+                }
+            }
+            noise.compacted(&shared, self.lowering.source())
+        } else {
+            noise.settled()
+        };
+        // Points are many: they are let go with the last reader.
+        for &operand in operands {
+            if self.regions.is_function(operand) && self.regions.is_read_last(operand, id) {
+                for form in self.forms(operand) {
+                    form.noise.profile = None;
+                }
+            }
+        }
+    }
+
+    /// The value of `id` in all the forms that were made of it.
+    fn forms(&mut self, id: NodeId) -> Vec<&mut CiphertextValue> {
+        let own = self.values[id.index()].iter_mut().chain(self.linear.get_mut(&id));
+        own.chain(self.plain.get_mut(&id).into_iter().flat_map(BTreeMap::values_mut)).collect()
     }
 
     /// What an eager choice does to a product at once.
@@ -396,7 +441,7 @@ impl Pass<'_> {
         for (id, node) in self.program.iter() {
             let Some(value) = self.values[id.index()].clone() else { continue };
             if !matches!(node.op, Op::Output { .. }) {
-                let name = format!("node {id}");
+                let name = format!("{OBSERVED}{}", id.0);
                 self.lowering.output(&name, &value);
                 observed.push((id, self.port(&name, &value)));
             }
@@ -422,7 +467,7 @@ impl Pass<'_> {
 
     /// The value of `id` with two parts, rescaled, at `level`.
     fn at(&mut self, id: NodeId, level: usize) -> Result<CiphertextValue> {
-        if let Some(known) = self.plain.get(&(id, level)) {
+        if let Some(known) = self.plain.get(&id).and_then(|levels| levels.get(&level)) {
             return Ok(known.clone());
         }
         let raw = self.linear.get(&id).map_or_else(|| self.raw(id), Ok)?.clone();
@@ -435,7 +480,7 @@ impl Pass<'_> {
         } else {
             self.lowering.relinearise(&raw)?
         };
-        self.plain.insert((id, level), value.clone());
+        self.plain.entry(id).or_default().insert(level, value.clone());
         Ok(value)
     }
 

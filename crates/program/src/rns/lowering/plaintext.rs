@@ -76,10 +76,10 @@ impl Lowering<'_> {
     pub fn add_plain(&mut self, a: &CiphertextValue, values: &Values, subtract: bool) -> Result<CiphertextValue> {
         let op = if subtract { "sub_plain" } else { "add_plain" };
         let limbs = self.builder.limbs(a.parts[0]).clone();
-        let sign = if subtract { -1 } else { 1 };
+        let sign: i8 = if subtract { -1 } else { 1 };
         let body = match self.constant(values, a.scale) {
             Some(constant) => {
-                let residues = self.builder.residues(sign * constant, &limbs);
+                let residues = self.builder.residues(i128::from(sign) * constant, &limbs);
                 self.builder.add_constant(a.parts[0], &residues)?
             }
             None => {
@@ -97,12 +97,12 @@ impl Lowering<'_> {
         sum.noise = match values {
             // Real and imaginary part of a number are off by half at most.
             Values::Complex(numbers) if numbers.len() == 1 => {
-                noise.plus_number(numbers[0]).with_systematic(1.0, self.source())
+                noise.plus_number(numbers[0] * f64::from(sign).into()).with_systematic(1.0, self.source())
             }
             Values::Complex(_) => {
                 let magnitude = values.magnitude();
                 let encoding = self.model.encoding(a.scale.real() * magnitude);
-                noise.settled().plus_number(magnitude.into()).with_error(encoding, self.source())
+                noise.plus_vector(values, magnitude, f64::from(sign)).with_error(encoding, self.source())
             }
             Values::Integer(_) => noise,
         };
@@ -176,7 +176,7 @@ impl Lowering<'_> {
                 let magnitude = values.magnitude();
                 let error = self.model.encoding(scale * magnitude);
                 let rounding = Rounding { error, scale: a.scale.real(), tail };
-                a.noise.times_vector(magnitude, scale, rounding, self.source())
+                a.noise.times_vector(values, scale, rounding, self.source())
             }
             _ => a.noise.clone(),
         };

@@ -4,21 +4,25 @@
 //! 4·|T_k|, which is 4 where |T_k| = 1 and less elsewhere, and errors of one source that come on several ways partly cancel. So inside
 //! of a polynomial the first order of the error is followed exactly, at points x: the error of a value is Σ_s D_s(x)·ε_s over the sources s, with
 //! independent ε_s of deviation 1, and every operation maps values and D_s as it maps numbers. What is of second order is added as another source.
+//!
+//! What is made of several polynomials of one value is followed as a whole too ([`super::regions`]).
 
 use super::value::Rounding;
-use crate::rns::homomorphic::Complex;
-use std::collections::BTreeMap;
+use crate::rns::homomorphic::{Complex, Values};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Where the variable is looked at, and what is wanted of the errors there.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Points {
-    /// The points cos(π(i + 1/2)/count) of \[−1, 1], wanted is the largest over the whole interval.
+    /// The Chebyshev points of an interval, wanted is the largest over the whole of it.
     Interval {
-        /// How many.
+        /// Its ends.
+        ends: (f64, f64),
+        /// Where slots behind an end are looked at, if they are another function of the variable.
+        behind: Option<Behind>,
+        /// How many points an interval has.
         count: usize,
-        /// What the largest at the points is multiplied by, to bound the largest of the interval.
-        between: f64,
     },
     /// Random values of known probabilities, independent from slot to slot; wanted is the mean square over a number of slots.
     Random {
@@ -31,39 +35,60 @@ pub enum Points {
     },
 }
 
+/// Slots behind the end of a vector, that are filled up to the program's slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Behind {
+    /// The first of them.
+    pub first: usize,
+    /// The interval in which the variable is there.
+    pub ends: (f64, f64),
+}
+
+/// Up to this degree there are eight points a degree, above four.
+const FINE_DEGREE: usize = 256;
+
 impl Points {
-    /// For polynomials of `degree`.
-    ///
-    /// A polynomial of degree d is on \[−1, 1] at most 1/cos(πd/2M) times as large as at the M points (H. Ehlich, K. Zeller, 1964). The sum of |D_s|² has
-    /// twice the degree, so with M = 8·degree it is at most 1/cos(π/8) times as large.
+    /// For polynomials of `degree` on \[−1, 1].
     pub fn interval(degree: usize) -> Self {
-        let between = (std::f64::consts::PI / 8.0).cos().recip();
-        Self::Interval { count: 8 * degree.max(1), between }
+        Self::between((-1.0, 1.0), None, degree)
+    }
+
+    /// For polynomials of `degree` between these `ends`.
+    pub fn between(ends: (f64, f64), behind: Option<Behind>, degree: usize) -> Self {
+        let each = if degree <= FINE_DEGREE { 8 } else { 4 };
+        Self::Interval { ends, behind, count: each * degree.max(1) }
     }
 
     fn places(&self) -> Vec<f64> {
         match self {
-            &Self::Interval { count, .. } => {
-                (0..count).map(|i| (std::f64::consts::PI * (i as f64 + 0.5) / count as f64).cos()).collect()
+            &Self::Interval { ends, behind, count } => {
+                let nodes = (0..count).map(|i| (std::f64::consts::PI * (i as f64 + 0.5) / count as f64).cos());
+                let on = |(lo, hi): (f64, f64)| nodes.clone().map(move |u| (lo + hi + (hi - lo) * u) / 2.0);
+                on(ends).chain(behind.into_iter().flat_map(|behind| on(behind.ends))).collect()
             }
             Self::Random { values, .. } => values.iter().map(|&(value, _)| value).collect(),
         }
     }
 
-    /// The largest of the interval, or of the points, from those at the points.
-    fn largest(&self, values: &[f64]) -> f64 {
+    /// The largest of a polynomial of `degree` on the interval, or of the points, from what it is at the points.
+    ///
+    /// A polynomial of degree d is on an interval at most 1/cos(πd/2M) times as large as at the M points (H. Ehlich, K. Zeller, 1964).
+    fn largest(&self, values: &[f64], degree: usize) -> f64 {
         let largest = values.iter().copied().fold(0.0, f64::max);
         match self {
-            Self::Interval { between, .. } => largest * between,
+            &Self::Interval { count, .. } if degree < count => {
+                largest / (std::f64::consts::FRAC_PI_2 * degree as f64 / count as f64).cos()
+            }
+            Self::Interval { .. } => f64::INFINITY,
             Self::Random { .. } => largest,
         }
     }
 
-    /// The deviation that the squares of deviations at the points come to.
-    fn deviation(&self, squares: &[f64]) -> f64 {
+    /// The deviation that the squares of deviations at the points come to, which are polynomials of `degree`.
+    fn deviation(&self, squares: &[f64], degree: usize) -> f64 {
         let largest = squares.iter().copied().fold(0.0, f64::max);
         match self {
-            Self::Interval { .. } => self.largest(squares).sqrt(),
+            Self::Interval { .. } => self.largest(squares, degree).sqrt(),
             Self::Random { values, count, beyond } => {
                 // Bernstein's inequality for the mean of independent numbers in [0, largest].
                 let mean: f64 =
@@ -73,6 +98,27 @@ impl Points {
                 largest.min(mean + above).sqrt()
             }
         }
+    }
+
+    /// How many of the points are those of slots before the end, and the first slot behind it.
+    fn end(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Interval { behind, count, .. } => behind.map(|behind| (*count, behind.first)),
+            Self::Random { .. } => None,
+        }
+    }
+
+    /// What the public vector `values` is at each of the points, if it is one number before the end and one behind.
+    fn of_vector(&self, values: &Values) -> Option<Vec<Complex>> {
+        let Values::Complex(values) = values else { return None };
+        let count = self.places().len();
+        let (inside, first) = self.end().unwrap_or((count, values.len()));
+        let first = first.min(values.len());
+        let (own, rest) = values.split_at(first);
+        let one = |part: &[Complex]| part.first().copied().filter(|number| part.iter().all(|other| other == number));
+        let own = one(own)?;
+        let behind = if rest.is_empty() { own } else { one(rest)? };
+        Some((0..count).map(|point| if point < inside { own } else { behind }).collect())
     }
 }
 
@@ -84,6 +130,10 @@ pub struct Profile {
     values: Vec<Complex>,
     /// D_s by source, in units of the phase.
     terms: BTreeMap<u64, Vec<Complex>>,
+    /// The degree of the message in the variable.
+    degree: usize,
+    /// That of the D_s.
+    term_degree: usize,
 }
 
 /// Marks a source of what is no random error, but the same each time: it is known up to a factor from [−1, 1].
@@ -102,7 +152,39 @@ impl Profile {
         let constant = |value: f64| vec![Complex::from(value); values.len()];
         let marks = [0, SYSTEMATIC, CONCENTRATED].into_iter().zip(errors).filter(|&(_, error)| error > 0.0);
         let terms = marks.map(|(mark, error)| (source | mark, constant(error))).collect();
-        Self { points: Arc::new(points), values, terms }
+        Self { points: Arc::new(points), values, terms, degree: 1, term_degree: 0 }
+    }
+
+    /// Whether the message is a number of \[−1, 1] at all points, but for `slack`.
+    pub fn is_within_one(&self, slack: f64) -> bool {
+        self.values.iter().all(|value| value.abs() <= 1.0 + slack)
+    }
+
+    /// The sources of its errors.
+    pub fn sources(&self) -> impl Iterator<Item = u64> {
+        self.terms.keys().copied()
+    }
+
+    /// With one source, `source`, of each kind of error in place of those that are not `kept`, which no other value has: independent errors are one
+    /// of as large a deviation at each point.
+    pub fn compacted(mut self, kept: &BTreeSet<u64>, source: u64) -> Self {
+        for (marks, power) in [(0, 2), (SYSTEMATIC, 1), (CONCENTRATED, 1)] {
+            let own = |found: u64| found & MARKS == marks && !kept.contains(&found);
+            let mut sums = vec![0.0; self.values.len()];
+            let mut count = 0;
+            self.terms.retain(|&found, term| {
+                if own(found) {
+                    sums.iter_mut().zip(&*term).for_each(|(sum, value)| *sum += value.abs().powi(power));
+                    count += 1;
+                }
+                !own(found)
+            });
+            if count > 0 {
+                let root = |sum: f64| if power == 2 { sum.sqrt() } else { sum };
+                self.terms.insert(source | marks, sums.into_iter().map(|sum| root(sum).into()).collect());
+            }
+        }
+        self
     }
 
     /// Σ_s |D_s|^`power` at the points, of the sources with these of the marks.
@@ -125,13 +207,13 @@ impl Profile {
 
     /// The deviation of the random errors.
     pub fn deviation(&self) -> f64 {
-        self.points.deviation(&self.sums(0, 2)).hypot(self.fluctuation())
+        self.points.deviation(&self.sums(0, 2), 2 * self.term_degree).hypot(self.fluctuation())
     }
 
     /// Bound of the systematic error. Over random points it is what the sources are off by in the mean; the rest is as good as random.
     pub fn systematic(&self) -> f64 {
         match &*self.points {
-            Points::Interval { .. } => self.points.largest(&self.sums(SYSTEMATIC, 1)),
+            Points::Interval { .. } => self.points.largest(&self.sums(SYSTEMATIC, 1), self.term_degree),
             Points::Random { values, .. } => self.marked(SYSTEMATIC).map(|term| mean(values, term).abs()).sum(),
         }
     }
@@ -156,12 +238,12 @@ impl Profile {
 
     /// Bound of [`super::Noise::concentrated`].
     pub fn concentrated(&self) -> f64 {
-        self.points.largest(&self.sums(CONCENTRATED, 1))
+        self.points.largest(&self.sums(CONCENTRATED, 1), self.term_degree)
     }
 
     /// Bound of the message.
     pub fn magnitude(&self) -> f64 {
-        self.points.largest(&self.values.iter().map(|value| value.abs()).collect::<Vec<_>>())
+        self.points.largest(&self.values.iter().map(|value| value.abs()).collect::<Vec<_>>(), self.degree)
     }
 
     /// The sum with `sign` times `other`; none if that is of another variable.
@@ -177,7 +259,33 @@ impl Profile {
             let own = sum.terms.entry(*source).or_insert_with(zero);
             own.iter_mut().zip(term).for_each(|(a, &b)| *a = *a + b * sign);
         }
+        sum.degree = self.degree.max(other.degree);
+        sum.term_degree = self.term_degree.max(other.term_degree);
         Some(sum)
+    }
+
+    /// With `sign` times a public vector added, if that is one number before the end and one behind.
+    pub fn plus_vector(mut self, vector: &Values, sign: f64) -> Option<Self> {
+        let numbers = self.points.of_vector(vector)?;
+        self.values.iter_mut().zip(numbers).for_each(|(value, number)| *value = *value + number * sign.into());
+        Some(self)
+    }
+
+    /// The product with a public vector at `scale`, if that is one number before the end and one behind; its rounding, in the error of
+    /// `source`, is random in every slot.
+    pub fn times_vector(self, vector: &Values, scale: f64, rounding: Rounding, source: u64) -> Option<Self> {
+        let numbers = self.points.of_vector(vector)?;
+        let off = |(&value, bound): (&Complex, f64)| rounding.error * (rounding.scale * value.abs() + bound);
+        let term: Vec<Complex> =
+            self.values.iter().zip(self.bounds(rounding.tail)).map(|pair| off(pair).into()).collect();
+        let mut product = self;
+        product.values.iter_mut().zip(&numbers).for_each(|(value, &number)| *value = *value * number);
+        for own in product.terms.values_mut() {
+            own.iter_mut().zip(&numbers).for_each(|(value, &number)| *value = *value * number * scale.into());
+        }
+        product.terms.insert(source, term);
+        product.term_degree = product.term_degree.max(product.degree);
+        Some(product)
     }
 
     /// With the message plus a number.
@@ -205,6 +313,12 @@ impl Profile {
         self
     }
 
+    /// With up to `bound` more of what [`super::Noise::concentrated`] is.
+    pub fn with_concentrated(mut self, bound: f64, source: u64) -> Self {
+        self.terms.insert(source | CONCENTRATED, vec![bound.into(); self.values.len()]);
+        self
+    }
+
     /// The product with a public number at `scale`.
     pub fn times_rounded(self, number: Complex, scale: f64, rounding: Rounding, source: u64) -> Self {
         let off =
@@ -212,6 +326,7 @@ impl Profile {
         let term = self.values.iter().zip(self.bounds(rounding.tail)).map(off).collect();
         let mut product = self.times(number, number * Complex::from(scale));
         product.terms.insert(source | SYSTEMATIC, term);
+        product.term_degree = product.term_degree.max(product.degree);
         product
     }
 
@@ -246,7 +361,10 @@ impl Profile {
         let both = self.bounds(tail).into_iter().zip(other.bounds(tail)).map(|(a, b)| (a * b / tail).into()).collect();
         terms.insert(source, both);
         let values = self.values.iter().zip(&other.values).map(|(&a, &b)| a * b).collect();
-        Some(Self { points: Arc::clone(&self.points), values, terms })
+        let degree = self.degree + other.degree;
+        let crossed = (self.term_degree + other.degree).max(other.term_degree + self.degree);
+        let term_degree = crossed.max(self.term_degree + other.term_degree);
+        Some(Self { points: Arc::clone(&self.points), values, terms, degree, term_degree })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::profile::{Points, Profile};
 use super::shifts::Shifts;
-use crate::rns::homomorphic::Complex;
+use crate::rns::homomorphic::{Complex, Values};
 use crate::rns::kernel::ValueId;
 use crate::rns::levels::Scale;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A ciphertext: values of the kernel program in the evaluation domain, and what the lowering knows of it.
@@ -156,6 +157,13 @@ impl Noise {
         self.with_profile(|profile| profile.plus_number(number))
     }
 
+    /// With `sign` times a public vector up to `magnitude` added to the message.
+    pub fn plus_vector(mut self, vector: &Values, magnitude: f64, sign: f64) -> Self {
+        self.magnitude += magnitude;
+        let profile = self.profile.as_deref().cloned().and_then(|profile| profile.plus_vector(vector, sign));
+        self.profiled(profile)
+    }
+
     /// Of the message times `message`, and the phase times `phase`, which differ by what the scale is multiplied by.
     pub fn times(mut self, message: Complex, phase: Complex) -> Self {
         let size = phase.abs();
@@ -173,17 +181,33 @@ impl Noise {
         self.with_profile(|profile| profile.with_error(deviation, source.id()))
     }
 
+    /// As it leaves a bootstrapping that adds the errors of `own`, and multiplies the phase by `factor`.
+    pub fn restored(self, own: &Self, factor: f64, source: Source) -> Self {
+        let mut restored = self.times(1.0.into(), factor.into());
+        restored = restored.with_error(own.deviation, source).with_systematic(own.systematic, source);
+        restored.sources |= own.sources;
+        restored.concentrated += own.concentrated;
+        restored.with_profile(|profile| profile.with_concentrated(own.concentrated, source.id()))
+    }
+
+    /// With one source of each kind in place of those that no other value has.
+    pub fn compacted(self, kept: &BTreeSet<u64>, source: Source) -> Self {
+        self.with_profile(|profile| profile.compacted(kept, source.id()))
+    }
+
     /// With the phase off by up to `bound` each time.
     pub fn with_systematic(mut self, bound: f64, source: Source) -> Self {
         self.systematic += bound;
         self.with_profile(|profile| profile.with_systematic(bound, source.id()))
     }
 
-    /// Of the product with a public vector up to `magnitude`, at `scale`; `rounding.error` is a deviation.
-    pub fn times_vector(&self, magnitude: f64, scale: f64, rounding: Rounding, source: Source) -> Self {
-        let phase = rounding.scale * self.magnitude + self.bound(rounding.tail);
+    /// Of the product with a public vector, at `scale`; `rounding.error` is a deviation.
+    pub fn times_vector(&self, vector: &Values, scale: f64, rounding: Rounding, source: Source) -> Self {
+        let profile = self.profile.as_deref().cloned();
+        let profile = profile.and_then(|profile| profile.times_vector(vector, scale, rounding, source.id()));
+        let (magnitude, phase) = (vector.magnitude(), rounding.scale * self.magnitude + self.bound(rounding.tail));
         let product = self.clone().settled().times(magnitude.into(), (magnitude * scale).into());
-        product.with_error(rounding.error * phase, source)
+        product.with_error(rounding.error * phase, source).profiled(profile)
     }
 
     /// Of the product with a public number, the same in all slots, at `scale`.

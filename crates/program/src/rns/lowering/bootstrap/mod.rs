@@ -24,7 +24,7 @@ mod transforms;
 pub use parameters::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};
 pub use polyfabric_schemes::ckks::BootstrapOrder;
 
-use super::{CiphertextValue, Lowering, Result};
+use super::{CiphertextValue, Lowering, Noise, Result};
 use crate::rns::levels::Scale;
 
 impl Lowering<'_> {
@@ -36,7 +36,12 @@ impl Lowering<'_> {
     pub fn bootstrap(&mut self, a: &CiphertextValue, plan: &Bootstrapping) -> Result<CiphertextValue> {
         let a = if a.rescale_due { self.relinearise_and_rescale(a)? } else { a.clone() };
         let magnitude = a.noise.magnitude;
-        let start = self.drop_to(&a, plan.input_level())?;
+        let mut start = self.drop_to(&a, plan.input_level())?;
+        // An error that is followed at points passes as it is; what is added to it is that of a message without one.
+        let followed = start.noise.profile.is_some().then(|| start.noise.clone());
+        if followed.is_some() {
+            start.noise = Noise { magnitude, ..Noise::none() };
+        }
         let mut result = match plan.literal().order {
             BootstrapOrder::Full => {
                 let raised = self.raise_modulus(&start, plan)?;
@@ -64,6 +69,13 @@ impl Lowering<'_> {
         // What is in the operand stays what it is.
         result.noise.systematic += start.noise.systematic * scale / real(start.scale);
         result.noise.concentrated = start.noise.concentrated * scale / real(start.scale) + scale * concentrated;
+        result.noise = match followed {
+            Some(noise) => noise.restored(&result.noise, scale / real(start.scale), self.source()),
+            None => {
+                result.noise.sources |= a.noise.sources;
+                result.noise
+            }
+        };
         let expected = self.chain().scale(plan.output_level());
         if self.chain().alike(result.scale, expected) {
             result.scale = expected;

@@ -42,6 +42,9 @@ pub fn monomial_to_chebyshev(coefficients: &[Complex]) -> Vec<Complex> {
     result
 }
 
+/// How far beyond \[−1, 1] a polynomial is followed: T_16 is 1.3 there at most.
+const BEYOND_INTERVAL: f64 = 1.0 / 1024.0;
+
 /// A sum that is not rescaled yet.
 struct Raw {
     /// What is encrypted; none if it is a constant.
@@ -102,6 +105,10 @@ impl Lowering<'_> {
         let shift = -(lo + hi) / (hi - lo);
         if shift != 0.0 {
             variable = self.add_real(&variable, shift)?;
+        }
+        // A profile that leaves the interval, where inputs are known not to lead, says nothing.
+        if variable.noise.profile.as_ref().is_some_and(|profile| !profile.is_within_one(BEYOND_INTERVAL)) {
+            variable.noise = variable.noise.settled();
         }
         variable.noise.magnitude = 1.0;
         Ok(variable)

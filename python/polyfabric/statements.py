@@ -12,10 +12,11 @@ the paper's, which is why they are capitals.
 
 from __future__ import annotations
 
-from .place import refuse
-from .slot_program import SlotProgram, finish, tracer
-from .slots import SlotValue
-from .types import Mod, SlotType
+from .language.place import refuse
+from .language.slot_program import tracer
+from .language.slots import SlotValue
+from .language.types import Mod, SlotType
+from .runnable import SlotProgram, finished
 
 PLAINTEXT_MODULUS = 65537
 """t: the smallest prime with a slot for every coefficient at the degrees of F1."""
@@ -54,7 +55,7 @@ class Program:
         """The program."""
         if not self._outputs:
             raise refuse("the program has no output; give it one with Output(..)")
-        return finish(self._tracer, self._inputs, self._outputs, None)
+        return finished(self._tracer, self._inputs, self._outputs, None)
 
 
 def Add(a: SlotValue, b: SlotValue) -> SlotValue:  # noqa: N802 - the paper's

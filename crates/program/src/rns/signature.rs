@@ -1,0 +1,391 @@
+//! What a client knows of a program of CKKS or BGV: how its inputs are encrypted and its outputs read, with which set, and which keys it makes. Nothing of
+//! what the program computes is in it but what follows from these: levels, and which automorphisms it uses.
+
+use super::homomorphic::Program;
+use super::kernel::{KernelProgram, LimbSet};
+use super::lowering::Lowered;
+use super::lowering::bgv::BgvLowered;
+use super::noise::NoiseReport;
+use polyfabric_schemes::port::{Direction, Port, ProgramHash};
+use polyfabric_schemes::rns::{Domain, KeyId, KeyStorage, LimbId};
+use polyfabric_schemes::set_file::ParameterSet;
+use polyfabric_schemes::{bgv, ckks};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+/// Most inputs, outputs or keys of a signature that is read.
+const MOST_ENTRIES: usize = 1 << 16;
+
+/// How a ciphertext's slots are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Encoding {
+    /// Slots of CKKS.
+    Ckks {
+        /// The level.
+        level: usize,
+        /// What slots are multiplied by.
+        scale: f64,
+        /// Bound of the slots.
+        magnitude: f64,
+        /// Bound of their error, but for a probability of 2^-40.
+        error: f64,
+    },
+    /// Slots of BGV.
+    Bgv {
+        /// What they are multiplied by, modulo t.
+        factor: u64,
+        /// log2 of the bound of the phase.
+        log2_phase: f64,
+    },
+}
+
+/// An input or an output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terminal {
+    /// Its name.
+    pub name: String,
+    /// Parts of the ciphertext.
+    pub parts: usize,
+    /// The limbs of each.
+    pub limbs: Vec<LimbId>,
+    /// Whether they are in the evaluation domain.
+    pub evaluated: bool,
+    /// How slots are encoded.
+    pub encoding: Encoding,
+}
+
+/// A switching key that the program reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WantedKey {
+    /// Which.
+    pub id: KeyId,
+    /// Which limbs of it.
+    pub limbs: Vec<LimbId>,
+    /// How it lies in memory.
+    pub storage: KeyStorage,
+}
+
+/// A parameter set as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetLiteral {
+    /// Of CKKS.
+    Ckks(Box<ckks::ParametersLiteral>),
+    /// Of BGV.
+    Bgv(Box<bgv::ParametersLiteral>),
+}
+
+/// A signature as a file has it. Nothing about it has been checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignatureLiteral {
+    /// The program's name.
+    pub program: String,
+    /// Its hash, which its files of ciphertexts name.
+    pub hash: ProgramHash,
+    /// Slots of its vectors.
+    pub slots: usize,
+    /// The parameter set.
+    pub parameters: SetLiteral,
+    /// Its inputs, in the order of the kernel program's.
+    pub inputs: Vec<Terminal>,
+    /// Its outputs, likewise.
+    pub outputs: Vec<Terminal>,
+    /// The keys that it reads.
+    pub keys: Vec<WantedKey>,
+}
+
+/// Why a file's signature is none.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SignatureError {
+    /// Its parameter set is not valid.
+    #[error("the signature of {program}: {problem}; get it again from whoever serves the program")]
+    Parameters {
+        /// The program.
+        program: String,
+        /// What is wrong with the set.
+        problem: String,
+    },
+    /// A figure is impossible with its set.
+    #[error(
+        "the signature of {program}: {what} is {found}, and {possible}; get it again from whoever serves the program"
+    )]
+    Figure {
+        /// The program.
+        program: String,
+        /// Which figure.
+        what: String,
+        /// What it is.
+        found: String,
+        /// What it may be.
+        possible: String,
+    },
+}
+
+/// A checked signature: made of a lowered program, or of a [`SignatureLiteral`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    literal: SignatureLiteral,
+    set: ParameterSet,
+}
+
+impl Signature {
+    /// Of the CKKS program `program`, lowered to `lowered` with errors `noise`; none if an input or an output is not known there.
+    pub fn of_ckks(
+        program: &Program,
+        parameters: &ckks::Parameters,
+        lowered: &Lowered,
+        noise: &NoiseReport,
+        keys: Vec<WantedKey>,
+    ) -> Option<Self> {
+        let encoding = |outputs: bool, name: &str| {
+            let ports = if outputs { &lowered.outputs } else { &lowered.inputs };
+            let own = ports.iter().find(|port| port.name == name);
+            let observed = lowered.observed.iter().find(|(_, port)| port.name == name);
+            let port = own.or(observed.map(|(_, port)| port))?;
+            let mut ids = program.inputs().chain(program.outputs());
+            let id = observed.map(|(id, _)| *id).or_else(|| {
+                ids.find(|(id, own)| *own == name && program.node(*id).operands.is_empty() != outputs).map(|(id, _)| id)
+            })?;
+            let node = noise.node(id)?;
+            let (magnitude, error) = (node.magnitude, node.bound);
+            Some(Encoding::Ckks { level: port.level, scale: port.scale.real(), magnitude, error })
+        };
+        let set = ParameterSet::Ckks(parameters.clone());
+        Self::new(program, set, &lowered.kernel, encoding, keys)
+    }
+
+    /// Of the BGV program `program`, lowered to `lowered`; none if an input or an output is not known there.
+    pub fn of_bgv(
+        program: &Program,
+        parameters: &bgv::Parameters,
+        lowered: &BgvLowered,
+        keys: Vec<WantedKey>,
+    ) -> Option<Self> {
+        let encoding = |outputs: bool, name: &str| {
+            let ports = if outputs { &lowered.plan.outputs } else { &lowered.plan.inputs };
+            let state = &ports.iter().find(|port| port.name == name)?.state;
+            Some(Encoding::Bgv { factor: state.factor, log2_phase: state.noise.bound })
+        };
+        let set = ParameterSet::Bgv(parameters.clone());
+        Self::new(program, set, &lowered.kernel, encoding, keys)
+    }
+
+    fn new(
+        program: &Program,
+        set: ParameterSet,
+        kernel: &KernelProgram,
+        encoding: impl Fn(bool, &str) -> Option<Encoding>,
+        keys: Vec<WantedKey>,
+    ) -> Option<Self> {
+        let inputs = kernel.inputs().map(|(name, part, _, value)| (name, part, value));
+        let outputs = kernel.outputs.iter().map(|own| (&*own.name, own.part, kernel.value(own.value)));
+        let terminals = |of_outputs: bool, polynomials: Vec<(&str, u16, &super::kernel::ValueType)>| {
+            let mut terminals: Vec<Terminal> = Vec::new();
+            for (name, part, value) in polynomials {
+                match terminals.last_mut().filter(|last| last.name == name) {
+                    // Parts follow each other.
+                    Some(last) if last.parts == usize::from(part) => last.parts += 1,
+                    None if part == 0 => terminals.push(Terminal {
+                        name: name.to_owned(),
+                        parts: 1,
+                        limbs: value.limbs.iter().collect(),
+                        evaluated: value.domain == Domain::Evaluation,
+                        encoding: encoding(of_outputs, name)?,
+                    }),
+                    _ => return None,
+                }
+            }
+            Some(terminals)
+        };
+        let parameters = match &set {
+            ParameterSet::Ckks(set) => SetLiteral::Ckks(Box::new(set.literal().clone())),
+            ParameterSet::Bgv(set) => SetLiteral::Bgv(Box::new(set.literal().clone())),
+        };
+        let literal = SignatureLiteral {
+            program: program.name().to_owned(),
+            hash: program.port(Direction::Input, "").program,
+            slots: program.slots(),
+            parameters,
+            inputs: terminals(false, inputs.collect())?,
+            outputs: terminals(true, outputs.collect())?,
+            keys,
+        };
+        Some(Self { literal, set })
+    }
+
+    /// A signature that was read.
+    ///
+    /// # Errors
+    /// [`SignatureError`] where it is not one that any program has.
+    pub fn check(literal: SignatureLiteral) -> Result<Self, SignatureError> {
+        let program = &literal.program;
+        let refused = |problem: String| SignatureError::Parameters { program: program.clone(), problem };
+        let set = match &literal.parameters {
+            SetLiteral::Ckks(set) => {
+                ckks::Parameters::check(set).map(ParameterSet::Ckks).map_err(|error| refused(error.to_string()))
+            }
+            SetLiteral::Bgv(set) => {
+                bgv::Parameters::check(set).map(ParameterSet::Bgv).map_err(|error| refused(error.to_string()))
+            }
+        }?;
+        let checks = Checks { literal: &literal, set: &set };
+        checks.whole()?;
+        Ok(Self { literal, set })
+    }
+
+    /// As it is written.
+    pub fn literal(&self) -> &SignatureLiteral {
+        &self.literal
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &ParameterSet {
+        &self.set
+    }
+
+    /// The program's name.
+    pub fn name(&self) -> &str {
+        &self.literal.program
+    }
+
+    /// Slots of its vectors.
+    pub fn slots(&self) -> usize {
+        self.literal.slots
+    }
+
+    /// The inputs, or the outputs.
+    pub fn terminals(&self, outputs: bool) -> &[Terminal] {
+        if outputs { &self.literal.outputs } else { &self.literal.inputs }
+    }
+
+    /// The input or output `name`.
+    pub fn terminal(&self, outputs: bool, name: &str) -> Option<&Terminal> {
+        self.terminals(outputs).iter().find(|own| own.name == name)
+    }
+
+    /// The keys that the program reads.
+    pub fn keys(&self) -> &[WantedKey] {
+        &self.literal.keys
+    }
+
+    /// What a ciphertext of the input or output `name` is for, as its file says.
+    pub fn port(&self, direction: Direction, name: &str) -> Port {
+        let SignatureLiteral { hash, program, .. } = &self.literal;
+        Port { program: *hash, program_name: program.clone(), direction, name: name.to_owned() }
+    }
+}
+
+impl Terminal {
+    /// Its limbs.
+    pub fn limb_set(&self) -> LimbSet {
+        LimbSet::new(self.limbs.iter().copied())
+    }
+}
+
+/// A signature and its set, while it is checked.
+struct Checks<'a> {
+    literal: &'a SignatureLiteral,
+    set: &'a ParameterSet,
+}
+
+impl Checks<'_> {
+    fn expect(
+        &self,
+        holds: bool,
+        what: &str,
+        found: impl std::fmt::Display,
+        possible: &str,
+    ) -> Result<(), SignatureError> {
+        let Self { literal, .. } = self;
+        holds.then_some(()).ok_or_else(|| SignatureError::Figure {
+            program: literal.program.clone(),
+            what: what.to_owned(),
+            found: found.to_string(),
+            possible: possible.to_owned(),
+        })
+    }
+
+    fn degree(&self) -> usize {
+        match self.set {
+            ParameterSet::Ckks(set) => set.ring_degree().get(),
+            ParameterSet::Bgv(set) => set.ring().degree().get(),
+        }
+    }
+
+    fn moduli(&self) -> usize {
+        match self.set {
+            ParameterSet::Ckks(set) => set.moduli().len(),
+            ParameterSet::Bgv(set) => set.ring().moduli().len(),
+        }
+    }
+
+    fn whole(&self) -> Result<(), SignatureError> {
+        let SignatureLiteral { slots, inputs, outputs, keys, .. } = self.literal;
+        let most = match self.set {
+            ParameterSet::Ckks(_) => self.degree() / 2,
+            ParameterSet::Bgv(_) => self.degree(),
+        };
+        let possible = format!("its set has a power of two up to {most}");
+        self.expect(slots.is_power_of_two() && *slots <= most, "the number of slots", slots, &possible)?;
+        for (what, count) in [("inputs", inputs.len()), ("outputs", outputs.len()), ("keys", keys.len())] {
+            self.expect(count <= MOST_ENTRIES, &format!("the number of {what}"), count, "a program has fewer")?;
+        }
+        for terminals in [inputs, outputs] {
+            let mut names = BTreeSet::new();
+            for own in terminals {
+                let what = format!("the name {:?}", own.name);
+                self.expect(names.insert(&own.name), &what, "there twice", "each is there once")?;
+                self.terminal(own)?;
+            }
+        }
+        for key in keys {
+            self.limbs(&key.id.to_string(), &key.limbs, 1)?;
+            if let KeyId::Galois(element) | KeyId::GaloisAfter(element) = key.id {
+                let valid = element % 2 == 1 && element < 2 * self.degree();
+                self.expect(valid, "an automorphism", element, "one is odd and below twice the ring's degree")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn limbs(&self, what: &str, limbs: &[LimbId], least: usize) -> Result<(), SignatureError> {
+        let distinct: BTreeSet<LimbId> = limbs.iter().copied().collect();
+        let inside = limbs.iter().all(|limb| usize::from(limb.0) < self.moduli());
+        let holds = inside && distinct.len() == limbs.len() && limbs.len() >= least;
+        let possible = format!("its set has {} of them, each once", self.moduli());
+        self.expect(holds, &format!("the list of limbs of {what}"), format!("{limbs:?}"), &possible)
+    }
+
+    fn terminal(&self, own: &Terminal) -> Result<(), SignatureError> {
+        let Terminal { name, parts, limbs, encoding, .. } = own;
+        self.expect((2..=3).contains(parts), &format!("the number of parts of {name:?}"), parts, "there are 2 or 3")?;
+        self.limbs(&format!("{name:?}"), limbs, 1)?;
+        match (self.set, *encoding) {
+            (ParameterSet::Ckks(set), Encoding::Ckks { level, scale, magnitude, error }) => {
+                let what = format!("the level of {name:?}");
+                let possible = format!("its set has levels 0 to {}", set.max_level());
+                self.expect(level <= set.max_level(), &what, level, &possible)?;
+                let what = format!("the scale of {name:?}");
+                self.expect(scale.is_finite() && scale >= 1.0, &what, scale, "a scale is a number from 1")?;
+                for (of, bound) in [("magnitude", magnitude), ("error", error)] {
+                    let what = format!("the {of} of {name:?}");
+                    self.expect(bound.is_finite() && bound >= 0.0, &what, bound, "a bound is a number from 0")?;
+                }
+                Ok(())
+            }
+            (ParameterSet::Bgv(set), Encoding::Bgv { factor, log2_phase }) => {
+                let t = set.plaintext_modulus().value();
+                let odd = !t.is_power_of_two() || factor % 2 == 1;
+                let holds = factor >= 1 && odd && factor % t != 0;
+                self.expect(holds, &format!("the factor of {name:?}"), factor, "one has an inverse modulo t")?;
+                self.expect(!log2_phase.is_nan(), &format!("the noise of {name:?}"), log2_phase, "it is a number")
+            }
+            _ => self.expect(false, &format!("the encoding of {name:?}"), "of another scheme", "it is of its set's"),
+        }
+    }
+}

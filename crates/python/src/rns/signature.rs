@@ -1,0 +1,77 @@
+//! What a client knows of a program of CKKS or BGV.
+
+use super::parameters::PySlotParameters;
+use crate::failure::{Failure, Kind, detached};
+use polyfabric_program::rns::signature::{Signature, SignatureLiteral};
+use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::set_file::ParameterSet;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// How inputs are encrypted and outputs read, with which set, and which keys are made; nothing of what the program computes.
+#[pyclass(name = "SlotSignature", frozen)]
+pub struct PySlotSignature(pub Arc<Signature>);
+
+#[pymethods]
+impl PySlotSignature {
+    /// From what `to_json` wrote.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let refused = |error| Failure::new(Kind::File, format!("the signature of a program cannot be read: {error}"));
+        detached(py, || {
+            let literal: SignatureLiteral = serde_json::from_str(text).map_err(refused)?;
+            Ok(Self(Arc::new(Signature::check(literal).map_err(Failure::of(Kind::File))?)))
+        })
+    }
+
+    /// As data.
+    fn to_json(&self) -> PyResult<String> {
+        Ok(serde_json::to_string(self.0.literal()).map_err(Failure::of(Kind::Internal))?)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// "ckks" or "bgv".
+    #[getter]
+    fn scheme(&self) -> String {
+        self.0.set().scheme().to_lowercase()
+    }
+
+    /// The parameter set.
+    #[getter]
+    fn parameters(&self) -> PySlotParameters {
+        PySlotParameters(self.0.set().clone())
+    }
+
+    /// t of BGV.
+    #[getter]
+    fn plaintext_modulus(&self) -> Option<u64> {
+        match self.0.set() {
+            ParameterSet::Ckks(_) => None,
+            ParameterSet::Bgv(set) => Some(set.plaintext_modulus().value()),
+        }
+    }
+
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<&str> {
+        self.0.terminals(false).iter().map(|own| own.name.as_str()).collect()
+    }
+
+    #[getter]
+    fn outputs(&self) -> Vec<&str> {
+        self.0.terminals(true).iter().map(|own| own.name.as_str()).collect()
+    }
+}
+
+/// The keys that a signature asks for, as those who make them take them.
+pub fn key_ids(signature: &Signature) -> impl Iterator<Item = KeyId> {
+    signature.keys().iter().map(|key| key.id)
+}

@@ -1,0 +1,153 @@
+"""Values of a CKKS or BGV program as users give and read them, and as the lower links take and give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .shapes import written
+from .slots import Native, array, native
+from .types import SlotType
+
+if TYPE_CHECKING:
+    from .slots import Numbers
+
+SlotOutputs = dict[str, Any]
+"""Numbers by output: one, or a list of them."""
+
+
+class SlotShapes:
+    """The types of a program's inputs and outputs, and its slots: all that reading and giving values takes."""
+
+    def __init__(
+        self,
+        name: str,
+        slots: int,
+        modulus: int | None,
+        inputs: Mapping[str, SlotType],
+        outputs: Mapping[str, SlotType],
+    ) -> None:
+        self.name = name
+        self.slots = slots
+        self._modulus = modulus
+        self.inputs = dict(inputs)
+        self.outputs = dict(outputs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+        kinds = {"inputs": self.inputs, "outputs": self.outputs}
+        return {which: {name: _data(kind) for name, kind in own.items()} for which, own in kinds.items()}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], name: str, slots: int, modulus: int | None) -> SlotShapes:
+        """From `to_dict`, for the same program or its signature."""
+        inputs, outputs = (
+            {name: _kind(own, slots, modulus) for name, own in data[of].items()} for of in ("inputs", "outputs")
+        )
+        return cls(name, slots, modulus, inputs, outputs)
+
+    def flatten(self, inputs: Mapping[str, Numbers], *, partly: bool = False) -> dict[str, Native]:
+        """Inputs as the lower links take them: all slots of each, checked against names, lengths and types; `partly`, of those given."""
+        if not isinstance(inputs, Mapping):
+            raise InputError(
+                f"{self.name}: inputs are {type(inputs).__name__}; give a dictionary with {', '.join(self.inputs)}"
+            )
+        unknown = [name for name in inputs if name not in self.inputs]
+        if unknown:
+            known = ", ".join(self.inputs)
+            raise InputError(f"{self.name}: there is no input {unknown[0]!r}; the inputs are {known}")
+        wanted = {name: kind for name, kind in self.inputs.items() if name in inputs or not partly}
+        return {name: self._flat(name, kind, inputs) for name, kind in wanted.items()}
+
+    def _flat(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> Native:
+        if name not in inputs:
+            raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
+        try:
+            values = array(inputs[name], self._modulus)
+        except ValueError as problem:
+            raise InputError(f"{self.name}: input {name!r}: {problem}") from None
+        if values.ndim > 1 and values.shape != kind.shape:
+            shape = " x ".join(str(n) for n in values.shape)
+            raise InputError(
+                f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it "
+                + (".reshape(-1)" if kind.shape is None else "in that shape")
+            )
+        values = values.reshape(-1)
+        if kind.kind == "residue" and values.dtype.kind == "b":
+            values = values.astype(np.int64)
+        taken = {"residue": np.integer, "real": np.floating, "complex": np.number}[kind.kind]
+        if kind.kind != "residue" and values.dtype.kind in "biu":
+            values = values.astype(float)
+        if values.dtype == object or not np.issubdtype(values.dtype, taken):
+            remedy = "scale and round it first" if kind.kind == "residue" else "give numbers of that type"
+            raise InputError(f"{self.name}: input {name!r} holds {values.dtype}, but {kind} is needed; {remedy}")
+        if len(values) != kind.length:
+            raise InputError(f"{self.name}: input {name!r} has {len(values)} values, but {kind} takes {kind.length}")
+        if not np.all(np.isfinite(values)):
+            raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")
+        largest = np.abs(values).max(initial=0)
+        if kind.kind != "residue" and largest > kind.bound:
+            raise InputError(
+                f"{self.name}: input {name!r} holds {largest:g}, beyond the bound {kind.bound:g} of its type; scale it, "
+                f"or declare it .bounded({float(f'{largest * 1.05:.1g}'):g})"
+            )
+        padded = np.zeros(self.slots, dtype=values.dtype)
+        padded[: self.slots if kind.scalar else kind.length] = values
+        return native(padded, self._modulus)
+
+    def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
+        """Outputs as the user reads them: single numbers as such, vectors without the slots behind their end."""
+        return {name: self._shaped(kind, outputs[name]) for name, kind in self.outputs.items()}
+
+    def _shaped(self, kind: SlotType, slots: Native) -> Any:  # noqa: ANN401 - a number or a list of them
+        found = numbers(slots)
+        if kind.kind == "real":
+            found = found.real
+        values = found[: kind.length]
+        if kind.shape is not None:
+            return values.reshape(kind.shape).tolist()
+        return values.tolist()[0] if kind.scalar else values.tolist()
+
+
+def numbers(slots: Native) -> NDArray[Any]:
+    """What the Rust links give, as one array."""
+    if isinstance(slots, tuple):
+        return np.asarray(slots[0]) + 1j * np.asarray(slots[1])
+    return np.asarray(slots, dtype=np.int64)
+
+
+def _data(kind: SlotType) -> dict[str, Any]:
+    return {
+        "kind": kind.kind,
+        "modulus": kind.modulus,
+        "length": kind.length,
+        "scalar": kind.scalar,
+        "bound": kind.bound,
+        "shape": kind.shape,
+    }
+
+
+def _kind(data: Mapping[str, Any], slots: int, modulus: int | None) -> SlotType:
+    """The type that was written, if a program of so many slots modulo `modulus` can have it."""
+    kind, own = data["kind"], data["modulus"]
+    shape, length = data["shape"], written(int, data["length"], "the length of a vector")
+    kinds = ("real", "complex") if modulus is None else ("residue",)
+    if kind not in kinds or own != modulus or isinstance(own, bool | float):
+        raise ValueError(f"{kind!r:.80} modulo {own!r:.80} is no type of the program")
+    bound = float(data["bound"])
+    if not 0 < bound < inf or not 1 <= length <= slots:
+        raise ValueError(f"{length} numbers up to {bound} are no type of the program")
+    if shape is not None:
+        rows, columns = (written(int, n, "the shape of a matrix") for n in shape)
+        if min(rows, columns) < 1 or rows * columns != length:
+            raise ValueError(f"a matrix of {rows} x {columns} has no {length} elements")
+        shape = (rows, columns)
+    scalar = written(bool, data["scalar"], "whether it is one number")
+    if scalar and length not in (1, slots):
+        raise ValueError(f"{length} numbers are not one")
+    return SlotType(kind, own, length, scalar, bound, shape)

@@ -1,0 +1,127 @@
+"""How long programs take here, told before they run: from what a few of their own operations take, measured once for each parameter set.
+
+Times are of processors, added up over all of them, which other work on the computer does not lengthen. Executions are cut into parts for all processors.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+
+if TYPE_CHECKING:
+    from .execution import Plan
+    from .slot_execution import SlotPlan
+
+ROUNDS = 3
+"""Of each measurement, of which the shortest counts."""
+
+TIMED_DIMENSION = 96
+"""The LWE dimension of a set whose look-ups are timed in place of one that differs in nothing else: a look-up takes time in proportion to it, and its
+key is made in a fraction of a second."""
+
+TIMED_BATCH = 24
+"""Look-ups of a timed batch."""
+
+PRODUCTS_A_BUTTERFLY, ADDITIONS_A_BUTTERFLY = 2, 4
+"""Products of a key switch, and additions, that take as long as one butterfly of a transform."""
+
+
+@dataclass(frozen=True)
+class LookupTimes:
+    """Seconds of a batch of look-ups: for the batch, whose key is read once, and for each look-up more."""
+
+    batch: float
+    each: float
+
+
+def of_lookups(planned: Plan) -> float:
+    """Seconds of processor time that a plan of TFHE takes; what its look-ups take, beside which linear operations take nothing."""
+    batches = planned.kernel.rotation_batches
+    if not batches:
+        return 0.0
+    literal = json.loads(planned.parameters.to_json())
+    times = _lookup_times(_timed_set(literal), planned.unroll)
+    each = times.batch * len(batches) + times.each * sum(batches)
+    return each * literal["lwe_dimension"] / min(TIMED_DIMENSION, literal["lwe_dimension"])
+
+
+def _timed_set(literal: Mapping[str, Any]) -> str:
+    """The set whose look-ups are timed: that of `literal` with fewer of the same steps."""
+    dimension = min(TIMED_DIMENSION, literal["lwe_dimension"])
+    return json.dumps({**literal, "name": "timed", "lwe_dimension": dimension, "sources": {}}, sort_keys=True)
+
+
+@cache
+def _lookup_times(literal: str, unroll: int) -> LookupTimes:
+    from .execution import Keys, built_in
+
+    parameters = _native.Parameters.from_json(literal)
+    keys = Keys.generate(parameters, unroll=unroll)
+
+    def of(batch: int) -> float:
+        planned = built_in("pbs", parameters, batch, unroll=unroll)
+        ciphertexts = keys.client.encrypt(planned.signature, {"x": [0] * batch})
+        return _shortest(lambda: planned.kernel.run(keys.server, ciphertexts, 1))
+
+    one, many = of(1), of(TIMED_BATCH)
+    each = (many - one) / (TIMED_BATCH - 1)
+    return LookupTimes(max(0.0, one - each), each)
+
+
+def _shortest(work: Callable[[], Any]) -> float:
+    """The processor time of the shortest of some rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        begin = time.process_time()
+        work()
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+_BUTTERFLIES: dict[str, float] = {}
+"""Seconds of a butterfly by parameter set, as they were measured."""
+
+TIMED_SLOTS = 4
+"""Slots of a program that is timed, where a ciphertext has several: its operations are on whole ciphertexts."""
+
+
+def of_slots(planned: SlotPlan) -> float:
+    """Seconds of processor time that a plan of CKKS or BGV takes."""
+    own = planned.signature.parameters.to_json()
+    if own not in _BUTTERFLIES:
+        _BUTTERFLIES[own] = _butterfly(planned)
+    return _butterflies(planned.facts) * _BUTTERFLIES[own]
+
+
+def _butterflies(facts: Mapping[str, Any]) -> float:
+    """The operations of a plan as butterflies of number-theoretic transforms that would take as long."""
+    degree, operations = facts["parameters"]["ring_degree"], facts["limb_operations"]
+    transforms = operations["ntts"] * log2(degree) / 2
+    products = operations["multiplies"] / PRODUCTS_A_BUTTERFLY
+    additions = (operations["adds"] + operations["automorphisms"]) / ADDITIONS_A_BUTTERFLY
+    return degree * (transforms + products + additions)
+
+
+def _butterfly(of: SlotPlan) -> float:
+    """Seconds that a butterfly takes, with its part of all else, in a product of ciphertexts and a rotation with the set of a plan."""
+    from .language.slots import rotate
+    from .language.types import Mod, Real, is_packed
+    from .runnable import program
+    from .slot_execution import SlotKeys, plan
+    from .slot_parameters import SlotParameters
+
+    modulus = of.program.native.plaintext_modulus
+    one = Real if modulus is None else Mod(modulus)
+    kind = one.vector(TIMED_SLOTS) if is_packed(modulus) else one
+    timed = program("timed", x=kind)(lambda x: x * x if kind.scalar else rotate(x * x, 1))
+    own = plan(timed, SlotParameters(of.signature.parameters), security=0)
+    keys = SlotKeys.generate(own)
+    ciphertexts = keys.client.encrypt(own.signature, timed.flatten({"x": 0 if kind.scalar else [0] * TIMED_SLOTS}))
+    return _shortest(lambda: keys.server.execute(own.native, ciphertexts, 1)) / _butterflies(own.facts)
