@@ -5,14 +5,50 @@
 //! Point p · 2^s + b is coefficient p of node b after s stages (see `fft::plan` for the tree of nodes). Where the twist is not merged
 //! (see `structure`), a stage only adds and subtracts, and what turns points between stages is a loop of its own.
 //!
-//! Where all widths are at most 32 bits, products fit 64 bits and the loops are vectorised
-//! (compiled for AVX-512, AVX2 and the base set); otherwise products are taken in 128 bits. Integers, so
-//! every path gives the same bits.
+//! Where all widths are at most 32 bits, products fit 64 bits; where they are somewhat wider, one factor is split in two, so that both
+//! parts of a product do. Both are vectorised (compiled for AVX-512, AVX2 and the base set). Otherwise products are taken in 128 bits.
+//! Integers, so every path gives the same bits.
 
-use super::spec::{AccumulatorSpec, Rounding, TransformSpec};
+use super::spec::{AccumulatorSpec, Rounding, Stage, TransformSpec};
 use super::structure::Structure;
 use crate::fft::node_twiddle;
 use crate::isa::Isa;
+
+/// How complex products are taken: see [`Products`].
+const NARROW: u8 = 0;
+const SPLIT: u8 = 1;
+const WIDE: u8 = 2;
+
+/// The way to take exact complex products of numbers of given widths, and to round them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Products {
+    /// Both factors fit 32 bits, their products 64.
+    Narrow,
+    /// The first factor is taken apart at this bit, and the products of both parts fit 64 bits.
+    Split(u32),
+    /// In 128 bits.
+    Wide,
+}
+
+/// log2 of the most that the sum of two products of parts may be: what carries from one to the other leaves it below 2^63.
+const SPLIT_BITS: u32 = 62;
+
+/// Largest shift of products that fit 64 bits: the largest sum of two, 2 (2^31 − 1)², leaves 2^33 for the rounding.
+const NARROW_SHIFT: u32 = 33;
+
+impl Products {
+    /// For products of numbers of `width` bits with others of `factor` bits, shifted right by `shift`.
+    pub fn of(width: u32, factor: u32, shift: u32) -> Self {
+        let low = (width + factor).saturating_sub(1 + SPLIT_BITS);
+        if width <= 32 && factor <= 32 && shift <= NARROW_SHIFT {
+            Self::Narrow
+        } else if low <= shift && low + factor <= SPLIT_BITS && shift < SPLIT_BITS {
+            Self::Split(low)
+        } else {
+            Self::Wide
+        }
+    }
+}
 
 /// Right shift with rounding: ⌊(x + add + (lowest kept bit of x, if `odd`)) / 2^shift⌋.
 #[derive(Clone, Copy)]
@@ -20,22 +56,40 @@ pub(super) struct Round {
     shift: u32,
     add: i64,
     odd: i64,
+    /// Low bits that a split product takes apart, of those that are shifted out.
+    low: u32,
 }
 
 impl Round {
     pub fn new(shift: u32, rounding: Rounding) -> Self {
         let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
         match rounding {
-            Rounding::HalfUp => Self { shift, add: half, odd: 0 },
+            Rounding::HalfUp => Self { shift, add: half, odd: 0, low: 0 },
             // A half less one unit, plus one unit if the kept part is odd.
-            Rounding::HalfEven if shift > 0 => Self { shift, add: half - 1, odd: 1 },
-            _ => Self { shift, add: 0, odd: 0 },
+            Rounding::HalfEven if shift > 0 => Self { shift, add: half - 1, odd: 1, low: 0 },
+            _ => Self { shift, add: 0, odd: 0, low: 0 },
         }
+    }
+
+    /// The same, of products that are taken as `products` says.
+    fn of(self, products: Products) -> Self {
+        let low = if let Products::Split(low) = products { low } else { 0 };
+        Self { low, ..self }
     }
 
     #[inline(always)]
     pub fn narrow(self, value: i64) -> i64 {
         (value + self.add + ((value >> self.shift) & self.odd)) >> self.shift
+    }
+
+    /// Of high · 2^low + rest, without ever having it whole.
+    #[inline(always)]
+    fn split(self, high: i64, rest: i64) -> i64 {
+        let above = self.shift - self.low;
+        let high = high + (rest >> self.low);
+        let kept = high >> above;
+        let dropped = ((high & ((1 << above) - 1)) << self.low) | (rest & ((1 << self.low) - 1));
+        kept + ((dropped + self.add + (kept & self.odd)) >> self.shift)
     }
 
     #[inline(always)]
@@ -57,13 +111,18 @@ pub(super) fn limit(width: u32) -> i64 {
     (1 << (width - 1)) - 1
 }
 
-/// x · y, rounded: in 64 bits if both fit 32 (`NARROW`), else in 128.
+/// a · b, rounded.
 #[inline(always)]
-fn complex_product<const NARROW: bool>((ar, ai): (i64, i64), (br, bi): (i64, i64), round: Round) -> (i64, i64) {
-    if NARROW {
+fn complex_product<const PRODUCTS: u8>((ar, ai): (i64, i64), (br, bi): (i64, i64), round: Round) -> (i64, i64) {
+    if PRODUCTS == NARROW {
         // The casts tell the compiler that a 32 × 32 → 64 bit multiplier is enough.
         let product = |x: i64, y: i64| i64::from(x as i32) * i64::from(y as i32);
         (round.narrow(product(ar, br) - product(ai, bi)), round.narrow(product(ar, bi) + product(ai, br)))
+    } else if PRODUCTS == SPLIT {
+        let mask = (1 << round.low) - 1;
+        let ((hr, lr), (hi, li)) = ((ar >> round.low, ar & mask), (ai >> round.low, ai & mask));
+        let real = round.split(hr * br - hi * bi, lr * br - li * bi);
+        (real, round.split(hr * bi + hi * br, lr * bi + li * br))
     } else {
         let product = |x: i64, y: i64| i128::from(x) * i128::from(y);
         // Results of more than 64 bits are cut to the largest i64: the saturation that follows sees them.
@@ -82,9 +141,6 @@ struct StageRule {
     limit: i64,
 }
 
-/// Largest accumulator shift of the 64-bit path.
-pub(super) const NARROW_SHIFT: u32 = 33;
-
 /// Pairs that one step of a stage handles together.
 const LANES: usize = 8;
 
@@ -92,7 +148,7 @@ type Parts<'a> = (&'a [i64], &'a [i64]);
 type PartsMut<'a> = (&'a mut [i64], &'a mut [i64]);
 
 #[inline(always)]
-fn forward_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts, rule: StageRule) -> u64 {
+fn forward_stage<const PRODUCTS: u8>(from: Parts, to: PartsMut, twiddles: Parts, rule: StageRule) -> u64 {
     let half = from.0.len() / 2;
     let ((ar, br), (ai, bi)) = (from.0.split_at(half), from.1.split_at(half));
     let mut count = 0;
@@ -103,7 +159,7 @@ fn forward_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts,
     for ((((ar, ai), (br, bi)), (yr, yi)), (wr, wi)) in inputs.zip(outputs).zip(factors) {
         let mut sums = [[0i64; LANES]; 4];
         for l in 0..LANES {
-            let (tr, ti) = complex_product::<NARROW>((br[l], bi[l]), (wr[l], wi[l]), rule.product);
+            let (tr, ti) = complex_product::<PRODUCTS>((br[l], bi[l]), (wr[l], wi[l]), rule.product);
             sums[0][l] = saturate(rule.scale.narrow(ar[l] + tr), rule.limit, &mut count);
             sums[1][l] = saturate(rule.scale.narrow(ar[l] - tr), rule.limit, &mut count);
             sums[2][l] = saturate(rule.scale.narrow(ai[l] + ti), rule.limit, &mut count);
@@ -118,7 +174,7 @@ fn forward_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts,
 }
 
 #[inline(always)]
-fn inverse_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts, rule: StageRule) -> u64 {
+fn inverse_stage<const PRODUCTS: u8>(from: Parts, to: PartsMut, twiddles: Parts, rule: StageRule) -> u64 {
     let half = from.0.len() / 2;
     let ((ar, br), (ai, bi)) = (to.0.split_at_mut(half), to.1.split_at_mut(half));
     let mut count = 0;
@@ -139,7 +195,7 @@ fn inverse_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts,
             ai[l] = saturate(rule.scale.narrow(pairs[2][l] + pairs[3][l]), rule.limit, &mut count);
             let dr = saturate(rule.scale.narrow(pairs[0][l] - pairs[1][l]), rule.limit, &mut count);
             let di = saturate(rule.scale.narrow(pairs[2][l] - pairs[3][l]), rule.limit, &mut count);
-            let (tr, ti) = complex_product::<NARROW>((dr, di), (wr[l], -wi[l]), rule.product);
+            let (tr, ti) = complex_product::<PRODUCTS>((dr, di), (wr[l], -wi[l]), rule.product);
             br[l] = saturate(tr, rule.limit, &mut count);
             bi[l] = saturate(ti, rule.limit, &mut count);
         }
@@ -149,7 +205,7 @@ fn inverse_stage<const NARROW: bool>(from: Parts, to: PartsMut, twiddles: Parts,
 
 /// A stage without products.
 #[inline(always)]
-fn forward_butterflies<const NARROW: bool>(from: Parts, to: PartsMut, rule: StageRule) -> u64 {
+fn forward_butterflies<const PRODUCTS: u8>(from: Parts, to: PartsMut, rule: StageRule) -> u64 {
     let half = from.0.len() / 2;
     let mut count = 0;
     for (from, to) in [(from.0, to.0), (from.1, to.1)] {
@@ -166,7 +222,7 @@ fn forward_butterflies<const NARROW: bool>(from: Parts, to: PartsMut, rule: Stag
 }
 
 #[inline(always)]
-fn inverse_butterflies<const NARROW: bool>(from: Parts, to: PartsMut, rule: StageRule) -> u64 {
+fn inverse_butterflies<const PRODUCTS: u8>(from: Parts, to: PartsMut, rule: StageRule) -> u64 {
     let half = to.0.len() / 2;
     let mut count = 0;
     for (from, to) in [(from.0, to.0), (from.1, to.1)] {
@@ -184,10 +240,10 @@ fn inverse_butterflies<const NARROW: bool>(from: Parts, to: PartsMut, rule: Stag
 
 /// Every point times its factor, or times its conjugate with `sign` -1.
 #[inline(always)]
-fn turn<const NARROW: bool>(points: PartsMut, factors: Parts, sign: i64, rule: StageRule) -> u64 {
+fn turn<const PRODUCTS: u8>(points: PartsMut, factors: Parts, sign: i64, rule: StageRule) -> u64 {
     let mut count = 0;
     for ((re, im), (&wr, &wi)) in points.0.iter_mut().zip(points.1).zip(factors.0.iter().zip(factors.1)) {
-        let (tr, ti) = complex_product::<NARROW>((*re, *im), (wr, sign * wi), rule.product);
+        let (tr, ti) = complex_product::<PRODUCTS>((*re, *im), (wr, sign * wi), rule.product);
         *re = saturate(tr, rule.limit, &mut count);
         *im = saturate(ti, rule.limit, &mut count);
     }
@@ -195,40 +251,47 @@ fn turn<const NARROW: bool>(points: PartsMut, factors: Parts, sign: i64, rule: S
 }
 
 #[inline(always)]
-fn accumulate<const NARROW: bool>(sum: PartsMut, a: Parts, b: Parts, round: Round, limit: i64) -> u64 {
+fn accumulate<const PRODUCTS: u8>(sum: PartsMut, a: Parts, b: Parts, round: Round, limit: i64) -> u64 {
     let mut count = 0;
     let operands = a.0.iter().zip(a.1).zip(b.0.iter().zip(b.1));
     for ((sr, si), ((&ar, &ai), (&br, &bi))) in sum.0.iter_mut().zip(sum.1).zip(operands) {
-        let (pr, pi) = complex_product::<NARROW>((ar, ai), (br, bi), round);
+        let (pr, pi) = complex_product::<PRODUCTS>((ar, ai), (br, bi), round);
         *sr = saturate(*sr + pr, limit, &mut count);
         *si = saturate(*si + pi, limit, &mut count);
     }
     count
 }
 
-/// Compiles `$inner` for each instruction set and picks at run time.
+/// Compiles `$inner` for each way to take products and each instruction set, and picks at run time.
 macro_rules! versions {
     ($name:ident, $inner:ident, ($($argument:ident: $type:ty),*)) => {
-        fn $name<const NARROW: bool>($($argument: $type),*) -> u64 {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
-                fn avx512<const NARROW: bool>($($argument: $type),*) -> u64 {
-                    $inner::<NARROW>($($argument),*)
+        fn $name(products: Products, $($argument: $type),*) -> u64 {
+            fn pick<const PRODUCTS: u8>($($argument: $type),*) -> u64 {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
+                    fn avx512<const PRODUCTS: u8>($($argument: $type),*) -> u64 {
+                        $inner::<PRODUCTS>($($argument),*)
+                    }
+                    #[target_feature(enable = "avx2,fma")]
+                    fn avx2<const PRODUCTS: u8>($($argument: $type),*) -> u64 {
+                        $inner::<PRODUCTS>($($argument),*)
+                    }
+                    match Isa::best() {
+                        // SAFETY: `best` names a set that the processor has.
+                        Isa::Avx512 => return unsafe { avx512::<PRODUCTS>($($argument),*) },
+                        // SAFETY: as above.
+                        Isa::Avx2 => return unsafe { avx2::<PRODUCTS>($($argument),*) },
+                        Isa::Portable => {}
+                    }
                 }
-                #[target_feature(enable = "avx2,fma")]
-                fn avx2<const NARROW: bool>($($argument: $type),*) -> u64 {
-                    $inner::<NARROW>($($argument),*)
-                }
-                match Isa::best() {
-                    // SAFETY: `best` names a set that the processor has.
-                    Isa::Avx512 => return unsafe { avx512::<NARROW>($($argument),*) },
-                    // SAFETY: as above.
-                    Isa::Avx2 => return unsafe { avx2::<NARROW>($($argument),*) },
-                    Isa::Portable => {}
-                }
+                $inner::<PRODUCTS>($($argument),*)
             }
-            $inner::<NARROW>($($argument),*)
+            match products {
+                Products::Narrow => pick::<NARROW>($($argument),*),
+                Products::Split(_) => pick::<SPLIT>($($argument),*),
+                Products::Wide => pick::<WIDE>($($argument),*),
+            }
         }
     };
 }
@@ -240,22 +303,17 @@ versions!(run_inverse_butterflies, inverse_butterflies, (from: Parts, to: PartsM
 versions!(run_turn, turn, (points: PartsMut, factors: Parts, sign: i64, rule: StageRule));
 versions!(run_accumulate, accumulate, (sum: PartsMut, a: Parts, b: Parts, round: Round, limit: i64));
 
-/// `sum` += a · b. `narrow`: both operands are at most 32 bits wide, and the shift at most 33: the largest sum of two
-/// products, 2 (2^31 − 1)², leaves 2^33 for the rounding.
+/// `sum` += a · b, `products` being those of a's width and b's.
 pub(super) fn multiply_accumulate(
-    narrow: bool,
+    products: Products,
     spec: AccumulatorSpec,
     rounding: Rounding,
     sum: PartsMut,
     a: Parts,
     b: Parts,
 ) -> u64 {
-    let (round, limit) = (Round::new(spec.shift, rounding), limit(spec.width));
-    if narrow {
-        run_accumulate::<true>(sum, a, b, round, limit)
-    } else {
-        run_accumulate::<false>(sum, a, b, round, limit)
-    }
+    let (round, limit) = (Round::new(spec.shift, rounding).of(products), limit(spec.width));
+    run_accumulate(products, sum, a, b, round, limit)
 }
 
 /// Real parts and imaginary ones.
@@ -329,18 +387,20 @@ impl Engine {
         Self { fraction_bits, twiddle_bits, tables }
     }
 
-    fn rule(&self, width: u32, shift: u32, rounding: Rounding) -> StageRule {
-        StageRule {
-            product: Round::new(self.fraction_bits, rounding),
-            scale: Round::new(shift, rounding),
-            limit: limit(width),
-        }
+    /// For data of `width` bits, which a stage of `stage` follows or precedes.
+    fn rule(&self, width: u32, stage: Stage, rounding: Rounding) -> (Products, StageRule) {
+        let products = Products::of(width, self.twiddle_bits, self.fraction_bits);
+        let rule = StageRule {
+            product: Round::new(self.fraction_bits, rounding).of(products),
+            scale: Round::new(stage.shift, rounding),
+            limit: limit(stage.width),
+        };
+        (products, rule)
     }
 
     fn turn(&self, points: PartsMut, factors: &Factors, sign: i64, width: u32, rounding: Rounding) -> u64 {
-        let rule = self.rule(width, 0, rounding);
-        let run = if width <= 32 && self.twiddle_bits <= 32 { run_turn::<true> } else { run_turn::<false> };
-        run(points, (&factors.0, &factors.1), sign, rule)
+        let (products, rule) = self.rule(width, Stage { width, shift: 0 }, rounding);
+        run_turn(products, points, (&factors.0, &factors.1), sign, rule)
     }
 
     /// Forward, in place. Returns the saturations.
@@ -352,16 +412,14 @@ impl Engine {
             count += self.turn((re, im), twist, 1, width, rounding);
         }
         for (number, stage) in spec.stages.iter().enumerate() {
-            let rule = self.rule(stage.width, stage.shift, rounding);
+            let (products, rule) = self.rule(width, *stage, rounding);
             count += match &self.tables {
                 Tables::Merged(stages) => {
-                    let narrow = width <= 32 && self.twiddle_bits <= 32;
-                    let run = if narrow { run_forward_stage::<true> } else { run_forward_stage::<false> };
                     let (wr, wi) = &stages[number];
-                    run((re, im), (&mut to_re, &mut to_im), (wr, wi), rule)
+                    run_forward_stage(products, (re, im), (&mut to_re, &mut to_im), (wr, wi), rule)
                 }
                 Tables::Twisted { rotations, .. } => {
-                    let sums = run_forward_butterflies::<true>((re, im), (&mut to_re, &mut to_im), rule);
+                    let sums = run_forward_butterflies(products, (re, im), (&mut to_re, &mut to_im), rule);
                     let turned = rotations[number].as_ref();
                     sums + turned
                         .map_or(0, |factors| self.turn((&mut to_re, &mut to_im), factors, 1, stage.width, rounding))
@@ -380,20 +438,18 @@ impl Engine {
         let mut width = spec.input_width;
         let mut count = 0;
         for (number, stage) in (0..spec.stages.len()).rev().zip(&spec.stages) {
-            let rule = self.rule(stage.width, stage.shift, rounding);
+            // The product comes after the stage's own saturation.
+            let (products, rule) = self.rule(stage.width, *stage, rounding);
             count += match &self.tables {
                 Tables::Merged(stages) => {
-                    // The product comes after the stage's own saturation.
-                    let narrow = stage.width <= 32 && self.twiddle_bits <= 32;
-                    let run = if narrow { run_inverse_stage::<true> } else { run_inverse_stage::<false> };
                     let (wr, wi) = &stages[number];
-                    run((re, im), (&mut to_re, &mut to_im), (wr, wi), rule)
+                    run_inverse_stage(products, (re, im), (&mut to_re, &mut to_im), (wr, wi), rule)
                 }
                 Tables::Twisted { rotations, .. } => {
                     let turned = rotations[number].as_ref();
                     let turned =
                         turned.map_or(0, |factors| self.turn((&mut *re, &mut *im), factors, -1, width, rounding));
-                    turned + run_inverse_butterflies::<true>((re, im), (&mut to_re, &mut to_im), rule)
+                    turned + run_inverse_butterflies(products, (re, im), (&mut to_re, &mut to_im), rule)
                 }
             };
             std::mem::swap(re, &mut to_re);
@@ -406,9 +462,65 @@ impl Engine {
         count
     }
 
-    /// The same tables, marked as needing 128-bit products.
+    /// The same tables, marked as having factors of `twiddle_bits` bits.
     #[cfg(test)]
-    pub fn widened(self) -> Self {
-        Self { twiddle_bits: 33, ..self }
+    pub fn widened(self, twiddle_bits: u32) -> Self {
+        Self { twiddle_bits, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are products in 64 bits, whole or split, those of 128 bits?
+
+    use super::*;
+    use crate::random::torus_vector;
+
+    /// The largest of either sign, small ones, and any others of `width` bits.
+    fn numbers(width: u32, seed: u32) -> Vec<i64> {
+        let most = limit(width);
+        let random = torus_vector::<u64>(4, seed).into_iter().map(|x| x as i64 >> (64 - width)).map(|x| x.max(-most));
+        [most, -most, 0, -1, 1, most / 2].into_iter().chain(random).collect()
+    }
+
+    #[test]
+    fn every_way_to_take_products_gives_the_same_bits() {
+        let (mut narrow, mut split) = (0, 0);
+        for width in 3..=60 {
+            for factor in 3..=60 {
+                for shift in (0..=62).step_by(3).chain([factor - 2]) {
+                    let products = Products::of(width, factor, shift);
+                    let (a, b) = (numbers(width, width), numbers(factor, 100 + factor));
+                    let rounding = [Rounding::HalfEven, Rounding::HalfUp, Rounding::Truncate][(shift % 3) as usize];
+                    let round = Round::new(shift, rounding).of(products);
+                    for (i, j) in (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j))) {
+                        let (x, y) = ((a[i], a[(i * 3 + j) % a.len()]), (b[j], b[(i + j * 7) % b.len()]));
+                        // The widest data saturate at so much.
+                        let kept =
+                            |(re, im): (i64, i64)| (re.clamp(-limit(60), limit(60)), im.clamp(-limit(60), limit(60)));
+                        let wide = kept(complex_product::<WIDE>(x, y, round));
+                        let found = match products {
+                            Products::Narrow => complex_product::<NARROW>(x, y, round),
+                            Products::Split(_) => complex_product::<SPLIT>(x, y, round),
+                            Products::Wide => continue,
+                        };
+                        assert_eq!(kept(found), wide, "{x:?} {y:?} of {width} and {factor} bits, {shift} {rounding:?}");
+                    }
+                    narrow += u32::from(products == Products::Narrow);
+                    split += u32::from(matches!(products, Products::Split(_)));
+                }
+            }
+        }
+        assert!(narrow > 5000 && split > 15000, "{narrow} {split}");
+    }
+
+    #[test]
+    fn widths_of_machines_need_no_128_bits() {
+        // Points, factors: of FPT's file, and of derived widths.
+        for (width, factor) in [(36, 32), (35, 31), (42, 38), (44, 40)] {
+            assert!(matches!(Products::of(width, factor, factor - 2), Products::Split(_)), "{width} {factor}");
+        }
+        assert_eq!(Products::of(32, 32, 30), Products::Narrow);
+        assert_eq!(Products::of(58, 50, 48), Products::Wide);
     }
 }

@@ -25,7 +25,7 @@ pub use structure::{Rotation, Structure};
 
 use crate::ring::RingDegree;
 use crate::torus::Torus;
-use arithmetic::{Engine, Round};
+use arithmetic::{Engine, Products, Round};
 
 /// The M complex points of one polynomial, in the transform's own order, as scaled integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,19 +86,21 @@ impl FixedFft {
     /// Spectrum of N digits. Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_digits(&self, digits: &[i32], spectrum: &mut FixedSpectrum) -> u64 {
-        self.forward(&self.spec.digits, &self.digits, digits.iter().map(|&d| i64::from(d)), spectrum)
+        self.forward(&self.spec.digits, &self.digits, i32::BITS, digits.iter().map(|&d| i64::from(d)), spectrum)
     }
 
     /// Spectrum of N torus elements, each as its representative in [-q/2, q/2). Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut FixedSpectrum) -> u64 {
-        self.forward(&self.spec.key, &self.key, polynomial.iter().map(|x| x.to_i64()), spectrum)
+        self.forward(&self.spec.key, &self.key, T::BITS, polynomial.iter().map(|x| x.to_i64()), spectrum)
     }
 
+    /// `coefficients` have `bits` bits.
     fn forward(
         &self,
         transform: &TransformSpec,
         engine: &Engine,
+        bits: u32,
         coefficients: impl ExactSizeIterator<Item = i64>,
         spectrum: &mut FixedSpectrum,
     ) -> u64 {
@@ -106,15 +108,24 @@ impl FixedFft {
         let limit = transform.input_limit();
         let (left, right) = transform.load_shifts();
         let round = Round::new(right, self.spec.rounding);
+        let fits = bits + left < i64::BITS && right < i64::BITS - 1;
         let mut saturations = 0;
         let points = spectrum.re.len();
         for (c, value) in coefficients.enumerate() {
-            // Saturation is decided on the wide value, which a left shift cannot overflow.
-            let scaled = round.wide(i128::from(value) << left);
-            let kept = scaled.clamp(-i128::from(limit), i128::from(limit));
-            saturations += u64::from(kept != scaled);
+            let kept = if fits {
+                let scaled = round.narrow(value << left);
+                let kept = scaled.clamp(-limit, limit);
+                saturations += u64::from(kept != scaled);
+                kept
+            } else {
+                // Saturation is decided on the wide value, which a left shift cannot overflow.
+                let scaled = round.wide(i128::from(value) << left);
+                let kept = scaled.clamp(-i128::from(limit), i128::from(limit));
+                saturations += u64::from(kept != scaled);
+                kept as i64
+            };
             let part = if c < points { &mut spectrum.re } else { &mut spectrum.im };
-            part[c & (points - 1)] = kept as i64;
+            part[c & (points - 1)] = kept;
         }
         saturations + engine.forward(transform, self.spec.rounding, &mut spectrum.re, &mut spectrum.im)
     }
@@ -127,11 +138,10 @@ impl FixedFft {
         digits: &FixedSpectrum,
         key: &FixedSpectrum,
     ) -> u64 {
-        let narrow = self.spec.digits.output_width() <= 32
-            && self.spec.key.output_width() <= 32
-            && self.spec.accumulator.shift <= arithmetic::NARROW_SHIFT;
+        let (digits_width, key_width) = (self.spec.digits.output_width(), self.spec.key.output_width());
+        let products = Products::of(digits_width, key_width, self.spec.accumulator.shift);
         arithmetic::multiply_accumulate(
-            narrow,
+            products,
             self.spec.accumulator,
             self.spec.rounding,
             (&mut accumulator.re, &mut accumulator.im),

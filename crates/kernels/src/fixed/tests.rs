@@ -88,25 +88,30 @@ fn sixty_four_bit_torus_keeps_what_the_widths_keep() {
 }
 
 #[test]
-fn narrow_and_wide_arithmetic_give_the_same_bits() {
-    // 33-bit twiddle factors take the 128-bit path; quantised to 32 bits both tables are the same numbers.
+fn all_arithmetics_give_the_same_bits() {
+    // Marked as of 33 bits, products are split; as of 60, they take 128 bits. Quantised to 32 bits all tables are the same numbers.
     let gadget = Gadget { log2_base: 10, levels: 2 };
     let spec = spec::<u32>(10, gadget, 1, FixedWidths::uniform(32), FPT_RULE);
-    let fft = FixedFft::new(spec.clone()).unwrap();
-    let wide = FixedFft {
-        spec: spec.clone(),
-        digits: fft.digits.clone().widened(),
-        key: fft.key.clone().widened(),
-        inverse: fft.inverse.clone().widened(),
-    };
-    let digits = digit_vector(1024, 512, 3);
-    let mut a = FixedSpectrum::zeros(spec.ring_degree);
-    let mut b = a.clone();
-    assert_eq!(fft.forward_digits(&digits, &mut a), wide.forward_digits(&digits, &mut b));
-    assert_eq!(a, b);
-    let (mut x, mut y) = (vec![0u32; 1024], vec![0u32; 1024]);
-    assert_eq!(fft.inverse_add_torus(&mut a, &mut x), wide.inverse_add_torus(&mut b, &mut y));
-    assert_eq!(x, y);
+    for structure in [Structure::Merged, Structure::Twisted { log2_radix: 4 }] {
+        let spec = spec.clone().with_structure(structure);
+        let fft = FixedFft::new(spec.clone()).unwrap();
+        let digits = digit_vector(1024, 512, 3);
+        for twiddle_bits in [33, 60] {
+            let wide = FixedFft {
+                spec: spec.clone(),
+                digits: fft.digits.clone().widened(twiddle_bits),
+                key: fft.key.clone().widened(twiddle_bits),
+                inverse: fft.inverse.clone().widened(twiddle_bits),
+            };
+            let mut a = FixedSpectrum::zeros(spec.ring_degree);
+            let mut b = a.clone();
+            assert_eq!(fft.forward_digits(&digits, &mut a), wide.forward_digits(&digits, &mut b));
+            assert_eq!(a, b);
+            let (mut x, mut y) = (vec![0u32; 1024], vec![0u32; 1024]);
+            assert_eq!(fft.inverse_add_torus(&mut a, &mut x), wide.inverse_add_torus(&mut b, &mut y));
+            assert_eq!(x, y);
+        }
+    }
 }
 
 #[test]
