@@ -69,6 +69,17 @@ class Machine:
         """What its widths make of every set on its torus: transform noise, predicted and measured, and failure."""
         return json.loads(self.native.findings())
 
+    def trial(
+        self,
+        parameters: _native.Parameters,
+        lookups: int,
+        bits: int | None = None,
+        progress: ProgressHook | None = None,
+    ) -> dict[str, Any]:
+        """Look-ups of a set by its own schedule, on fresh ciphertexts under fresh keys: how many came out wrong, and their noise. Messages have
+        `bits` bits, or as many as the set carries here."""
+        return json.loads(self.native.trial(parameters, lookups, bits, progress))
+
     def derive_widths(
         self, parameters: _native.Parameters, judge: str = "phase", progress: ProgressHook | None = None
     ) -> tuple[dict[str, Any], str]:

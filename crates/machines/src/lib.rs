@@ -18,8 +18,10 @@ pub mod rns;
 pub mod strix;
 pub mod torus;
 pub mod torus_pipeline;
+mod trial;
 
 pub use contract::{Family, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
 pub use registry::{choose, description, descriptions, family, names, parse};
 pub use reproduce::{Basis, Kind, Prediction, Reading, ReproduceError, Row, reproduce};
+pub use trial::{Trial, trial};

@@ -193,6 +193,21 @@ impl PyMachine {
         detached(py, || json(&machines::findings(&self.0).map_err(refused)?))
     }
 
+    /// Carries out `lookups` look-ups of a set by the machine's schedule, under fresh keys, with messages of `bits` bits or as many as it
+    /// carries; as JSON.
+    #[pyo3(signature = (parameters, lookups, bits = None, progress = None))]
+    fn trial(
+        &self,
+        py: Python<'_>,
+        parameters: &PyParameters,
+        lookups: u64,
+        bits: Option<u32>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let callback = Callback::new(progress);
+        detached(py, || json(&machines::trial(&self.0, &parameters.0, lookups, bits, &callback).map_err(refused)?))
+    }
+
     /// Widths for a set by FPT's design method, judged by the error of a "phase" or of a "coefficient", as JSON; and the machine's file
     /// with them.
     #[pyo3(signature = (parameters, judge, progress = None))]

@@ -8,18 +8,45 @@ from typing import Any
 import click
 from rich.table import Table
 
+from ..comparison import OWN, WIDTHS
+from ..errors import InputError
 from ..execution import DEFAULT_TARGET
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
-from ..progress import working
+from ..progress import bars, working
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
+from ..trials import trials
 from .console import grid, out, print_json, warning_line
+
+MOST_LOOKUPS = 10**8
+"""Months of work; and their count fits everywhere."""
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--on", "machine", metavar="MACHINE", help="What this machine's widths make of the sets.")
+@click.option(
+    "--on",
+    "machine",
+    metavar="MACHINE",
+    help="What this machine's widths make of the sets; with --replay, M1,M2,.. too.",
+)
+@click.option(
+    "--replay",
+    "lookups",
+    type=click.IntRange(1, MOST_LOOKUPS),
+    metavar="COUNT",
+    help="With --on: carry out COUNT look-ups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
+)
+@click.option(
+    "--message-bits", type=int, metavar="BITS", help="With --replay: messages of so many bits, carried or not."
+)
+@click.option(
+    "--widths",
+    type=click.Choice(WIDTHS),
+    default=OWN,
+    help="With --replay: the file's widths, or those derived for each set.",
+)
 @click.option(
     "--scheme",
     type=click.Choice(["tfhe", "ckks", "bgv"]),
@@ -29,9 +56,33 @@ from .console import grid, out, print_json, warning_line
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
-def params(name: str | None, *, machine: str | None, scheme: str, as_json: bool, toys: bool) -> None:
+def params(
+    name: str | None,
+    *,
+    machine: str | None,
+    lookups: int | None,
+    message_bits: int | None,
+    widths: str,
+    scheme: str,
+    as_json: bool,
+    toys: bool,
+) -> None:
     """List the parameter sets with security, message space and failure probability; or show NAME, or a file.toml of yours with a set of
     CKKS or BGV."""
+    if lookups is not None:
+        if machine is None:
+            raise InputError("--replay carries look-ups out on machines; name them with --on")
+        with bars() as progress:
+            done = trials(
+                machine.split(","), name, lookups=lookups, bits=message_bits, widths=widths, progress=progress
+            )
+        if as_json:
+            print_json(done.to_dict())
+        else:
+            done.print(out())
+        return
+    if message_bits is not None or widths != OWN:
+        raise InputError("--message-bits and --widths are of look-ups that are carried out; add --replay COUNT")
     if machine is not None:
         with working(f"measuring {machine}'s arithmetic on every set"):
             found = [f for f in load(machine).findings() if name in (None, f["set"])]

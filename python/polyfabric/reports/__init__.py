@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration", "comparison")
+KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration", "comparison", "trials")
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def of(report: Report) -> list[tuple[str, Figure]]:
         return figures
     if report.kind == "cost":
         return [("Sizes.", _sizes(data))]
-    if report.kind in ("slot cost", "operations"):
+    if report.kind in ("slot cost", "operations", "trials"):
         return []
     if report.kind == "exploration":
         return [("Performance against area.", sweep.plot(data))]

@@ -29,7 +29,7 @@ class Rows:
 
 def of(report: Report) -> list[Rows]:
     """All tables of a report."""
-    from . import contest, slots, sweep
+    from . import contest, slots, sweep, trials
 
     make = {
         "simulation": _simulation,
@@ -40,6 +40,7 @@ def of(report: Report) -> list[Rows]:
         "reproduction": _reproduction,
         "exploration": sweep.rows,
         "comparison": contest.rows,
+        "trials": trials.rows,
     }[report.kind]
     return make(report.to_dict())
 

@@ -28,7 +28,7 @@ pub struct BuiltIn {
     pub program: Program,
     /// What executes.
     pub kernel: KernelProgram,
-    /// Bits of a message: the most that the set carries, and 1 at least.
+    /// Bits of a message: as many as were asked for, or the most that the set carries, and 1 at least.
     pub message_bits: u32,
     /// log2 of the probability that one ciphertext comes out wrong.
     pub log2_failure: f64,
@@ -50,6 +50,12 @@ pub enum BuiltInError {
         batch: usize,
         /// What is wrong.
         cause: ProgramErrorCause,
+    },
+    /// A message of no bits, or of more than programs are built for.
+    #[error("messages of {bits} bits; a built-in program takes 1 to {MAX_BITS}")]
+    Bits {
+        /// What was asked for.
+        bits: u32,
     },
     /// The set has no key switch.
     #[error(
@@ -82,6 +88,24 @@ pub fn build(
     choice: &TfheLowering,
     transform: Transform,
 ) -> Result<BuiltIn, BuiltInError> {
+    build_for(name, None, parameters, batch, choice, transform)
+}
+
+/// [`build`], with messages of `bits` bits, whether the set carries them or not, or as many as it carries.
+///
+/// # Errors
+/// [`BuiltInError`].
+pub fn build_for(
+    name: &str,
+    bits: Option<u32>,
+    parameters: &Parameters,
+    batch: usize,
+    choice: &TfheLowering,
+    transform: Transform,
+) -> Result<BuiltIn, BuiltInError> {
+    if let Some(bits) = bits.filter(|bits| !(1..=MAX_BITS).contains(bits)) {
+        return Err(BuiltInError::Bits { bits });
+    }
     let unknown = || BuiltInError::Unknown { given: name.to_owned() };
     let name = NAMES.into_iter().find(|known| *known == name).ok_or_else(unknown)?;
     let key_switch = if name == "pbs" { KeySwitchOrder::None } else { KeySwitchOrder::After };
@@ -100,7 +124,8 @@ pub fn build(
             .and_then(|program| noise::report_unrolled(&program, parameters, key_switch, unrolling, transform).ok())
             .map_or(0.0, |report| report.log2_failure),
     };
-    let message_bits = (1..=MAX_BITS).rev().find(|&bits| failure(bits) <= TARGET_LOG2).unwrap_or(1);
+    let carried = || (1..=MAX_BITS).rev().find(|&bits| failure(bits) <= TARGET_LOG2).unwrap_or(1);
+    let message_bits = bits.unwrap_or_else(carried);
     let program =
         homomorphic(name, message_bits, batch).map_err(|error| BuiltInError::Batch { batch, cause: error.cause })?;
     let choice = TfheLowering { key_switch, ..choice.clone() };

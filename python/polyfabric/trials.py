@@ -1,0 +1,67 @@
+"""Look-ups carried out on machines, set by set: what comes out right in a machine's own arithmetic, and which widths would do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from . import _native, machines
+from .comparison import DERIVED, OWN
+from .errors import Error
+from .execution import SecurityWarning, named_parameters
+from .machines import Machine
+from .progress import ProgressHook
+from .reports import Report
+
+TOO_COARSE = -40.0
+"""log2 of a look-up's failure probability above which widths that would suffice are derived."""
+
+
+def trials(
+    names: Sequence[str],
+    set_name: str | None = None,
+    *,
+    lookups: int = 1,
+    bits: int | None = None,
+    widths: str = OWN,
+    progress: ProgressHook | None = None,
+) -> Report:
+    """Replays `lookups` look-ups of every set on each machine's torus, or of one set, under fresh keys and on fresh ciphertexts.
+
+    Messages have `bits` bits, or as many as a set carries on the machine. A set that a machine cannot hold has its reason. With
+    `widths="derived"`, each machine has the widths that are derived for the set.
+    """
+    rows = []
+    for name in names:
+        machine = machines.load(name)
+        sets = [set_name] if set_name is not None else [found["set"] for found in machine.findings()]
+        for done, each in enumerate(sets):
+            if progress is not None:
+                progress(f"look-ups on {machine.name}", done, len(sets))
+            rows.append({"machine": machine.name, "set": each, **_trial(machine, each, lookups, bits, widths)})
+    return Report("trials", {"widths": widths, "trials": rows})
+
+
+def _trial(machine: Machine, name: str, lookups: int, bits: int | None, widths: str) -> dict[str, Any]:
+    parameters = named_parameters(name, warn=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SecurityWarning)
+            chosen = machine.with_derived_widths(parameters) if widths == DERIVED else machine
+            found = chosen.trial(parameters, lookups, bits)
+    except Error as error:
+        return {"error": str(error)}
+    if widths == OWN and found["log2_failure"] > TOO_COARSE:
+        found["suffices"] = _suffices(machine, parameters)
+    return {**found, "bits": chosen.widths(parameters)}
+
+
+def _suffices(machine: Machine, parameters: _native.Parameters) -> dict[str, Any]:
+    """The widths that would do, with the failure probability that they leave; or why none do."""
+    try:
+        found, _ = machine.derive_widths(parameters)
+    except Error as error:
+        return {"error": str(error)}
+    bits = {form["part"]: form["width"] for form in found["widths"]["formats"]}
+    return {**bits, "log2_failure": found["log2_failure"]}

@@ -1,0 +1,67 @@
+"""Are look-ups of every set carried out where a machine claims it, with the noise that is said, and does the table say which widths would do?"""
+
+from __future__ import annotations
+
+import json
+
+import polyfabric as pf
+import pytest
+from polyfabric import machines
+from polyfabric.trials import TOO_COARSE, trials
+
+TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
+TOY = "toy-256"
+
+
+@pytest.mark.parametrize("name", TORUS)
+def test_look_ups_come_out_right_with_derived_widths(name):
+    (row,) = trials([name], TOY, lookups=24, widths="derived")["trials"]
+    assert (row["lookups"], row["wrong"], row["saturations"]) == (24, 0, 0)
+    assert row["log2_failure"] < -64
+    # The formulas are for the worst key; of 24 results, the deviation is within a factor of two but for one draw in a million.
+    assert row["log2_predicted"] - 3 < row["log2_deviation"] < row["log2_predicted"] + 0.8
+
+
+def test_arithmetic_that_is_too_coarse_is_seen_and_what_would_do_is_told():
+    found = trials(TORUS, TOY, lookups=24)["trials"]
+    assert [row["machine"] for row in found] == TORUS
+    coarse = [row for row in found if row["log2_failure"] > TOO_COARSE]
+    assert coarse, "one of them has twiddle factors of 16 bits"
+    for row in coarse:
+        assert row["wrong"] > 0
+        assert row["suffices"]["log2_failure"] < -64
+        assert all(row["suffices"][part] >= row["bits"][part] for part in ("forward", "inverse"))
+    assert all("suffices" not in row for row in found if row not in coarse)
+
+
+def test_a_set_that_cannot_be_held_has_its_reason():
+    (row,) = trials([TORUS[0]], "toy-256-t64")["trials"]
+    assert "64-bit torus" in row["error"] or "torus of 64 bits" in row["error"]
+
+
+def test_failures_are_as_many_as_the_formula_says():
+    # So many bits that look-ups fail: the modulus switch of a small ring.
+    (row,) = trials([TORUS[0]], TOY, lookups=960, bits=6, widths="derived")["trials"]
+    expected = 960 * 2 ** row["log2_failure"]
+    assert expected > 4
+    # The formula's key is the worst one; a draw beyond seven deviations above it is one in 10^11.
+    assert 0 < row["wrong"] < expected + 7 * expected**0.5
+
+
+def test_the_command(polyfabric):
+    asked = ("params", TOY, "--on", ",".join(TORUS), "--replay", "2", "--widths", "derived")
+    done = polyfabric(*asked, "--json")
+    assert done.status == 0, done.err
+    assert [row["wrong"] for row in json.loads(done.out)["trials"]] == [0] * len(TORUS)
+    done = polyfabric(*asked)
+    assert done.status == 0, done.err
+    assert f"look-ups on {TORUS[0]}, with derived widths" in done.out
+    for words, message in (
+        (("params", "--replay", "2"), "name them with --on"),
+        (("params", "--on", TORUS[0], "--message-bits", "2"), "add --replay COUNT"),
+    ):
+        done = polyfabric(*words)
+        assert done.status == 2
+        assert message in done.err
+    done = polyfabric("params", TOY, "--on", TORUS[0], "--replay", "1", "--message-bits", "9")
+    assert "a built-in program takes 1 to 6" in done.out + done.err
