@@ -32,6 +32,11 @@ FULL_SIZE: dict[str, tuple[str, Path | None]] = {
     "reproduce-f1": ("polyfabric reproduce f1 --applications --json", None),
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", None),
     "reproduce-strix": ("polyfabric reproduce strix --json", None),
+    "replays": ("polyfabric params --on fpt,strix,morphling --replay 1 --json", None),
+    "replays-fast": (
+        "polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json",
+        None,
+    ),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", None),
 }
 """Every result that is recorded at full size by `make test-full`: its command, and the file it writes if it prints no data."""
