@@ -8,6 +8,7 @@
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
 #   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
+#   make tfhe-rs      tests of the backend for tfhe-rs, and the Game of Life in its gates
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
@@ -37,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-integers bench-rns bench-rns-check fuzz sanitize deny reproduce install wheel check-tools clean
+	bench-integers tfhe-rs bench-rns bench-rns-check fuzz sanitize deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -126,6 +127,14 @@ bench-integers: | check-tools
 		$(TFHE_FEATURES_$(TFHE_ISA)) --features integers
 	cargo run --package polyfabric-bench-tfhe --release --locked -- integers \
 		--peer $(TFHE_TARGET)-integers/release/polyfabric-bench-peer --output bench-results/integers.json $(BENCH_ARGS)
+
+# A workspace of its own, since tfhe-rs is no part of the normal build.
+TFHE_RS := cd adapters/tfhe-rs && cargo
+TFHE_RS_FLAGS := --release --locked --target-dir $(CURDIR)/bench/target/tfhe-rs
+
+tfhe-rs: | check-tools
+	$(TFHE_RS) test $(TFHE_RS_FLAGS)
+	$(TFHE_RS) run $(TFHE_RS_FLAGS) --example life -- $(LIFE_ARGS)
 
 RNS_PEERS := bench/target/peers
 

@@ -112,11 +112,11 @@ def test_only_the_bindings_know_python() -> None:
         assert not manifest_dependencies(link) & {"pyo3", "numpy"}, f"{link} must not know Python"
 
 
-def test_the_peer_is_a_dependency_of_the_benchmark_alone() -> None:
+def test_the_other_library_is_a_dependency_of_its_benchmark_and_its_adapter_alone() -> None:
     for link in CHAIN:
         assert "tfhe" not in manifest_dependencies(link)
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
-    assert "bench/tfhe/peer" in workspace["exclude"]
+    assert set(workspace["exclude"]) == {"bench/tfhe/peer", "adapters/tfhe-rs"}
     assert 'name = "tfhe"' not in (ROOT / "Cargo.lock").read_text()
 
 

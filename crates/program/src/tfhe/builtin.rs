@@ -5,7 +5,10 @@
 use crate::tfhe::homomorphic::{
     Builder, ElementType, LookupResult, Program, ProgramError, ProgramErrorCause, Range, Table,
 };
-use crate::tfhe::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body};
+use crate::tfhe::kernel::{
+    KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
+    key_switch_body,
+};
 use crate::tfhe::lowering::{KeySwitchOrder, LoweringError, TfheLowering, lower};
 use crate::tfhe::noise;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -154,6 +157,63 @@ fn homomorphic(name: &str, bits: u32, batch: usize) -> Result<Program, ProgramEr
     }
     builder.output("y", y)?;
     builder.finish()
+}
+
+/// Look-ups on a batch of ciphertexts `x`, with test polynomials as they are: `choice` says which of `tables` each of the `count` results `y` is of.
+/// `lowering` has the place of the key switch, and with it the keys of both. Nothing is known of their messages, so nothing is judged.
+///
+/// # Errors
+/// [`LoweringError`]: the set has no key switch, or a table is no polynomial of its ring.
+pub fn look_ups(
+    parameters: &Parameters,
+    tables: Vec<TestPolynomial>,
+    choice: TableChoice,
+    count: usize,
+    lowering: &TfheLowering,
+) -> Result<KernelProgram, LoweringError> {
+    let mut kernel = KernelProgram {
+        name: "look-ups".into(),
+        parameters: parameters.clone(),
+        choice: lowering.clone(),
+        tables,
+        ops: Vec::new(),
+        outputs: Vec::new(),
+    };
+    let order = lowering.key_switch;
+    let switch = match parameters.key_switch_gadget() {
+        Some(gadget) => Some(key_switch_body(parameters.large_lwe_dimension().get(), gadget.levels)),
+        None if order == KeySwitchOrder::None => None,
+        None => {
+            let order = if order == KeySwitchOrder::Before { "before" } else { "after" };
+            return Err(LoweringError::NoKeySwitchKey { set: parameters.name().to_owned(), order });
+        }
+    };
+    let (n, levels) = (parameters.lwe_dimension().get(), parameters.bootstrap_gadget().levels);
+    let rotation = blind_rotation_body(parameters.glwe_dimension().get(), levels, n, lowering);
+    let (small, large) = (kernel.lwe_type(count, LweKind::Small), kernel.lwe_type(count, parameters.extracted_key()));
+    let indices = ValueType::Indices { count, dimension: n, log2_modulus: parameters.ring_degree().log2() + 1 };
+    let mut push = |kind, result| {
+        let operands = kernel.ops.len().checked_sub(1).map(|last| ValueId(last as u32)).into_iter().collect();
+        kernel.ops.push(Op { kind, operands, result, origin: None });
+    };
+    let input = OpKind::Input { name: "x".into() };
+    match (order, &switch) {
+        (KeySwitchOrder::Before, Some(body)) => {
+            push(input, large);
+            push(OpKind::KeySwitch { body: body.clone() }, small);
+        }
+        _ => push(input, small),
+    }
+    push(OpKind::ModulusSwitch { rounding: lowering.rounding, log2_tables: 0 }, indices);
+    push(OpKind::BlindRotation { tables: choice, body: rotation }, ValueType::Glwe { count });
+    push(OpKind::PLAIN_EXTRACT, large);
+    if let (KeySwitchOrder::After, Some(body)) = (order, switch) {
+        push(OpKind::KeySwitch { body }, small);
+    }
+    let value = ValueId(kernel.ops.len() as u32 - 1);
+    kernel.outputs.push(Output { name: "y".into(), value });
+    kernel.check()?;
+    Ok(kernel)
 }
 
 fn switch_only(

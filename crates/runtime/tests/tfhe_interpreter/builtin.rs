@@ -2,9 +2,11 @@
 
 use crate::common::{Keys, clear, values};
 use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::{KernelProgram, Run, TableChoice, TestPolynomial};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::interpreter;
+use polyfabric_schemes::tfhe::LweKind;
 use polyfabric_schemes::tfhe::noise::Transform;
 
 fn run(set: &str, name: &str, batch: usize, arithmetic: Arithmetic) {
@@ -48,4 +50,53 @@ fn unknown_names_and_empty_batches_are_refused() {
         refused("pbs", 0),
         "a batch of 0 ciphertexts: input: a vector of 0 elements; a vector has 1 to 67108864"
     );
+}
+
+#[test]
+fn look_ups_of_given_tables_are_those_of_the_lowering() {
+    let parameters = polyfabric_schemes::tfhe::sets::parameters("toy-256").unwrap();
+    for (name, key_switch) in [("pbs", KeySwitchOrder::None), ("pbs+ks", KeySwitchOrder::After)] {
+        let choice = TfheLowering::new(key_switch, Arithmetic::F64);
+        let built = builtin::build(name, &parameters, 3, &choice, Transform::F64).unwrap().kernel;
+        let tables = built.tables.clone();
+        let given = builtin::look_ups(&parameters, tables, TableChoice::Shared(0), 3, &choice).unwrap();
+        let meant = |program: &KernelProgram| {
+            let ops = program.ops.iter().map(|op| (op.kind.clone(), op.operands.clone(), op.result));
+            (ops.collect::<Vec<_>>(), program.outputs.clone(), program.choice.clone())
+        };
+        assert_eq!(meant(&given), meant(&built));
+    }
+}
+
+#[test]
+fn look_ups_after_a_key_switch_compute_their_tables() {
+    let keys = Keys::<u32>::new("toy-256");
+    let parameters = keys.server.parameters();
+    let choice = TfheLowering::new(KeySwitchOrder::Before, Arithmetic::F64);
+    // Signs, and their opposites: a quarter of the torus to an eighth and to minus an eighth.
+    let tables = [1u64 << 29, 7 << 29].map(|value| TestPolynomial::from_runs([Run { length: 256, value }]));
+    let picked = TableChoice::PerCiphertext([0, 1, 0].into());
+    let program = builtin::look_ups(parameters, tables.into(), picked, 3, &choice).unwrap();
+    let given = keys.client.encrypt_for_tests(LweKind::Large, &[1 << 30, 1 << 30, 3 << 30], 5);
+    let inputs = std::collections::BTreeMap::from([("x".to_owned(), given)]);
+    let found = interpreter::run(&program, &keys.server, &inputs, &NoProgress).unwrap();
+    let phases = keys.client.decrypt_phase(LweKind::Large, &found["y"]).unwrap();
+    let rounded: Vec<u32> = phases.iter().map(|phase| phase.wrapping_add(1 << 28) >> 29).collect();
+    assert_eq!(rounded, [1, 7, 7]);
+}
+
+#[test]
+fn look_ups_that_cannot_be_are_refused() {
+    let parameters = polyfabric_schemes::tfhe::sets::parameters("fpt-I-one-key").unwrap();
+    let refused = |key_switch, degree: u32, table| {
+        let choice = TfheLowering::new(key_switch, Arithmetic::F64);
+        let tables = vec![TestPolynomial::from_runs([Run { length: degree, value: 1 }])];
+        builtin::look_ups(&parameters, tables, TableChoice::Shared(table), 1, &choice).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(KeySwitchOrder::After, 512, 0),
+        "parameter set fpt-I-one-key has no key-switch gadget, but the choice places a key switch after; choose another set, or no key switch"
+    );
+    assert!(refused(KeySwitchOrder::None, 256, 0).contains("table 0"), "{}", refused(KeySwitchOrder::None, 256, 0));
+    assert!(refused(KeySwitchOrder::None, 512, 1).contains("table"), "{}", refused(KeySwitchOrder::None, 512, 1));
 }

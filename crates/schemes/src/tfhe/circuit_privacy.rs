@@ -63,6 +63,14 @@ pub enum RerandomiseError {
         /// n and kN.
         dimension: usize,
     },
+    /// The server key was made from another library's numbers.
+    #[error(
+        "the server key of parameter set {parameters} has no public encryptions of zero, since another library made its numbers; use a key made here"
+    )]
+    NoZeros {
+        /// The set.
+        parameters: String,
+    },
     /// σ is no deviation of noise on the torus.
     #[error("noise of deviation {deviation} of the torus cannot be added; a deviation is from 0 to 1/4")]
     Deviation {
@@ -149,6 +157,9 @@ impl<T: Torus> ServerKey<T> {
         }
         if small == large && !parameters.has_one_lwe_key() {
             return Err(RerandomiseError::Ambiguous { parameters: parameters.name().to_owned(), dimension: large });
+        }
+        if self.public_zeros.is_empty() {
+            return Err(RerandomiseError::NoZeros { parameters: parameters.name().to_owned() });
         }
         let given = batch.dimension().get();
         let switch = if given == large {

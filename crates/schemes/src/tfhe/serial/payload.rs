@@ -121,6 +121,11 @@ impl Storable for AnyServerKey {
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         fn write<T: Torus>(key: &ServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            if key.public_zeros.is_empty() {
+                return Err(std::io::Error::other(
+                    "a file has public encryptions of zero, and a server key from another library's numbers has none",
+                ));
+            }
             key.generation.write(sink)?;
             sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.torus(key.bootstrap_key())?;

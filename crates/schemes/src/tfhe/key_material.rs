@@ -1,0 +1,139 @@
+//! Server keys from the numbers of another library's.
+
+use polyfabric_kernels::Torus;
+use thiserror::Error;
+
+use super::parameters::Parameters;
+use super::random::{RandomnessError, Seeds};
+use super::server_key::ServerKey;
+use super::unrolling::KeyUnrolling;
+use crate::generation::KeyGeneration;
+
+/// Why numbers are no server key.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum KeyMaterialError {
+    /// The parameter set is for the other torus.
+    #[error(
+        "parameter set {set} is for a torus of {set_bits} bits, and the key's numbers have {given}; give numbers of {set_bits}"
+    )]
+    TorusBits {
+        /// The set.
+        set: String,
+        /// log2 q of the set.
+        set_bits: u32,
+        /// Bits of a number.
+        given: u32,
+    },
+    /// A key has too few numbers, or too many.
+    #[error("the {key} has {given} numbers, and one of parameter set {set} has {expected}; give the key of this set")]
+    Length {
+        /// Which key.
+        key: &'static str,
+        /// The set.
+        set: String,
+        /// Numbers of one of the set.
+        expected: usize,
+        /// Numbers that were given.
+        given: usize,
+    },
+    /// The generation is named at random.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessError),
+}
+
+impl<T: Torus> ServerKey<T> {
+    /// The server key of `bootstrap_key`, `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, level t = 0 being the most significant, and
+    /// `key_switch_key`, `[i in 0..kN][t in 0..l_k][n + 1]`, if the set switches keys, as another library made them.
+    ///
+    /// Its generation is a new name. It has no public encryptions of zero, which other libraries do not make: it neither re-randomises results nor goes to a file.
+    ///
+    /// # Errors
+    /// [`KeyMaterialError`].
+    pub fn from_material(
+        parameters: &Parameters,
+        bootstrap_key: Vec<T>,
+        key_switch_key: Option<Vec<T>>,
+    ) -> Result<Self, KeyMaterialError> {
+        let set = || parameters.name().to_owned();
+        if parameters.torus_bits() != T::BITS {
+            let (set_bits, given) = (parameters.torus_bits(), T::BITS);
+            return Err(KeyMaterialError::TorusBits { set: set(), set_bits, given });
+        }
+        let lengths = [
+            ("bootstrapping key", parameters.bootstrap_key_len(), bootstrap_key.len()),
+            (
+                "key-switching key",
+                parameters.key_switch_key_len().unwrap_or(0),
+                key_switch_key.as_ref().map_or(0, Vec::len),
+            ),
+        ];
+        if let Some(&(key, expected, given)) = lengths.iter().find(|(_, expected, given)| expected != given) {
+            return Err(KeyMaterialError::Length { key, set: set(), expected, given });
+        }
+        Ok(Self {
+            parameters: parameters.clone(),
+            generation: KeyGeneration::draw(&Seeds::from_os()?),
+            unrolling: KeyUnrolling::ONE,
+            bootstrap_key,
+            key_switch_key,
+            public_zeros: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are the numbers of a key that key, and are others refused?
+
+    use super::*;
+    use crate::serial::to_bytes;
+    use crate::tfhe::circuit_privacy::RerandomiseError;
+    use crate::tfhe::{AnyServerKey, ClientKey, LweBatch, sets};
+
+    #[test]
+    fn a_key_is_its_numbers() {
+        let parameters = sets::parameters("toy-256").unwrap();
+        let client = ClientKey::<u32>::for_tests(&parameters, 1).unwrap();
+        let own = ServerKey::for_tests(&client, 2);
+        let (bootstrap, switch) = (own.bootstrap_key().to_vec(), own.key_switch_key().map(<[u32]>::to_vec));
+        let made = ServerKey::from_material(&parameters, bootstrap.clone(), switch.clone()).unwrap();
+        assert_eq!(made.bootstrap_key(), own.bootstrap_key());
+        assert_eq!(made.key_switch_key(), own.key_switch_key());
+        assert_ne!(made.generation(), own.generation());
+        let mut batch = LweBatch::<u32>::zeros(parameters.large_lwe_dimension(), 1);
+        let error = made.rerandomise(&mut batch, 0.001).unwrap_err();
+        assert_eq!(error, RerandomiseError::NoZeros { parameters: "toy-256".to_owned() });
+        assert_eq!(batch, LweBatch::zeros(parameters.large_lwe_dimension(), 1));
+        let error = to_bytes(&AnyServerKey::Torus32(made), "server.key").unwrap_err().to_string();
+        assert!(error.contains("a server key from another library's numbers has none"), "{error}");
+    }
+
+    #[test]
+    fn others_are_refused() {
+        let parameters = sets::parameters("toy-256").unwrap();
+        let (bootstrap, switch) = (parameters.bootstrap_key_len(), parameters.key_switch_key_len().unwrap());
+        let refused = |bootstrap: usize, switch: Option<usize>| {
+            let made =
+                ServerKey::from_material(&parameters, vec![0u32; bootstrap], switch.map(|length| vec![0; length]));
+            made.unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(bootstrap - 1, Some(switch)),
+            format!(
+                "the bootstrapping key has {} numbers, and one of parameter set toy-256 has {bootstrap}; give the key of this set",
+                bootstrap - 1
+            )
+        );
+        assert_eq!(
+            refused(bootstrap, None),
+            format!(
+                "the key-switching key has 0 numbers, and one of parameter set toy-256 has {switch}; give the key of this set"
+            )
+        );
+        let wide = ServerKey::from_material(&parameters, vec![0u64; bootstrap], None).unwrap_err();
+        assert_eq!(
+            wide.to_string(),
+            "parameter set toy-256 is for a torus of 32 bits, and the key's numbers have 64; give numbers of 32"
+        );
+    }
+}
