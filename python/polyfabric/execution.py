@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native, machines
-from .errors import InputError, MachineError, NoiseError, ParameterError, ProgramError
+from .errors import Error, InputError, MachineError, NoiseError, ParameterError, ProgramError
 from .language.place import warn_user
 from .language.program import Clear, Outputs, Program
 from .names import pick
@@ -356,7 +356,7 @@ def run_plan(
         planned, keys.server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress
     )
     clock.lap("execute")
-    outputs = program.shaped(keys.client.decrypt(planned.signature, results))
+    outputs = program.shaped(decrypted(planned, keys.client, results, machine))
     clock.lap("decrypt")
     return RunResult(
         program=program.name,
@@ -397,6 +397,29 @@ def execute(
     else:
         results = planned.kernel.run(server, ciphertexts, workers(threads), progress)
     return hidden(planned, server, results), report
+
+
+LIKELY = -20.0
+"""log2 of the failure probability above which a result that is no message is most likely a failure, and not damage."""
+
+
+def decrypted(
+    planned: Plan, client: _native.ClientKey, results: _native.Ciphertexts, machine: Machine | None
+) -> dict[str, list[int]]:
+    """What the results say. One that is no message of a program that was known to fail is told as such."""
+    try:
+        return client.decrypt(planned.signature, results)
+    except Error as error:
+        failure = planned.noise["log2_failure"]
+        if failure <= LIKELY:
+            raise
+        remedy = "choose another parameter set"
+        if machine is not None:
+            remedy += f", or widths that suffice for this one: polyfabric widths --machine {machine.name} --params {planned.parameters.name}"
+        raise NoiseError(
+            f"{planned.program.name}: a result decrypts to no value of its range. With parameter set {planned.parameters.name}"
+            f"{'' if machine is None else f' on {machine.name}'} the program comes out wrong with probability 2^{failure:.1f}, which was accepted; {remedy}"
+        ) from error
 
 
 def hidden(planned: Plan, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyfabric.reports import rows, trials
+from polyfabric.reports import rows
 
 Rows = list[tuple[str, ...]]
 Row = dict[str, Any]
@@ -138,25 +138,6 @@ def side_by_side_small(found: Row) -> Rows:
     return made
 
 
-def replays(found: Row) -> Rows:
-    """A look-up of every set on every machine that holds it."""
-    made = []
-    for row in found["trials"]:
-        if "error" in row:
-            continue
-        right = f"{row['lookups'] - row['wrong']:,} of {row['lookups']:,}"
-        noise = f"2^{row['log2_predicted']:.1f}"
-        made.append(
-            (row["set"], row["machine"], right, rows.probability(row["log2_failure"]), noise, trials.would_do(row))
-        )
-    return sorted(made)
-
-
-def replays_refused(found: Row) -> Rows:
-    """The sets that a machine cannot hold."""
-    return [(row["set"], row["machine"], row["error"].partition(": ")[2]) for row in found["trials"] if "error" in row]
-
-
 def replays_fast(found: Row) -> Rows:
     """Many look-ups of one fast set, with so many bits that some fail."""
     made = []
@@ -200,7 +181,6 @@ def widths_side_by_side(found: Row) -> Rows:
 
 
 SIDES = ("", "look-ups a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a look-up fails")
-REPLAYS = ("set", "machine", "right", "a look-up fails", "noise of a result", "key, forward, inverse that would do")
 FAST = (
     "machine",
     "look-ups",
@@ -232,8 +212,6 @@ TABLES = {
     "fpt": ("reproduce-fpt", DEVIATION, fpt),
     "strix": ("reproduce-strix", DEVIATION, strix),
     "sides": ("compare-pbs", SIDES, side_by_side),
-    "replays": ("replays", REPLAYS, replays),
-    "replays-refused": ("replays", ("set", "machine", "why not"), replays_refused),
     "replays-fast": ("replays-fast", FAST, replays_fast),
     "sides-small": ("compare-pbs", SIDES_SMALL, side_by_side_small),
     "sides-widths": ("compare-pbs", WIDTHS, widths_side_by_side),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .. import Bool, Program, Value, _native, program
 from ..errors import InputError, NoiseError
-from ..execution import DEFAULT_TARGET, Keys, Plan, execute, matching, plan, workers
+from ..execution import DEFAULT_TARGET, Keys, Plan, decrypted, execute, matching, plan, workers
 from ..machines import Machine
 from ..progress import ProgressHook
 from ..reports import Report
@@ -273,7 +273,7 @@ def play(
         start = time.perf_counter()
         left, found = execute(planned, keys.server, cells, on=on, machine=machine, threads=threads, progress=progress)
         seconds = time.perf_counter() - start
-        values = keys.client.decrypt(planned.signature, left)[exit_]
+        values = decrypted(planned, keys.client, left, machine)[exit_]
         played.append(Generation(number, np.array(values, dtype=bool).reshape(board.shape), expected, seconds))
         report = found if report is None else report
         if show is not None:

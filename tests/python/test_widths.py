@@ -1,0 +1,106 @@
+"""Does a machine's file with derived widths make programs right that fail with its own, and is what cannot be held told with its cause and remedy?"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from polyfabric import machines
+
+FILES = Path(__file__).resolve().parents[2] / "machines"
+SET = "toy-256"
+
+
+@pytest.mark.parametrize("name", ["morphling", "strix"])
+def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfabric):
+    asked = ("run", "digits", "--params", SET, "--image", "3", "--max-failure", "-50", "--json")
+    # With its own, no result of a look-up carries a score, nor a sum of them.
+    done = polyfabric(*asked, "--on", name)
+    if done.status == 0:
+        assert json.loads(done.out)["encrypted_scores"] is False
+    else:
+        assert "leaves its noise budget" in done.err
+    done = polyfabric("widths", "--params", SET, "--machine", name, "--out", "derived.toml")
+    assert done.status == 0, done.err
+    done = polyfabric(*asked, "--on", "derived.toml")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["correct"] is True
+    assert found["encrypted_scores"] is True
+    assert found["machine"]["parameters"] == SET
+
+
+def with_width(bits: int) -> str:
+    """FPT's file with a forward transform of so many bits."""
+    text = (FILES / "fpt.toml").read_text()
+    changed = re.sub(r'("machine\.arithmetic\.forward" = \{ value = )\d+', rf"\g<1>{bits}", text)
+    assert changed != text
+    return changed
+
+
+def test_widths_that_no_transform_has_are_refused(polyfabric, tmp_path):
+    for bits in (3, 61):
+        (tmp_path / "own.toml").write_text(with_width(bits))
+        done = polyfabric("simulate", "pbs", "--machine", "own.toml", "--params", SET, "--max-failure", "0")
+        assert done.status == 2
+        assert f'"machine.arithmetic.forward"` = {bits}' in done.err
+        assert "lies between 8 and 58 bits" in done.err
+
+
+def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
+    (tmp_path / "own.toml").write_text(with_width(8))
+    asked = ("run", "pbs", "--on", "own.toml", "--params", SET, "--batch", "12")
+    done = polyfabric(*asked)
+    assert done.status == 2
+    assert f"a ciphertext of parameter set {SET} comes out wrong with probability 2^-0.0" in done.err
+    assert "choose another set, or accept it with --max-failure 0" in done.err
+    # Accepted, results are wrong, or no message at all: then the reason is the machine's arithmetic, not damage.
+    done = polyfabric(*asked, "--max-failure", "0")
+    assert done.status in (1, 2)
+    if done.status == 2:
+        assert "which was accepted" in done.err
+        assert f"polyfabric widths --machine fpt --params {SET}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "cause", "remedy"),
+    [
+        ("morphling", "polyfabric-6-p128-t32", "has ring degree N = 16384", "choose a set with a smaller ring"),
+        (
+            "fpt",
+            "polyfabric-6-p128-t32",
+            "is 1048576 bytes and 1572960 are needed",
+            "choose a smaller set, or enlarge it",
+        ),
+        (
+            "strix",
+            "polyfabric-1-p128-t64",
+            "is on a torus of 64 bits and `strix` computes on 32",
+            "choose a set of the",
+        ),
+    ],
+)
+def test_a_set_that_does_not_fit_is_told(name, parameters, cause, remedy, polyfabric):
+    assert name in machines.names()
+    done = polyfabric(
+        "simulate", "pbs", "--machine", name, "--params", parameters, "--max-failure", "0", "--batch", "12"
+    )
+    assert done.status == 2
+    assert cause in done.err
+    assert remedy in done.err
+
+
+def test_an_impossible_look_up_is_told(polyfabric, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.Int(0, 2**16))\ndef wide(x):\n    return pf.lookup(x, lambda v: v % 4)\n"
+    )
+    for asked in (
+        ("simulate", "own.py:wide", "--machine", "fpt"),
+        ("run", "own.py:wide", "--on", "fpt", "--input", "x=3"),
+    ):
+        done = polyfabric(*asked, "--params", "fpt-I")
+        assert done.status == 2
+        assert "own.py:6: lookup %1 reads integer[0..65536]" in done.err
+        assert "the ring degree 512 gives 1024 phases; narrow the range" in done.err
