@@ -88,6 +88,7 @@ pub fn of_ckks(set: &ckks::Parameters) -> Value {
         "scale_log2": set.literal().scale_log2,
         "slots": set.max_slots(),
         "bootstraps": set.literal().bootstrap.is_some(),
+        "levels_left": set.levels_left(),
         "ciphertext_bytes": set.ciphertext_bytes(set.max_level()),
         "key_bytes": set.key_bytes(KeyId::Relinearisation, KeyStorage::BYTES),
         "transport_key_bytes": set.key_bytes(KeyId::Relinearisation, KeyStorage::TRANSPORT),

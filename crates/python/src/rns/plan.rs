@@ -139,6 +139,10 @@ impl PlaintextEncoder for Nothing {
     fn encode(&self, _: &Values, _: Scale) -> Result<PublicPolynomial, String> {
         Ok(PublicPolynomial::Narrow(Arc::clone(&self.0)))
     }
+
+    fn largest_coefficient(&self, values: &Values, scale: Scale) -> Result<f64, String> {
+        Ok(values.magnitude() * scale.real())
+    }
 }
 
 /// The lowered program and its errors, `magnitudes` being known of its messages.

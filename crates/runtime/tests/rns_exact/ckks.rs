@@ -346,10 +346,20 @@ fn linear_transforms_with_every_hoisting() {
     }
 }
 
-/// Raised from q_0 to the top of a chain that bootstraps, under the scheme's own secret and by way of a sparse one.
+/// Raised from a q_0 of one prime or of two to the top of a chain that bootstraps, under the scheme's own secret and by way of a sparse one.
 #[test]
 fn raising_the_modulus() {
-    let mut setting = Setting::new(10, 1, 45, 3, &|q| GadgetLiteral::hybrid(q, 3, 3));
+    for first in [1, 2] {
+        raising_from(first);
+    }
+}
+
+fn raising_from(first: usize) {
+    let mut setting = Setting::new(9 + first, 1, 45, 3, &|q| GadgetLiteral::hybrid(q, 3, 3));
+    let limbs_at: Vec<usize> = (first..=9 + first + 1).collect();
+    let scale = setting.chain.scale(0).real();
+    setting.chain =
+        Chain::ckks(setting.chain.degree(), setting.world.ring.moduli(), &limbs_at, scale).expect("a chain");
     let own = &mut setting.world.choice;
     (own.conversion, own.division) = (Conversion::Centred, Conversion::Centred);
     let world = &setting.world;
@@ -389,7 +399,9 @@ fn raising_the_modulus() {
                 None => inputs.iter().map(lift).collect(),
                 Some(gadget) => {
                     let with = [first.clone(), gadget.special.clone()].concat();
-                    let sums = world.inner_product(&keys, KeyId::Encapsulate, &[(0, lift(&inputs[1]))], &with);
+                    let digit = |limb| each(&inputs[1], |x| world.representative(x, &[limb], Conversion::Centred));
+                    let digits: Vec<_> = first.iter().map(|&limb| digit(limb)).enumerate().collect();
+                    let sums = world.inner_product(&keys, KeyId::Encapsulate, &digits, &with);
                     let [more, mask] = sums.map(|sum| world.divide(&sum, &with, &gadget.special));
                     let (body, mask) = (lift(&add(&inputs[0], &more)), lift(&mask));
                     let digits: Vec<_> = (0..world.choice.gadget.digits.len()).map(|row| (row, mask.clone())).collect();

@@ -5,7 +5,7 @@ use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Values,
 };
 use polyfabric_program::rns::lowering::{
-    Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder,
+    Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder, StepRule,
 };
 use polyfabric_schemes::rns::GadgetLiteral;
 use rand::rngs::StdRng;
@@ -148,5 +148,13 @@ fn matrices_and_polynomials() {
         // Real slots, within the polynomial's interval after the matrix.
         inputs.insert("x".to_owned(), Values::real(&(0..slots).map(|i| (i as f64).cos()).collect::<Vec<f64>>()));
         run(&world, &program, &choice, &inputs, 9).check(12.0);
+        // Diagonals of few bits want their product multiplied beforehand, and no other result; as many baby steps as there are offsets.
+        let few = RnsLowering { diagonal_bits: Some(24), steps: StepRule::Width(1), ..choice };
+        let narrow = |choice| {
+            let kernel = world.lower(&program, choice).kernel;
+            kernel.plaintexts.iter().all(|polynomial| polynomial.largest_coefficient() < 2f64.powi(23))
+        };
+        assert!(narrow(&few) && !narrow(&RnsLowering { diagonal_bits: None, ..few.clone() }), "{hoisting:?}");
+        run(&world, &program, &few, &inputs, 9).check(8.0);
     }
 }

@@ -482,6 +482,15 @@ impl Parameters {
         NoiseDistribution::new(self.0.literal.noise_std, 1)
     }
 
+    /// Levels that a bootstrapping of the set leaves, if it has one: a polynomial of degree d takes ⌈log2(d + 1)⌉, a doubling one.
+    pub fn levels_left(&self) -> Option<usize> {
+        let taken = self.0.literal.bootstrap?;
+        let depth = |degree: u32| if degree == 0 { 0 } else { (degree + 1).next_power_of_two().ilog2() };
+        let reduction = depth(taken.degree) + taken.doublings + depth(taken.arcsine_degree);
+        let levels = taken.coefficients_to_slots + reduction + taken.slots_to_coefficients;
+        self.max_level().checked_sub(levels as usize)
+    }
+
     /// How the key switch cuts.
     pub fn gadget(&self) -> &Arc<Gadget> {
         &self.0.gadget

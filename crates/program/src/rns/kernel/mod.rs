@@ -108,6 +108,18 @@ impl PublicPolynomial {
         self.len() == 0
     }
 
+    /// The largest absolute value of a coefficient.
+    pub fn largest_coefficient(&self) -> f64 {
+        match self {
+            Self::Narrow(coefficients) => {
+                coefficients.iter().map(|coefficient| coefficient.unsigned_abs()).max().unwrap_or(0) as f64
+            }
+            Self::Wide(coefficients) => {
+                coefficients.iter().map(|coefficient| coefficient.unsigned_abs()).max().unwrap_or(0) as f64
+            }
+        }
+    }
+
     /// Whether all coefficients are between −q/2 and q/2, so that their residues modulo q say what they are.
     pub fn fits(&self, modulus: Modulus) -> bool {
         let half = modulus.value() / 2;

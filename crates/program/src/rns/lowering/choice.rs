@@ -52,6 +52,32 @@ pub enum LevelPolicy {
     Highest,
 }
 
+/// By what the numbers of baby steps and giant steps of a matrix are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepRule {
+    /// The fewest products of words.
+    Products,
+    /// The least time of a machine on which keys come, diagonals are made and rotations are computed side by side.
+    Rates(StepRates),
+    /// Baby steps from 0 to one less than that, a power of two.
+    Width(u32),
+}
+
+/// What steps take on a machine, in any common unit of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepRates {
+    /// A limb of a row of a key, to be read.
+    pub key_limb: f64,
+    /// A limb of a diagonal, to be made or read.
+    pub diagonal_limb: f64,
+    /// A limb that a change of modulus gives.
+    pub raised_limb: f64,
+    /// A limb of an automorphism.
+    pub automorphism_limb: f64,
+    /// Limbs of polynomials that are at hand at once.
+    pub limbs_at_hand: usize,
+}
+
 /// How a homomorphic program becomes a kernel program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RnsLowering {
@@ -65,6 +91,11 @@ pub struct RnsLowering {
     pub rotation: RotationOrder,
     /// What rotations share.
     pub hoisting: Hoisting,
+    /// How many of its rotations are baby steps.
+    pub steps: StepRule,
+    /// Bits that a coefficient of a matrix's diagonal may have, sign included; any number if none is given. A matrix whose scale makes them
+    /// larger is encoded at a power of two less, by which the ciphertext is multiplied before.
+    pub diagonal_bits: Option<u32>,
     /// When products are rescaled.
     pub rescaling: Rescaling,
     /// When products are relinearised.
@@ -86,6 +117,8 @@ impl RnsLowering {
             division: Conversion::Balanced,
             rotation: RotationOrder::SwitchFirst,
             hoisting: Hoisting::Single,
+            steps: StepRule::Products,
+            diagonal_bits: None,
             rescaling: Rescaling::Waterline,
             relinearisation: Relinearisation::Lazy,
             fused_rescale: true,

@@ -17,6 +17,14 @@ pub trait PlaintextEncoder: fmt::Debug {
     /// # Errors
     /// What is wrong, and what to do, if the values cannot be encoded.
     fn encode(&self, values: &Values, scale: Scale) -> std::result::Result<PublicPolynomial, String>;
+
+    /// A bound of the polynomial's coefficients.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    fn largest_coefficient(&self, values: &Values, scale: Scale) -> std::result::Result<f64, String> {
+        Ok(self.encode(values, scale)?.largest_coefficient())
+    }
 }
 
 /// Encoded vectors, by the identity of their values and the bits of the scale.
@@ -38,6 +46,12 @@ fn identity(values: &Values, scale: Scale) -> (usize, usize, u64) {
     (address, values.len(), bits)
 }
 
+/// Why `values` are not encoded.
+fn unencoded(op: &'static str, values: &Values, scale: Scale) -> impl FnOnce(String) -> LoweringError + use<> {
+    let (magnitude, scale) = (values.magnitude(), scale.to_string());
+    move |problem| LoweringError::Encoding { op, magnitude, scale, problem }
+}
+
 impl Lowering<'_> {
     /// `values` encoded with `scale`, over `limbs`, in the evaluation domain. The same values given again are encoded once.
     ///
@@ -48,12 +62,7 @@ impl Lowering<'_> {
         let polynomial = match self.plaintexts.encoded.get(&key) {
             Some((_, known)) => known.clone(),
             None => {
-                let encoded = self.encoder.encode(values, scale).map_err(|problem| LoweringError::Encoding {
-                    op,
-                    magnitude: values.magnitude(),
-                    scale: scale.to_string(),
-                    problem,
-                })?;
+                let encoded = self.encoder.encode(values, scale).map_err(unencoded(op, values, scale))?;
                 let encoded = Arc::new(encoded);
                 // The values are kept, so their address stays their own.
                 self.plaintexts.encoded.insert(key, (values.clone(), encoded.clone()));
@@ -67,6 +76,11 @@ impl Lowering<'_> {
         let value = self.builder.plaintext(&polynomial, ValueType::evaluation(limbs.clone()))?;
         self.plaintexts.placed.insert(key, value);
         Ok(value)
+    }
+
+    /// A bound of the coefficients of `values` encoded with `scale`.
+    pub(super) fn largest_coefficient(&self, op: &'static str, values: &Values, scale: Scale) -> Result<f64> {
+        self.encoder.largest_coefficient(values, scale).map_err(unencoded(op, values, scale))
     }
 
     /// a + `values` (or a − `values`), encoded with a's scale. A real constant for all slots is added without a polynomial.

@@ -31,8 +31,8 @@ pub enum BootstrappingSecret {
     Encapsulated {
         /// Its Hamming weight.
         hamming_weight: usize,
-        /// Special primes of the switch to it, with a product not below q_0. Together with q_0 they are all the modulus that the sparse
-        /// secret is ever used with, so its security is that of log2 q_0 + log2 of their product bits.
+        /// Special primes of the switch to it, with a product not below any prime of q_0. Together with q_0 they are all the modulus that the
+        /// sparse secret is ever used with, so its security is that of log2 q_0 + log2 of their product bits.
         special: Vec<LimbId>,
     },
 }
@@ -100,12 +100,12 @@ pub enum BootstrappingError {
     },
     /// Special primes of the switch to the sparse secret that are missing or too small.
     #[error(
-        "the switch to the sparse secret has special primes of {special:.1} bits for a first modulus of {modulus:.1}; name special primes with as many bits"
+        "the switch to the sparse secret has special primes of {special:.1} bits for a first prime of {modulus:.1}; name special primes with as many bits"
     )]
     EncapsulationPrimes {
         /// log2 of their product.
         special: f64,
-        /// log2 q_0.
+        /// log2 of the largest prime of q_0.
         modulus: f64,
     },
     /// Messages that are not small against q_0.
@@ -190,17 +190,16 @@ impl Bootstrapping {
             BootstrappingSecret::Dense { .. } => None,
             BootstrappingSecret::Encapsulated { special, .. } => {
                 let bits = chain.log2_product(&LimbSet::new(special.iter().copied()));
-                if bits + 1.0 < modulus {
-                    return Err(BootstrappingError::EncapsulationPrimes { special: bits, modulus });
+                let limbs = chain.limbs(0);
+                let digit = limbs.iter().map(|limb| chain.log2_product(&LimbSet::one(limb))).fold(0.0, f64::max);
+                if bits + 1.0 < digit {
+                    return Err(BootstrappingError::EncapsulationPrimes { special: bits, modulus: digit });
                 }
-                let digits = vec![chain.limbs(0).as_slice().to_vec()];
+                let digits = limbs.iter().map(|limb| vec![limb]).collect();
                 Some(GadgetLiteral { digits, sub_digit_bits: None, special: special.clone() })
             }
         };
-        let digit = choice.gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
-        let costs = |level: usize| {
-            BabyStepCosts::new(choice.hoisting, chain.limbs(level).len(), digit, choice.gadget.special.len())
-        };
+        let costs = |level: usize| BabyStepCosts::of(choice, chain.limbs(level).len());
         // The modular reduction stays at the levels that were made for it, whatever the transforms take.
         let reduction_level = chain.top() - literal.coefficients_to_slots;
         let top = reduction_level + literal.coefficients_to_slots.min(butterflies);

@@ -23,21 +23,16 @@ impl Lowering<'_> {
         let range = plan.literal().reduction.range as f64;
         let (parts, deviation) = match plan.encapsulation() {
             None => {
-                let limbs = self.chain().limbs(0);
-                let raised = a
-                    .parts
-                    .iter()
-                    .map(|&part| self.builder.mod_up(part, limbs.clone(), top.clone(), Conversion::Centred));
-                (raised.collect::<std::result::Result<Vec<_>, _>>()?, a.noise.deviation)
+                let raised = a.parts.iter().map(|&part| self.centred(part, &top));
+                (raised.collect::<Result<Vec<_>>>()?, a.noise.deviation)
             }
             Some(gadget) => {
                 let special = LimbSet::new(gadget.special.iter().copied());
                 let (body, mask) = self.encapsulated([a.parts[0], a.parts[1]], &special)?;
-                let limbs = self.chain().limbs(0);
-                let body = self.builder().mod_up(body, limbs.clone(), top.clone(), Conversion::Centred)?;
+                let body = self.centred(body, &top)?;
                 // One polynomial for all digits: the gadget's idempotents add up to 1, and the polynomial is already small.
                 let all = self.raised_limbs(&top);
-                let mask = self.builder().mod_up(mask, limbs, all, Conversion::Centred)?;
+                let mask = self.centred(mask, &all)?;
                 let digits = &self.choice().gadget.digits;
                 let present = digits.iter().filter(|digit| digit.iter().any(|&limb| top.contains(limb))).count();
                 let rows: Vec<u16> = (0..present as u16).collect();
@@ -65,12 +60,32 @@ impl Lowering<'_> {
         Ok(result)
     }
 
-    /// Switched to the sparse secret, modulo q_0, with `special` in the place of the special primes.
+    /// `value`, over the limbs of level 0, as the integer nearest to 0, modulo the limbs of `to`: what it is modulo the first prime, and that
+    /// prime times the rest. An integer that is off by a multiple of q_0 would leave the range of the modular reduction, and a conversion of
+    /// several limbs at once is so on machines that have no exact one.
+    fn centred(&mut self, value: ValueId, to: &LimbSet) -> Result<ValueId> {
+        let limbs = self.builder.limbs(value).clone();
+        let Some((first, rest)) = limbs.as_slice().split_first().filter(|(_, rest)| !rest.is_empty()) else {
+            return Ok(self.builder.mod_up(value, limbs, to.clone(), Conversion::Centred)?);
+        };
+        let (modulus, first) = (self.chain().modulus(*first).value(), LimbSet::one(*first));
+        let low = self.builder.mod_up(value, first.clone(), to.clone(), Conversion::Centred)?;
+        let high = self.builder.mod_down(value, first, Conversion::Centred, None)?;
+        debug_assert_eq!(self.builder.limbs(high).as_slice(), rest);
+        let high = self.centred(high, to)?;
+        let factors = self.builder.residues(i128::from(modulus), to);
+        let high = self.builder.scale(high, &factors)?;
+        Ok(self.builder.add(low, high)?)
+    }
+
+    /// Switched to the sparse secret, modulo q_0, with `special` in the place of the special primes and a digit a limb.
     fn encapsulated(&mut self, parts: [ValueId; 2], special: &LimbSet) -> Result<(ValueId, ValueId)> {
         let limbs = self.chain().limbs(0);
         let to = limbs.union(special);
-        let digit = self.builder().mod_up(parts[1], limbs, to, Conversion::Centred)?;
-        let (more, mask) = self.builder().inner_product_of_rows(KeyId::Encapsulate, &[0], &[digit])?;
+        let raise = |limb| self.builder.mod_up(parts[1], LimbSet::one(limb), to.clone(), Conversion::Centred);
+        let digits: Vec<ValueId> = limbs.iter().map(raise).collect::<std::result::Result<_, _>>()?;
+        let rows: Vec<u16> = (0..digits.len() as u16).collect();
+        let (more, mask) = self.builder().inner_product_of_rows(KeyId::Encapsulate, &rows, &digits)?;
         let (more, mask) = (self.divide(more, special)?, self.divide(mask, special)?);
         Ok((self.builder().add(parts[0], more)?, mask))
     }

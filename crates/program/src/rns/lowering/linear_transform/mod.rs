@@ -21,7 +21,9 @@ mod plan;
 
 pub use plan::{BabyStepCosts, Steps};
 
-use super::{CiphertextValue, Hoisting, Lowering, LoweringError, Noise, Result, RotationOrder};
+use super::{
+    CiphertextValue, Hoisting, Lowering, LoweringError, Noise, Result, RnsLowering, RotationOrder, StepRates, StepRule,
+};
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::{LimbSet, ValueId};
 use crate::rns::levels::Scale;
@@ -142,9 +144,7 @@ impl Lowering<'_> {
 
     /// What steps cost at `level` with the choice's hoisting.
     pub fn baby_step_costs(&self, level: usize) -> BabyStepCosts {
-        let limbs = self.chain().limbs(level).len();
-        let digit = self.choice().gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
-        BabyStepCosts::new(self.choice().hoisting, limbs, digit, self.special_limbs().len())
+        BabyStepCosts::of(self.choice(), self.chain().limbs(level).len())
     }
 
     /// The prepared matrix times the slots of a, rescaled, with `scale` exactly.
@@ -162,6 +162,8 @@ impl Lowering<'_> {
             return Err(LoweringError::LevelExhausted { op: "linear_transform", top: self.chain().top() });
         }
         let encoding = scale * self.chain().dropped_product(a.level) / a.scale.real();
+        let (a, encoding) = self.narrowed(a, prepared, encoding)?;
+        let a = &a;
         // Double hoisting adds rotated ciphertexts over P too, and needs the key switch before the automorphism.
         let double = self.choice().hoisting == Hoisting::Double
             && self.choice().rotation == RotationOrder::SwitchFirst
@@ -177,6 +179,30 @@ impl Lowering<'_> {
         let mut result = self.rescaled(product, a.level - 1, primes);
         result.scale = Scale::Real(scale);
         Ok(result)
+    }
+
+    /// a and the scale of the diagonals: if they would have larger coefficients than the choice allows, a times a power of two, and so much
+    /// less. The product is the same but for their rounding.
+    fn narrowed(
+        &mut self,
+        a: &CiphertextValue,
+        prepared: &PreparedTransform,
+        encoding: f64,
+    ) -> Result<(CiphertextValue, f64)> {
+        let Some(bits) = self.choice().diagonal_bits else { return Ok((a.clone(), encoding)) };
+        let mut largest = 0.0f64;
+        for (_, values) in prepared.terms.values().flatten() {
+            largest = largest.max(self.largest_coefficient("linear_transform", values, Scale::Real(encoding))?);
+        }
+        let excess = (largest.max(1.0).log2() - (f64::from(bits) - 1.0)).ceil().clamp(0.0, 100.0);
+        if excess == 0.0 {
+            return Ok((a.clone(), encoding));
+        }
+        let factor = excess.exp2();
+        let mut larger = self.multiply_integer(a, factor as i128)?;
+        larger.scale = Scale::Real(a.scale.real() * factor);
+        larger.noise.magnitude = a.noise.magnitude;
+        Ok((larger, encoding / factor))
     }
 
     /// The error before the rescaling: a's own in independent slots, the diagonals' rounding, and the key switches.

@@ -1,20 +1,70 @@
 //! How many baby steps and giant steps.
 
-use super::Hoisting;
+use super::{Hoisting, RnsLowering, StepRates, StepRule};
 use std::collections::BTreeSet;
 
 /// What the steps of a linear transform cost, in any common unit.
+///
+/// A baby step costs the most of: its rotation with its diagonals, one a giant step; its key; and what else it needs beside them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BabyStepCosts {
     /// A rotation by a baby step.
     pub baby: f64,
     /// A rotation of a sum by a giant step.
     pub giant: f64,
+    /// A diagonal, if it takes what rotations take.
+    pub diagonal: f64,
+    /// A key, which comes while something else is done.
+    pub key: f64,
+    /// What a step takes of another unit, at the same time.
+    pub beside: f64,
     /// Giant steps whose sums are held at once; as many as there are if none is given.
     pub most_giants: Option<usize>,
+    /// The width that runs of offsets have; the cheapest if none is given.
+    pub width: Option<i64>,
 }
 
 impl BabyStepCosts {
+    /// As `choice` has it, for a ciphertext of `limbs` limbs.
+    pub fn of(choice: &RnsLowering, limbs: usize) -> Self {
+        let digit = choice.gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
+        let special = choice.gadget.special.len();
+        match choice.steps {
+            StepRule::Products => Self::new(choice.hoisting, limbs, digit, special),
+            StepRule::Rates(rates) => Self::at_rates(rates, choice.hoisting, limbs, digit, special),
+            StepRule::Width(width) => {
+                let width = Some(i64::from(width));
+                Self { width, ..Self::new(choice.hoisting, limbs, digit, special) }
+            }
+        }
+    }
+
+    /// On a machine of such `rates`.
+    fn at_rates(rates: StepRates, hoisting: Hoisting, limbs: usize, digit: usize, special: usize) -> Self {
+        let digits = limbs.div_ceil(digit.max(1));
+        let raised = limbs + special;
+        let decompose = rates.raised_limb * (digits * raised - limbs) as f64;
+        // As many limbs pass the array as the larger side has.
+        let divide = rates.raised_limb * limbs.max(special) as f64;
+        let key = rates.key_limb * (digits * raised) as f64;
+        // What every step reads, and what is rotated: the ciphertext, or with double hoisting its body times P, over P too.
+        let (read, pair, baby, giant) = match hoisting {
+            Hoisting::None => (2 * limbs, 2 * limbs, decompose + 2.0 * divide, decompose + 2.0 * divide),
+            Hoisting::Single => (2 * limbs, 2 * limbs, 2.0 * divide, decompose + 2.0 * divide),
+            Hoisting::Double => (limbs, 2 * raised, 0.0, decompose + divide),
+        };
+        let sums = rates.limbs_at_hand.saturating_sub(digits * raised + read + pair) / pair;
+        Self {
+            baby,
+            giant,
+            diagonal: rates.diagonal_limb * (pair / 2) as f64,
+            key,
+            beside: rates.automorphism_limb * pair as f64,
+            most_giants: Some(sums.max(1)),
+            width: None,
+        }
+    }
+
     /// In transforms of one limb, of which a pointwise product or sum is taken to be a tenth: for a ciphertext of `limbs` limbs, digits
     /// of `digit` limbs and `special` special primes.
     pub fn new(hoisting: Hoisting, limbs: usize, digit: usize, special: usize) -> Self {
@@ -26,19 +76,18 @@ impl BabyStepCosts {
         let decompose = limbs + digits * (raised - digit) * (1.0 + POINTWISE * digit);
         let inner = 2.0 * digits * raised * POINTWISE;
         let divide = special + limbs + special * limbs * POINTWISE;
-        match hoisting {
+        let (baby, giant) = match hoisting {
             Hoisting::None => {
                 let rotation = decompose + inner + 2.0 * divide;
-                Self { baby: rotation, giant: rotation, most_giants: None }
+                (rotation, rotation)
             }
             Hoisting::Single => {
                 let baby = inner + 2.0 * divide;
-                Self { baby, giant: decompose + baby, most_giants: None }
+                (baby, decompose + baby)
             }
-            Hoisting::Double => {
-                Self { baby: inner + 3.0 * raised * POINTWISE, giant: decompose + inner + divide, most_giants: None }
-            }
-        }
+            Hoisting::Double => (inner + 3.0 * raised * POINTWISE, decompose + inner + divide),
+        };
+        Self { baby, giant, diagonal: 0.0, key: 0.0, beside: 0.0, most_giants: None, width: None }
     }
 }
 
@@ -54,15 +103,20 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// The cheapest of all power-of-two widths, for the offsets.
+    /// The cheapest of all power-of-two widths, for the offsets, or of the width that is asked for.
     pub fn choose(offsets: &[i64], costs: BabyStepCosts) -> Self {
+        if let Some(width) = costs.width {
+            return Self::with_width(offsets, width);
+        }
         let reach = offsets.iter().map(|offset| offset.unsigned_abs()).max().unwrap_or(0);
         let stride =
             offsets.iter().filter(|&&offset| offset != 0).map(|offset| offset.trailing_zeros()).min().unwrap_or(0);
         let last = (2 * reach + 1).next_power_of_two().ilog2().max(stride);
         let cost = |steps: &Self| {
             let count = |steps: &BTreeSet<i64>| steps.iter().filter(|&&step| step != 0).count() as f64;
-            count(&steps.babies) * costs.baby + count(&steps.giants) * costs.giant
+            let baby = costs.baby + steps.giants.len() as f64 * costs.diagonal;
+            let most = |own: f64| own.max(costs.key).max(costs.beside);
+            count(&steps.babies) * most(baby) + count(&steps.giants) * most(costs.giant)
         };
         let fits = |steps: &Self| costs.most_giants.is_none_or(|most| steps.giants.len() <= most);
         let candidates = (stride..=last).map(|log| Self::with_width(offsets, 1 << log));
@@ -115,6 +169,15 @@ mod tests {
         let babies = |hoisting| Steps::choose(&offsets, BabyStepCosts::new(hoisting, 25, 5, 5)).babies.len();
         assert_eq!(babies(Hoisting::None), 8);
         assert!(babies(Hoisting::Single) >= 8 && babies(Hoisting::Double) >= babies(Hoisting::Single));
+        // Keys that take longer than all else are the same for every step; diagonals that do not hide them want fewer babies.
+        let base = BabyStepCosts::new(Hoisting::Double, 25, 5, 5);
+        let steps = |key| {
+            let costs = BabyStepCosts { diagonal: 1.0, baby: 0.0, giant: 200.0, key, ..base };
+            Steps::choose(&offsets, costs).babies.len()
+        };
+        assert!(steps(0.0) > steps(100.0), "{} and {}", steps(0.0), steps(100.0));
+        let wide = BabyStepCosts { width: Some(16), ..base };
+        assert_eq!(Steps::choose(&offsets, wide).babies.len(), 16);
         let few = BabyStepCosts { most_giants: Some(2), ..BabyStepCosts::new(Hoisting::None, 25, 5, 5) };
         assert_eq!(Steps::choose(&offsets, few).giants.len(), 2);
     }
