@@ -1,7 +1,7 @@
 //! Osiris under the contract of a machine.
 
 use super::chip::Chip;
-use super::machine::{Osiris, SPECS, lowering};
+use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
 use super::replay::replay;
 use super::schedule::{Scheduled, schedule};
@@ -16,7 +16,7 @@ use crate::engine::schedule::{Resources, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
 use crate::rns::leaf::Leaf;
 use polyfabric_program::rns::kernel::KernelProgram;
-use polyfabric_program::rns::lowering::{Hoisting, RnsLowering};
+use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 
@@ -83,17 +83,22 @@ impl ResidueMachine for OsirisKind {
 
     fn ckks_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
         // A file whose figures contradict each other is refused when the program is mapped.
-        lowering(gadget, Osiris::new(machine).map_or(Hoisting::Double, |figures| figures.hoisting))
+        match Osiris::new(machine) {
+            Ok(figures) => figures.lowering(gadget),
+            Err(_) => RnsLowering::new(gadget),
+        }
     }
 
     fn estimate(&self, machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
         let figures = Osiris::new(machine)?;
         let failed = |cause: MapError| MachineError::mapping(machine, &program.name, cause);
         let units = figures.units(program.degree).map_err(|cause| failed(cause.into()))?;
-        let tasks = Tasks::of(program, figures.limb_extension).map_err(failed)?;
+        let tasks = Tasks::of(program, figures.limb_extension, figures.limbs).map_err(failed)?;
         let (tiles, limb) = (units.shape.tiles() as f64, figures.limb_bytes(program.degree));
         let [mut stream, mut hadamard, mut automorphism] = [0.0; 3];
         for task in &tasks.tasks {
+            // What will be refused is no candidate for the choice of a key switch.
+            figures.holds(task).map_err(failed)?;
             match &task.work {
                 Work::ModChange { sources, targets, division, .. } => {
                     stream += tiles * sources.len().max(targets.len()) as f64;

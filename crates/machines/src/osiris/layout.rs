@@ -8,7 +8,6 @@ use super::chip::Chip;
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_at_once};
-use super::units::base_conversion::HeightError;
 use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
 use crate::engine::schedule::{KindId, MemoryId, Order, Resource};
 
@@ -135,18 +134,14 @@ impl Planner<'_> {
     /// # Errors
     /// [`MapError`] if no unit can.
     pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
+        self.machine.holds(task)?;
         let sides = 0..self.chip.keys.len();
         Ok(match &task.work {
             Work::ModChange { .. } => vec![self.mod_change(task)?],
             Work::KeyProduct { terms, results, .. } => {
-                let height = self.machine.hadamard_height;
-                if terms.len() > height {
-                    return Err(MapError::Digits { op: task.op, digits: terms.len(), height });
-                }
                 sides.map(|side| self.key_product(side, terms, results)).collect()
             }
             Work::Pointwise { limbs, diagonal, halves, .. } => {
-                self.interleaved(task.op, limbs.len())?;
                 sides.map(|side| self.pointwise(side, limbs.len(), *diagonal, halves)).collect()
             }
             Work::Automorphism { operand, result, .. } => {
@@ -169,12 +164,6 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether the units interleave so many limbs.
-    fn interleaved(&self, op: u32, limbs: usize) -> Result<(), MapError> {
-        let most = self.machine.limbs;
-        if limbs > most { Err(MapError::Interleaved { op, limbs, most }) } else { Ok(()) }
-    }
-
     /// A change of modulus, with the division behind it if there is one.
     fn mod_change(&self, task: &Task) -> Result<Layout, MapError> {
         let Work::ModChange { sources, targets, division, results, .. } = &task.work else {
@@ -182,10 +171,10 @@ impl Planner<'_> {
         };
         let ModChangeUnits { shape, height, depth } = self.units;
         let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
-        if alpha > height {
-            return Err(MapError::Height { op: task.op, cause: HeightError { sources: alpha, height } });
+        // Targets are cut into streams that fit; sources stay together.
+        if slots > self.machine.limbs {
+            return Err(MapError::Interleaved { op: task.op, limbs: slots, most: self.machine.limbs });
         }
-        self.interleaved(task.op, slots)?;
         let mut layout = Layout::default();
         let cycles = self.tiles() * slots as Cycle;
         let transform = NttUnit::latency(shape, slots, depth) as Cycle;

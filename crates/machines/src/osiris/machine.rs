@@ -1,12 +1,14 @@
 //! Osiris's figures, checked, and what follows from them.
 
 use super::mod_change::ModChangeUnits;
+use super::tasks::{MapError, Task, Work};
+use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
 use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, PipelineDepth, Routing, Shape, ShapeError};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
-use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder};
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, StepRates, StepRule};
 use polyfabric_schemes::rns::GadgetLiteral;
 
 const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
@@ -39,6 +41,20 @@ pub const SPECS: &[FigureSpec] = &[
         "what rotations share: 0 nothing, 1 digits, 2 divisions too",
     ),
     figure("machine.dataflow.limb_extension", Dimension::Flag, 0.0, 1.0, "whether diagonals are made of one limb"),
+    figure(
+        "machine.dataflow.weighed_steps",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether steps are chosen by rates of units and memory",
+    ),
+    figure(
+        "machine.dataflow.fused_rescale",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether products are divided by P and rescaled at once",
+    ),
 ];
 
 /// One Osiris.
@@ -76,6 +92,10 @@ pub struct Osiris {
     pub hoisting: Hoisting,
     /// Whether public polynomials that multiply are made of one limb.
     pub limb_extension: bool,
+    /// Whether the numbers of baby and giant steps follow from the rates of units and memory, not from the number of products.
+    pub weighed_steps: bool,
+    /// Whether a division by P after a product divides by the dropped primes too.
+    pub fused_rescale: bool,
 }
 
 impl Osiris {
@@ -106,6 +126,8 @@ impl Osiris {
                 _ => Hoisting::Double,
             },
             limb_extension: d.flag("machine.dataflow.limb_extension")?,
+            weighed_steps: d.flag("machine.dataflow.weighed_steps")?,
+            fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
         };
         let together = |first, second, cause, holds: bool| {
             if holds {
@@ -151,6 +173,23 @@ impl Osiris {
         Ok(ModChangeUnits { shape, height: self.height, depth: self.depth })
     }
 
+    /// Whether array and Hadamard units are high enough for `task`.
+    ///
+    /// # Errors
+    /// [`MapError::Height`], [`MapError::Digits`].
+    pub fn holds(&self, task: &Task) -> Result<(), MapError> {
+        match &task.work {
+            Work::ModChange { sources, .. } if sources.len() > self.height => {
+                let cause = HeightError { sources: sources.len(), height: self.height };
+                Err(MapError::Height { op: task.op, cause })
+            }
+            Work::KeyProduct { terms, .. } if terms.len() > self.hadamard_height => {
+                Err(MapError::Digits { op: task.op, digits: terms.len(), height: self.hadamard_height })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Bytes of a tile.
     pub fn tile_bytes(&self) -> f64 {
         (self.lanes as u64 * self.word_bits) as f64 / 8.0
@@ -159,6 +198,41 @@ impl Osiris {
     /// Bytes of a limb of N = `degree` residues.
     pub fn limb_bytes(&self, degree: RingDegree) -> u64 {
         (degree.get() as u64 * self.word_bits).div_ceil(8)
+    }
+
+    /// How CKKS programs are lowered for the machine, with key switches as `gadget` cuts them.
+    ///
+    /// Digits are lifted as they are: the array has one multiplier more in its first row (section IV-C), no adder. A division rounds to the
+    /// nearest, since the mean of what it would cut off is multiplied by the secret. Rotations switch first, as hoisting wants it (section
+    /// III). A division by P after a product is fused with the rescaling (section VI). Diagonals that are made of one limb are encoded so
+    /// that their coefficients fit it.
+    pub fn lowering(&self, gadget: GadgetLiteral) -> RnsLowering {
+        RnsLowering {
+            conversion: Conversion::Approximate,
+            division: Conversion::Balanced,
+            rotation: RotationOrder::SwitchFirst,
+            hoisting: self.hoisting,
+            steps: if self.weighed_steps { StepRule::Rates(self.step_rates()) } else { StepRule::Products },
+            diagonal_bits: self.limb_extension.then_some(self.word_bits as u32 - 1),
+            fused_rescale: self.fused_rescale,
+            ..RnsLowering::new(gadget)
+        }
+    }
+
+    /// What the steps of a matrix take, in cycles on the largest ring.
+    fn step_rates(&self) -> StepRates {
+        let limb_bytes = (self.word_bits << self.stages) as f64 / 8.0;
+        let limb = ((1u64 << self.stages) / self.lanes as u64) as f64;
+        // Half of a key comes from a seed, and either NTT unit makes diagonals for the Hadamard unit beside it.
+        let diagonal =
+            if self.limb_extension { limb / self.hadamard_units as f64 } else { limb_bytes / self.memory_bytes };
+        StepRates {
+            key_limb: limb_bytes / self.memory_bytes,
+            diagonal_limb: diagonal,
+            raised_limb: limb,
+            automorphism_limb: limb,
+            limbs_at_hand: (self.scratchpad as f64 / limb_bytes) as usize,
+        }
     }
 
     /// What the units are made of.
@@ -218,21 +292,5 @@ impl Structure {
     /// Scratchpads and delays: what the paper counts as SRAM.
     pub fn memory_bytes(&self) -> f64 {
         self.scratchpad_bytes + self.delay_bytes
-    }
-}
-
-/// How CKKS programs are lowered for the machine, with key switches as `gadget` cuts them, and rotations that share what `hoisting` says.
-///
-/// Digits are lifted as they are: the array has one multiplier more in its first row (section IV-C), no adder. A division rounds to the nearest,
-/// since the mean of what it would cut off is multiplied by the secret. Rotations switch first, as hoisting wants it (section III). A
-/// division by P after a product is fused with the rescaling (section VI).
-pub fn lowering(gadget: GadgetLiteral, hoisting: Hoisting) -> RnsLowering {
-    RnsLowering {
-        conversion: Conversion::Approximate,
-        division: Conversion::Balanced,
-        rotation: RotationOrder::SwitchFirst,
-        hoisting,
-        fused_rescale: true,
-        ..RnsLowering::new(gadget)
     }
 }

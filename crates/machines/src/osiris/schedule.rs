@@ -43,6 +43,8 @@ struct State {
     frame: Option<usize>,
     /// Whether it is on its way, or lies in memory from the start.
     known: bool,
+    /// The cycle in which the event begins that writes it: what reads it begins later, so that events in order of their start follow the data.
+    begun: Cycle,
     /// Cycles in which its first and its last tile are there, at the place.
     first: Cycle,
     last: Cycle,
@@ -81,7 +83,7 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
             return Err(MapError::Word { limb, modulus, bits, word_bits: machine.word_bits });
         }
     }
-    let tasks = Tasks::of(program, machine.limb_extension)?;
+    let tasks = Tasks::of(program, machine.limb_extension, machine.limbs)?;
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &units);
     let frame_bytes = machine.limb_bytes(program.degree);
@@ -108,6 +110,7 @@ fn states(tasks: &Tasks) -> Vec<State> {
     let state = |leaf: bool| State {
         frame: None,
         known: leaf,
+        begun: 0,
         first: 0,
         last: 0,
         last_read: 0,
@@ -294,8 +297,8 @@ impl Scheduler<'_> {
                 if let Port::Place(tap) = port {
                     let first = if tap.order == Order::Any { tap.last } else { tap.first };
                     let state = self.state_mut(tap.residue);
-                    (state.known, state.first, state.last, state.last_read) =
-                        (true, begin + first, begin + tap.last, 0);
+                    (state.known, state.begun, state.first) = (true, begin, begin + first);
+                    (state.last, state.last_read) = (begin + tap.last, 0);
                 }
             }
             let iteration = segment.cell.map_or(Value::NONE, |cell| cell as u32);
@@ -389,7 +392,8 @@ impl Scheduler<'_> {
         let writes = vec![self.access(chip.scratchpad, residue, (latency, latency + cycles - 1), Order::Stream)];
         self.transfer(chip.kinds.load, op, start, reads, writes);
         let state = self.state_mut(residue);
-        (state.first, state.last, state.last_read) = (start + latency, start + latency + cycles - 1, 0);
+        (state.begun, state.first) = (start, start + latency);
+        (state.last, state.last_read) = (start + latency + cycles - 1, 0);
         Ok(())
     }
 
@@ -429,8 +433,9 @@ impl Scheduler<'_> {
 
 /// The first cycle in which a segment that reads `tap` may begin.
 fn readable(state: &State, tap: &Tap) -> Cycle {
-    match tap.order {
+    let there = match tap.order {
         Order::Any => state.last + 1 - tap.first,
         Order::Stream => (state.first + 1 - tap.first).max(state.last + 1 - tap.last),
-    }
+    };
+    there.max(state.begun + 1)
 }

@@ -5,8 +5,11 @@
 //! stream of all limbs; where both parts of a ciphertext meet the same factor one after the other, the Hadamard unit's cells take them at once
 //! (section IV-E).
 //!
-//! A public polynomial that only multiplies comes as one limb of coefficients, and an NTT unit makes the others of it as they are wanted
-//! (on-the-fly limb extension, section V), if its coefficients fit that limb.
+//! A public polynomial that only multiplies comes as one limb of coefficients, of the widest prime, and an NTT unit makes the others of it as
+//! they are wanted (on-the-fly limb extension, section V), if its coefficients fit that limb.
+//!
+//! More limbs than the delays of an NTT unit interleave pass in several streams, as equal as can be. A change of modulus takes its source
+//! through the first NTT unit once more for each.
 
 use super::units::ShapeError;
 use super::units::base_conversion::HeightError;
@@ -247,6 +250,10 @@ pub enum MapError {
 /// What is collected while a program is read.
 struct Reader<'a> {
     program: &'a KernelProgram,
+    /// Limbs that are interleaved at most.
+    most: usize,
+    /// The limb that others are made of.
+    source: LimbId,
     tasks: Tasks,
     /// By value: the residue of each of its limbs.
     values: Vec<Vec<Residue>>,
@@ -260,15 +267,12 @@ struct Reader<'a> {
     narrow: HashMap<u32, bool>,
 }
 
-/// The limb that others are made of.
-const SOURCE: LimbId = LimbId(0);
-
 impl Tasks {
-    /// The work of `program`, with public polynomials made of one limb if they may be `extended`.
+    /// The work of `program`, with public polynomials made of one limb if they may be `extended`, and `most` limbs in a stream.
     ///
     /// # Errors
     /// [`MapError::Operation`] for what the units do not do.
-    pub fn of(program: &KernelProgram, extended: bool) -> Result<Self, MapError> {
+    pub fn of(program: &KernelProgram, extended: bool, most: usize) -> Result<Self, MapError> {
         let tasks = Self { tasks: Vec::new(), leaves: Vec::new(), outputs: Vec::new() };
         let mut factors = vec![extended; program.values.len()];
         for op in &program.ops {
@@ -278,8 +282,12 @@ impl Tasks {
             }
         }
         program.outputs.iter().for_each(|output| factors[output.value.index()] = false);
+        let widest =
+            (0..).zip(program.moduli.iter()).max_by_key(|(limb, modulus)| (modulus.bits(), std::cmp::Reverse(*limb)));
         let mut reader = Reader {
             program,
+            most,
+            source: LimbId(widest.map_or(0, |(limb, _)| limb)),
             tasks,
             values: Vec::with_capacity(program.values.len()),
             known: HashMap::new(),
@@ -373,8 +381,8 @@ impl Reader<'_> {
             }
             &OpKind::Plaintext { plaintext, .. } => {
                 if self.factors[op.results[0].index()] && self.is_narrow(plaintext) {
-                    let source = self.residue(Some(Leaf::Plaintext { plaintext, limb: SOURCE, values: false }));
-                    self.extended.insert(op.results[0], Extended { plaintext, from: SOURCE, source });
+                    let source = self.residue(Some(Leaf::Plaintext { plaintext, limb: self.source, values: false }));
+                    self.extended.insert(op.results[0], Extended { plaintext, from: self.source, source });
                     Vec::new()
                 } else {
                     leaves(self, &|limb| Leaf::Plaintext { plaintext, limb, values: true })
@@ -440,11 +448,8 @@ impl Reader<'_> {
 
     /// Whether the coefficients of a plaintext are between −q/2 and q/2 for the limb that others are made of.
     fn is_narrow(&mut self, plaintext: u32) -> bool {
-        let program = self.program;
-        *self
-            .narrow
-            .entry(plaintext)
-            .or_insert_with(|| program.plaintexts[plaintext as usize].fits(program.modulus(SOURCE)))
+        let (program, modulus) = (self.program, self.program.modulus(self.source));
+        *self.narrow.entry(plaintext).or_insert_with(|| program.plaintexts[plaintext as usize].fits(modulus))
     }
 
     /// Two operations on polynomials of the same limbs; one after the other if their limbs differ.
@@ -488,7 +493,21 @@ impl Reader<'_> {
             halves.push(Half { operands, results });
         }
         let results = halves.iter().map(|half| half.results.clone()).collect();
-        self.task(index, Work::Pointwise { limbs, what, diagonal, halves });
+        let what = &what;
+        for range in streams(limbs.len(), self.most) {
+            let part =
+                |residues: &Vec<Residue>| residues.get(range.clone()).map(<[Residue]>::to_vec).unwrap_or_default();
+            let halves = halves
+                .iter()
+                .map(|half| Half { operands: half.operands.iter().map(part).collect(), results: part(&half.results) });
+            let work = Work::Pointwise {
+                limbs: LimbSet::new(limbs.as_slice()[range.clone()].iter().copied()),
+                what: what[range.clone()].to_vec(),
+                diagonal,
+                halves: halves.collect(),
+            };
+            self.task(index, work);
+        }
         Ok(results)
     }
 
@@ -503,10 +522,18 @@ impl Reader<'_> {
         if targets.is_empty() {
             return Vec::new();
         }
-        let sources = from.iter().zip(self.all(operand, from)).collect();
+        let sources: Vec<(LimbId, Residue)> = from.iter().zip(self.all(operand, from)).collect();
         let results: Vec<Residue> = (0..targets.len()).map(|_| self.residue(None)).collect();
-        let targets = targets.as_slice().to_vec();
-        self.task(index, Work::ModChange { sources, targets, conversion, division, results: results.clone() });
+        for range in streams(targets.len(), self.most) {
+            let work = Work::ModChange {
+                sources: sources.clone(),
+                targets: targets.as_slice()[range.clone()].to_vec(),
+                conversion,
+                division: division.as_ref().map(|kept| kept[range.clone()].to_vec()),
+                results: results[range].to_vec(),
+            };
+            self.task(index, work);
+        }
         results
     }
 
@@ -524,6 +551,12 @@ impl Reader<'_> {
         }
         halves
     }
+}
+
+/// The ranges of `limbs` limbs in as few streams of `most` as can be, as equal as can be.
+fn streams(limbs: usize, most: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let count = limbs.div_ceil(most.max(1)).max(1);
+    (0..count).map(move |number| number * limbs / count..(number + 1) * limbs / count)
 }
 
 /// The factor of a division by the product of `drop`, modulo `modulus`.

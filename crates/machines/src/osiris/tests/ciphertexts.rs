@@ -3,7 +3,7 @@
 use super::paper;
 use crate::audit::residue::audit;
 use crate::engine::checker::check;
-use crate::osiris::machine::{Osiris, lowering};
+use crate::osiris::machine::Osiris;
 use crate::osiris::meaning::Names;
 use crate::osiris::replay::replay;
 use crate::osiris::schedule::schedule;
@@ -17,9 +17,9 @@ use polyfabric_schemes::rns::{Ciphertext, KeyId, KeyStorage, RnsPolynomial};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-fn lowered(program: &Program, set: &Parameters, hoisting: Hoisting) -> Lowered {
+fn lowered(program: &Program, set: &Parameters, machine: &Osiris) -> Lowered {
     let chain = parameters::chain(set).expect("a chain");
-    let choice = lowering(set.gadget().literal().clone(), hoisting);
+    let choice = machine.lowering(set.gadget().literal().clone());
     let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
     let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(set, Encryption::Secret));
     let encoder = parameters::SlotEncoder(&encoder);
@@ -29,9 +29,9 @@ fn lowered(program: &Program, set: &Parameters, hoisting: Hoisting) -> Lowered {
 }
 
 /// The replay of `program` on ciphertexts of `set` decrypts to its values.
-fn check_program(program: &Program, set: &str, hoisting: Hoisting, machine: &Osiris) {
+fn check_program(program: &Program, set: &str, machine: &Osiris) {
     let set = sets::parameters(set).expect("a set");
-    let lowered = lowered(program, &set, hoisting);
+    let lowered = lowered(program, &set, machine);
     let client = ClientKey::for_tests(&set, 3).expect("a key");
     let ids: Vec<KeyId> = lowered.keys.keys().copied().collect();
     let keys = client.evaluation_keys(&ids, KeyStorage::TRANSPORT, None, &no_progress).expect("keys");
@@ -66,6 +66,11 @@ fn check_program(program: &Program, set: &str, hoisting: Hoisting, machine: &Osi
     }
 }
 
+/// The machine with that hoisting.
+fn hoisted(hoisting: Hoisting) -> Osiris {
+    Osiris { hoisting, ..paper() }
+}
+
 /// A program on one input at the set's top level.
 fn program(slots: usize, level: usize, fill: impl FnOnce(&mut Builder, NodeId) -> NodeId) -> Program {
     let mut builder = Builder::new("units", Scheme::Ckks, slots).expect("a program");
@@ -78,7 +83,7 @@ fn program(slots: usize, level: usize, fill: impl FnOnce(&mut Builder, NodeId) -
 #[test]
 fn a_rotation_at_the_largest_ring_decrypts() {
     let rotation = program(1 << 15, 8, |builder, x| builder.rotate(x, 5).expect("a rotation"));
-    check_program(&rotation, "osiris-III", Hoisting::Single, &paper());
+    check_program(&rotation, "osiris-III", &hoisted(Hoisting::Single));
 }
 
 #[test]
@@ -88,7 +93,7 @@ fn a_product_decrypts() {
         let product = builder.mul(x, y).expect("a product");
         builder.conjugate(product).expect("a conjugation")
     });
-    check_program(&product, "osiris-I", Hoisting::Single, &paper());
+    check_program(&product, "osiris-I", &hoisted(Hoisting::Single));
 }
 
 #[test]
@@ -101,6 +106,6 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
     let matrix = Arc::new(Diagonals { by_offset });
     let product = program(1 << 13, 5, |builder, x| builder.linear_transform(x, Arc::clone(&matrix)).expect("a matrix"));
     for hoisting in [Hoisting::None, Hoisting::Single, Hoisting::Double] {
-        check_program(&product, "osiris-I", hoisting, &paper());
+        check_program(&product, "osiris-I", &hoisted(hoisting));
     }
 }
