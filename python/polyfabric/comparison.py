@@ -155,7 +155,7 @@ def _planned(program: str, parameters: str | None, batch: int | None, machine: M
     """The program for a machine, whatever its noise and security: it is timed, and encrypts nothing."""
     if program in programs.MICROBENCHMARKS:
         return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
-    own = programs.on_slots(program)
+    own = programs.on_slots(program, parameters)
     if own is not None:
         if batch is not None:
             raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")

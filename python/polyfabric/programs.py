@@ -6,12 +6,13 @@ import importlib.util
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from functools import cache
 from math import ceil
 from pathlib import Path
 
 from . import _native, slot_execution
-from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec
+from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec, osiris_programs
 from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
@@ -29,16 +30,23 @@ DEFAULT_SET_ON_MACHINE = "polyfabric-1-p128-t32-narrow"
 """The same on a machine: the default set with a key switch that 32-bit transforms carry."""
 
 
+def _whatever(build: Callable[[], SlotProgram]) -> Callable[[str], SlotProgram]:
+    """A program that is the same with every parameter set."""
+    return lambda _: build()
+
+
 ON_SLOTS_HEADER = re.compile(r'^\s*program\s+"[^"]*"\s+(ckks|bgv)\b', re.MULTILINE)
 """How the text of a program of CKKS or BGV begins."""
 
-PAPERS = {
-    "matvec": (matvec.matvec, matvec.PAPER_SET),
-    "bgv-bootstrapping": (bgv_bootstrapping.bgv_bootstrapping, bgv_bootstrapping.PAPER_SET),
+PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
+    "matvec": (_whatever(matvec.matvec), matvec.PAPER_SET),
+    "bgv-bootstrapping": (_whatever(bgv_bootstrapping.bgv_bootstrapping), bgv_bootstrapping.PAPER_SET),
     "ckks-bootstrapping": (ckks_bootstrapping.ckks_bootstrapping, ckks_bootstrapping.PAPER_SET),
-    **{name: (program.build, program.parameters) for name, program in F1_PROGRAMS.items()},
+    **{name: (_whatever(program.build), program.parameters) for name, program in F1_PROGRAMS.items()},
+    "mlp": (_whatever(osiris_programs.mlp), osiris_programs.SMALL_SET),
+    "lola": (_whatever(osiris_programs.lola), osiris_programs.SMALL_SET),
 }
-"""Programs of a paper that run as your own ones do, each with the set that it has there."""
+"""Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
 
 ON_SLOTS = ("logistic-regression", "database-lookup", *PAPERS)
 """Applications of CKKS and BGV."""
@@ -62,11 +70,12 @@ def known() -> list[str]:
     return ["digits", "life", "adder", *NETWORKS, *TREES, *_native.built_in_names(), *ON_SLOTS]
 
 
-def on_slots(name: str) -> SlotProgram | None:
-    """The program of CKKS or BGV that `name`, `FILE.py:FUNCTION` or `FILE.pf` names; nothing if it is of TFHE, or no file."""
+def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
+    """The program of CKKS or BGV that `name`, `FILE.py:FUNCTION` or `FILE.pf` names, for a parameter set or its own; nothing if it is of
+    TFHE, or no file."""
     if name in PAPERS:
-        build, _ = PAPERS[name]
-        return build()
+        build, own = PAPERS[name]
+        return build(parameters or own)
     found = load(name) if ":" in name or name.endswith(".pf") else None
     return found if isinstance(found, SlotProgram) else None
 
@@ -91,7 +100,7 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
     """The kernel program of a program of CKKS or BGV, or of a microbenchmark."""
     if name in MICROBENCHMARKS:
         return microbenchmark(name, parameters, MICROBENCHMARK_BATCH)
-    own = on_slots(name)
+    own = on_slots(name, parameters)
     if own is None:
         choice = [*MICROBENCHMARKS, *PAPERS]
         raise InputError(

@@ -63,6 +63,15 @@ def _number(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not data")
 
 
+def facts(parameters: str | SlotParameters) -> dict[str, Any]:
+    """What is known of a set: of a name, of a file, or the set itself."""
+    asked = chosen(parameters)
+    if isinstance(asked, SlotParameters):
+        return asked.to_dict()
+    known = {row["name"]: row for row in json.loads(_native.slot_parameter_sets())}
+    return dict(known[pick("parameter set", parameters, list(known))])
+
+
 def is_file(name: str) -> bool:
     """Whether a parameter set is named by its file, as a machine may be."""
     return name.endswith(".toml") or "/" in name

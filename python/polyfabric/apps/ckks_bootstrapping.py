@@ -1,26 +1,49 @@
-"""A number without levels made fresh: the non-packed CKKS bootstrapping that F1 measures (MICRO 2021), as in HEAAN."""
+"""A vector without levels made fresh, by the bootstrapping of the parameter set.
+
+With F1's sets it is the non-packed CKKS bootstrapping that F1 measures (MICRO 2021), as in HEAAN: one slot. With any other set all slots
+hold numbers, as in the fully packed bootstrapping (Bossuat et al., EUROCRYPT 2021) that Osiris measures.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 
+from ..errors import InputError
 from ..language.slots import SlotValue
 from ..language.types import Complex
 from ..runnable import SlotProgram, program
+from ..slot_parameters import SlotParameters, facts
 
 PAPER_SET = "f1-ckks-bootstrap"
 """F1's N and L_max, in its words; far below 128 bits of security."""
 
+FULL_SET = "osiris-bootstrap"
+"""Osiris' set III with the levels of a bootstrapping."""
+
 LEFT = 5
-"""Levels that the set has left after it."""
+"""Levels that F1's sets have left after it."""
 
 
 @cache
-def ckks_bootstrapping() -> SlotProgram:
-    """A complex number in a ciphertext of one limb, bootstrapped."""
+def ckks_bootstrapping(parameters: str | SlotParameters = PAPER_SET) -> SlotProgram:
+    """Complex numbers in a ciphertext at level 0, bootstrapped: one with F1's sets, as many as there are slots with others."""
+    if str(parameters).startswith(PAPER_SET):
 
-    @program("ckks-bootstrapping", exhausted=Complex)
-    def refresh(exhausted: SlotValue) -> dict[str, SlotValue]:
-        return {"refreshed": exhausted.at_level(0).bootstrap().at_level(LEFT)}
+        @program("ckks-bootstrapping", exhausted=Complex)
+        def refresh(exhausted: SlotValue) -> dict[str, SlotValue]:
+            return {"refreshed": exhausted.at_level(0).bootstrap().at_level(LEFT)}
 
-    return refresh
+        return refresh
+
+    known = facts(parameters)
+    left = known.get("levels_left")
+    if left is None:
+        raise InputError(
+            f"parameter set {known['name']} has no levels of a bootstrapping; name one that has, such as {FULL_SET}"
+        )
+
+    @program("ckks-bootstrapping", exhausted=Complex.vector(known["slots"]))
+    def refresh_all(exhausted: SlotValue) -> dict[str, SlotValue]:
+        return {"refreshed": exhausted.at_level(0).bootstrap().at_level(left)}
+
+    return refresh_all

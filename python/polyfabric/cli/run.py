@@ -157,12 +157,12 @@ def run(
     """Run PROGRAM on encrypted data and compare with the clear result.
 
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
-    lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, ckks-bootstrapping (CKKS), database-lookup, matvec,
+    lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     if program != "life" and any(value is not None for value in (board, size, generations)):
         raise InputError(f"--board, --size and --generations are of life, not {program}; leave them out")
-    own = programs.on_slots(program)
+    own = programs.on_slots(program, parameters)
     if folder is not None and not cost and step in (None, "keys", "encrypt"):
         # Where keys will be written is told before they are made.
         expect_folder(folder)

@@ -121,7 +121,7 @@ def simulate(
     """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
 
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
-    bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, ckks-bootstrapping (CKKS), ntt,
+    bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, mlp, lola, ckks-bootstrapping (CKKS), ntt,
     automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
     """
@@ -130,7 +130,7 @@ def simulate(
     machine = load(machine_name, readings)
     planned: Plan | SlotPlan | _native.ResidueKernel
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        own = programs.on_slots(program)
+        own = programs.on_slots(program, parameters)
         if program in programs.MICROBENCHMARKS:
             if key_switch is not None:
                 raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
@@ -175,7 +175,8 @@ def simulate(
             else:
                 mapped = machine.compile(planned, **choices)
             report = simulation(mapped)
-            groups = json.loads(mapped.groups())
+            if show_groups:
+                groups = json.loads(mapped.groups())
             if stream_file is not None:
                 write_streams(mapped, stream_file)
             if save_file is not None:

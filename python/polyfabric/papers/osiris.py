@@ -1,0 +1,159 @@
+"""Osiris' table III: programs of the paper, with what every choice that it leaves open makes of bootstrapping."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import machines, slot_execution
+from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
+from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
+from ..errors import Error
+from ..execution import SecurityWarning
+from ..language.slot_program import SlotProgram
+from ..progress import ProgressHook
+from .rows import failed, predicted
+
+_HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
+"""Table III's columns, as the machine's readings."""
+
+_SLOTS = 1 << 15
+
+_CHAIN = {
+    "name": "osiris-bootstrap: digits of 14 limbs, P of 14 primes, log QP 1630, pairs of primes of 52 and 50 bits for bootstrapping",
+    "evidence": "table II and its note print alpha, the primes of P and log QP; a library's levels with double-prime scaling leave so much",
+}
+_AUTHORS_PROGRAM = {
+    "name": "a program of ours after the paper's source",
+    "evidence": "section VI names the sources; the authors' programs are not public",
+}
+
+_OTHERS = (
+    ("osiris-bootstrap-wide", (), "scales of 60 and 56 bits: log QP 1717"),
+    ("osiris-bootstrap-13", (), "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes"),
+    ("osiris-bootstrap-single", (), "one prime of 40 bits a level"),
+    (FULL_SET, ("steps=products",), "steps by the fewest products"),
+    (FULL_SET, ("limb_extension=loaded",), "diagonals from memory"),
+    (FULL_SET, ("hadamard=one",), "one Hadamard unit"),
+    (FULL_SET, ("rescaling=separate",), "rescaling apart from the division by P"),
+    (FULL_SET, ("bandwidth=4TB",), "4 TB/s"),
+)
+"""What else the paper allows for its bootstrapping with double hoisting: a set, readings, and what they are in words."""
+
+
+def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
+    """Table III's programs: the time of one run from the first load to the last store."""
+    rows: list[dict[str, Any]] = []
+    work = _work()
+    for done, (label, step) in enumerate(work):
+        if progress is not None:
+            progress(label, done, len(work))
+        rows += step()
+    return rows + _ratios(rows)
+
+
+def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
+    bootstrapping, per_slot = ckks_bootstrapping(FULL_SET), 1e9 / (LEVELS * _SLOTS)
+    table = [
+        ("bootstrap", bootstrapping, FULL_SET, 1e3, "1TB", [_CHAIN]),
+        ("bootstrap", bootstrapping, FULL_SET, 1e3, "2TB", [_CHAIN]),
+        ("mult", products(), FULL_SET, per_slot, "1TB", [_CHAIN]),
+        ("matvec", matrix_vectors(), FULL_SET, per_slot, "1TB", [_CHAIN]),
+        ("mlp", mlp(), SMALL_SET, 1e6, "1TB", [_AUTHORS_PROGRAM]),
+        ("lola", lola(), SMALL_SET, 1e6, "1TB", [_AUTHORS_PROGRAM]),
+    ]
+    work = [
+        (
+            f"{name}, {hoisting} hoisting, {bandwidth}/s",
+            _cell(name, program, parameters, unit, bandwidth, column, given),
+        )
+        for name, program, parameters, unit, bandwidth, given in table
+        for column, hoisting in _HOISTING.items()
+    ]
+    return work + [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
+
+
+def _timed(program: SlotProgram, parameters: str, readings: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A program's plan for the machine with those readings, and the report of its checked schedule."""
+    machine = machines.load("osiris", readings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        planned = slot_execution.plan(program, parameters, machine=machine, key_switch="set", security=0)
+    return planned.facts, machine.simulate(planned).to_dict()
+
+
+def _cell(
+    name: str,
+    program: SlotProgram,
+    parameters: str,
+    unit: float,
+    bandwidth: str,
+    column: str,
+    readings: list[dict[str, str | None]],
+) -> Callable[[], list[dict[str, Any]]]:
+    """The row of a cell of table III; `unit` is what a second is in its unit."""
+    cell = f"table3{'a' if bandwidth == '1TB' else 'b'}.{name}.{column}"
+    choices = [f"hoisting={_HOISTING[column]}", f"bandwidth={bandwidth}"]
+
+    def row() -> list[dict[str, Any]]:
+        try:
+            facts, report = _timed(program, parameters, choices)
+        except Error as error:
+            return [failed(cell, error)]
+        made = predicted(cell, report["seconds"] * unit, _composition(facts, report), readings=readings)
+        rows = [made]
+        if name == "bootstrap" and column == "dh":
+            stalls = 100 * _waiting(report)
+            reason = (
+                "share of the NTT units' time that waits for memory: for keys, or for a diagonal that comes behind them"
+            )
+            rows.append(predicted(f"section7.stalls.{bandwidth[0]}", stalls, reason, readings=readings))
+        return rows
+
+    return row
+
+
+def _beside(parameters: str, choices: tuple[str, ...], words: str) -> Callable[[], list[dict[str, Any]]]:
+    """The row of a bootstrapping with other choices, beside the default's."""
+    place = ["Table III (a)", f"Bootstrap, double hoisting: {words}", "ms"]
+
+    def row() -> list[dict[str, Any]]:
+        try:
+            facts, report = _timed(ckks_bootstrapping(parameters), parameters, list(choices))
+        except Error as error:
+            return [failed("table3a.bootstrap.dh", error, place)]
+        return [predicted("table3a.bootstrap.dh", report["seconds"] * 1e3, _composition(facts, report), place)]
+
+    return row
+
+
+def _waiting(report: dict[str, Any]) -> float:
+    """The share of the NTT units' cycles that wait for memory: for keys, or for a diagonal that comes behind them."""
+    cycles: dict[str, float] = report["stalls"]
+    return (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
+
+
+def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What double hoisting gains at each bandwidth."""
+    found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
+    gains = []
+    for part, bandwidth in (("a", "1"), ("b", "2")):
+        none, double = (found.get(f"table3{part}.bootstrap.{column}") for column in ("nh", "dh"))
+        if none is not None and double is not None:
+            reason = f"{none:.3g} ms without hoisting, {double:.3g} ms with double hoisting"
+            gains.append(predicted(f"section7.gain.{bandwidth}", none / double, reason, readings=[_CHAIN]))
+    return gains
+
+
+def _composition(facts: dict[str, Any], report: dict[str, Any]) -> str:
+    """What a program's time is made of."""
+    uses = facts["key_switches"]
+    keys, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)
+    traffic, busy = report["traffic_bytes"], report["utilisation"]
+    again = traffic["hints_again"] / max(traffic["total"], 1)
+    return (
+        f"{switches:,} key switches with {keys} keys; {traffic['total'] / 1e9:.3g} GB from and to memory, {again:.0%} of it keys that came "
+        f"again; memory busy {busy['hbm']:.0%}, NTT units {busy['ntt']:.0%}, automorphism unit {busy['automorphism']:.0%}; NTT units wait "
+        f"{_waiting(report):.0%} for memory; {1e3 * report['energy_j']:.3g} mJ"
+    )

@@ -1,0 +1,121 @@
+"""Do the programs of Osiris' paper mean what they should, and does its bootstrapping come out right and timed?"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric.apps import osiris_programs
+from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
+from polyfabric.execution import SecurityWarning
+from polyfabric.machines import load
+from polyfabric.papers import osiris
+from polyfabric.slot_execution import plan
+
+REDUCED = "osiris-bootstrap-toy"
+
+
+def vector(slots, seed=0):
+    generator = np.random.default_rng(seed)
+    return generator.uniform(-0.7, 0.7, slots) + 1j * generator.uniform(-0.7, 0.7, slots)
+
+
+def test_every_slot_of_a_first_modulus_of_two_primes_is_bootstrapped():
+    with pytest.warns(SecurityWarning):
+        done = ckks_bootstrapping(REDUCED).run({"exhausted": vector(2048)}, parameters=REDUCED)
+    assert done.correct
+    assert done.error["refreshed"] < 2**-16
+    assert done.plan.facts["nodes"][-1]["level"] == 8
+
+
+@pytest.mark.parametrize("hoisting", ["none", "double"])
+def test_the_reduced_bootstrapping_is_scheduled(hoisting):
+    machine = load("osiris", [f"hoisting={hoisting}"])
+    with pytest.warns(SecurityWarning):
+        planned = plan(ckks_bootstrapping(REDUCED), REDUCED, machine=machine, key_switch="set", security=0)
+    # Diagonals come as one limb of 40 bits: memory has nothing but inputs, outputs, keys and those.
+    report = machine.simulate(planned).to_dict()
+    assert report["lower_bound_cycles"] <= report["cycles"]
+    assert report["traffic_bytes"]["inputs_outputs"] < 2**22
+
+
+def test_steps_follow_the_bandwidth():
+    def babies(*readings):
+        machine = load("osiris", ["bandwidth=1TB", *readings])
+        planned = plan(osiris_programs.mlp(), "osiris-I", machine=machine, key_switch="set", security=0)
+        return len(planned.facts["keys"])
+
+    assert babies("steps=weighed") < babies("steps=products")
+
+
+def test_a_set_without_bootstrapping_is_named():
+    with pytest.raises(
+        pf.InputError, match="parameter set osiris-III has no levels of a bootstrapping; name one that has"
+    ):
+        ckks_bootstrapping("osiris-III")
+
+
+def test_convolutions_are_matrices():
+    generator = np.random.default_rng(3)
+    matrix = osiris_programs.convolution(generator, 6, 3, 2, 2, 1)
+    kernels = np.random.default_rng(3).normal(0, 0.8 / 3, (2, 3, 3)).clip(-1, 1)
+    image = generator.uniform(0, 1, (6, 6))
+    padded = np.pad(image, ((1, 1), (1, 1)))
+    expected = [
+        (kernels[f] * padded[2 * y : 2 * y + 3, 2 * x : 2 * x + 3]).sum()
+        for f in range(2)
+        for y in range(3)
+        for x in range(3)
+    ]
+    assert np.allclose(matrix @ image.reshape(-1), expected)
+
+
+def test_mlp_runs_at_full_size():
+    done = osiris_programs.mlp().run({"image": np.random.default_rng(0).uniform(0, 1, 784)}, parameters="osiris-I")
+    assert done.correct
+    assert len(done.outputs["scores"]) == 10
+
+
+def test_a_machine_without_instructions_is_simulated(polyfabric):
+    done = polyfabric("simulate", "multiply", "--machine", "osiris", "--params", "12", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["cycles"] > 0
+
+
+def test_a_key_switch_that_the_units_do_not_hold_is_not_chosen():
+    # F1's set has 24 digits, and a column of the Hadamard unit has three cells.
+    with pytest.warns(SecurityWarning):
+        made = plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("osiris"), key_switch="auto")
+    outcomes = {row["name"]: row.get("refused", "") for row in made.facts["key_switch"]["considered"]}
+    assert "24 digits" in outcomes["listing1"] or "24 digits" in outcomes["d24"]
+    assert not outcomes[made.facts["key_switch"]["name"]]
+
+
+def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
+    report = {
+        "seconds": 1e-3,
+        "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
+        "traffic_bytes": {"total": 1, "hints_again": 0},
+        "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
+        "energy_j": 1e-3,
+    }
+
+    def timed(program, parameters, readings):
+        if parameters == "osiris-bootstrap-13":
+            raise pf.MachineError("the scratchpad is full")
+        return {"key_switches": [{"key": "k", "count": 2}]}, report
+
+    monkeypatch.setattr(osiris, "_timed", timed)
+    rows = osiris.applications(None)
+    found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
+    assert {
+        f"table3a.{name}.{column}" for name in ("bootstrap", "mult", "mlp") for column in ("nh", "sh", "dh")
+    } <= found.keys()
+    assert found["table3b.bootstrap.dh"] == 1.0
+    assert found["section7.stalls.2"] == 50.0
+    assert found["section7.gain.1"] == 1.0
+    beside = [row for row in rows if row["beside"] is not None]
+    assert len(beside) == len(osiris._OTHERS)
+    assert [row["failure"] for row in beside if row["value"] is None] == ["the scratchpad is full"]
