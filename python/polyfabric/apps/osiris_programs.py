@@ -10,11 +10,10 @@ from functools import cache
 
 import numpy as np
 
-from ..language.program import program
 from ..language.slot_matrix import moved
-from ..language.slot_program import SlotProgram
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
+from ..runnable import SlotProgram, program
 from .f1_programs.packing import Array
 
 SMALL_SET = "osiris-I"
