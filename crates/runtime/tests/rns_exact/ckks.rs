@@ -357,9 +357,9 @@ fn raising_the_modulus() {
 fn raising_from(first: usize) {
     let mut setting = Setting::new(9 + first, 1, 45, 3, &|q| GadgetLiteral::hybrid(q, 3, 3));
     let limbs_at: Vec<usize> = (first..=9 + first + 1).collect();
-    let scale = setting.chain.scale(0).real();
+    let of_inputs = setting.chain.scale(0).real();
     setting.chain =
-        Chain::ckks(setting.chain.degree(), setting.world.ring.moduli(), &limbs_at, scale).expect("a chain");
+        Chain::ckks(setting.chain.degree(), setting.world.ring.moduli(), &limbs_at, of_inputs).expect("a chain");
     let own = &mut setting.world.choice;
     (own.conversion, own.division) = (Conversion::Centred, Conversion::Centred);
     let world = &setting.world;
