@@ -61,6 +61,25 @@ def fpt(found: list[Row]) -> Rows:
     return [deviation(row) for row in _compared(found) if row["kind"] != "input"]
 
 
+def osiris(found: list[Row]) -> Rows:
+    """What is published, and table III's cells without a published number."""
+    kept = [row for row in found if row["model"] is not None or row["failure"]]
+    whole = [row for row in kept if rows.published(row) != "-" or row["table"].startswith("Table III")]
+    return [deviation(row) for row in whole if row["kind"] != "input" and ": " not in row["cell"].partition("T_Mv:")[0]]
+
+
+def osiris_choices(found: list[Row]) -> Rows:
+    """Bootstrapping at 1 TB/s with double hoisting: the default, and what each other choice makes of it."""
+    name = "Bootstrap, double hoisting"
+    kept = [row for row in found if row["table"] == "Table III (a)" and row["cell"].startswith(name)]
+    made = []
+    for row in kept:
+        _, _, words = row["cell"].partition(": ")
+        model = "failed" if row["failure"] else rows.number(row["model"])
+        made.append((words or "the default", model, row["failure"] or row["reason"]))
+    return made
+
+
 def strix(found: list[Row]) -> Rows:
     """Tables III, V and VI and figures 2 and 8: what is published and what the model says of its own beside it; table VII and figure 7 are tables of
     their own."""
@@ -181,6 +200,7 @@ def widths_side_by_side(found: Row) -> Rows:
 
 
 SIDES = ("", "look-ups a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a look-up fails")
+CHOICES = ("choice", "ms", "made of")
 FAST = (
     "machine",
     "look-ups",
@@ -212,6 +232,8 @@ TABLES = {
     "fpt": ("reproduce-fpt", DEVIATION, fpt),
     "strix": ("reproduce-strix", DEVIATION, strix),
     "sides": ("compare-pbs", SIDES, side_by_side),
+    "osiris": ("reproduce-osiris", DEVIATION, osiris),
+    "osiris-choices": ("reproduce-osiris", CHOICES, osiris_choices),
     "replays-fast": ("replays-fast", FAST, replays_fast),
     "sides-small": ("compare-pbs", SIDES_SMALL, side_by_side_small),
     "sides-widths": ("compare-pbs", WIDTHS, widths_side_by_side),

@@ -32,6 +32,7 @@ FULL_SIZE: dict[str, tuple[str, Path | None]] = {
     "reproduce-f1": ("polyfabric reproduce f1 --applications --json", None),
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", None),
     "reproduce-strix": ("polyfabric reproduce strix --json", None),
+    "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", None),
     "replays-fast": (
         "polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json",
         None,
