@@ -14,7 +14,7 @@ from polyfabric.machines import load
 from polyfabric.papers import osiris
 from polyfabric.slot_execution import plan
 
-REDUCED = "osiris-bootstrap-toy"
+REDUCED = "toy-12-boot-osiris"
 
 
 def vector(slots, seed=0):

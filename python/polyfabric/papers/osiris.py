@@ -30,8 +30,7 @@ _AUTHORS_PROGRAM = {
 }
 
 _OTHERS = (
-    ("osiris-bootstrap-wide", (), "scales of 60 and 56 bits: log QP 1717"),
-    ("osiris-bootstrap-13", (), "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes"),
+    ("osiris-bootstrap-13", (), "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits"),
     ("osiris-bootstrap-single", (), "one prime of 40 bits a level"),
     (FULL_SET, ("steps=products",), "steps by the fewest products"),
     (FULL_SET, ("limb_extension=loaded",), "diagonals from memory"),

@@ -235,8 +235,7 @@ mod tests {
         // The table's note: alpha = 14 and log QP = 1630 with bootstrapping, of which each choice but the first gives something up.
         for (name, alpha, digits, log2_qp) in [
             ("osiris-bootstrap", 14, 3, 1629.0),
-            ("osiris-bootstrap-wide", 14, 3, 1717.0),
-            ("osiris-bootstrap-13", 13, 3, 1629.0),
+            ("osiris-bootstrap-13", 13, 3, 1625.0),
             ("osiris-bootstrap-single", 14, 2, 1493.0),
         ] {
             let set = parameters(name).expect("a set");

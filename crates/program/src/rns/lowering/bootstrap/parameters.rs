@@ -100,7 +100,7 @@ pub enum BootstrappingError {
     },
     /// Special primes of the switch to the sparse secret that are missing or too small.
     #[error(
-        "the switch to the sparse secret has special primes of {special:.1} bits for a first prime of {modulus:.1}; name special primes with as many bits"
+        "the switch to the sparse secret has special primes of {special:.1} bits for a first modulus of {modulus:.1}; name special primes with as many bits"
     )]
     EncapsulationPrimes {
         /// log2 of their product.
