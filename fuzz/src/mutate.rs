@@ -8,6 +8,8 @@ use rand_chacha::ChaCha8Rng;
 pub enum Form {
     /// A file that ends in the hash of all before.
     Hashed,
+    /// Bytes without one.
+    Raw,
     /// Text.
     Text,
 }

@@ -3,6 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use polyfabric_machines::f1::{compile::compile, machine::F1, saved};
+use polyfabric_machines::morphling::instruction::{Instruction, Opcode, decode, encode, parse, print};
+use polyfabric_program::rns::builtin::microbenchmark;
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Signature, Table};
 use polyfabric_program::{rns, tfhe as programs};
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
@@ -10,7 +14,7 @@ use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{KeyId, KeyStorage};
 use polyfabric_schemes::serial::{Storable, load, save};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts};
+use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts, Content};
 use polyfabric_schemes::tfhe::{self, LweKind};
 use polyfabric_schemes::{bgv, ckks, set_file};
 
@@ -62,6 +66,11 @@ fn text<T, E>(name: &'static str, samples: Vec<String>, parse: impl Fn(&str) -> 
     Target { name, form: Form::Text, samples, read: Box::new(read) }
 }
 
+/// The reader of bytes that end in no hash.
+fn raw<T, E>(name: &'static str, sample: Vec<u8>, parse: impl Fn(&[u8]) -> Result<T, E> + 'static) -> Target {
+    Target { name, form: Form::Raw, samples: vec![sample], read: Box::new(move |bytes| parse(bytes).is_ok()) }
+}
+
 fn port() -> Port {
     let (program, program_name) = (ProgramHash::of("a program"), "sample".to_owned());
     Port { program, program_name, direction: Direction::Output, name: "y".to_owned() }
@@ -73,6 +82,8 @@ pub fn all() -> Vec<Target> {
     targets.extend(ckks_files());
     targets.extend(bgv_files());
     targets.extend(texts());
+    targets.extend(specifications());
+    targets.extend(machines());
     targets
 }
 
@@ -83,12 +94,18 @@ fn tfhe_files() -> Vec<Target> {
     let server = tfhe::AnyServerKey::Torus32(compressed.expand(&no_progress));
     let generation: KeyGeneration = client.generation();
     let batch = client.encrypt_for_tests(LweKind::Small, &[1 << 29, 2 << 29], 3);
-    let ciphertexts = Ciphertexts { parameters, generation, port: port(), kind: LweKind::Small, batch };
+    let public = tfhe::PublicKey::for_tests(&client, 4);
+    let each = Content::Each { kind: LweKind::Small, batch };
+    let compact = Content::Compact(public.encrypt_for_tests(&[1 << 29, 2 << 29], 5));
+    let ciphertexts = [each, compact].map(|content| {
+        AnyCiphertexts::Torus32(Ciphertexts { parameters: parameters.clone(), generation, port: port(), content })
+    });
     vec![
         file("tfhe-client-key", vec![tfhe::AnyClientKey::Torus32(client)]),
         file("tfhe-server-key", vec![server]),
         file("tfhe-compressed-key", vec![tfhe::AnyCompressedServerKey::Torus32(compressed)]),
-        file("tfhe-ciphertexts", vec![AnyCiphertexts::Torus32(ciphertexts)]),
+        file("tfhe-ciphertexts", ciphertexts.to_vec()),
+        file("tfhe-public-key", vec![tfhe::AnyPublicKey::Torus32(public)]),
     ]
 }
 
@@ -133,10 +150,12 @@ fn bgv_files() -> Vec<Target> {
     ]
 }
 
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
 fn texts() -> Vec<Target> {
     let sets = [include_str!("../../examples/own-ckks.toml"), include_str!("../../examples/own-bgv.toml")];
-    let machines = [include_str!("../../machines/morphling.toml"), include_str!("../../machines/f1.toml")];
-    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let parameters = tfhe::sets::parameters("toy-256").expect("a set");
     let choice = programs::lowering::TfheLowering::new(
         programs::lowering::KeySwitchOrder::None,
@@ -145,14 +164,88 @@ fn texts() -> Vec<Target> {
     let built =
         |name| programs::builtin::build(name, &parameters, 2, &choice, Transform::F64).expect("a built-in program");
     let built = ["pbs", "pbs+ks", "keyswitch"].map(built);
+    let (of_integers, lowered) = integers(&parameters);
+    let programs = built.iter().map(|one| one.program.to_string()).chain([of_integers.to_string()]).collect();
+    let kernels = built.iter().map(|one| one.kernel.to_string()).chain([lowered.to_string()]).collect();
     let slots = slot_programs();
     vec![
         text("parameter-set", owned(&sets), |text| set_file::parse("set.toml", text)),
-        text("machine", owned(&machines), |text| polyfabric_machines::parse("machine.toml", text).map_err(Box::new)),
-        text("tfhe-program", built.iter().map(|one| one.program.to_string()).collect(), programs::text::parse_program),
-        text("tfhe-kernel", built.iter().map(|one| one.kernel.to_string()).collect(), programs::text::parse_kernel),
+        text("tfhe-program", programs, programs::text::parse_program),
+        text("tfhe-kernel", kernels, programs::text::parse_kernel),
         text("slot-program", slots.0, rns::text::parse_program),
         text("slot-kernel", slots.1, rns::text::parse_kernel),
+    ]
+}
+
+/// What programs on integers are made of: look-ups on the whole torus, several of one value, weights, a selection; and it lowered as a processor runs it.
+fn integers(parameters: &tfhe::Parameters) -> (programs::homomorphic::Program, programs::kernel::KernelProgram) {
+    let range = Range::new(0, 3).expect("a range");
+    let table = |more: i64| Table::tabulate(range, move |value| (value + more) % 4).expect("a table");
+    let mut builder = Builder::new("sample").expect("a name");
+    let x = builder.input("x", ElementType::Integer(range), 4).expect("an input");
+    let both = builder.lookup_each(x, vec![table(0), table(1)], LookupResult::Integer).expect("look-ups");
+    let low = builder.select(both, &[0, 2, 4, 6]).expect("a selection");
+    let sign = builder.sign(low, true).expect("a sign");
+    builder.output("y", low).expect("an output");
+    builder.output("sign", sign).expect("an output");
+    let program = builder.finish().expect("a program");
+    let choice = programs::lowering::TfheLowering::processor(programs::lowering::KeySwitchOrder::After);
+    let lowered = programs::lowering::lower(&program, parameters, &choice).expect("a kernel program");
+    (program, lowered)
+}
+
+/// What a client is given of a program: the parts of a specification that are read here. What is read must encrypt and decrypt without a panic.
+fn specifications() -> Vec<Target> {
+    let parameters = tfhe::sets::parameters("toy-256").expect("a set");
+    let (program, kernel) = integers(&parameters);
+    let signature = Signature::of(&program, &kernel, &[("y".to_owned(), 0.01)].into()).expect("inputs and outputs");
+    let set = serde_json::to_string(parameters.literal()).expect("text");
+    vec![
+        text("tfhe-signature", vec![serde_json::to_string(&signature).expect("text")], |text| {
+            let signature = Signature::from_json(text).map_err(drop)?;
+            for input in signature.inputs.iter().filter(|input| input.length <= 16) {
+                let _ = signature.encode::<u64>(&input.name, &vec![0; input.length]);
+            }
+            for output in signature.outputs.iter().filter(|output| output.length <= 16) {
+                let _ = signature.decode::<u64>(&output.name, &vec![1 << 63; output.length]);
+            }
+            Ok::<(), ()>(())
+        }),
+        text("tfhe-parameters", vec![set], |text| {
+            let literal: tfhe::ParametersLiteral = serde_json::from_str(text).map_err(drop)?;
+            tfhe::Parameters::check(&literal).map_err(drop)
+        }),
+    ]
+}
+
+/// Machine files, and what machines write and read again.
+fn machines() -> Vec<Target> {
+    let files = [
+        include_str!("../../machines/f1.toml"),
+        include_str!("../../machines/fpt.toml"),
+        include_str!("../../machines/morphling.toml"),
+        include_str!("../../machines/osiris.toml"),
+        include_str!("../../machines/strix.toml"),
+        include_str!("../../examples/own-rns-machine.toml"),
+        include_str!("../../examples/own-tfhe-machine.toml"),
+    ];
+    let shape = microbenchmark::Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 1, rounds: 1 };
+    let program = microbenchmark::build(microbenchmark::Operation::Permute, shape).expect("a program");
+    let description = polyfabric_machines::description("f1").expect("a machine");
+    let f1 = F1::new(&description).expect("its figures");
+    let saved = saved::save(&compile(&f1, &program).expect("it compiles"));
+    let line = "vpu.ms op=1 group=0 slot=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3";
+    let first = parse(line).expect("an instruction")[0];
+    let stream: Vec<Instruction> = Opcode::ALL.iter().map(|&opcode| Instruction { opcode, ..first }).collect();
+    vec![
+        text("machine", owned(&files), |text| {
+            let machine = polyfabric_machines::parse("machine.toml", text).map_err(drop)?;
+            let _ = (machine.area_mm2(), polyfabric_machines::family(&machine));
+            Ok::<(), ()>(())
+        }),
+        raw("f1-compiled", saved, move |bytes| saved::load(bytes, &f1, &program)),
+        text("morphling-instructions", vec![print(&stream)], parse),
+        raw("morphling-words", encode(&stream), decode),
     ]
 }
 

@@ -53,7 +53,7 @@ from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
 from .runnable import Program, SlotProgram, program
-from .sides import Ciphertexts, Client, EvaluationKey, Server
+from .sides import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .slot_execution import SlotKeys
 from .slot_parameters import SlotParameters
 from .specification import Specification
@@ -65,6 +65,7 @@ __all__ = [
     "Ciphertexts",
     "Client",
     "Complex",
+    "Encryptor",
     "Error",
     "EvaluationKey",
     "Fidelity",
@@ -85,6 +86,7 @@ __all__ = [
     "ParameterError",
     "Program",
     "ProgramError",
+    "PublicKey",
     "Real",
     "Report",
     "RunError",

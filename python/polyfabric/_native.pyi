@@ -103,6 +103,7 @@ class Program:
         transform: str | float,
         key_unrolling: int = 1,
         processor: bool = True,
+        public: bool = False,
     ) -> NoiseReport: ...
     def choose_parameters(
         self,
@@ -110,6 +111,7 @@ class Program:
         torus_bits: int | None,
         transform: str | float,
         circuit_privacy: float | None = None,
+        public: bool = False,
     ) -> tuple[Parameters, str, NoiseReport]: ...
 
 _Slots = list[int] | tuple[list[float], list[float]]
@@ -274,7 +276,7 @@ class SlotCiphertexts:
 
 class Signature:
     @staticmethod
-    def of(program: Program, kernel: KernelProgram, bounds: Mapping[str, float]) -> Signature: ...
+    def of(program: Program, kernel: KernelProgram, bounds: Mapping[str, float], public: bool) -> Signature: ...
     @staticmethod
     def from_json(text: str) -> Signature: ...
     def to_json(self) -> str: ...
@@ -361,11 +363,27 @@ class ServerKey:
     def rerandomise(self, results: Ciphertexts, deviations: Mapping[str, float]) -> Ciphertexts: ...
     def save(self, path: _Path | None = None) -> bytes | None: ...
 
+class PublicKey:
+    @staticmethod
+    def generate(client: ClientKey) -> PublicKey: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    def save(self, path: _Path | None = None) -> bytes | None: ...
+    @staticmethod
+    def load(source: _Source) -> PublicKey: ...
+    def encrypt_to(
+        self, signature: Signature, name: str, values: Sequence[int], path: _Path | None = None
+    ) -> bytes | None: ...
+
 class Ciphertexts:
     def carried(self, names: Mapping[str, str]) -> Ciphertexts: ...
     @staticmethod
     def load(
-        parameters: Parameters, signature: Signature, outputs: bool, sources: Mapping[str, _Source]
+        parameters: Parameters,
+        signature: Signature,
+        outputs: bool,
+        sources: Mapping[str, _Source],
+        server: ServerKey | None = None,
     ) -> Ciphertexts: ...
     @property
     def bytes(self) -> int: ...

@@ -67,7 +67,12 @@ class Plan:
     @cached_property
     def signature(self) -> _native.Signature:
         """What a client has to know of the program."""
-        return _native.Signature.of(self.program.native, self.kernel, self.error_bounds)
+        return _native.Signature.of(self.program.native, self.kernel, self.error_bounds, self.public)
+
+    @property
+    def public(self) -> bool:
+        """Whether inputs may be encrypted with the client's public key."""
+        return self.noise.get("inputs") == "public"
 
 
 def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
@@ -86,13 +91,15 @@ def plan(
     target: float | None = None,
     unroll: int = 1,
     circuit_privacy: float | None = None,
+    public: bool = False,
 ) -> Plan:
     """Chooses or checks the parameter set, checks the noise, and lowers.
 
     Without `parameters`: the cheapest default set with which the program fails with a probability of 2^`target` at
     most, on the machine's torus. With it: that set, refused if the program fails more often than that. Without `target`, 2^-128. `unroll` is the
     number of secret bits an iteration of blind rotation takes, 1, 2 or 4. With `circuit_privacy` the server re-randomises and floods every
-    output, so that each of its values hides with so many bits how it was computed.
+    output, so that each of its values hides with so many bits how it was computed. With `public`, inputs may be encrypted with the client's
+    public key, which leaves more noise.
     """
     target = DEFAULT_TARGET if target is None else target
     if circuit_privacy is not None and not isinstance(circuit_privacy, int | float):
@@ -100,15 +107,15 @@ def plan(
             f"circuit_privacy={circuit_privacy!r} is no number; give the bits that are to be hidden, as 10"
         )
     if parameters is None:
-        chosen, order, noise = _choose(program, machine, target, circuit_privacy)
+        chosen, order, noise = _choose(program, machine, target, circuit_privacy, public)
         if unroll != 1:
             transform = "f64" if machine is None else machine.transform(chosen)
-            noise = program.native.noise(chosen, order, transform, unroll, machine is None)
+            noise = program.native.noise(chosen, order, transform, unroll, machine is None, public)
             noise = _within(noise, target, circuit_privacy)
     else:
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         transform = "f64" if machine is None else machine.transform(chosen)
-        order, noise = _order(program, chosen, target, transform, unroll, machine, circuit_privacy)
+        order, noise = _order(program, chosen, target, transform, unroll, machine, circuit_privacy, public)
     kernel = program.native.lower(chosen, order, None if machine is None else machine.native, unroll)
     return Plan(program, chosen, order, kernel, json.loads(noise.to_json()), unroll)
 
@@ -123,10 +130,10 @@ def _within(noise: _native.NoiseReport, target: float, circuit_privacy: float | 
 
 
 def _choose(
-    program: Program, machine: Machine | None, target: float, circuit_privacy: float | None
+    program: Program, machine: Machine | None, target: float, circuit_privacy: float | None, public: bool
 ) -> tuple[_native.Parameters, str, _native.NoiseReport]:
     if machine is None:
-        return program.native.choose_parameters(target, None, "f64", circuit_privacy)
+        return program.native.choose_parameters(target, None, "f64", circuit_privacy, public)
     # A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept.
     suited: list[tuple[float, _native.Parameters, str, _native.NoiseReport]] = []
     refusals: list[tuple[_native.Parameters, NoiseError]] = []
@@ -135,7 +142,7 @@ def _choose(
         try:
             transform = machine.transform(parameters)
             order, noise = _order(
-                program, parameters, target, transform, machine=machine, circuit_privacy=circuit_privacy
+                program, parameters, target, transform, machine=machine, circuit_privacy=circuit_privacy, public=public
             )
         except (ProgramError, MachineError):
             continue
@@ -190,13 +197,14 @@ def _order(
     unroll: int = 1,
     machine: Machine | None = None,
     circuit_privacy: float | None = None,
+    public: bool = False,
 ) -> tuple[str, _native.NoiseReport]:
     """The first place of the key switch with which the program lowers and stays in its budget; else the first reason."""
     reason: Exception | None = None
     for order in _ORDERS:
         try:
             program.native.lower(parameters, order, None if machine is None else machine.native)
-            noise = program.native.noise(parameters, order, transform, unroll, machine is None)
+            noise = program.native.noise(parameters, order, transform, unroll, machine is None, public)
             noise = _within(noise, target, circuit_privacy)
         except (ProgramError, NoiseError) as error:
             # A noise budget says more than the need of a key switch, which only rules out the first order.
@@ -299,6 +307,7 @@ def run(
     target: float | None = None,
     unroll: int = 1,
     circuit_privacy: float | None = None,
+    public: bool = False,
     progress: ProgressHook | None = None,
 ) -> RunResult:
     """See `Program.run`."""
@@ -306,7 +315,15 @@ def run(
     machine = place(on)
     if keys is not None:
         parameters = matching(keys, parameters)
-    planned = plan(program, parameters, machine=machine, target=target, unroll=unroll, circuit_privacy=circuit_privacy)
+    planned = plan(
+        program,
+        parameters,
+        machine=machine,
+        target=target,
+        unroll=unroll,
+        circuit_privacy=circuit_privacy,
+        public=public,
+    )
     return run_plan(planned, inputs, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
 
 
@@ -319,7 +336,7 @@ def place(on: str, readings: tuple[str, ...] = ()) -> Machine | None:
     return machines.load(pick("place to run", on, [*HERE, *machines.names()]), readings)
 
 
-def matching(keys: Keys, parameters: str | _native.Parameters | None) -> _native.Parameters:
+def matching(keys: Keys | _native.PublicKey, parameters: str | _native.Parameters | None) -> _native.Parameters:
     """The parameter set of `keys`, which must be the one that was named, if any."""
     if parameters is not None:
         named = named_parameters(parameters, warn=False) if isinstance(parameters, str) else parameters
@@ -350,7 +367,7 @@ def run_plan(
     if keys is None:
         keys = Keys.generate(planned.parameters, progress, unroll=planned.unroll)
         clock.lap("keys")
-    ciphertexts = keys.client.encrypt(planned.signature, flat)
+    ciphertexts = _encrypted(planned, keys, flat)
     clock.lap("encrypt")
     results, report = execute(
         planned, keys.server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress
@@ -376,6 +393,19 @@ def run_plan(
         keys=keys,
         report=report,
     )
+
+
+def _encrypted(planned: Plan, keys: Keys, flat: Mapping[str, list[int]]) -> _native.Ciphertexts:
+    """The inputs, encrypted by the client, or with its public key if the plan is for that."""
+    if not planned.public:
+        return keys.client.encrypt(planned.signature, flat)
+    public = _native.PublicKey.generate(keys.client)
+    files: dict[str, bytes] = {}
+    for name, values in flat.items():
+        data = public.encrypt_to(planned.signature, name, values)
+        assert data is not None
+        files[name] = data
+    return _native.Ciphertexts.load(planned.parameters, planned.signature, False, files, keys.server)
 
 
 def execute(
@@ -483,9 +513,10 @@ def cost(
     parameters: str | None = None,
     target: float | None = None,
     circuit_privacy: float | None = None,
+    public: bool = False,
 ) -> Report:
     """See `Program.cost`."""
-    planned = plan(program, parameters, target=target, circuit_privacy=circuit_privacy)
+    planned = plan(program, parameters, target=target, circuit_privacy=circuit_privacy, public=public)
     return Report("cost", estimate(planned))
 
 

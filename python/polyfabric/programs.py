@@ -181,11 +181,14 @@ def planned(
     target: float | None,
     unroll: int = 1,
     circuit_privacy: float | None = None,
+    public: bool = False,
 ) -> Plan:
     """The plan of any program but the digits, within its noise budget."""
     if name in _native.built_in_names():
         if circuit_privacy is not None:
             raise InputError(f"--circuit-privacy hides a program's weights, and {name} has none; leave it out")
+        if public:
+            raise InputError(f"--public is of your own program or an application, not of {name}; leave it out")
         default = DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE
         made = built_in(name, parameters or default, batch or 1, machine=machine, unroll=unroll)
         accepted = DEFAULT_TARGET if target is None else target
@@ -200,7 +203,7 @@ def planned(
     if name == "adder":
         from .apps.adder import adder
 
-        return _planned(adder(8, batch or 1), parameters, machine, target, unroll, circuit_privacy)
+        return _planned(adder(8, batch or 1), parameters, machine, target, unroll, circuit_privacy, public)
     application = {**NETWORKS, **TREES, "life": life}.get(name)
     program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
@@ -210,7 +213,7 @@ def planned(
         )
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
-    return _planned(program, parameters, machine, target, unroll, circuit_privacy)
+    return _planned(program, parameters, machine, target, unroll, circuit_privacy, public)
 
 
 def _planned(
@@ -220,5 +223,14 @@ def _planned(
     target: float | None,
     unroll: int,
     circuit_privacy: float | None,
+    public: bool,
 ) -> Plan:
-    return plan(program, parameters, machine=machine, target=target, unroll=unroll, circuit_privacy=circuit_privacy)
+    return plan(
+        program,
+        parameters,
+        machine=machine,
+        target=target,
+        unroll=unroll,
+        circuit_privacy=circuit_privacy,
+        public=public,
+    )

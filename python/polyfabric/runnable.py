@@ -50,6 +50,7 @@ class Program(written.Program):
         max_failure: float | None = None,
         unroll: int = 1,
         circuit_privacy: float | None = None,
+        public: bool = False,
         progress: ProgressHook | None = None,
     ) -> RunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear.
@@ -58,7 +59,7 @@ class Program(written.Program):
         its arithmetic. Without `parameters`, a set is chosen. `max_failure` is log2 of the failure probability that is accepted, -128 without it. `unroll` is the
         number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
         and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
-        program than its values.
+        program than its values. With `public`, inputs are encrypted with the public key, as others encrypt them, and failures counted for that.
         """
         return execution.run(
             self,
@@ -70,6 +71,7 @@ class Program(written.Program):
             target=max_failure,
             unroll=unroll,
             circuit_privacy=circuit_privacy,
+            public=public,
             progress=progress,
         )
 
@@ -88,10 +90,18 @@ class Program(written.Program):
         return execution.simulate(self, machine, parameters=parameters, readings=readings, target=max_failure)
 
     def cost(
-        self, parameters: str | None = None, *, max_failure: float | None = None, circuit_privacy: float | None = None
+        self,
+        parameters: str | None = None,
+        *,
+        max_failure: float | None = None,
+        circuit_privacy: float | None = None,
+        public: bool = False,
     ) -> Report:
-        """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise."""
-        return execution.cost(self, parameters, max_failure, circuit_privacy)
+        """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise.
+
+        With `public`, the noise of inputs that are encrypted with a public key.
+        """
+        return execution.cost(self, parameters, max_failure, circuit_privacy, public)
 
 
 class SlotProgram(written_on_slots.SlotProgram):

@@ -17,13 +17,12 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import floor
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import CancelledError, FileError, InputError, ParameterError
+from .errors import CancelledError, FileError, InputError
 from .execution import Plan, hidden, workers
 from .execution import plan as plan_elements
 from .language.program import Program
@@ -31,7 +30,6 @@ from .language.shapes import Shapes
 from .language.slot_program import SlotProgram
 from .language.slot_shapes import SlotShapes
 from .reports import write_bytes, write_together
-from .reports.units import security as security_text
 from .slot_execution import STANDARD_SECURITY, SlotPlan, check_key_memory, real_outputs
 from .slot_execution import plan as plan_slots
 from .slot_parameters import SlotParameters
@@ -97,6 +95,18 @@ class Ciphertexts:
         files = {path.name: path.read_bytes() for path in sorted(Path(folder).glob(f"*{ending}"))}
         return cls._of(files, str(folder))
 
+    def __or__(self, other: Ciphertexts) -> Ciphertexts:
+        """Inputs of two who encrypted some each, as one request."""
+        if not isinstance(other, Ciphertexts):
+            return NotImplemented
+        twice = sorted(set(self.parts) & set(other.parts))
+        if self.ending != ".in.ct" or other.ending != ".in.ct" or twice:
+            raise InputError(
+                f"{self} and {other} are not the inputs of one request"
+                + (f": both have {twice[0]!r}; let one encrypt it" if twice else "; give what was encrypted")
+            )
+        return Ciphertexts({**self.parts, **other.parts}, self.ending)
+
     @classmethod
     def _of(cls, files: Mapping[str, bytes], place: str) -> Ciphertexts:
         for ending in (".in.ct", ".out.ct"):
@@ -128,10 +138,39 @@ class EvaluationKey:
     @classmethod
     def load(cls, path: str | Path) -> EvaluationKey:
         """From a `server.key`."""
-        try:
-            return cls(Path(path).read_bytes())
-        except OSError as problem:
-            raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
+        return cls(_content(Path(path)))
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """What anybody encrypts with for one client, and decrypts nothing."""
+
+    data: bytes = field(repr=False)
+
+    def to_bytes(self) -> bytes:
+        """The content of `public.key`."""
+        return self.data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PublicKey:
+        """From what `to_bytes` gave; who encrypts with it checks it."""
+        return cls(bytes(data))
+
+    def save(self, path: str | Path) -> None:
+        """Writes it, whole or not at all."""
+        write_bytes(Path(path), self.data)
+
+    @classmethod
+    def load(cls, path: str | Path) -> PublicKey:
+        """From a `public.key`."""
+        return cls(_content(Path(path)))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
 
 
 @dataclass(frozen=True)
@@ -166,6 +205,25 @@ class Elements:
         """The server's keys, for transport."""
         return _bytes(_native.ServerKey.generate(key, progress).save())
 
+    def public_key(self, key: _native.ClientKey) -> bytes:
+        """What others encrypt with."""
+        return _bytes(_native.PublicKey.generate(key).save())
+
+    def load_public(self, data: bytes) -> _native.PublicKey:
+        """A public key, which must be of the specification's parameter set."""
+        public = _native.PublicKey.load(data)
+        if public.parameters != self.parameters:
+            raise InputError(
+                f"the public key is of parameter set {public.parameters.name}, the specification asks for {self.parameters.name}; "
+                "bring the key of a client of this specification"
+            )
+        return public
+
+    def encrypt_publicly(self, public: _native.PublicKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
+        """A file's bytes for each input that is given."""
+        flat = self.shapes.flatten(inputs, partly=True)
+        return {name: _bytes(public.encrypt_to(self.signature, name, values)) for name, values in flat.items()}
+
     def encrypt(self, key: _native.ClientKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
         """A file's bytes for each input."""
         ciphertexts = key.encrypt(self.signature, self.shapes.flatten(inputs))
@@ -179,10 +237,12 @@ class Elements:
         return dict(self.shapes.shaped(key.decrypt(self.signature, ciphertexts)))
 
     @classmethod
-    def served(cls, program: Program, data: bytes, circuit_privacy: float | None) -> tuple[Elements, _native.ServerKey]:
+    def served(
+        cls, program: Program, data: bytes, circuit_privacy: float | None, public: bool
+    ) -> tuple[Elements, _native.ServerKey]:
         """What serves `program` for the client of an evaluation key."""
         server = _native.ServerKey.load(data)
-        planned = plan_elements(program, server.parameters, circuit_privacy=circuit_privacy)
+        planned = plan_elements(program, server.parameters, circuit_privacy=circuit_privacy, public=public)
         return cls(planned.signature, planned.parameters, program.shapes, planned), server
 
     def execute(
@@ -190,7 +250,7 @@ class Elements:
     ) -> dict[str, bytes]:
         """A file's bytes for each output."""
         assert self.planned is not None
-        ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, False, dict(parts))
+        ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, False, dict(parts), server)
         results = hidden(self.planned, server, self.planned.kernel.run(server, ciphertexts, threads, progress))
         return {name: _bytes(results.save(self.parameters, self.signature, True, name)) for name in self.shapes.outputs}
 
@@ -202,6 +262,7 @@ class Slots:
     signature: _native.SlotSignature
     shapes: SlotShapes
     key_bytes: int
+    public: bool
     planned: SlotPlan | None = None
 
     @property
@@ -223,6 +284,24 @@ class Slots:
         """The keys that the program asks for, for transport."""
         return _bytes(key.server(self.signature, progress).save())
 
+    def public_key(self, key: _native.SlotClient) -> bytes:
+        """What others encrypt with."""
+        return _bytes(key.public().save())
+
+    def load_public(self, data: bytes) -> _native.SlotPublicKey:
+        """A public key."""
+        return _native.SlotPublicKey.load(self.signature.scheme, data)
+
+    def encrypt_publicly(self, public: _native.SlotPublicKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
+        """A file's bytes for each input that is given."""
+        if not self.public:
+            raise InputError(
+                f"{self.signature.name} is not planned for inputs of a public key, which have more noise; make the specification with "
+                "public=True"
+            )
+        flat = self.shapes.flatten(inputs, partly=True)
+        return {name: _bytes(public.encrypt_to(self.signature, name, values)) for name, values in flat.items()}
+
     def encrypt(self, key: _native.SlotClient, inputs: Mapping[str, Any]) -> dict[str, bytes]:
         """A file's bytes for each input."""
         ciphertexts = key.encrypt(self.signature, self.shapes.flatten(inputs))
@@ -234,12 +313,12 @@ class Slots:
         return self.shapes.shaped(key.decrypt(self.signature, ciphertexts, real_outputs(self.shapes)))
 
     @classmethod
-    def served(cls, program: SlotProgram, data: bytes) -> tuple[Slots, _native.SlotServer]:
+    def served(cls, program: SlotProgram, data: bytes, public: bool) -> tuple[Slots, _native.SlotServer]:
         """What serves `program` for the client of an evaluation key."""
         server = _native.SlotServer.load(program.scheme, data)
-        planned = plan_slots(program, SlotParameters(server.parameters), security=0, key_switch="set")
+        planned = plan_slots(program, SlotParameters(server.parameters), security=0, key_switch="set", public=public)
         server.expect_keys(planned.native)
-        return cls(planned.signature, program.shapes, planned.facts["key_bytes"], planned), server
+        return cls(planned.signature, program.shapes, planned.facts["key_bytes"], public, planned), server
 
     def execute(
         self, server: _native.SlotServer, parts: Mapping[str, bytes], threads: int, progress: ProgressHook | None
@@ -273,13 +352,7 @@ class Client:
             )
         self.specification = specification
         self._half: Any = specification.half
-        name, bits = self._half.security
-        if bits < security:
-            raise ParameterError(
-                f"the specification of {specification.program_name} asks for parameter set {name}, which has "
-                f"{security_text(bits)} bits of security, not {security:g}: what is encrypted with it may be read; ask for a specification "
-                f"with more, or accept it with security={floor(bits)}"
-            )
+        specification.expect_security(security)
         self._evaluation_key: EvaluationKey | None = None
 
     def __repr__(self) -> str:
@@ -295,6 +368,11 @@ class Client:
         if self._evaluation_key is None:
             self._evaluation_key = EvaluationKey(self._half.evaluation_key(self._key, progress))
         return self._evaluation_key
+
+    @property
+    def public_key(self) -> PublicKey:
+        """What others encrypt with for this client, where the specification was made with `public=True`: a fresh one each time, of the same secret key."""
+        return PublicKey(self._half.public_key(self._key))
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
         """Inputs by name, encrypted: what is sent to the server."""
@@ -332,6 +410,31 @@ class Client:
         return made
 
 
+class Encryptor:
+    """Who encrypts for somebody else's client: has a specification and that client's public key, and decrypts nothing."""
+
+    def __init__(
+        self, specification: Specification, public_key: PublicKey, *, security: float = STANDARD_SECURITY
+    ) -> None:
+        """A specification whose parameter set has less than `security` bits is refused."""
+        if not isinstance(specification, Specification) or not isinstance(public_key, PublicKey):
+            raise InputError(
+                f"an encryptor is made of a specification and a public key, not of {type(specification).__name__} and "
+                f"{type(public_key).__name__}; take client.public_key, or pf.PublicKey.load(path)"
+            )
+        specification.expect_security(security)
+        self.specification = specification
+        self._half: Any = specification.half
+        self._key = self._half.load_public(public_key.data)
+
+    def __repr__(self) -> str:
+        return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme}>"
+
+    def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
+        """Inputs by name, encrypted: all of them, or some. Those of several who encrypt make one request, `ours | theirs`."""
+        return Ciphertexts(self._half.encrypt_publicly(self._key, inputs), ".in.ct")
+
+
 class Server:
     """Who executes a program for one client: has the program and that client's evaluation key, and no other key."""
 
@@ -342,9 +445,10 @@ class Server:
         *,
         threads: int | None = None,
         circuit_privacy: float | None = None,
+        public: bool = False,
     ) -> None:
-        """With `circuit_privacy`, of TFHE, its answers hide with so many bits how they were computed: as many as the client's specification was
-        made with."""
+        """With `circuit_privacy`, of TFHE, its answers hide with so many bits how they were computed; with `public`, it takes inputs of a public key: both as
+        the client's specification was made with."""
         if not isinstance(evaluation_key, EvaluationKey):
             raise InputError(
                 f"a server is given an evaluation key, not {type(evaluation_key).__name__}; take client.evaluation_key, or "
@@ -355,10 +459,10 @@ class Server:
         self._half: Elements | Slots
         self._key: Any
         if isinstance(program, Program):
-            self._half, self._key = Elements.served(program, evaluation_key.data, circuit_privacy)
+            self._half, self._key = Elements.served(program, evaluation_key.data, circuit_privacy, public)
         else:
             refuse_circuit_privacy(program, circuit_privacy)
-            self._half, self._key = Slots.served(program, evaluation_key.data)
+            self._half, self._key = Slots.served(program, evaluation_key.data, public)
 
     def __repr__(self) -> str:
         return f"<server of {self.program.name}>"

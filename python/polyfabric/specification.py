@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import FileError, InputError
+from .errors import FileError, InputError, ParameterError
 from .execution import plan as plan_elements
 from .language.program import Program
 from .language.shapes import Shapes, written
 from .language.slot_program import SlotProgram
 from .language.slot_shapes import SlotShapes
 from .reports import write_text
+from .reports.units import security as security_text
 from .slot_execution import plan as plan_slots
 from .slot_parameters import is_file
 
@@ -49,17 +51,22 @@ class Specification:
 
     @classmethod
     def of(
-        cls, program: Program | SlotProgram, parameters: str | None = None, *, circuit_privacy: float | None = None
+        cls,
+        program: Program | SlotProgram,
+        parameters: str | None = None,
+        *,
+        circuit_privacy: float | None = None,
+        public: bool = False,
     ) -> Specification:
         """That of `program`, with a parameter set that is chosen for it unless one is named. `circuit_privacy`: the bits with which the server's
-        answers hide how they were computed, which make their errors larger."""
+        answers hide how they were computed, which make their errors larger. `public`: inputs may be encrypted with a client's public key."""
         if not isinstance(program, Program | SlotProgram):
             raise InputError(
                 f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
             )
         head = {"format": FORMAT, "version": VERSION, "program": program.name}
         if isinstance(program, Program):
-            planned = plan_elements(program, parameters, circuit_privacy=circuit_privacy)
+            planned = plan_elements(program, parameters, circuit_privacy=circuit_privacy, public=public)
             return cls(
                 {
                     **head,
@@ -75,7 +82,7 @@ class Specification:
                 f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
                 "`polyfabric params --scheme`, or none"
             )
-        slots = plan_slots(program, parameters, key_switch="set")
+        slots = plan_slots(program, parameters, key_switch="set", public=public)
         return cls(
             {
                 **head,
@@ -83,6 +90,7 @@ class Specification:
                 "signature": json.loads(slots.signature.to_json()),
                 "shapes": program.shapes.to_dict(),
                 "key_bytes": slots.facts["key_bytes"],
+                "public": public,
             }
         )
 
@@ -141,6 +149,16 @@ class Specification:
         """ "tfhe", "ckks" or "bgv"."""
         return str(self.data["scheme"])
 
+    def expect_security(self, bits: float) -> None:
+        """Fails if its parameter set has less than so many bits: whoever serves the program chose it."""
+        name, found = self.half.security
+        if found < bits:
+            raise ParameterError(
+                f"the specification of {self.program_name} asks for parameter set {name}, which has {security_text(found)} bits of "
+                f"security, not {bits:g}: what is encrypted with it may be read; ask for a specification with more, or accept it "
+                f"with security={floor(found)}"
+            )
+
     @cached_property
     def half(self) -> Elements | Slots:
         """What clients and servers of the scheme do with it."""
@@ -162,4 +180,6 @@ class Specification:
             encoding = own["encoding"]
             if self.scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
                 raise ValueError("the program is planned for inputs of other sizes")
-        return Slots(slots, shapes, written(int, self.data["key_bytes"], "the size of the keys"))
+        key_bytes = written(int, self.data["key_bytes"], "the size of the keys")
+        public = written(bool, self.data["public"], "whether inputs may be encrypted with a public key")
+        return Slots(slots, shapes, key_bytes, public)

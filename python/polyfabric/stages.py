@@ -1,7 +1,7 @@
 """A run in steps through files: the client makes keys and encrypts, the server executes, the client decrypts.
 
-The folder holds `client.key`, `server.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The server
-needs `server.key` and the inputs. `expected.json`, the clear results, is the client's like its key.
+The folder holds `client.key`, `server.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output; of a plan for inputs of a public key
+`public.key` too, with which others encrypt. The server needs `server.key` and the inputs. `expected.json`, the clear results, is the client's like its key.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from .errors import FileError
-from .execution import Keys, Plan
+from .errors import FileError, ParameterError
+from .execution import Keys, Plan, matching
 from .execution import execute as execute_plan
 from .language.program import Clear, Program
 from .machines import Machine
 from .progress import ProgressHook
-from .reports import write_text
+from .reports import write_text, write_together
+from .reports.units import security as security_text
+from .slot_execution import STANDARD_SECURITY
 
 STEPS = ("keys", "encrypt", "execute", "decrypt")
 
@@ -28,20 +30,34 @@ PlanFor = Callable[[str | None], Plan]
 
 def make_keys(plan_for: PlanFor, folder: Path, progress: ProgressHook) -> dict[str, Any]:
     """Makes the client's key and the server's; refuses a folder that has keys."""
-    present = [name for name in ("client.key", "server.key") if (folder / name).exists()]
+    present = [name for name in ("client.key", "server.key", "public.key") if (folder / name).exists()]
     if present:
         raise FileError(
             f"{folder / present[0]}: there are keys already, which new ones would replace; name another folder"
         )
     planned = plan_for(None)
-    Keys.generate(planned.parameters, progress).save(folder)
+    keys = Keys.generate(planned.parameters, progress)
+    files = {"client.key": keys.client.save, "server.key": keys.server.save}
+    if planned.public:
+        files["public.key"] = _native.PublicKey.generate(keys.client).save
+    write_together(folder, files)
     return {"step": "keys", "parameters": planned.parameters.name, "folder": str(folder)}
 
 
 def encrypt(
-    plan_for: PlanFor, folder: Path, inputs: Callable[[Program], Mapping[str, Clear]], progress: ProgressHook
+    plan_for: PlanFor,
+    folder: Path,
+    inputs: Callable[[Program], Mapping[str, Clear]],
+    progress: ProgressHook,
+    named: str | None = None,
 ) -> dict[str, Any]:
-    """Makes keys if the folder has none, encrypts the inputs, and notes the expected outputs beside the client key."""
+    """Encrypts the inputs: with the client key, which is made if the folder has none, or with a public key that is there without it.
+
+    The client notes the expected outputs beside its key. Who has the public key alone may encrypt some of the inputs, and notes nothing; the key's
+    parameter set must then be the one that is `named`, or have 128 bits.
+    """
+    if (folder / "public.key").exists() and not (folder / "client.key").exists():
+        return _encrypt_publicly(plan_for, folder, inputs, named)
     if (folder / "server.key").exists() and not (folder / "client.key").exists():
         raise FileError(
             f"{folder / 'server.key'}: it is of a client whose client.key is not here, and new keys would replace it; bring "
@@ -65,6 +81,27 @@ def encrypt(
     return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
 
 
+def _encrypt_publicly(
+    plan_for: PlanFor, folder: Path, inputs: Callable[[Program], Mapping[str, Clear]], named: str | None
+) -> dict[str, Any]:
+    public = _native.PublicKey.load(folder / "public.key")
+    found = matching(public, named)
+    # The client has chosen the set, and who encrypts must be content with it.
+    if named is None and found.security_bits < STANDARD_SECURITY:
+        raise ParameterError(
+            f"{folder / 'public.key'}: it is of parameter set {found.name}, which has {security_text(found.security_bits)} bits of security, "
+            f"not {STANDARD_SECURITY:g}: what is encrypted with it may be read; ask for another key, or accept it with --params {found.name}"
+        )
+    planned = plan_for(found.name)
+    # A name may stand before other figures in a file.
+    matching(public, planned.parameters)
+    program = planned.program
+    flat = program.flatten(inputs(program), partly=True)
+    for name, values in flat.items():
+        public.encrypt_to(planned.signature, name, values, folder / f"{name}.in.ct")
+    return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
+
+
 def execute(
     plan_for: PlanFor,
     folder: Path,
@@ -78,7 +115,7 @@ def execute(
     server = _native.ServerKey.load(folder / "server.key", progress)
     planned = plan_for(server.parameters.name)
     files = {name: folder / f"{name}.in.ct" for name in planned.program.inputs}
-    ciphertexts = _native.Ciphertexts.load(planned.parameters, planned.signature, False, files)
+    ciphertexts = _native.Ciphertexts.load(planned.parameters, planned.signature, False, files, server)
     results, _ = execute_plan(planned, server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress)
     for name in planned.program.outputs:
         results.save(planned.parameters, planned.signature, True, name, folder / f"{name}.out.ct")

@@ -27,6 +27,7 @@ class KeyStore:
         most_bytes: int = 2 << 30,
         threads: int | None = None,
         circuit_privacy: float | None = None,
+        public: bool = False,
     ) -> None:
         self.program = program
         self.folder = Path(folder)
@@ -34,6 +35,7 @@ class KeyStore:
         self._most_bytes = most_bytes
         self._threads = threads
         self._circuit_privacy = circuit_privacy
+        self._public = public
         self._servers: OrderedDict[str, Server] = OrderedDict()
         self._lock = Lock()
 
@@ -45,7 +47,9 @@ class KeyStore:
         return self.folder / f"{client}.server.key"
 
     def _made(self, key: EvaluationKey) -> Server:
-        return Server(self.program, key, threads=self._threads, circuit_privacy=self._circuit_privacy)
+        return Server(
+            self.program, key, threads=self._threads, circuit_privacy=self._circuit_privacy, public=self._public
+        )
 
     def put(self, client: str, key: EvaluationKey) -> None:
         """Keeps a client's key, in the place of an earlier one, once it is found to serve the program."""

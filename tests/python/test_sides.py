@@ -112,7 +112,7 @@ def test_a_specification_of_slots_does_not_hold_the_program(scheme: str) -> None
     one, two = made([3, 1, 2, 7]), made([7, 2, 1, 3])
     assert one["signature"].pop("hash") != two["signature"].pop("hash")
     assert one == two
-    assert set(one) == {"format", "version", "program", "scheme", "signature", "shapes", "key_bytes"}
+    assert set(one) == {"format", "version", "program", "scheme", "signature", "shapes", "key_bytes", "public"}
     assert set(one["signature"]) == {"program", "slots", "parameters", "inputs", "outputs", "keys"}
 
 
@@ -148,6 +148,8 @@ def test_a_specification_with_impossible_figures_is_refused(sides: Any) -> None:
         (lambda data: data["shapes"]["inputs"].pop("x"), "damaged specification"),
         (lambda data: data["shapes"]["inputs"]["x"].update(length=1 << 40), "damaged specification"),
         (lambda data: data.pop("key_bytes"), "damaged specification"),
+        (lambda data: data.pop("public"), "damaged specification"),
+        (lambda data: data.update(public=1), "damaged specification"),
         (lambda data: data.update(scheme="bgv"), "damaged specification"),
     ):
         with pytest.raises(pf.FileError, match=message):

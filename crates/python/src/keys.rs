@@ -9,10 +9,10 @@ use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port};
-use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts};
+use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts, Content};
 use polyfabric_schemes::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, KeyUnrolling,
-    LweBatch, LweKind, Parameters,
+    LweBatch, LweKind, Parameters, ServerKey,
 };
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub type Batches<T> = BTreeMap<String, LweBatch<T>>;
 /// The secret keys.
 #[pyclass(name = "ClientKey", frozen)]
 pub struct PyClientKey {
-    key: Arc<AnyClientKey>,
+    pub(crate) key: Arc<AnyClientKey>,
     /// What errors call it: its file.
     name: String,
 }
@@ -282,7 +282,40 @@ fn stored<T: Torus>(
     let batch = batches.get(&port.name).ok_or_else(missing)?;
     let small = batch.dimension() == parameters.lwe_dimension();
     let kind = if small { LweKind::Small } else { LweKind::Large };
-    Ok(wrap(Ciphertexts { parameters: parameters.clone(), generation, port, kind, batch: batch.clone() }))
+    let content = Content::Each { kind, batch: batch.clone() };
+    Ok(wrap(Ciphertexts { parameters: parameters.clone(), generation, port, content }))
+}
+
+/// The ciphertexts of input or output `name`, as a program takes them.
+fn taken<T: Torus>(
+    content: Content<T>,
+    signature: &Signature,
+    name: &str,
+    server: Option<&ServerKey<T>>,
+) -> Result<LweBatch<T>, Failure> {
+    let compact = match content {
+        Content::Each { batch, .. } => return Ok(batch),
+        Content::Compact(compact) => compact,
+    };
+    let refused = |message: String| Err(Failure::new(Kind::File, message));
+    let Some(server) = server else {
+        return refused(format!(
+            "{name:?} is encrypted with a public key, and no result is; bring what the server answered"
+        ));
+    };
+    if !signature.public {
+        return refused(format!(
+            "input {name:?} is encrypted with a public key, whose noise {} was not planned for; plan it with public=True (--public)",
+            signature.program
+        ));
+    }
+    let terminal = signature.input(name).map_err(Failure::of(Kind::Input))?;
+    // Compared before anything is unpacked: a message becomes a thousand times as large.
+    if compact.len() != terminal.length {
+        let (found, length) = (compact.len(), terminal.length);
+        return refused(format!("input {name:?} has {length} elements, but {found} are encrypted; bring another file"));
+    }
+    server.receive(&compact, terminal.key).map_err(Failure::of(Kind::Run))
 }
 
 #[pymethods]
@@ -310,15 +343,22 @@ impl PyCiphertexts {
     }
 
     /// Reads batches written with `save`: the inputs of a program, or its `outputs`, of files or of their bytes; all must be of the parameter set `parameters`, of this program,
-    /// and of one key generation.
+    /// and of one key generation. Inputs of a public key are brought under the key that the program takes, by the keys of `server`.
     #[staticmethod]
+    #[pyo3(signature = (parameters, signature, outputs, sources, server = None))]
     fn load(
         py: Python<'_>,
         parameters: &PyParameters,
         signature: &PySignature,
         outputs: bool,
         sources: BTreeMap<String, Source>,
+        server: Option<&PyServerKey>,
     ) -> PyResult<Self> {
+        let (of32, of64) = match server.map(PyServerKey::key) {
+            Some(AnyServerKey::Torus32(key)) => (Some(key), None),
+            Some(AnyServerKey::Torus64(key)) => (None, Some(key)),
+            None => (None, None),
+        };
         detached(py, || {
             let (mut narrow, mut wide) = (Batches::new(), Batches::new());
             let mut first: Option<(String, KeyGeneration)> = None;
@@ -346,8 +386,14 @@ impl PyCiphertexts {
                     None => first = Some((path, generation)),
                 }
                 match content {
-                    AnyCiphertexts::Torus32(content) => drop(narrow.insert(name, content.batch)),
-                    AnyCiphertexts::Torus64(content) => drop(wide.insert(name, content.batch)),
+                    AnyCiphertexts::Torus32(own) => {
+                        let batch = taken(own.content, &signature.0, &name, of32)?;
+                        narrow.insert(name, batch);
+                    }
+                    AnyCiphertexts::Torus64(own) => {
+                        let batch = taken(own.content, &signature.0, &name, of64)?;
+                        wide.insert(name, batch);
+                    }
                 }
             }
             let torus32 = parameters.0.torus_bits() == 32;

@@ -11,6 +11,7 @@ mod noise;
 mod parameters;
 mod program;
 mod progress;
+mod public_key;
 mod reproduce;
 mod rns;
 mod run;
@@ -38,6 +39,8 @@ mod _native {
     use crate::parameters::{PyParameters, default_parameter_names, parameter_names};
     #[pymodule_export]
     use crate::program::{PyElementType, PyProgram, PyProgramBuilder};
+    #[pymodule_export]
+    use crate::public_key::PyPublicKey;
     #[pymodule_export]
     use crate::reproduce::reproduce;
     #[pymodule_export]

@@ -5,8 +5,8 @@ use crate::kernel::{order_name, order_of};
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, TfheLowering};
-use polyfabric_program::tfhe::noise::{NoiseError, NoiseReport, choose_parameters, report_lowered};
-use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_program::tfhe::noise::{Encryption, NoiseError, NoiseReport, choose_parameters, report_encrypted};
+use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use pyo3::prelude::*;
 
 /// Noise of one program with one parameter set.
@@ -38,6 +38,10 @@ impl TransformName {
             Self::Variance(coefficient_variance) => Ok(Transform::Measured { coefficient_variance }),
         }
     }
+}
+
+fn encryption(public: bool) -> Encryption {
+    if public { Encryption::Public } else { Encryption::Secret }
 }
 
 fn noisy(error: NoiseError) -> Failure {
@@ -73,8 +77,9 @@ impl PyNoiseReport {
 #[pymethods]
 impl PyProgram {
     /// The program's noise with `parameters`, the key switch "none", "before" or "after", and keys for `key_unrolling` secret bits an
-    /// iteration, lowered for a `processor` or for a machine.
-    #[pyo3(signature = (parameters, key_switch, transform, key_unrolling = 1, processor = true))]
+    /// iteration, lowered for a `processor` or for a machine; with inputs of a `public` key, or the client's.
+    #[pyo3(signature = (parameters, key_switch, transform, key_unrolling = 1, processor = true, public = false))]
+    #[expect(clippy::too_many_arguments, reason = "named ones in Python")]
     fn noise(
         &self,
         py: Python<'_>,
@@ -83,6 +88,7 @@ impl PyProgram {
         transform: TransformName,
         key_unrolling: u32,
         processor: bool,
+        public: bool,
     ) -> PyResult<PyNoiseReport> {
         let (order, transform) = (order_of(key_switch)?, transform.transform()?);
         let choice = match processor {
@@ -91,14 +97,15 @@ impl PyProgram {
         };
         let choice = TfheLowering { key_unrolling, ..choice };
         detached(py, || {
-            let report = report_lowered(&self.0, &parameters.0, &choice, transform).map_err(noisy)?;
+            let inputs = (Keys::Accepted, encryption(public));
+            let report = report_encrypted(&self.0, &parameters.0, &choice, transform, inputs).map_err(noisy)?;
             Ok(PyNoiseReport { report, parameters: parameters.clone() })
         })
     }
 
     /// (set, key switch, noise): the cheapest default set with which the program fails with probability 2^`target` at most, its outputs hiding
     /// with `circuit_privacy` bits how they were computed.
-    #[pyo3(signature = (target, torus_bits, transform, circuit_privacy = None))]
+    #[pyo3(signature = (target, torus_bits, transform, circuit_privacy = None, public = false))]
     fn choose_parameters(
         &self,
         py: Python<'_>,
@@ -106,10 +113,13 @@ impl PyProgram {
         torus_bits: Option<u32>,
         transform: TransformName,
         circuit_privacy: Option<f64>,
+        public: bool,
     ) -> PyResult<(PyParameters, &'static str, PyNoiseReport)> {
         let transform = transform.transform()?;
         detached(py, || {
-            let chosen = choose_parameters(&self.0, target, torus_bits, transform, circuit_privacy).map_err(noisy)?;
+            let chosen =
+                choose_parameters(&self.0, target, torus_bits, transform, (encryption(public), circuit_privacy));
+            let chosen = chosen.map_err(noisy)?;
             let parameters = PyParameters(chosen.parameters);
             let report = PyNoiseReport { report: chosen.report, parameters: parameters.clone() };
             Ok((parameters, order_name(chosen.key_switch), report))

@@ -18,18 +18,24 @@ fn listed(terminals: &[Terminal]) -> Vec<(String, PyElementType, usize)> {
 
 #[pymethods]
 impl PySignature {
-    /// Of `program`, lowered to `kernel`, with what the errors of its outputs stay within.
+    /// Of `program`, lowered to `kernel`, with what the errors of its outputs stay within; `public` if its noise counts with inputs of a public key.
     #[staticmethod]
-    fn of(program: &PyProgram, kernel: &PyKernelProgram, bounds: BTreeMap<String, f64>) -> PyResult<Self> {
+    fn of(
+        program: &PyProgram,
+        kernel: &PyKernelProgram,
+        bounds: BTreeMap<String, f64>,
+        public: bool,
+    ) -> PyResult<Self> {
         let missing = || Failure::new(Kind::Internal, "an input or an output of the program is no LWE ciphertext");
-        Ok(Self(Arc::new(Signature::of(&program.0, &kernel.0, &bounds).ok_or_else(missing)?)))
+        let signature = Signature::of(&program.0, &kernel.0, &bounds).ok_or_else(missing)?;
+        Ok(Self(Arc::new(signature.with_public_inputs(public))))
     }
 
     /// From what `to_json` wrote.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         let refused = |error| Failure::new(Kind::File, format!("the signature of a program cannot be read: {error}"));
-        Ok(Self(Arc::new(serde_json::from_str(text).map_err(refused)?)))
+        Ok(Self(Arc::new(Signature::from_json(text).map_err(refused)?)))
     }
 
     /// As data.

@@ -123,8 +123,9 @@ def params(
         return
     out().print(_table(sets))
     out().print(
-        "\nmessage bits: the widest padded message that fails at most once in 2^40, as a fresh look-up (direct), "
-        "and after a key switch (chained).\nSets under 128 bits run only when named."
+        f"\nmessage bits: the widest padded message of which a look-up fails with 2^{DEFAULT_TARGET:.0f} at most, the default, fresh (direct) "
+        "and after a key switch (chained); beside it what that fails with, of none a single bit.\n"
+        "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
     )
 
 
@@ -186,7 +187,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
     out().print(table)
     if not detailed:
         out().print(
-            "\nsecurity: by the published tables; estimator: what the lattice estimator gives, - where it was not run.\n"
+            "\nsecurity: the smaller of the published tables' and the lattice estimator's; estimator: what that gives, - where it was not run.\n"
             "Sets under 128 bits run only when named."
         )
         return
@@ -261,7 +262,7 @@ def _detail(chosen: ParameterSet) -> None:
         else:
             verdict = _bits(carried["message_bits"])
             console.print(
-                f"{way}: {verdict}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
+                f"{way}: {verdict} within the default of 2^{DEFAULT_TARGET:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
                 + (f", {verdict} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
             )
     console.print(

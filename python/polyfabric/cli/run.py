@@ -61,7 +61,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.option(
     "--step",
     type=click.Choice(stages.STEPS),
-    help="Only this part, through files in --keys DIR: the client's keys (of CKKS and BGV a public one too), what it sends, what the server does, what the client reads.",
+    help="Only this part, through files in --keys DIR: the client's keys (a public one too: of CKKS and BGV, and with --public), what it sends, what the server does, what the client reads.",
 )
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Processors to use; all without it.")
 @click.option(
@@ -112,7 +112,7 @@ from .console import grid, out, print_json, security_warnings, warning_line
 @click.option(
     "--public",
     is_flag=True,
-    help="CKKS, BGV: encrypt the inputs with a public key, as others do; errors are bounded for that.",
+    help="Encrypt the inputs with a public key, as others do; errors are counted for that. With TFHE give it to every --step.",
 )
 @click.option(
     "--circuit-privacy",
@@ -206,10 +206,12 @@ def run(
             public=public,
         )
         return slot_run.run(program, asked, as_json=as_json)
-    if any(value is not None for value in (rows, query, key_switch, security, flood)) or measure or public:
+    if any(value is not None for value in (rows, query, key_switch, security, flood)) or measure:
         raise InputError(
-            f"--rows, --query, --measure, --security, --flood, --public and --key-switch are of programs of CKKS and BGV, not {program}"
+            f"--rows, --query, --measure, --security, --flood and --key-switch are of programs of CKKS and BGV, not {program}"
         )
+    if public and program in ("digits", "life"):
+        raise InputError(f"--public is of your own program or one by name, not {program}; leave it out")
     asked_elements = Asked(
         program=program,
         on=on,
@@ -222,6 +224,7 @@ def run(
         target=target,
         unroll=int(unroll),
         circuit_privacy=circuit_privacy,
+        public=public,
     )
     if cost:
         if program == "digits":
@@ -319,6 +322,7 @@ class Asked:
     target: float | None
     unroll: int
     circuit_privacy: float | None
+    public: bool
 
     def plan(self, of_keys: str | None = None) -> Plan:
         """The plan for the set that is named, or that keys are of, or for one to be chosen."""
@@ -330,6 +334,7 @@ class Asked:
             self.target,
             self.unroll,
             self.circuit_privacy,
+            self.public,
         )
 
 
@@ -342,7 +347,9 @@ def _step(step: str, asked: Asked, progress: ProgressHook, as_json: bool) -> int
     if step == "keys":
         data = stages.make_keys(asked.plan, folder, progress)
     elif step == "encrypt":
-        data = stages.encrypt(asked.plan, folder, lambda p: inputs.inputs(p, given) or inputs.drawn(p), progress)
+        data = stages.encrypt(
+            asked.plan, folder, lambda p: inputs.inputs(p, given) or inputs.drawn(p), progress, asked.parameters
+        )
     elif step == "execute":
         data = stages.execute(
             asked.plan, folder, on=asked.on, machine=asked.machine, threads=asked.threads, progress=progress

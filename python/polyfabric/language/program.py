@@ -70,9 +70,9 @@ class Program:
 
     # -- values ---------------------------------------------------------------------------------------------------
 
-    def flatten(self, inputs: Mapping[str, Clear]) -> dict[str, list[int]]:
-        """Inputs as the lower links take them: one list of integers each, checked against names and lengths."""
-        return self.shapes.flatten(inputs)
+    def flatten(self, inputs: Mapping[str, Clear], *, partly: bool = False) -> dict[str, list[int]]:
+        """See `Shapes.flatten`."""
+        return self.shapes.flatten(inputs, partly=partly)
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
         """Outputs as the user reads them: single values as integers, texts as texts."""

@@ -82,13 +82,15 @@ class Shapes:
             raise ValueError("a vector of several is no single number")
         return cls(native, scalars, integers)
 
-    def flatten(self, inputs: Mapping[str, Clear]) -> dict[str, list[int]]:
-        """Inputs as the lower links take them: one list of integers each, checked against names and lengths."""
+    def flatten(self, inputs: Mapping[str, Clear], *, partly: bool = False) -> dict[str, list[int]]:
+        """Inputs as the lower links take them: one list of integers each, checked against names and lengths; `partly`, of those given."""
         unknown = [name for name in inputs if name not in self.inputs]
         if unknown:
             raise InputError(f"{self._name}: there is no input {unknown[0]!r}; the inputs are {', '.join(self.inputs)}")
         flat = {}
         for name, kind in self.inputs.items():
+            if name not in inputs and partly:
+                continue
             if name not in inputs:
                 raise InputError(f"{self._name}: input {name!r} is missing; give it a value of type {kind}")
             if isinstance(kind, IntegerType):

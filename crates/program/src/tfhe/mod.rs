@@ -25,7 +25,7 @@
 //! assert_eq!(evaluate(&program, &inputs)?.outputs(&program)["result"], [0, 1, 0]);
 //!
 //! // The cheapest default set with which it fails with probability 2^-64 at most, and the kernel program for it.
-//! let chosen = noise::choose_parameters(&program, -64.0, None, Transform::F64, None)?;
+//! let chosen = noise::choose_parameters(&program, -64.0, None, Transform::F64, (noise::Encryption::Secret, None))?;
 //! let choice = TfheLowering::new(chosen.key_switch, Arithmetic::F64);
 //! let kernel = lower(&program, &chosen.parameters, &choice)?;
 //! assert_eq!(kernel.lookups(), 3);

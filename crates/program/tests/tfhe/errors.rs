@@ -158,7 +158,8 @@ fn noise_budgets() {
 
 #[test]
 fn choosing_a_set() {
-    let chosen = |terms| noise::choose_parameters(&sum(terms), -64.0, None, Transform::F64, None);
+    let chosen =
+        |terms| noise::choose_parameters(&sum(terms), -64.0, None, Transform::F64, (noise::Encryption::Secret, None));
     let small = chosen(1).unwrap();
     let large = chosen(4).unwrap();
     assert!(small.report.log2_failure <= -64.0 && large.report.log2_failure <= -64.0);
@@ -178,8 +179,10 @@ fn choosing_a_set() {
 /// Noise that hides an output's own counts in the output's failure and the program's, and what has no room for it says what there is room for.
 #[test]
 fn circuit_privacy() {
-    let chosen = |bits| noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, Some(bits));
-    let plain = noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, None).unwrap();
+    let chosen =
+        |bits| noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, (noise::Encryption::Secret, Some(bits)));
+    let plain =
+        noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, (noise::Encryption::Secret, None)).unwrap();
     let hidden = chosen(6.0).unwrap();
     let (report, output) = (&hidden.report, &hidden.report.outputs[0]);
     assert!(report.log2_failure <= -128.0 && report.log2_failure >= output.log2_failure);

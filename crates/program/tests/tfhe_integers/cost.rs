@@ -4,7 +4,7 @@ use crate::common::Compiled;
 use polyfabric_program::tfhe::integers::{Amount, BitOperation, Comparison, Direction, IntegerType};
 use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
-use polyfabric_program::tfhe::noise::choose_parameters;
+use polyfabric_program::tfhe::noise::{Encryption, choose_parameters};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::sets;
 
@@ -60,7 +60,8 @@ fn carries_and_choices_of_one_number_need_no_larger_set() {
         Ok(vec![i.add(b, most, sum)?])
     });
     for made in [quotient, greater] {
-        let chosen = choose_parameters(&made.program, -128.0, None, Transform::F64, None).unwrap();
+        let chosen =
+            choose_parameters(&made.program, -128.0, None, Transform::F64, (Encryption::Secret, None)).unwrap();
         assert_eq!(chosen.parameters.ring_degree().get(), 2048, "{}", chosen.parameters.name());
     }
 }

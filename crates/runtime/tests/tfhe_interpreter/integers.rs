@@ -4,7 +4,7 @@ use crate::common::{Keys, clear};
 use polyfabric_program::tfhe::homomorphic::Builder;
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerType, Integers};
 use polyfabric_program::tfhe::lowering::TfheLowering;
-use polyfabric_program::tfhe::noise::choose_parameters;
+use polyfabric_program::tfhe::noise::{Encryption, choose_parameters};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_schemes::tfhe::KeyUnrolling;
@@ -31,7 +31,7 @@ fn bytes_decrypt_right() {
     }
     let program = builder.finish().unwrap();
 
-    let chosen = choose_parameters(&program, -128.0, None, Transform::F64, None).unwrap();
+    let chosen = choose_parameters(&program, -128.0, None, Transform::F64, (Encryption::Secret, None)).unwrap();
     assert_eq!(chosen.parameters.name(), "polyfabric-integers-4-t64");
     let keys = Keys::<u64>::for_parameters(&chosen.parameters, KeyUnrolling::ONE);
     let lowered = keys.lower(&program, &TfheLowering::processor(chosen.key_switch));

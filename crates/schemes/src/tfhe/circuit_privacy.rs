@@ -20,13 +20,10 @@ use rayon::prelude::*;
 use std::f64::consts::PI;
 use thiserror::Error;
 
-use super::glwe::{GlweSecretKey, MaskProduct};
-use super::lwe::{LweBatch, LweKind};
-use super::noise::{Formulas, Noise};
-use super::parameters::Parameters;
-use super::random::{Purpose, RandomnessError, Seeds, Stream};
+use super::lwe::LweBatch;
+use super::public_zeros::Zeros;
+use super::random::{Purpose, RandomnessError, Seeds};
 use super::server_key::ServerKey;
-use crate::gaussian::RoundedGaussian;
 
 /// Why results cannot be re-randomised.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -93,53 +90,6 @@ pub fn hidden_bits(error_bound: f64, deviation: f64) -> f64 {
     (deviation * (2.0 * PI).sqrt() / (2.0 * error_bound)).log2()
 }
 
-impl Formulas {
-    /// What a public encryption of zero adds, the key switch of one under the small key included (`None` without one):
-    ///
-    /// V = kN/2 · (1 + 6·√(2/kN)) · V_glwe  (u times the rows' noise, of which the sum of squares is a number of the key: six deviations more than its mean)
-    ///   + (1 + w') · V_glwe  (fresh noise; that of the masks is multiplied by S_j)
-    pub fn public_zero(&self, kind: LweKind, parameters: &Parameters) -> Option<Noise> {
-        let (masks, noise) = (self.masks() as f64, self.fresh(LweKind::Large).variance);
-        let rows = masks / 2.0 * (1.0 + 6.0 * (2.0 / masks).sqrt());
-        let zero = Noise::random((rows + 1.0 + self.large_weight()) * noise);
-        match kind {
-            LweKind::Large => Some(zero),
-            LweKind::Small => parameters.key_switch_gadget().map(|gadget| zero.plus(self.key_switch(gadget))),
-        }
-    }
-}
-
-/// Fresh encryptions of zero for one server key.
-struct Zeros<'k, T: Torus> {
-    server: &'k ServerKey<T>,
-    noise: RoundedGaussian,
-}
-
-impl<T: Torus> Zeros<'_, T> {
-    /// One under the large key, kN + 1 elements, from `stream`.
-    fn draw(&self, stream: &mut Stream) -> Vec<T> {
-        let parameters = &self.server.parameters;
-        let (degree, dimension) = (parameters.ring_degree(), parameters.glwe_dimension());
-        let masks = dimension.get() * degree.get();
-        let [plus, minus] = [0, 1].map(|_| MaskProduct::new(&GlweSecretKey::generate(dimension, degree, stream)));
-        let mut scratch = plus.scratch();
-        let mut glwe = vec![T::default(); masks + degree.get()];
-        let mut subtracted = vec![T::default(); degree.get()];
-        for (rows, sum) in self.server.public_zeros.chunks_exact(masks).zip(glwe.chunks_exact_mut(degree.get())) {
-            subtracted.fill(T::default());
-            plus.add(rows, sum, &mut scratch);
-            minus.add(rows, &mut subtracted, &mut scratch);
-            for (sum, &less) in sum.iter_mut().zip(&subtracted) {
-                let noise = T::from_u64(self.noise.draw(stream) as u64);
-                *sum = sum.wrapping_sub(less).wrapping_add(noise);
-            }
-        }
-        let mut lwe = vec![T::default(); masks + 1];
-        sample_extract(&glwe, degree.get(), 0, &mut lwe);
-        lwe
-    }
-}
-
 impl<T: Torus> ServerKey<T> {
     /// Re-randomises every ciphertext of `batch`, of either key, and adds noise of `deviation`, a fraction of the torus, to its phase.
     ///
@@ -172,12 +122,14 @@ impl<T: Torus> ServerKey<T> {
             let parameters = parameters.name().to_owned();
             return Err(RerandomiseError::Dimension { given, parameters, small, large });
         };
-        let zeros = Zeros { server: self, noise: parameters.torus_noise(parameters.glwe_noise_std()) };
+        let zeros = Zeros::new(parameters, &self.public_zeros);
         let flood = parameters.torus_noise(deviation);
         let each = batch.dimension().ciphertext_len();
         batch.data_mut().par_chunks_exact_mut(each).enumerate().for_each(|(index, ciphertext)| {
             cancel::check();
-            let mut zero = zeros.draw(&mut seeds.secret.stream(Purpose::PublicKey, index as u64));
+            let glwe = zeros.draw(&mut seeds.secret.stream(Purpose::PublicKey, index as u64));
+            let mut zero = vec![T::default(); large + 1];
+            sample_extract(&glwe, parameters.ring_degree().get(), 0, &mut zero);
             if let Some(switch) = &switch {
                 let mut switched = vec![T::default(); each];
                 switch.switch(&zero, &mut switched);
@@ -198,8 +150,8 @@ mod tests {
     //! Are re-randomised ciphertexts fresh encryptions of the same value, with the noise that is stated, and do floods hide an error as well as
     //! they say?
     use super::*;
-    use crate::tfhe::noise::Keys;
-    use crate::tfhe::{ClientKey, sets};
+    use crate::tfhe::noise::{Formulas, Keys};
+    use crate::tfhe::{ClientKey, LweKind, sets};
 
     /// Mean square of the phases of re-randomised zeros, over `keys` keys with `each` of them, beside the formula's on average.
     fn measured<T: Torus>(name: &str, kind: LweKind, deviation: f64, (keys, each): (u64, usize)) -> (f64, f64) {

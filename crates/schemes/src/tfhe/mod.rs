@@ -13,6 +13,8 @@ pub mod lwe;
 pub mod noise;
 pub mod optimiser;
 pub mod parameters;
+pub mod public_key;
+pub(crate) mod public_zeros;
 pub mod security;
 pub mod serial;
 pub mod server_key;
@@ -27,6 +29,7 @@ pub use glwe::GlweSecretKey;
 pub use key_material::KeyMaterialError;
 pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
 pub use parameters::{ParameterError, Parameters, ParametersLiteral};
+pub use public_key::{AnyPublicKey, CompactBatch, PublicKey};
 pub use random::RandomnessError;
 pub use server_key::{
     AnyCompressedServerKey, AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress,

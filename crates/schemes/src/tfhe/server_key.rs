@@ -17,6 +17,7 @@ use super::glwe::MaskProduct;
 use super::lwe::LweKind;
 use super::noise::{Formulas, Keys, MEAN_BOUND, SHARED_TABLES, Transform};
 use super::parameters::Parameters;
+use super::public_zeros;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds, Stream};
 use super::unrolling::KeyUnrolling;
 use crate::generation::KeyGeneration;
@@ -120,7 +121,7 @@ impl<T: Torus> CompressedServerKey<T> {
             key_switch_bodies: parameters
                 .key_switch_gadget()
                 .map(|gadget| first_accepted(|attempt| key_switch(gadget, attempt))),
-            zero_bodies: zero_bodies(client, seeds),
+            zero_bodies: public_zeros::bodies(client, seeds),
             mask_seed: seeds.mask,
             generation: client.generation(),
             unrolling,
@@ -174,26 +175,11 @@ impl<T: Torus> CompressedServerKey<T> {
                     &Counter::new(progress, "expanding the key-switching key", bodies.len()),
                 )
             }),
-            public_zeros: self.expand_zeros(),
+            public_zeros: public_zeros::expand(parameters, &self.mask_seed, &self.zero_bodies),
             generation: self.generation,
             unrolling: self.unrolling,
             parameters: parameters.clone(),
         }
-    }
-
-    /// The public encryptions of zero, column by column.
-    fn expand_zeros(&self) -> Vec<T> {
-        let (masks, degree) = (self.parameters.large_lwe_dimension().get(), self.parameters.ring_degree().get());
-        let mut columns = vec![T::default(); self.parameters.public_zeros_len()];
-        columns[masks * (masks / degree)..].copy_from_slice(&self.zero_bodies);
-        let mut row = vec![T::default(); masks];
-        for at in 0..masks / degree {
-            self.mask_seed.stream(Purpose::PublicKey, at as u64).fill_uniform(&mut row);
-            for (polynomial, column) in row.chunks_exact(degree).zip(columns.chunks_exact_mut(masks)) {
-                column[at * degree..(at + 1) * degree].copy_from_slice(polynomial);
-            }
-        }
-        columns
     }
 }
 
@@ -334,25 +320,6 @@ fn key_switch_bodies<T: Torus>(
     let formulas = Formulas::of(client.parameters(), Keys::Accepted);
     let bound = twice_mean_bound(formulas.key_switch(gadget).shared, T::BITS);
     ((shared - rounded).unsigned_abs() as f64 <= bound).then_some(bodies)
-}
-
-/// Bodies of the k public encryptions of zero, `[i][N]`.
-fn zero_bodies<T: Torus>(client: &ClientKey<T>, seeds: &Seeds) -> Vec<T> {
-    let parameters = client.parameters();
-    let (masks, degree) = (parameters.large_lwe_dimension().get(), parameters.ring_degree().get());
-    let gaussian = parameters.torus_noise(parameters.glwe_noise_std());
-    let product = MaskProduct::new(client.glwe());
-    let mut row = vec![T::default(); masks];
-    let mut bodies = vec![T::default(); masks];
-    for (at, body) in bodies.chunks_exact_mut(degree).enumerate() {
-        seeds.mask.stream(Purpose::PublicKey, at as u64).fill_uniform(&mut row);
-        product.add(&row, body, &mut product.scratch());
-        let mut noise = seeds.secret.stream(Purpose::PublicKey, at as u64);
-        for element in body {
-            *element = element.wrapping_add(T::from_u64(gaussian.draw(&mut noise) as u64));
-        }
-    }
-    bodies
 }
 
 /// Rows of `masks` uniform elements followed by `body_len` elements of `bodies`.

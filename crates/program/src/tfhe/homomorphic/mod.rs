@@ -18,7 +18,7 @@ pub use clear::{ClearError, Evaluation, evaluate};
 pub use encoding::{CodecError, decode_output, encode_input};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use range::Range;
-pub use signature::{Signature, Terminal};
+pub use signature::{Signature, SignatureError, Terminal};
 pub use table::{Table, TableError};
 
 use crate::Location;

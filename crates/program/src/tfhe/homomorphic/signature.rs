@@ -1,13 +1,53 @@
 //! What a client knows of a program: names, types and encodings of its inputs and outputs, and nothing of what it computes.
 
 use super::encoding::{CodecError, decode_values, encode_values, named};
-use super::{ElementType, NodeId, Program};
+use super::steps::{BOOLEAN_STEP, MAX_STEP, output_requirement};
+use super::{ElementType, MAX_LENGTH, NodeId, Program};
 use crate::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_kernels::Torus;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use polyfabric_schemes::tfhe::LweKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Why a text is the signature of no program.
+#[derive(Debug, Error)]
+pub enum SignatureError {
+    /// It is no signature.
+    #[error("{0}; get the specification again")]
+    Text(#[from] serde_json::Error),
+    /// A vector is empty or too long.
+    #[error("{name:?} has {length} elements, and a vector has 1 to {MAX_LENGTH}; get the specification again")]
+    Length {
+        /// The input or output.
+        name: String,
+        /// Its length.
+        length: usize,
+    },
+    /// Values would not be told apart.
+    #[error("{name:?}: multiples of 1/{step} of the torus do not carry {element}; get the specification again")]
+    Step {
+        /// The input or output.
+        name: String,
+        /// P.
+        step: u32,
+        /// Its type.
+        element: ElementType,
+    },
+    /// A bound that refuses nothing.
+    #[error(
+        "{name:?}: an error of {bound} of the torus is no bound where values are told apart up to {most}; get the specification again"
+    )]
+    Bound {
+        /// The output.
+        name: String,
+        /// What its errors are to stay within.
+        bound: f64,
+        /// The most.
+        most: f64,
+    },
+}
 
 /// An input or an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +66,34 @@ pub struct Terminal {
     pub error_bound: Option<f64>,
 }
 
+impl Terminal {
+    /// Fails unless values can be encoded, and those of an output be told apart.
+    fn check(&self, direction: Direction) -> Result<(), SignatureError> {
+        let Self { element, length, step, .. } = *self;
+        let name = || self.name.clone();
+        if !(1..=MAX_LENGTH).contains(&length) {
+            return Err(SignatureError::Length { name: name(), length });
+        }
+        // An input may be promised to be less than its type, so that its step tells only that apart.
+        let (fits, half) = match element {
+            ElementType::Boolean => (step == BOOLEAN_STEP, 1.0),
+            ElementType::Torus { bits } => ((1..=30).contains(&bits) && step == 1 << bits, 0.5),
+            ElementType::Integer(range) => {
+                let least = if direction == Direction::Output { output_requirement(range) } else { 2 };
+                ((2..=MAX_STEP).contains(&step) && u64::from(step) >= least, range.slot() as f64 / 2.0)
+            }
+        };
+        if !fits {
+            return Err(SignatureError::Step { name: name(), step, element });
+        }
+        let most = half / f64::from(step);
+        match self.error_bound {
+            Some(bound) if !(0.0..=most).contains(&bound) => Err(SignatureError::Bound { name: name(), bound, most }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The outside of a program, lowered for a parameter set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
@@ -37,6 +105,9 @@ pub struct Signature {
     pub inputs: Vec<Terminal>,
     /// Its outputs, in order.
     pub outputs: Vec<Terminal>,
+    /// Whether inputs may be encrypted with a public key: the program's noise counts with that then.
+    #[serde(default)]
+    pub public: bool,
 }
 
 impl Signature {
@@ -63,7 +134,32 @@ impl Signature {
         let inputs = program.inputs().map(|(id, name)| terminal(id, name, of_kernel(name)?)).collect::<Option<_>>()?;
         let outputs = program.outputs().map(|(id, name)| terminal(id, name, output(name)?)).collect::<Option<_>>()?;
         let hash = program.port(Direction::Input, "").program;
-        Some(Self { program: program.name().to_owned(), hash, inputs, outputs })
+        Some(Self { program: program.name().to_owned(), hash, inputs, outputs, public: false })
+    }
+
+    /// The same for inputs that may be encrypted with a public key.
+    #[must_use]
+    pub fn with_public_inputs(self, public: bool) -> Self {
+        Self { public, ..self }
+    }
+
+    /// The input called `name`.
+    ///
+    /// # Errors
+    /// [`CodecError::Unknown`].
+    pub fn input(&self, name: &str) -> Result<&Terminal, CodecError> {
+        named("input", name, &self.inputs)
+    }
+
+    /// From its JSON, which may be anybody's.
+    ///
+    /// # Errors
+    /// [`SignatureError`].
+    pub fn from_json(text: &str) -> Result<Self, SignatureError> {
+        let read: Self = serde_json::from_str(text)?;
+        read.inputs.iter().try_for_each(|input| input.check(Direction::Input))?;
+        read.outputs.iter().try_for_each(|output| output.check(Direction::Output))?;
+        Ok(read)
     }
 
     /// What a ciphertext of the input or output `name` is for, as its file says.
@@ -76,7 +172,7 @@ impl Signature {
     /// # Errors
     /// [`CodecError::Unknown`], [`CodecError::Values`].
     pub fn encode<T: Torus>(&self, name: &str, values: &[i64]) -> Result<Vec<T>, CodecError> {
-        let own = named("input", name, &self.inputs)?;
+        let own = self.input(name)?;
         encode_values(name, (own.element, own.length, own.step), values)
     }
 
@@ -87,5 +183,64 @@ impl Signature {
     pub fn decode<T: Torus>(&self, name: &str, phases: &[T]) -> Result<Vec<i64>, CodecError> {
         let own = named("output", name, &self.outputs)?;
         decode_values(name, (own.element, own.length, own.step), phases, own.error_bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is a signature that no program has refused, before anything is encrypted by it?
+
+    use super::*;
+    use crate::tfhe::homomorphic::{Builder, LookupResult, Range, Table};
+    use crate::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
+    use polyfabric_schemes::tfhe::sets;
+
+    fn signature() -> Signature {
+        let range = Range::new(0, 3).expect("a range");
+        let mut builder = Builder::new("sample").expect("a name");
+        let x = builder.input("x", ElementType::Integer(range), 2).expect("an input");
+        let table = Table::tabulate(range, |value| 3 - value).expect("a table");
+        let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a look-up");
+        let sign = builder.sign(x, true).expect("a sign");
+        builder.output("y", y).expect("an output");
+        builder.output("sign", sign).expect("an output");
+        let program = builder.finish().expect("a program");
+        let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+        let kernel = lower(&program, &sets::parameters("toy-256").expect("a set"), &choice).expect("a kernel program");
+        Signature::of(&program, &kernel, &[("y".to_owned(), 0.01)].into()).expect("inputs and outputs")
+    }
+
+    fn read(change: impl Fn(&mut Signature)) -> Result<Signature, SignatureError> {
+        let mut signature = signature();
+        change(&mut signature);
+        Signature::from_json(&serde_json::to_string(&signature).expect("text"))
+    }
+
+    #[test]
+    fn what_was_written_comes_back() {
+        assert_eq!(read(|_| {}).expect("a signature"), signature());
+    }
+
+    #[test]
+    fn what_no_program_has_is_refused() {
+        let refused = |change: &dyn Fn(&mut Signature), what: &str| {
+            let error = read(change).expect_err(what).to_string();
+            assert!(error.contains(what) && error.ends_with("get the specification again"), "{error}");
+        };
+        refused(&|all| all.inputs[0].length = 0, "has 0 elements");
+        refused(&|all| all.outputs[0].length = usize::MAX, "a vector has 1 to");
+        for step in [0, 1, u32::MAX] {
+            refused(&|all| all.inputs[0].step = step, "do not carry integer[0..3]");
+        }
+        // Steps of an output that give two values one phase.
+        refused(&|all| all.outputs[0].step = 2, "do not carry integer[0..3]");
+        refused(&|all| all.outputs[1].step = 16, "do not carry boolean");
+        let torus = |bits| ElementType::Torus { bits };
+        refused(&|all| (all.inputs[0].element, all.inputs[0].step) = (torus(0), 1), "do not carry torus[0]");
+        refused(&|all| (all.inputs[0].element, all.inputs[0].step) = (torus(40), 8), "do not carry torus[40]");
+        // An error that would pass for another value.
+        refused(&|all| all.outputs[0].error_bound = Some(0.2), "no bound");
+        refused(&|all| all.outputs[0].error_bound = Some(-0.1), "no bound");
+        assert!(Signature::from_json("{").expect_err("no text").to_string().contains("get the specification again"));
     }
 }

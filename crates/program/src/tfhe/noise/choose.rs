@@ -1,6 +1,6 @@
 //! The cheapest default parameter set that carries a program.
 
-use super::{NoiseError, NoiseReport, report_flow};
+use super::{Encryption, NoiseError, NoiseReport, report_flow};
 use crate::tfhe::dataflow::Dataflow;
 use crate::tfhe::homomorphic::Program;
 use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
@@ -34,7 +34,7 @@ fn cost(parameters: &Parameters) -> (f64, f64) {
 
 /// The cheapest default set, on a torus of `torus_bits` bits if given, with which `program` fails with probability
 /// 2^`target` at most when a processor runs it ([`TfheLowering::processor`]), products being computed by `transform`. Cost counts
-/// multiplications. With `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
+/// multiplications. Inputs are encrypted as `encryption` says; with `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
 ///
 /// # Errors
 /// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
@@ -43,7 +43,7 @@ pub fn choose_parameters(
     target: f64,
     torus_bits: Option<u32>,
     transform: Transform,
-    circuit_privacy: Option<f64>,
+    (encryption, circuit_privacy): (Encryption, Option<f64>),
 ) -> Result<Chosen, NoiseError> {
     let flow = Dataflow::new(program)?;
     let lookups: usize = flow.levels.iter().map(|level| level.rotations(true).count()).sum();
@@ -71,7 +71,11 @@ pub fn choose_parameters(
     let mut nearest: Option<([f64; 2], String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
         let choice = TfheLowering::processor(key_switch);
-        let report = report_flow(program, &flow, parameters, (&choice, Keys::Accepted), transform)?;
+        let report = match report_flow(program, &flow, parameters, (&choice, Keys::Accepted, encryption), transform) {
+            // What a public key encrypts does not come under this set's small key.
+            Err(NoiseError::NoKeySwitchKey { .. }) if encryption == Encryption::Public => continue,
+            report => report?,
+        };
         let private = |()| match circuit_privacy {
             Some(bits) => report.with_circuit_privacy(parameters, bits, target),
             None => Ok(report.clone()),

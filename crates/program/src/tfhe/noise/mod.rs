@@ -97,6 +97,9 @@ pub struct NoiseReport {
     pub outputs: Vec<OutputNoise>,
     /// log2 of the probability that any look-up or output fails: a union bound.
     pub log2_failure: f64,
+    /// How inputs are encrypted; written where it is not by the client.
+    #[serde(skip_serializing_if = "Encryption::is_secret")]
+    pub inputs: Encryption,
     /// Bits with which each output's value hides how it was computed, if its server re-randomises and floods it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub circuit_privacy_bits: Option<f64>,
@@ -228,6 +231,24 @@ fn place_of(location: &Option<String>) -> String {
     location.as_ref().map_or(String::new(), |at| format!("{at}: "))
 }
 
+/// How inputs are encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encryption {
+    /// With the client's key.
+    #[default]
+    Secret,
+    /// With the client's public key, by anybody: more noise, and a key switch where inputs are under the small key.
+    Public,
+}
+
+impl Encryption {
+    /// Whether the client's key encrypts.
+    fn is_secret(&self) -> bool {
+        *self == Self::Secret
+    }
+}
+
 /// Errors of the building blocks for one set and one place of the key switch.
 struct Model {
     formulas: Formulas,
@@ -250,19 +271,26 @@ impl Model {
         parameters: &Parameters,
         choice: &TfheLowering,
         transform: Transform,
-        keys: Keys,
+        (keys, encryption): (Keys, Encryption),
     ) -> Result<Self, NoiseError> {
         let formulas = Formulas::of(parameters, keys);
-        let key_switch = || {
-            let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
-            parameters.key_switch_gadget().map(|gadget| formulas.key_switch(gadget)).ok_or_else(missing)
-        };
+        let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
+        let key_switch =
+            || parameters.key_switch_gadget().map(|gadget| formulas.key_switch(gadget)).ok_or_else(missing);
         let rotation = formulas.blind_rotation_unrolled(KeyUnrolling::new(choice.key_unrolling)?, transform);
-        let (small, large, none) = (formulas.fresh(LweKind::Small), formulas.fresh(LweKind::Large), Noise::default());
-        let (input, result, switch) = match choice.key_switch {
-            KeySwitchOrder::None => (small, rotation, none),
-            KeySwitchOrder::Before => (large, rotation, key_switch()?),
-            KeySwitchOrder::After => (small, rotation.plus(key_switch()?), none),
+        let none = Noise::default();
+        let (of_inputs, result, switch) = match choice.key_switch {
+            KeySwitchOrder::None => (LweKind::Small, rotation, none),
+            KeySwitchOrder::Before => (LweKind::Large, rotation, key_switch()?),
+            KeySwitchOrder::After => (LweKind::Small, rotation.plus(key_switch()?), none),
+        };
+        let input = match encryption {
+            Encryption::Secret => formulas.fresh(of_inputs),
+            // A set with one LWE key has no key switch, and needs none.
+            Encryption::Public if parameters.has_one_lwe_key() => {
+                formulas.public_zero(LweKind::Large, parameters).ok_or_else(missing)?
+            }
+            Encryption::Public => formulas.public_zero(of_inputs, parameters).ok_or_else(missing)?,
         };
         Ok(Self { formulas, input, result, switch, shared_rotations: choice.shared_rotations })
     }
@@ -272,12 +300,16 @@ impl Model {
         let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
         let (mut inputs, mut results) = (0.0, 0.0);
+        // Inputs of a public key share the mean of their key switch.
+        let (mut input_sum, mut input_most) = (0.0, 0.0);
         // Results that are first in their accumulators, which share one mean, and the others.
         let (mut first, mut beside, mut beside_most) = (0.0, 0.0, 0.0);
         for (&column, &weight) in columns.iter().zip(weights) {
             let (source, weight) = (sources[column as usize], f64::from(weight));
             if source.level == 0 {
                 inputs += weight * weight;
+                input_sum += weight;
+                input_most += weight.abs();
                 continue;
             }
             results += weight * weight;
@@ -288,7 +320,7 @@ impl Model {
                 first += weight;
             }
         }
-        let fresh = Noise::random(self.input.variance * inputs);
+        let fresh = self.input.combined(inputs, input_sum, input_most);
         let weight_sum: f64 = first + beside;
         let noise = fresh.plus(self.result.combined(results, weight_sum, f64::abs(first) + beside_most));
         Combination { noise, squared_norm: inputs + results, weight_sum }
@@ -352,18 +384,32 @@ pub fn report_for(
     transform: Transform,
     keys: Keys,
 ) -> Result<NoiseReport, NoiseError> {
-    report_flow(program, &Dataflow::new(program)?, parameters, (choice, keys), transform)
+    report_flow(program, &Dataflow::new(program)?, parameters, (choice, keys, Encryption::Secret), transform)
+}
+
+/// [`report_for`] with inputs that are encrypted as `encryption` says.
+///
+/// # Errors
+/// As [`report_lowered`]; [`NoiseError::NoKeySwitchKey`] if inputs of a public key are taken under the small key by a set without a key switch.
+pub fn report_encrypted(
+    program: &Program,
+    parameters: &Parameters,
+    choice: &TfheLowering,
+    transform: Transform,
+    (keys, encryption): (Keys, Encryption),
+) -> Result<NoiseReport, NoiseError> {
+    report_flow(program, &Dataflow::new(program)?, parameters, (choice, keys, encryption), transform)
 }
 
 fn report_flow(
     program: &Program,
     flow: &Dataflow,
     parameters: &Parameters,
-    (choice, keys): (&TfheLowering, Keys),
+    (choice, keys, encryption): (&TfheLowering, Keys, Encryption),
     transform: Transform,
 ) -> Result<NoiseReport, NoiseError> {
     let order = choice.key_switch;
-    let model = Model::new(parameters, choice, transform, keys)?;
+    let model = Model::new(parameters, choice, transform, (keys, encryption))?;
     let degree = parameters.ring_degree().get();
     let drift = |step: u32, units: i64| step_drift(parameters.torus_bits(), step) * units.unsigned_abs() as f64;
     let margin = |function: &crate::tfhe::dataflow::Function, log2_tables: u32| {
@@ -434,6 +480,7 @@ fn report_flow(
         lookups: lookups.into_values().collect(),
         outputs,
         log2_failure: noise::union_log2(failures),
+        inputs: encryption,
         circuit_privacy_bits: None,
     })
 }

@@ -107,3 +107,23 @@ fn what_no_writer_writes_is_refused() {
     let error = read::<ClientKey>(&with_checksum(whole)).expect_err("a digit of 2");
     assert!(matches!(error, FormatError::Content("a secret's coefficient is not -1, 0 or 1")), "{error}");
 }
+
+/// A small file that names the largest ring costs little: no table of a transform is made until something is computed.
+#[test]
+fn a_small_file_of_a_large_ring_makes_no_tables() {
+    let size = |set: &&sets::Entry| set.parameters.ring_degree * set.parameters.q_bits.len();
+    let literal = &sets::all().iter().max_by_key(size).expect("a set").parameters;
+    // Written anew, so that it shares nothing with the set that is known.
+    let literal = crate::bgv::ParametersLiteral { name: "large".to_owned(), ..literal.clone() };
+    let parameters = crate::bgv::Parameters::check(&literal).expect("a set");
+    let generation = client("bgv-toy-1024").generation();
+    let keys = crate::rns::KeySet::new(parameters.ring().clone());
+    let none = EvaluationKeys { parameters: parameters.clone(), generation, keys };
+    let file = bytes(&none);
+    assert!(file.len() < 8 << 10, "{} bytes", file.len());
+    let back = read::<EvaluationKeys>(&file).expect("no keys");
+    assert_eq!(back.parameters.ring().table_bytes() + back.keys.ring().table_bytes(), 0);
+    let none = Ciphertexts { parameters, generation, port: Port::for_tests(), ciphertexts: Vec::new() };
+    let back = read::<Ciphertexts>(&bytes(&none)).expect("no ciphertexts");
+    assert_eq!(back.parameters.ring().table_bytes(), 0);
+}

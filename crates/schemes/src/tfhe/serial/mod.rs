@@ -11,7 +11,7 @@ use super::Parameters;
 use crate::serial::{Family, file_kinds};
 
 pub use crate::serial::{FileError, FormatError, Storable, from_bytes, load, save, to_bytes};
-pub use payload::{AnyCiphertexts, Ciphertexts};
+pub use payload::{AnyCiphertexts, Ciphertexts, Content};
 
 file_kinds! {
     /// [`AnyClientKey`](super::AnyClientKey).
@@ -22,6 +22,8 @@ file_kinds! {
     CompressedServerKey = 3, "a compressed server key";
     /// [`AnyCiphertexts`].
     Ciphertexts = 4, "ciphertexts";
+    /// [`AnyPublicKey`](super::AnyPublicKey).
+    PublicKey = 5, "a public key";
 }
 
 /// TFHE's files.

@@ -8,11 +8,11 @@ use crate::generation::KeyGeneration;
 use crate::port::Port;
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use crate::tfhe::client_key::{AnyClientKey, ClientKey, weight};
-use crate::tfhe::dimension::LweDimension;
 use crate::tfhe::glwe::GlweSecretKey;
 use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
 use crate::tfhe::noise::most_weight;
 use crate::tfhe::parameters::Parameters;
+use crate::tfhe::public_key::{AnyPublicKey, CompactBatch, PublicKey};
 use crate::tfhe::random::MaskSeed;
 use crate::tfhe::server_key::{AnyCompressedServerKey, AnyServerKey, CompressedServerKey, ServerKey};
 use crate::tfhe::unrolling::KeyUnrolling;
@@ -26,11 +26,57 @@ pub struct Ciphertexts<T> {
     pub generation: KeyGeneration,
     /// What they are for.
     pub port: Port,
-    /// Which key.
-    pub kind: LweKind,
-    /// The ciphertexts; their dimension is that of `kind`.
-    pub batch: LweBatch<T>,
+    /// The ciphertexts.
+    pub content: Content<T>,
 }
+
+/// How ciphertexts are written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content<T> {
+    /// One by one, as a client or a server writes them.
+    Each {
+        /// Which key.
+        kind: LweKind,
+        /// The ciphertexts; their dimension is that of `kind`.
+        batch: LweBatch<T>,
+    },
+    /// In the coefficients of GLWE ciphertexts, as a public key encrypts them.
+    Compact(CompactBatch<T>),
+}
+
+impl<T: Torus> Content<T> {
+    /// Messages.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Each { batch, .. } => batch.len(),
+            Self::Compact(compact) => compact.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn data(&self) -> &[T] {
+        match self {
+            Self::Each { batch, .. } => batch.data(),
+            Self::Compact(compact) => compact.data(),
+        }
+    }
+
+    /// The byte that says how they are written.
+    fn code(&self) -> u8 {
+        match self {
+            Self::Each { kind: LweKind::Small, .. } => 0,
+            Self::Each { kind: LweKind::Large, .. } => 1,
+            Self::Compact(_) => COMPACT,
+        }
+    }
+}
+
+/// The code of [`Content::Compact`].
+const COMPACT: u8 = 2;
 
 /// Ciphertexts over either torus.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,12 +305,13 @@ fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling)
     KeyGeneration::BYTES + UNROLLING_BYTES + 32 + bodies as u64 * torus_bytes(parameters)
 }
 
-/// Bytes before the ciphertexts: their key generation, what they are for, and which key they are under.
+/// Bytes before the ciphertexts: their key generation, what they are for, and how they are written.
 fn head_bytes(port: &Port) -> u64 {
     KeyGeneration::BYTES + port.bytes() + 1
 }
 
-/// The payload is the key generation, the program's input or output, which key (0 small, 1 large; one byte), then whole ciphertexts.
+/// The payload is the key generation, the program's input or output, how ciphertexts are written (one byte), then whole ciphertexts: under the small key (0), the
+/// large one (1), or compact (2) after their number (four bytes).
 impl Storable for AnyCiphertexts {
     type Family = Tfhe;
     const KIND: Kind = Kind::Ciphertexts;
@@ -277,19 +324,26 @@ impl Storable for AnyCiphertexts {
     }
 
     fn payload_bytes(&self) -> u64 {
-        let (elements, port) = match self {
-            Self::Torus32(ciphertexts) => (ciphertexts.batch.data().len(), &ciphertexts.port),
-            Self::Torus64(ciphertexts) => (ciphertexts.batch.data().len(), &ciphertexts.port),
-        };
-        head_bytes(port) + elements as u64 * torus_bytes(self.parameters())
+        fn bytes<T: Torus>(ciphertexts: &Ciphertexts<T>) -> u64 {
+            let count = if ciphertexts.content.code() == COMPACT { 4 } else { 0 };
+            head_bytes(&ciphertexts.port) + count + size_of_val(ciphertexts.content.data()) as u64
+        }
+        match self {
+            Self::Torus32(ciphertexts) => bytes(ciphertexts),
+            Self::Torus64(ciphertexts) => bytes(ciphertexts),
+        }
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         fn write<T: Torus>(ciphertexts: &Ciphertexts<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            let content = &ciphertexts.content;
             ciphertexts.generation.write(sink)?;
             ciphertexts.port.write(sink)?;
-            sink.bytes(&[kind_code(ciphertexts.kind)])?;
-            sink.torus(ciphertexts.batch.data())
+            sink.bytes(&[content.code()])?;
+            if content.code() == COMPACT {
+                sink.bytes(&(content.len() as u32).to_le_bytes())?;
+            }
+            sink.torus(content.data())
         }
         match self {
             Self::Torus32(ciphertexts) => write(ciphertexts, sink),
@@ -298,47 +352,108 @@ impl Storable for AnyCiphertexts {
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
-        fn read<T: Torus>(
-            (parameters, generation, port): (Parameters, KeyGeneration, Port),
-            (kind, dimension): (LweKind, LweDimension),
-            elements: usize,
+        fn content<T: Torus>(
+            parameters: &Parameters,
+            code: u8,
+            (head, bytes): (u64, u64),
             reader: &mut Reader<'_>,
-        ) -> Result<Ciphertexts<T>, FormatError> {
-            let batch = LweBatch::from_data(dimension, reader.torus("the ciphertexts", elements)?)
+        ) -> Result<Content<T>, FormatError> {
+            let kind = match code {
+                0 => LweKind::Small,
+                1 => LweKind::Large,
+                COMPACT => return compact(parameters, bytes, reader),
+                _ => return Err(FormatError::Content("how the ciphertexts are written is none of 0, 1 and 2")),
+            };
+            let dimension = match kind {
+                LweKind::Small => parameters.lwe_dimension(),
+                LweKind::Large => parameters.large_lwe_dimension(),
+            };
+            let word = torus_bytes(parameters);
+            let each = dimension.ciphertext_len() as u64 * word;
+            if !bytes.is_multiple_of(each) {
+                let (found, expected) = (head + bytes, head + bytes / each * each);
+                return Err(FormatError::Length { what: "the batch of ciphertexts", found, expected });
+            }
+            let batch = LweBatch::from_data(dimension, reader.torus("the ciphertexts", (bytes / word) as usize)?)
                 .map_err(|_| FormatError::Content("not a whole number of ciphertexts"))?;
-            Ok(Ciphertexts { parameters, generation, port, kind, batch })
+            Ok(Content::Each { kind, batch })
+        }
+        fn compact<T: Torus>(
+            parameters: &Parameters,
+            bytes: u64,
+            reader: &mut Reader<'_>,
+        ) -> Result<Content<T>, FormatError> {
+            let count = reader.u32("the number of ciphertexts")? as usize;
+            let elements = CompactBatch::<T>::elements(parameters, count);
+            expect_length("the compact ciphertexts", bytes, 4 + elements as u64 * torus_bytes(parameters))?;
+            let data = reader.torus("the compact ciphertexts", elements)?;
+            let compact = CompactBatch::from_data(parameters, count, data);
+            Ok(Content::Compact(compact.ok_or(FormatError::Content("not a whole number of ciphertexts"))?))
         }
         let mut code = [0];
         let generation = KeyGeneration::read(reader)?;
         let port = Port::read(reader)?;
         let head = head_bytes(&port);
-        if length < head {
-            return Err(FormatError::Content("what the ciphertexts are for, or the key's kind, is missing"));
-        }
-        reader.bytes("the key's kind", &mut code)?;
-        let (kind, dimension) = match code[0] {
-            0 => (LweKind::Small, parameters.lwe_dimension()),
-            1 => (LweKind::Large, parameters.large_lwe_dimension()),
-            _ => return Err(FormatError::Content("the key's kind is neither 0 nor 1")),
+        let Some(bytes) = length.checked_sub(head) else {
+            return Err(FormatError::Content("what the ciphertexts are for, or how they are written, is missing"));
         };
-        let each = dimension.ciphertext_len() as u64 * torus_bytes(&parameters);
-        let content = length - head;
-        if !content.is_multiple_of(each) {
-            let expected = head + content / each * each;
-            return Err(FormatError::Length { what: "the batch of ciphertexts", found: length, expected });
-        }
-        let elements = (content / torus_bytes(&parameters)) as usize;
-        if parameters.torus_bits() == 32 {
-            read((parameters, generation, port), (kind, dimension), elements, reader).map(Self::Torus32)
+        reader.bytes("how the ciphertexts are written", &mut code)?;
+        Ok(if parameters.torus_bits() == 32 {
+            let content = content(&parameters, code[0], (head, bytes), reader)?;
+            Self::Torus32(Ciphertexts { parameters, generation, port, content })
         } else {
-            read((parameters, generation, port), (kind, dimension), elements, reader).map(Self::Torus64)
+            let content = content(&parameters, code[0], (head, bytes), reader)?;
+            Self::Torus64(Ciphertexts { parameters, generation, port, content })
+        })
+    }
+}
+
+/// The payload is the key generation, the seed of the masks, and the bodies.
+impl Storable for AnyPublicKey {
+    type Family = Tfhe;
+    const KIND: Kind = Kind::PublicKey;
+
+    fn parameters(&self) -> &Parameters {
+        self.parameters()
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        public_key_bytes(self.parameters())
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        fn write<T: Torus>(key: &PublicKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
+            key.generation.write(sink)?;
+            sink.bytes(&key.mask_seed.0)?;
+            sink.torus(&key.bodies)
+        }
+        match self {
+            Self::Torus32(key) => write(key, sink),
+            Self::Torus64(key) => write(key, sink),
+        }
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        fn read<T: Torus>(
+            parameters: Parameters,
+            generation: KeyGeneration,
+            reader: &mut Reader<'_>,
+        ) -> Result<PublicKey<T>, FormatError> {
+            let mut seed = [0; 32];
+            reader.bytes("the mask's seed", &mut seed)?;
+            let bodies = reader.torus("the public key", parameters.large_lwe_dimension().get())?;
+            Ok(PublicKey { parameters, generation, mask_seed: MaskSeed(seed), bodies })
+        }
+        expect_length("the public key", length, public_key_bytes(&parameters))?;
+        let generation = KeyGeneration::read(reader)?;
+        if parameters.torus_bits() == 32 {
+            read(parameters, generation, reader).map(Self::Torus32)
+        } else {
+            read(parameters, generation, reader).map(Self::Torus64)
         }
     }
 }
 
-fn kind_code(kind: LweKind) -> u8 {
-    match kind {
-        LweKind::Small => 0,
-        LweKind::Large => 1,
-    }
+fn public_key_bytes(parameters: &Parameters) -> u64 {
+    KeyGeneration::BYTES + 32 + parameters.large_lwe_dimension().get() as u64 * torus_bytes(parameters)
 }

@@ -8,8 +8,8 @@ use crate::generation::KeyGeneration;
 use crate::port::Port;
 use crate::serial::{read_from, write_to};
 use crate::tfhe::{
-    AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyUnrolling, LweBatch,
-    LweKind, Parameters, ServerKey, no_progress, sets,
+    AnyClientKey, AnyCompressedServerKey, AnyPublicKey, AnyServerKey, ClientKey, CompressedServerKey, KeyUnrolling,
+    LweBatch, LweKind, Parameters, PublicKey, ServerKey, no_progress, sets,
 };
 
 fn bytes<S: Storable>(content: &S) -> Vec<u8> {
@@ -34,7 +34,8 @@ fn ciphertexts(kind: LweKind) -> AnyCiphertexts {
     let client = client("toy-256");
     let batch = client.encrypt_for_tests(kind, &[1 << 29, 3 << 29, 0], 2);
     let (parameters, generation) = (client.parameters().clone(), client.generation());
-    AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, port: Port::for_tests(), kind, batch })
+    let content = Content::Each { kind, batch };
+    AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, port: Port::for_tests(), content })
 }
 
 /// Recomputes the checksum, as a forger or an unlucky flip might.
@@ -73,6 +74,38 @@ fn every_kind_comes_back() {
     for kind in [LweKind::Small, LweKind::Large] {
         let batch = ciphertexts(kind);
         assert_eq!(read::<AnyCiphertexts>(&bytes(&batch)).expect("reads"), batch);
+    }
+    let public = AnyPublicKey::Torus32(PublicKey::for_tests(&client_32, 4));
+    assert_eq!(read::<AnyPublicKey>(&bytes(&public)).expect("reads"), public);
+    let public = AnyPublicKey::Torus64(PublicKey::for_tests(&client_64, 4));
+    assert_eq!(read::<AnyPublicKey>(&bytes(&public)).expect("reads"), public);
+    for count in [0, 1, 300] {
+        let batch = compact(count);
+        assert_eq!(read::<AnyCiphertexts>(&bytes(&batch)).expect("reads"), batch, "{count}");
+    }
+}
+
+/// `count` messages of a public key.
+fn compact(count: usize) -> AnyCiphertexts {
+    let client = client("toy-256");
+    let content = Content::Compact(PublicKey::for_tests(&client, 4).encrypt_for_tests(&vec![1 << 29; count], 5));
+    let (parameters, generation) = (client.parameters().clone(), client.generation());
+    AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, port: Port::for_tests(), content })
+}
+
+/// A number of messages that does not go with the length is refused before anything is unpacked.
+#[test]
+fn compact_ciphertexts_of_another_number_are_refused() {
+    let whole = bytes(&compact(3));
+    let place = whole.windows(5).position(|window| window == [2, 3, 0, 0, 0]).expect("the number") + 1;
+    for count in [0u32, 2, 4, 257, u32::MAX] {
+        let mut damaged = whole.clone();
+        damaged[place..place + 4].copy_from_slice(&count.to_le_bytes());
+        let error = read::<AnyCiphertexts>(&with_checksum(damaged)).expect_err("another number").to_string();
+        assert!(error.contains("compact ciphertexts"), "{count}: {error}");
+    }
+    for length in 0..whole.len() {
+        assert!(read::<AnyCiphertexts>(&whole[..length]).is_err(), "{length}");
     }
 }
 
@@ -224,8 +257,7 @@ fn an_empty_batch_is_a_batch() {
         parameters,
         generation,
         port: Port::for_tests(),
-        kind: LweKind::Small,
-        batch,
+        content: Content::Each { kind: LweKind::Small, batch },
     });
     assert_eq!(read::<AnyCiphertexts>(&bytes(&empty)).expect("reads"), empty);
 }

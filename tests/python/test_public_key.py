@@ -1,0 +1,154 @@
+"""Do several who have a client's public key alone encrypt for one request, with the noise of that counted, and is what does not fit refused?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+
+@pf.program(ours=pf.UInt(8), theirs=pf.Int(0, 3).vector(3))
+def elements(ours, theirs):
+    return {"more": ours + 1, "turned": pf.lookup(theirs, [3, 2, 1, 0])}
+
+
+@pf.program(ours=pf.Real.vector(4), theirs=pf.Real.vector(4))
+def reals(ours, theirs):
+    return ours * theirs
+
+
+@pf.program(ours=pf.Mod(65537).vector(4), theirs=pf.Mod(65537).vector(4))
+def residues(ours, theirs):
+    return ours * theirs + 1
+
+
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "tfhe": (elements, {"ours": 255, "theirs": [0, 1, 3]}),
+    "ckks": (reals, {"ours": [0.5, 0.25, -1, 1], "theirs": [1, 1, 0.5, -0.5]}),
+    "bgv": (residues, {"ours": [1, 2, 3, 4], "theirs": [5, 6, 7, 8]}),
+}
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_two_encrypt_for_a_third(scheme: str, tmp_path: Any) -> None:
+    program, inputs = CASES[scheme]
+    spec = pf.Specification.from_bytes(pf.Specification.of(program, public=True).to_bytes())
+    client = pf.Client(spec)
+    client.public_key.save(tmp_path / "public.key")
+    public = pf.PublicKey.from_bytes(pf.PublicKey.load(tmp_path / "public.key").to_bytes())
+    ours, theirs = (pf.Encryptor(spec, public).encrypt({name: inputs[name]}).to_bytes() for name in ("ours", "theirs"))
+    server = pf.Server(program, client.evaluation_key, public=True)
+    request = pf.Ciphertexts.from_bytes(ours) | pf.Ciphertexts.from_bytes(theirs)
+    found = client.decrypt(server.execute(request))
+    expected = program(**inputs)
+    # What the client encrypts itself is taken too, and so is one input of each.
+    half = pf.Ciphertexts({**client.encrypt(inputs).parts, **pf.Ciphertexts.from_bytes(ours).parts}, ".in.ct")
+    for answer in (found, client.decrypt(server.execute(half))):
+        for name, value in expected.items():
+            if scheme == "ckks":
+                np.testing.assert_allclose(answer[name], value, atol=1e-5)
+            else:
+                assert answer[name] == value, name
+    with pytest.raises(pf.InputError, match="both have 'ours'; let one encrypt it"):
+        request | pf.Ciphertexts.from_bytes(ours)
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_what_is_not_planned_for_a_public_key_is_refused(scheme: str) -> None:
+    program, inputs = CASES[scheme]
+    spec = pf.Specification.of(program)
+    client = pf.Client(spec)
+    with pytest.raises(pf.InputError, match="public=True"):
+        pf.Encryptor(spec, client.public_key).encrypt(inputs)
+    with pytest.raises(pf.InputError, match=r"take client\.public_key"):
+        pf.Encryptor(spec, client.evaluation_key)  # type: ignore[arg-type]
+    with pytest.raises(pf.FileError):
+        pf.Encryptor(spec, pf.PublicKey.from_bytes(client.evaluation_key.to_bytes()))
+
+
+def test_a_server_of_tfhe_that_is_not_told_refuses() -> None:
+    program, inputs = CASES["tfhe"]
+    spec = pf.Specification.of(program, public=True)
+    client = pf.Client(spec)
+    request = pf.Encryptor(spec, client.public_key).encrypt(inputs)
+    with pytest.raises(pf.FileError, match=r"whose noise elements was not planned for; .* \(--public\)"):
+        pf.Server(program, client.evaluation_key).execute(request)
+    # Of another client, and in the place of a result.
+    other = pf.Encryptor(spec, pf.Client(spec).public_key).encrypt(inputs)
+    with pytest.raises(pf.FileError, match="key generation"):
+        pf.Server(program, client.evaluation_key, public=True).execute(other)
+    with pytest.raises(pf.FileError, match="bring the file that was written for this program"):
+        client.decrypt(pf.Ciphertexts({"more": request.parts["ours"], "turned": request.parts["theirs"]}, ".out.ct"))
+
+
+def test_the_noise_of_a_public_key_is_counted() -> None:
+    own = elements.cost(parameters="polyfabric-integers-4-t64").to_dict()["noise"]
+    public = elements.cost(parameters="polyfabric-integers-4-t64", public=True).to_dict()["noise"]
+    assert "inputs" not in own
+    assert public["inputs"] == "public"
+    pairs = list(zip(own["lookups"], public["lookups"], strict=True))
+    assert all(more["variance"] >= less["variance"] for less, more in pairs)
+    # Of what look-ups read before the switches, which outweigh it with this set.
+    assert any(more["operand_variance"] > 100 * less["operand_variance"] for less, more in pairs)
+    assert own["log2_failure"] <= public["log2_failure"] <= -128
+    run = elements.run(CASES["tfhe"][1], public=True)
+    assert run.correct
+    # Compact: less than one ciphertext a digit, and one mask for all of an input's.
+    spec = pf.Specification.of(elements, public=True)
+    client = pf.Client(spec)
+    encrypted = pf.Encryptor(spec, client.public_key).encrypt({"ours": 1})
+    set_ = spec.data["parameters"]
+    masks = set_["glwe_dimension"] * set_["ring_degree"]
+    assert len(encrypted.parts["ours"]) < (masks + 4) * set_["torus_bits"] // 8 + 400
+
+
+def test_steps_with_a_public_key(polyfabric: Any, tmp_path: Any) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.UInt(8), y=pf.UInt(8))\ndef f(x, y):\n    return x + y\n"
+    )
+    common = ("run", "mine.py:f", "--public", "--keys")
+    assert polyfabric(*common, "client", "--step", "keys").status == 0
+    assert sorted(path.name for path in (tmp_path / "client").iterdir()) == ["client.key", "public.key", "server.key"]
+    for name, value in (("ada", "x=200"), ("bob", "y=55")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "public.key").write_bytes((tmp_path / "client" / "public.key").read_bytes())
+        done = polyfabric(*common, name, "--step", "encrypt", "--input", value)
+        assert done.status == 0, done.err
+        sent = tmp_path / name / f"{value[0]}.in.ct"
+        (tmp_path / "client" / sent.name).write_bytes(sent.read_bytes())
+    for step in ("execute", "decrypt"):
+        done = polyfabric(*common, "client", "--step", step, "--json")
+        assert done.status == 0, done.err
+    assert json.loads(done.out)["output"] == {"result": 255}
+    without = polyfabric("run", "mine.py:f", "--keys", "client", "--step", "execute")
+    assert without.status == 2
+    assert "plan it with public=True (--public)" in without.err
+
+
+def test_who_encrypts_has_to_accept_a_weak_set(polyfabric: Any, tmp_path: Any) -> None:
+    (tmp_path / "mine.py").write_text("import polyfabric as pf\n\n\n@pf.program(x=pf.Bool)\ndef f(x):\n    return ~x\n")
+    common = ("run", "mine.py:f", "--public", "--keys")
+    assert polyfabric(*common, "client", "--step", "keys", "--params", "strix-I").status == 0
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "public.key").write_bytes((tmp_path / "client" / "public.key").read_bytes())
+    encrypt = (*common, "ada", "--step", "encrypt", "--input", "x=1")
+    for arguments, told in (((), "bits of security, not 128"), (("--params", "strix-II"), "not strix-II")):
+        refused = polyfabric(*encrypt, *arguments)
+        assert refused.status == 2
+        assert told in " ".join(refused.err.split())
+        assert not list((tmp_path / "ada").glob("*.ct"))
+    done = polyfabric(*encrypt, "--params", "strix-I")
+    assert done.status == 0, done.err
+
+
+def test_a_public_key_of_another_set_is_told() -> None:
+    program, inputs = CASES["tfhe"]
+    other = pf.Client(pf.Specification.of(program, "polyfabric-integers-4-t64", public=True))
+    spec = pf.Specification.of(pf.program("bit", x=pf.Bool)(lambda x: ~x), public=True)
+    with pytest.raises(pf.InputError, match="the public key is of parameter set polyfabric-integers-4-t64"):
+        pf.Encryptor(spec, other.public_key)
+    with pytest.raises(pf.InputError, match="no input 'mine'"):
+        pf.Encryptor(other.specification, other.public_key).encrypt({**inputs, "mine": 1})
