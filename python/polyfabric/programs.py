@@ -17,6 +17,7 @@ from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
+from .apps.trained_digits import PROGRAMS as TRAINED
 from .errors import Error, InputError, NoiseError, ProgramError
 from .execution import DEFAULT_TARGET, Plan, built_in, plan
 from .machines import Machine
@@ -67,7 +68,7 @@ MICROBENCHMARK_ROUNDS = 8
 
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "life", "adder", *NETWORKS, *TREES, *_native.built_in_names(), *ON_SLOTS]
+    return ["digits", "life", "adder", *NETWORKS, *TREES, *TRAINED, *_native.built_in_names(), *ON_SLOTS]
 
 
 def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
@@ -204,7 +205,7 @@ def planned(
         from .apps.adder import adder
 
         return _planned(adder(8, batch or 1), parameters, machine, target, unroll, circuit_privacy, public)
-    application = {**NETWORKS, **TREES, "life": life}.get(name)
+    application = {**NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
     program = load(name) if application is None else application()
     if isinstance(program, SlotProgram):
         raise InputError(

@@ -12,6 +12,7 @@ from rich.console import Console
 from .. import programs, slot_execution, stages
 from ..apps.digits.classify import Classification, Image, classify
 from ..apps.digits.data import ascii_art, split
+from ..apps.trained_digits import CLASSIFIERS
 from ..errors import InputError
 from ..execution import MOST_THREADS, Keys, Plan, RunResult, estimate, matching, place, run_plan
 from ..machines import Machine
@@ -19,7 +20,7 @@ from ..progress import ProgressHook, bars
 from ..reports import Report, expect_folder
 from ..reports.rows import circuit_privacy
 from ..reports.units import bytes_text, probability, scaled
-from . import inputs, life_run, slot_run
+from . import inputs, life_run, slot_run, trained_run
 from .console import grid, out, print_json, security_warnings, warning_line
 
 
@@ -39,8 +40,15 @@ from .console import grid, out, print_json, security_warnings, warning_line
     help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
 )
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
-@click.option("--image", type=click.IntRange(0), metavar="INDEX", help="digits: this held-out image.")
-@click.option("--images", type=click.IntRange(1), metavar="COUNT", help="digits: the first COUNT held-out images.")
+@click.option(
+    "--image", type=click.IntRange(0), metavar="INDEX", help="digits and trained models: this held-out image."
+)
+@click.option(
+    "--images",
+    type=click.IntRange(1),
+    metavar="COUNT",
+    help="digits and trained models: the first COUNT held-out images.",
+)
 @click.option(
     "--board",
     metavar="BOARD",
@@ -156,7 +164,8 @@ def run(
 ) -> int:
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
+    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
+    pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
     lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
@@ -210,7 +219,7 @@ def run(
         raise InputError(
             f"--rows, --query, --measure, --security, --flood and --key-switch are of programs of CKKS and BGV, not {program}"
         )
-    if public and program in ("digits", "life"):
+    if public and program in ("digits", "life", *CLASSIFIERS):
         raise InputError(f"--public is of your own program or one by name, not {program}; leave it out")
     asked_elements = Asked(
         program=program,
@@ -255,6 +264,24 @@ def run(
     if circuit_privacy is not None and program == "digits":
         raise InputError(
             "--circuit-privacy is of your own program or one by name; the digits' client gets the hidden activations"
+        )
+    if program in CLASSIFIERS and step is None:
+        if given or batch is not None or unroll != "1" or circuit_privacy is not None or folder_out is not None:
+            raise InputError(
+                f"{program} classifies held-out images: --image or --images; --input, --batch, --unroll, --circuit-privacy and "
+                "--report are not for it"
+            )
+        return trained_run.run(
+            program,
+            image,
+            images,
+            on=on,
+            machine=asked_elements.machine,
+            parameters=parameters,
+            folder=folder,
+            threads=threads,
+            target=target,
+            as_json=as_json,
         )
     if program != "digits" and (image is not None or images is not None):
         raise InputError(f"--image and --images choose digits, but the program is {program}; leave them out")

@@ -1,0 +1,122 @@
+"""A trained classifier of digits as a program, and what becomes of held-out images under encryption."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...execution import Keys, RunResult, plan, run_plan
+from ...machines import Machine
+from ...progress import ProgressHook
+from ...runnable import Program
+from ..digits.data import split
+
+
+class Classifier(ABC):
+    """A model of 8 x 8 digits with pixels from 0 to 16."""
+
+    program: Program
+    """What the server executes for one image."""
+
+    @abstractmethod
+    def encode(self, image: NDArray[np.int64]) -> dict[str, Any]:
+        """Inputs of the program for one image."""
+
+    @abstractmethod
+    def scores(self, outputs: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Scores of the ten classes, of the program's decrypted outputs."""
+
+    @abstractmethod
+    def clear(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Classes of images by the same quantised model, computed without the program."""
+
+    def accuracy(self) -> float:
+        """Share of the held-out images that the model in the clear classifies as labelled."""
+        held_out = split()[1]
+        return float(np.mean(self.clear(held_out.images) == held_out.labels))
+
+
+@dataclass(frozen=True)
+class Classified:
+    """One image and what became of it."""
+
+    index: int
+    """Among the held-out images."""
+    label: int
+    output: int
+    """The class from the decrypted run."""
+    expected: int
+    """The class by the model in the clear."""
+    scores: list[float]
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The images, and the last of their runs."""
+
+    images: list[Classified]
+    accuracy: float
+    """Of the model in the clear, on all held-out images."""
+    equal: bool
+    """Whether every decrypted output equals the program's in the clear."""
+    seconds: dict[str, float]
+    """By step, all images together."""
+    run: RunResult = field(repr=False)
+
+    @property
+    def correct(self) -> bool:
+        """Whether every output is the clear program's, and every class the model's."""
+        return self.equal and all(image.output == image.expected for image in self.images)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        data = self.run.to_dict()
+        data.update(
+            correct=self.correct,
+            seconds=self.seconds,
+            output=[image.output for image in self.images],
+            expected=[image.expected for image in self.images],
+            labels=[image.label for image in self.images],
+            images=[vars(image) for image in self.images],
+            held_out_accuracy=self.accuracy,
+        )
+        return data
+
+
+def classify(
+    classifier: Classifier,
+    indices: Sequence[int],
+    *,
+    on: str = "cpu",
+    machine: Machine | None = None,
+    parameters: str | None = None,
+    keys: Keys | None = None,
+    threads: int | None = None,
+    target: float | None = None,
+    progress: ProgressHook | None = None,
+) -> Classification:
+    """Encrypts, executes and decrypts the held-out images `indices`, one after the other, all with one key."""
+    held_out = split()[1]
+    for index in indices:
+        if not 0 <= index < len(held_out):
+            raise InputError(f"there is no held-out image {index}; they are numbered 0 to {len(held_out) - 1}")
+    if len(indices) == 0:
+        raise InputError("no image to classify; give at least one index")
+    planned = plan(classifier.program, parameters, machine=machine, target=target)
+    expected = classifier.clear(held_out.images[np.asarray(indices)])
+    images, seconds, equal = [], dict[str, float](), True
+    for index, clear in zip(indices, expected, strict=True):
+        given = classifier.encode(held_out.images[index])
+        run = run_plan(planned, given, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
+        keys, equal = run.keys, equal and run.correct
+        scores = classifier.scores(run.outputs)
+        images.append(Classified(index, int(held_out.labels[index]), int(scores.argmax()), int(clear), scores.tolist()))
+        for step, taken in run.seconds.items():
+            seconds[step] = seconds.get(step, 0.0) + taken
+    return Classification(images, classifier.accuracy(), equal, seconds, run)

@@ -1,0 +1,53 @@
+"""Boosted trees: as many as the XG-Boost classifier of Morphling's section VI-A has, 100 of depth six at most, ten rounds of ten classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import from_sklearn
+from ..digits.data import split
+from .classifier import Classifier
+
+BITS = 3
+"""Bits of a pixel."""
+
+VALUE_BITS = 4
+"""Bits of a tree's values."""
+
+
+class Trees(Classifier):
+    """scikit-learn's gradient boosting, fitted when it is asked for: a second, and the same trees each time."""
+
+    def __init__(self) -> None:
+        from sklearn.ensemble import GradientBoostingClassifier
+
+        training = split()[0]
+        rows = training.images.reshape(-1, 64)
+        model = GradientBoostingClassifier(
+            n_estimators=10, max_depth=6, subsample=0.5, max_features=8, random_state=0
+        ).fit(rows, training.labels)
+        self.model = from_sklearn(model, rows, bits=BITS, value_bits=VALUE_BITS)
+        self.program = self.model.program
+
+    def encode(self, image: NDArray[np.int64]) -> dict[str, Any]:
+        """See `Classifier.encode`."""
+        return self.model.encode(image.reshape(1, -1))
+
+    def scores(self, outputs: Mapping[str, Any]) -> NDArray[np.float64]:
+        """See `Classifier.scores`."""
+        return self.model.decode(outputs)[0]
+
+    def clear(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See `Classifier.clear`."""
+        return np.asarray(self.model.clear(images.reshape(len(images), -1)), dtype=np.int64)
+
+
+@cache
+def xgboost() -> Trees:
+    """The classifier."""
+    return Trees()
