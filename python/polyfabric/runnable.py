@@ -11,7 +11,7 @@ from . import execution, slot_execution, slot_stages
 from .errors import InputError
 from .language import program as written
 from .language import slot_program as written_on_slots
-from .language.place import refuse
+from .language.place import pass_over, refuse
 from .language.program import SCHEMES
 from .language.types import IntegerType, SlotType, Type
 from .machines import load as load_machine
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .reports import Report
     from .slot_execution import SlotRunResult
     from .slot_parameters import SlotParameters
+
+pass_over(__file__)
 
 
 class Program(written.Program):

@@ -12,11 +12,13 @@ the paper's, which is why they are capitals.
 
 from __future__ import annotations
 
-from .language.place import refuse
+from .language.place import pass_over, refuse
 from .language.slot_program import tracer
 from .language.slots import SlotValue
 from .language.types import Mod, SlotType
 from .runnable import SlotProgram, finished
+
+pass_over(__file__)
 
 PLAINTEXT_MODULUS = 65537
 """t: the smallest prime with a slot for every coefficient at the degrees of F1."""

@@ -110,7 +110,9 @@ def _butterflies(facts: Mapping[str, Any]) -> float:
 
 
 def _butterfly(of: SlotPlan) -> float:
-    """Seconds that a butterfly takes, with its part of all else, in a product of ciphertexts and a rotation with the set of a plan."""
+    """Seconds that a butterfly takes, with its part of all else, in a product of ciphertexts and a rotation with the set of a plan, or in a sum
+    where the set has no room for a product's noise."""
+    from .errors import ProgramError
     from .language.slots import rotate
     from .language.types import Mod, Real, is_packed
     from .runnable import program
@@ -120,8 +122,13 @@ def _butterfly(of: SlotPlan) -> float:
     modulus = of.program.native.plaintext_modulus
     one = Real if modulus is None else Mod(modulus)
     kind = one.vector(TIMED_SLOTS) if is_packed(modulus) else one
-    timed = program("timed", x=kind)(lambda x: x * x if kind.scalar else rotate(x * x, 1))
-    own = plan(timed, SlotParameters(of.signature.parameters), security=0)
+    typed, chosen = program("timed", x=kind), SlotParameters(of.signature.parameters)
+    timed = typed(lambda x: x * x if kind.scalar else rotate(x * x, 1))
+    try:
+        own = plan(timed, chosen, security=0)
+    except ProgramError:
+        timed = typed(lambda x: x + x)
+        own = plan(timed, chosen, security=0)
     keys = SlotKeys.generate(own)
     ciphertexts = keys.client.encrypt(own.signature, timed.flatten({"x": 0 if kind.scalar else [0] * TIMED_SLOTS}))
     return _shortest(lambda: keys.server.execute(own.native, ciphertexts, 1)) / _butterflies(own.facts)

@@ -226,13 +226,13 @@ def test_params_on_a_machine(polyfabric):
 
 
 def test_reproduce(polyfabric):
-    done = polyfabric("reproduce", "morphling", "--json")
+    done = polyfabric("reproduce", "osiris", "--json")
     assert done.status == 0, done.err
     rows = json.loads(done.out)
     assert all(row.keys() == COMPARISON for row in rows)
     kinds = {None, "predicted", "predicted_under_reading", "identity", "calibrated", "input", "not_modelled"}
     assert {row["kind"] for row in rows} <= kinds
-    assert {"Table V", "Table IV", "Figure 3"} <= {row["table"] for row in rows}
+    assert {"Table II", "Table III (a)", "Figure 11"} <= {row["table"] for row in rows}
 
 
 def test_simulate_refuses_what_run_does(polyfabric):

@@ -1,6 +1,7 @@
 //! Storage aligned to the cache line, so that no vector load crosses two lines, and on large pages where the system has them: a
 //! transform of 2^16 words touches 128 small pages, more than the processor's first table of addresses holds.
 
+use crate::cancel;
 use crate::torus::Torus;
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,6 +12,9 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([f64; 8]);
+
+/// Lines that are zeroed between two looks at whether the work is still wanted: 16 MiB.
+const ZEROED_LINES: usize = 16 << 20 >> 6;
 
 /// Bytes of a large page, and of the least storage that is put on some.
 #[cfg(target_os = "linux")]
@@ -60,7 +64,11 @@ impl AlignedVector {
     pub fn zeros(length: usize) -> Self {
         let count = length.div_ceil(8);
         let mut lines = room(count);
-        lines.resize(count, Line([0.0; 8]));
+        // The system gives memory when it is first written: a gigabyte in a second.
+        while lines.len() < count {
+            cancel::check();
+            lines.resize(count.min(lines.len() + ZEROED_LINES), Line([0.0; 8]));
+        }
         Self { lines, length }
     }
 }

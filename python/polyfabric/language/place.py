@@ -16,13 +16,18 @@ from ..errors import Error, ProgramError
 _LANGUAGE = Path(__file__).resolve().parent
 _PACKAGE = _LANGUAGE.parent
 # numpy's functions call methods of an operand that is none of its arrays.
-_PASSED = (str(_LANGUAGE), str(Path(np.__file__).resolve().parent))
+_PASSED = [str(_LANGUAGE), str(Path(np.__file__).resolve().parent)]
+
+
+def pass_over(file: str) -> None:
+    """Counts the source `file` as part of the language: what is written there is its caller's."""
+    _PASSED.append(str(Path(file).resolve()))
 
 
 def place() -> tuple[str, int]:
     """File and line of the innermost frame outside this package's language, and numpy."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSED):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(_PASSED)):
         frame = frame.f_back
     return source(frame.f_code.co_filename, frame.f_lineno)
 

@@ -17,7 +17,7 @@ use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, 
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbOps, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
-    Lowered, OBSERVED, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
+    Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
 };
 use polyfabric_program::rns::noise::{
     CKKS_BEYOND_LOG2, Encryption, FitFailure, Interval, NodeReport, NoiseReport, bgv_failure_log2, expect_inputs,
@@ -90,7 +90,7 @@ fn instrumented(program: &Program) -> Result<Program, Failure> {
     }
     for (id, node) in program.iter() {
         if !node.is_public() && !matches!(node.op, Op::Output { .. }) {
-            builder.output(&format!("{OBSERVED}{}", id.0), id).map_err(refused)?;
+            builder.observe(id);
         }
     }
     builder.finish().map_err(refused)

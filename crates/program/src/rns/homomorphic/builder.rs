@@ -36,6 +36,9 @@ pub struct Builder {
 
 type Result<T> = std::result::Result<T, ProgramError>;
 
+/// What the name of an output begins with that is a node's value, to be measured; its index follows. No program's own output can have it.
+pub const OBSERVED: &str = "node %";
+
 fn name_problem(name: &str) -> Option<&'static str> {
     let printable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     if name.is_empty() {
@@ -197,9 +200,13 @@ impl Builder {
             Op::Output { name } => self.output_names.insert(name.clone()),
             _ => true,
         };
+        Ok(self.append(op, operands))
+    }
+
+    fn append(&mut self, op: Op, operands: &[NodeId]) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node { op, operands: operands.to_vec(), location: self.location.clone() });
-        Ok(id)
+        id
     }
 
     fn check_values(&self, op: &'static str, values: &Values, any_length: bool) -> Result<()> {
@@ -419,6 +426,11 @@ impl Builder {
     /// [`Cause::Name`].
     pub fn output(&mut self, name: &str, a: NodeId) -> Result<NodeId> {
         self.push(Op::Output { name: name.into() }, &[a])
+    }
+
+    /// Gives `a`, an encrypted node that is no output, back to be measured, as [`OBSERVED`] and its index.
+    pub fn observe(&mut self, a: NodeId) -> NodeId {
+        self.append(Op::Output { name: format!("{OBSERVED}{}", a.0).into() }, &[a])
     }
 
     /// The program.

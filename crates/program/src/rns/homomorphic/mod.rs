@@ -18,7 +18,7 @@ mod clear;
 mod error;
 mod values;
 
-pub use builder::Builder;
+pub use builder::{Builder, OBSERVED};
 pub use clear::{ClearError, Evaluation, centred, evaluate, evaluate_changed, evaluate_each};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use polyfabric_schemes::ckks::Complex;

@@ -9,16 +9,13 @@ use super::{
     CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
 };
 use crate::location::place;
-use crate::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, op_name};
+use crate::rns::homomorphic::{NodeId, OBSERVED, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
 use crate::rns::noise::{F64_ROUNDING, NoiseModel};
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use thiserror::Error;
-
-/// What the name of an output begins with that is a node's value, to be measured; its index follows.
-pub const OBSERVED: &str = "node %";
 
 /// How an input must be encrypted, or an output decrypted.
 #[derive(Clone, Debug, PartialEq)]
