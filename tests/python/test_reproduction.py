@@ -76,16 +76,25 @@ def test_a_program_that_the_other_scheduler_cannot_order_is_no_fault():
 def test_an_inference_that_fails_leaves_the_others(monkeypatch):
     class Machine:
         def simulate(self, planned):
-            if planned == "vgg-9":
+            if planned == ("vgg-9", "morphling-B", "before"):
                 raise FULL
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_after", lambda program, name, machine: program.name)
+    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     (lost,) = [each for each in made if each.get("failure")]
     assert (lost["id"], lost["value"]) == ("table6.vgg-9", None)
-    assert {each["kind"] for each in made if not each.get("failure")} == {"calibrated", "predicted_under_reading"}
+    # Every cell has every set and order; two of them were once chosen by what was published.
+    cells = [each for each in made if each["beside"] is None]
+    assert len(cells) == 5 * 3 * 2
+    calibrated = [each["id"] for each in cells if each["kind"] == "calibrated"]
+    assert sorted(calibrated) == ["table6.deepcnn-20", "table6.xg-boost"]
+    named = [each["readings"] for each in cells if each["kind"] == "predicted_under_reading"]
+    assert {reading["name"] for readings in named for reading in readings} == {
+        *("set A", "set B", "set C"),
+        *("key switch after", "key switch before", "key switch none"),
+    }
 
 
 @pytest.mark.parametrize(("found", "status"), [(ROWS, 1), (ROWS[1:], 0)])
@@ -115,16 +124,16 @@ def test_a_row_says_what_it_is_worth():
 
 def test_a_failure_reaches_the_comparison():
     timed = [
-        failed("table6.vgg-9", FULL),
-        predicted("table6.deepcnn-50", 0.7, "why", readings=[{"name": "r", "evidence": "e"}]),
+        failed("table3a.lola.dh", FULL),
+        predicted("table3a.mlp.dh", 0.7, "why", readings=[{"name": "r", "evidence": "e"}]),
     ]
     # The model's own rows are there too.
-    found = json.loads(pf._native.reproduce("morphling", json.dumps(timed), None))
+    found = json.loads(pf._native.reproduce("osiris", json.dumps(timed), None))
     by_cell = {each["cell"]: each for each in found}
-    assert by_cell["VGG-9, execution time"]["failure"] == "the scratchpad is full"
-    assert by_cell["VGG-9, execution time"]["model"] is None
-    assert by_cell["DeepCNN-50, execution time"]["kind"] == "predicted_under_reading"
-    assert by_cell["Morphling, set I, latency"]["kind"] == "identity"
+    assert by_cell["LoLA, double hoisting, 1 TB/s"]["failure"] == "the scratchpad is full"
+    assert by_cell["LoLA, double hoisting, 1 TB/s"]["model"] is None
+    assert by_cell["MLP, double hoisting, 1 TB/s"]["kind"] == "predicted_under_reading"
+    assert by_cell["set I, dnum"]["kind"] == "identity"
 
 
 def test_a_number_of_no_published_cell_is_refused():

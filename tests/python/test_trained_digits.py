@@ -9,7 +9,7 @@ import pytest
 from polyfabric.apps.digits.data import split
 from polyfabric.apps.trained_digits import CLASSIFIERS
 
-ACCURACY = {"deepcnn-20-digits": 0.0, "xgboost-digits": 0.933}
+ACCURACY = {"deepcnn-20-digits": 0.746, "xgboost-digits": 0.933}
 """In the clear, of the held-out images: as docs/morphling.md has it."""
 
 

@@ -340,8 +340,13 @@ pub fn reproduce(
 fn compare(figures: &Figures, predictions: &[Prediction]) -> Vec<Row> {
     let mut rows = Vec::new();
     for cell in &figures.figure {
-        let found = predictions.iter().find(|prediction| prediction.id == cell.id && prediction.beside.is_none());
-        rows.push(published_row(&figures.paper, cell, found));
+        // One row for each reading under which there is a number.
+        let found = predictions.iter().filter(|prediction| prediction.id == cell.id && prediction.beside.is_none());
+        let found: Vec<Row> = found.map(|found| published_row(&figures.paper, cell, Some(found))).collect();
+        match found.is_empty() {
+            true => rows.push(published_row(&figures.paper, cell, None)),
+            false => rows.extend(found),
+        }
         let beside = predictions.iter().filter(|p| p.beside.is_some() && p.id == cell.id);
         rows.extend(beside.filter_map(|prediction| beside_row(&figures.paper, prediction)));
     }
@@ -465,6 +470,18 @@ mod tests {
         assert_eq!(rows[2].failure.as_deref(), Some("a defect of the model: index 7 out of range"));
         assert_eq!((rows[3].kind, rows[3].reason.as_str()), (Some(Kind::NotModelled), "there is no model"));
         assert_eq!((rows[4].kind, &rows[4].failure), (None, &None));
+    }
+
+    #[test]
+    fn every_reading_has_its_row() {
+        let rows = rows(|table| {
+            for (name, value) in [("r=one", 2.0), ("r=two", 3.0)] {
+                table.add("a", Ok(value), &Basis::under(&[(name, Some("section 3"))]), "why");
+            }
+        });
+        let found: Vec<_> = rows[..2].iter().map(|row| (row.published, row.model, row.deviation)).collect();
+        assert_eq!(found, [(Some(2.0), Some(2.0), Some(0.0)), (Some(2.0), Some(3.0), Some(0.5))]);
+        assert_eq!(rows.len(), 5);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, ServerKey, sets};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 fn residues() -> polyfabric_program::rns::kernel::KernelProgram {
     build(Operation::Ntt, Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 2, rounds: 1 })
@@ -134,7 +135,7 @@ fn torus_machines() -> Vec<(Description, KernelProgram)> {
 fn first(items: &mut [Item], change: &mut impl FnMut(&mut Event) -> bool) -> bool {
     items.iter_mut().any(|item| match item {
         Item::Event(event) => change(event),
-        Item::Repeat(repeat) => first(&mut repeat.body, change),
+        Item::Repeat(repeat) => first(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
     })
 }
 
@@ -156,7 +157,7 @@ fn remove(items: &mut Vec<Item>, wanted: &dyn Fn(&Event) -> bool) -> bool {
     }
     items.iter_mut().any(|item| match item {
         Item::Event(_) => false,
-        Item::Repeat(repeat) => remove(&mut repeat.body, wanted),
+        Item::Repeat(repeat) => remove(Arc::make_mut(&mut repeat.body), wanted),
     })
 }
 

@@ -100,7 +100,7 @@ impl Round {
 
 /// Keeps `value` within ±`limit` and counts when it was not.
 #[inline(always)]
-fn saturate(value: i64, limit: i64, saturations: &mut u64) -> i64 {
+pub(super) fn saturate(value: i64, limit: i64, saturations: &mut u64) -> i64 {
     let kept = value.clamp(-limit, limit);
     *saturations += u64::from(kept != value);
     kept

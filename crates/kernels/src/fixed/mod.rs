@@ -17,6 +17,7 @@
 
 mod arithmetic;
 mod error_model;
+mod pair;
 mod spec;
 mod structure;
 

@@ -46,12 +46,12 @@ fn series(g: u64, count: u64) -> u64 {
 }
 
 impl Fingerprint {
-    /// One element, in every round of the enclosing loops.
+    /// One element, as it is in the first round of each of the enclosing loops, in all of their rounds.
     pub fn of(ciphertext: u32, iteration: u32, loops: &[&Repeat]) -> Self {
         Self(POINTS.map(|(x, y)| {
             let one = mul(pow(x, i64::from(ciphertext)), pow(y, i64::from(iteration)));
             loops.iter().fold(one, |sum, repeat| {
-                let Shift { ciphertext, iteration } = repeat.shift;
+                let Shift { ciphertext, iteration, .. } = repeat.shift;
                 mul(sum, series(mul(pow(x, ciphertext), pow(y, iteration)), repeat.count))
             })
         }))
@@ -78,9 +78,11 @@ mod tests {
     //! Does the closed form equal the sum, and does one element more or less show?
 
     use super::*;
+    use std::sync::Arc;
 
     fn repeat(count: u64, ciphertext: i64, iteration: i64) -> Repeat {
-        Repeat { start: 0, count, period: 1, shift: Shift { ciphertext, iteration }, body: Vec::new() }
+        let shift = Shift { ciphertext, iteration, ..Shift::default() };
+        Repeat { start: 0, count, period: 1, origin: Shift::default(), shift, body: Arc::default() }
     }
 
     #[test]

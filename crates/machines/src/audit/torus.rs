@@ -219,16 +219,18 @@ impl<'a> Audit<'a> {
     }
 
     fn event(&mut self, event: &'a Event, loops: &[&'a Repeat]) -> Result<(), AuditError> {
-        let results: Vec<Datum> = event.writes.iter().flat_map(|write| self.meaning.data(write.value)).collect();
+        // Numbers of the first round of all loops.
+        let first = loops.iter().fold(Shift::default(), |shift, repeat| repeat.shift_of(shift, 0));
         let moves = matches!(self.meaning.function(event.op.kind), Function::Move { .. });
         let inner = matches!(self.meaning.function(event.op.kind), Function::Body(_));
         if inner || moves && !self.leaves_chip(event) {
             // Every round moves all numbers on alike: what holds in the first and in the next of each loop holds in all.
-            self.hold(event, Shift::default())?;
+            self.hold(event, first)?;
             for repeat in loops.iter().filter(|repeat| repeat.count > 1) {
-                self.hold(event, Shift::default().advanced(repeat.shift, 1))?;
+                self.hold(event, first.advanced(repeat.shift, 1))?;
             }
             if inner {
+                let results = event.writes.iter().flat_map(|write| self.meaning.data(write.value.shifted(first)));
                 for datum in results {
                     if let Datum::Body { op, value, element, iteration } = datum {
                         let seen = Fingerprint::of(element, iteration, loops);
@@ -261,7 +263,7 @@ impl<'a> Audit<'a> {
             return Ok(());
         };
         for round in 0..repeat.count {
-            self.every_round(event, inner, shift.advanced(repeat.shift, round as i64))?;
+            self.every_round(event, inner, repeat.shift_of(shift, round))?;
         }
         Ok(())
     }

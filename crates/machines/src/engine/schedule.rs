@@ -21,6 +21,8 @@
 //! means to read. Places do not move from round to round: a body that alternates between two buffers is two rounds long.
 
 use polyfabric_kernels::cancel;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Index of a unit or channel in [`Resources`]: units first, in their order, then channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -321,22 +323,35 @@ fn shift_field(field: u32, by: i64) -> u32 {
     if field == Value::NONE { field } else { (i64::from(field) + by) as u32 }
 }
 
-/// How far a round moves ciphertext and iteration numbers on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// How far a round moves numbers on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shift {
     /// Added to every ciphertext number that is not [`Value::NONE`].
     pub ciphertext: i64,
     /// Added to every iteration number that is not [`Value::NONE`].
     pub iteration: i64,
+    /// Added to the number of the operation that an event performs.
+    pub operation: i64,
 }
 
 impl Shift {
+    /// By so many ciphertexts.
+    pub fn ciphertexts(by: i64) -> Self {
+        Self { ciphertext: by, ..Self::default() }
+    }
+
+    /// By so many iterations.
+    pub fn iterations(by: i64) -> Self {
+        Self { iteration: by, ..Self::default() }
+    }
+
     /// `self` plus `rounds` times `step`.
     #[must_use]
     pub fn advanced(self, step: Shift, rounds: i64) -> Self {
         Self {
             ciphertext: self.ciphertext + step.ciphertext * rounds,
             iteration: self.iteration + step.iteration * rounds,
+            operation: self.operation + step.operation * rounds,
         }
     }
 }
@@ -361,6 +376,7 @@ impl OpRef {
     #[must_use]
     pub fn shifted(self, shift: Shift) -> Self {
         Self {
+            kernel_op: shift_field(self.kernel_op, shift.operation),
             ciphertext: shift_field(self.ciphertext, shift.ciphertext),
             iteration: shift_field(self.iteration, shift.iteration),
             ..self
@@ -443,10 +459,20 @@ pub struct Repeat {
     pub count: u64,
     /// Cycles between rounds; at least 1.
     pub period: u64,
-    /// What a round adds to ciphertext and iteration numbers.
+    /// What the first round adds to the numbers of the body.
+    pub origin: Shift,
+    /// What each further round adds.
     pub shift: Shift,
-    /// Items, relative to the start of their round, in any order. May reach beyond the period.
-    pub body: Vec<Item>,
+    /// Items, relative to the start of their round, in any order. May reach beyond the period. What is done again elsewhere, from
+    /// another cycle and another origin on, is the same body.
+    pub body: Arc<Vec<Item>>,
+}
+
+impl Repeat {
+    /// What round `round` of the loop adds to the numbers of its body, in a round of the enclosing loop that adds `outer`.
+    pub fn shift_of(&self, outer: Shift, round: u64) -> Shift {
+        outer.advanced(self.origin, 1).advanced(self.shift, round as i64)
+    }
 }
 
 /// A node of the schedule.
@@ -574,23 +600,26 @@ struct Pending {
     node: usize,
     round: u64,
     base: i64,
-    ciphertext: i64,
-    iteration: i64,
+    shift: Shift,
 }
 
 impl<'a> Events<'a> {
     fn new(items: &'a [Item]) -> Self {
         let mut events =
             Self { heap: std::collections::BinaryHeap::new(), nodes: vec![], earliest: vec![], children: vec![] };
-        let top = events.index(items);
+        let top = events.index(items, &mut HashMap::new());
         for node in top {
             events.push(node, 0, Shift::default(), 0);
         }
         events
     }
 
-    /// Gives items consecutive numbers, and their bodies' items after them.
-    fn index(&mut self, items: &'a [Item]) -> std::ops::Range<usize> {
+    /// Gives items consecutive numbers, and their bodies' items after them: once to a body that several loops have.
+    fn index(
+        &mut self,
+        items: &'a [Item],
+        known: &mut HashMap<*const Vec<Item>, std::ops::Range<usize>>,
+    ) -> std::ops::Range<usize> {
         let first = self.nodes.len();
         for item in items {
             self.nodes.push(item);
@@ -603,7 +632,13 @@ impl<'a> Events<'a> {
         let range = first..self.nodes.len();
         for (offset, item) in items.iter().enumerate() {
             if let Item::Repeat(repeat) = item {
-                self.children[first + offset] = self.index(&repeat.body);
+                let body = Arc::as_ptr(&repeat.body);
+                let inner = match known.get(&body) {
+                    Some(inner) => inner.clone(),
+                    None => self.index(&repeat.body, known),
+                };
+                known.insert(body, inner.clone());
+                self.children[first + offset] = inner;
             }
         }
         range
@@ -619,8 +654,7 @@ impl<'a> Events<'a> {
             node,
             round,
             base,
-            ciphertext: shift.ciphertext,
-            iteration: shift.iteration,
+            shift,
         }));
     }
 }
@@ -632,13 +666,12 @@ impl<'a> Iterator for Events<'a> {
         cancel::check();
         loop {
             let std::cmp::Reverse(next) = self.heap.pop()?;
-            let shift = Shift { ciphertext: next.ciphertext, iteration: next.iteration };
+            let shift = next.shift;
             match self.nodes[next.node] {
                 Item::Event(event) => return Some(Placed { event, start: next.time, shift }),
                 Item::Repeat(repeat) => {
-                    let round = next.round as i64;
-                    let base = next.base + repeat.start + round * repeat.period as i64;
-                    let inner = shift.advanced(repeat.shift, round);
+                    let base = next.base + repeat.start + next.round as i64 * repeat.period as i64;
+                    let inner = repeat.shift_of(shift, next.round);
                     for child in self.children[next.node].clone() {
                         self.push(child, base, inner, 0);
                     }
@@ -736,14 +769,26 @@ impl ScheduleBuilder {
 
     /// Adds a repeat whose body `fill` adds.
     pub fn repeat(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
-        self.headers.push(Repeat { start, count, period, shift, body: Vec::new() });
+        self.headers.push(Repeat { start, count, period, origin: Shift::default(), shift, body: Arc::default() });
         self.open.push(Vec::new());
         fill(self);
         let body = self.open.pop().unwrap_or_default();
         if let Some(mut repeat) = self.headers.pop() {
-            repeat.body = body;
+            repeat.body = Arc::new(body);
             self.item(Item::Repeat(repeat));
         }
+    }
+
+    /// The items that `fill` adds, apart from all others: a body for several loops ([`Self::once`]).
+    pub fn body(&mut self, fill: impl FnOnce(&mut Self)) -> Arc<Vec<Item>> {
+        self.open.push(Vec::new());
+        fill(self);
+        Arc::new(self.open.pop().unwrap_or_default())
+    }
+
+    /// Adds a body of [`Self::body`] from cycle `start` on, with its numbers moved on by `origin`.
+    pub fn once(&mut self, start: i64, origin: Shift, body: Arc<Vec<Item>>) {
+        self.item(Item::Repeat(Repeat { start, count: 1, period: 1, origin, shift: Shift::default(), body }));
     }
 
     /// The schedule.

@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
                         self.elisions.push(Elision { start: at(skip.start), end: at(skip.end), text });
                     }
                     for round in (0..repeat.count.min(skip.start)).chain(skip.end.max(skip.start)..repeat.count) {
-                        self.items(&repeat.body, at(round), shift.advanced(repeat.shift, round as i64));
+                        self.items(&repeat.body, at(round), repeat.shift_of(shift, round));
                     }
                 }
             }

@@ -12,6 +12,7 @@ use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
+use std::sync::Arc;
 
 fn description() -> Description {
     crate::description("fpt").expect("the built-in file is right")
@@ -163,7 +164,7 @@ fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
     for item in items {
         match item {
             Item::Event(event) => change(event),
-            Item::Repeat(repeat) => each_event(&mut repeat.body, change),
+            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
         }
     }
 }

@@ -192,11 +192,15 @@ impl ArrayState {
     }
 
     /// The same state, seen from `cycles` later. Nothing on a row starts before that, so what became free earlier counts as
-    /// free then; the key's transfers may already have run ahead.
+    /// free then. The key's transfers may already have run ahead, as far as Private-A2 holds keys and no earlier than that takes: so
+    /// rotations that find the XPUs idle for some time or for longer have the same events.
     #[must_use]
-    pub fn rebased(&self, cycles: i64) -> Self {
+    pub fn rebased(&self, cycles: i64, steps: &StepCycles) -> Self {
         let mut state = self.clone();
         state.shift(-cycles);
+        let ahead = -steps.key_latency - state.key_buffers.len() as i64 * (steps.key + steps.key_gap);
+        state.channel = state.channel.max(ahead);
+        state.key_buffers.iter_mut().for_each(|free| *free = (*free).max(ahead + steps.key_latency));
         let row = [
             &mut state.decomposition,
             &mut state.transform,

@@ -90,14 +90,14 @@ impl Chip<'_> {
     fn rotate(&mut self, node: u32, now: i64) -> Started {
         let machine = self.machine;
         let instruction = &self.streams.nodes[node as usize].instruction;
-        let plan = &self.streams.plans[&instruction.operation];
+        let plan = self.streams.plan_of[&instruction.operation];
         let slots = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
-        let mut state = self.state.rebased(now - self.origin);
+        let mut state = self.state.rebased(now - self.origin, &self.steps);
         if machine.shares_channels() {
             // What the channels have begun, they finish.
             state.hold_channel((self.channels.all_free() - now).max(0));
         }
-        let (rotation, after) = self.cache.rotate(instruction.operation as usize, plan, &self.steps, slots, state);
+        let (rotation, after) = self.cache.rotate(plan, &self.streams.plans[plan], &self.steps, slots, state);
         if machine.shares_channels() {
             self.channels.rotate(now, Rc::clone(&rotation));
         }

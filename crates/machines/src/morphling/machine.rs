@@ -26,10 +26,15 @@ pub struct Morphling {
     pub ifft_units: u64,
     /// Folded points a cycle of an FFT unit.
     pub fft_points: u64,
-    /// Folded points a cycle of a row's path and of its IFFT unit.
+    /// Folded points a cycle of a row's path.
     pub path_points: u64,
+    /// Folded points a cycle of a row's IFFT unit.
+    pub ifft_points: u64,
     /// Whether FFT units merge two polynomials.
     pub merge_split: bool,
+    /// Whether the arithmetic of a merged transform is that of one complex transform of both polynomials, bit for bit; else each is
+    /// folded alone, as in the interpreter.
+    pub merges: bool,
     /// Registers in the arithmetic units.
     pub depth: PipelineDepth,
     /// Ciphertexts that use a key one after the other in a row, at most.
@@ -113,7 +118,7 @@ impl Morphling {
         let share = if self.merge_split { self.fft_points / rows_per_fft } else { self.fft_points };
         PathRates {
             row_points: share.min(self.path_points).max(1),
-            inverse_points: self.path_points,
+            inverse_points: self.ifft_points,
             fft_points: share.min(self.path_points).max(1),
             merge_split: self.merge_split,
             rows_per_fft,

@@ -16,6 +16,7 @@ pub(crate) struct Names<'a> {
     chip: &'a Chip,
     layout: &'a Layout,
     program: &'a KernelProgram,
+    streams: &'a Streams,
     bodies: Vec<Option<BodyNames<'a>>>,
 }
 
@@ -38,7 +39,7 @@ impl<'a> Names<'a> {
             _ => None,
         };
         let bodies = program.ops.iter().map(|op| names(&op.kind)).collect();
-        Self { chip, layout: &streams.layout, program, bodies }
+        Self { chip, layout: &streams.layout, program, streams, bodies }
     }
 
     fn body(&self, op: u32) -> Option<&BodyNames<'a>> {
@@ -133,60 +134,20 @@ impl Meaning for Names<'_> {
     fn data(&self, value: Value) -> Vec<Datum> {
         let classes = &self.chip.classes;
         let Value { class, ciphertext: element, iteration, index } = value;
-        let (op, number) = (index >> 16, index & 0xffff);
-        let in_body = |value: Option<BodyValue>, iteration: u32| {
-            value.map(|value| Datum::Body { op, value, element, iteration }).into_iter().collect()
-        };
-        let body = self.body(op);
-        let result = |op: u32| body.map(|names| BodyValue(names.body.carried + op));
-        let forward =
-            |f: u32| body.and_then(|names| names.plan.forwards.get(f as usize)).map(|forward| forward.operation);
         if class == classes.input || class == classes.lwe {
             return vec![Datum::Lwe { op: index, element }];
         }
-        if class == classes.rotations {
-            return vec![Datum::Amounts { op: index, element }];
-        }
-        if class == classes.accumulator {
-            let (order, polynomial) = ((index >> 8) & 0xff, index & 0xff);
-            return match order.checked_sub(1) {
-                None => in_body(Some(BodyValue(polynomial)), iteration),
-                // After some of its products: a value of the iteration that is under way.
-                Some(order) => {
-                    let sum = body.and_then(|names| names.sums.get(polynomial as usize)?.get(order as usize).copied());
-                    in_body(sum, iteration - 1)
-                }
-            };
-        }
-        if class == classes.digits {
-            let digits = forward(number).and_then(|op| body?.body.ops[op as usize].operands.first().copied());
-            return in_body(digits, iteration);
-        }
-        if class == classes.spectrum {
-            return in_body(forward(number).and_then(result), iteration);
-        }
-        if class == classes.sum {
-            let (chain, products) = ((index >> 8) & 0xff, index & 0xff);
-            let link = |names: &BodyNames<'_>| {
-                names.chains.get(chain as usize)?.get((products as usize).checked_sub(1)?).copied()
-            };
-            return in_body(body.and_then(link), iteration);
-        }
-        if class == classes.product {
-            let inverse = |names: &BodyNames<'_>| {
-                names.plan.drains.iter().flatten().find(|inverse| inverse.chain == number as usize).map(|i| i.operation)
-            };
-            return in_body(body.and_then(inverse).and_then(result), iteration);
-        }
         if class == classes.key_switch_sum {
-            return vec![Datum::SwitchSum { op, element, done: number * self.layout.tile_elements as u32 }];
+            let done = iteration * self.layout.tile_elements as u32;
+            return vec![Datum::SwitchSum { op: index, element, done }];
         }
         if class == classes.key_switch_key {
             let tile = self.layout.tile_elements as u32;
-            return vec![Datum::SwitchKey { from: index * tile, to: (index + 1) * tile }];
+            return vec![Datum::SwitchKey { from: iteration * tile, to: (iteration + 1) * tile }];
         }
         if class == classes.linear_sum {
-            return vec![Datum::LinearSum { op, row: element, done: self.columns(op, number) }];
+            let (op, block) = (index >> 16, index & 0xffff);
+            return vec![Datum::LinearSum { op, row: element, done: self.columns(op, block) }];
         }
         if class == classes.bootstrap_key {
             let key = |row, column| Datum::Key { iteration, row, column };
@@ -200,6 +161,49 @@ impl Meaning for Names<'_> {
         }
         if class == classes.table {
             return vec![Datum::Table { index }];
+        }
+        // Everything else is of a look-up, by its number in the program.
+        let (op, element) = self.streams.lookup(element);
+        let in_body = |value: Option<BodyValue>, iteration: u32| {
+            value.map(|value| Datum::Body { op, value, element, iteration }).into_iter().collect()
+        };
+        let body = self.body(op);
+        let result = |op: u32| body.map(|names| BodyValue(names.body.carried + op));
+        let forward =
+            |f: u32| body.and_then(|names| names.plan.forwards.get(f as usize)).map(|forward| forward.operation);
+        if class == classes.rotations {
+            return vec![Datum::Amounts { op, element }];
+        }
+        if class == classes.accumulator {
+            let (order, polynomial) = ((index >> 8) & 0xff, index & 0xff);
+            return match order.checked_sub(1) {
+                None => in_body(Some(BodyValue(polynomial)), iteration),
+                // After some of its products: a value of the iteration that is under way.
+                Some(order) => {
+                    let sum = body.and_then(|names| names.sums.get(polynomial as usize)?.get(order as usize).copied());
+                    in_body(sum, iteration - 1)
+                }
+            };
+        }
+        if class == classes.digits {
+            let digits = forward(index).and_then(|op| body?.body.ops[op as usize].operands.first().copied());
+            return in_body(digits, iteration);
+        }
+        if class == classes.spectrum {
+            return in_body(forward(index).and_then(result), iteration);
+        }
+        if class == classes.sum {
+            let (chain, products) = ((index >> 8) & 0xff, index & 0xff);
+            let link = |names: &BodyNames<'_>| {
+                names.chains.get(chain as usize)?.get((products as usize).checked_sub(1)?).copied()
+            };
+            return in_body(body.and_then(link), iteration);
+        }
+        if class == classes.product {
+            let inverse = |names: &BodyNames<'_>| {
+                names.plan.drains.iter().flatten().find(|inverse| inverse.chain == index as usize).map(|i| i.operation)
+            };
+            return in_body(body.and_then(inverse).and_then(result), iteration);
         }
         // Instruction words and marks order events and hold nothing of the program.
         Vec::new()

@@ -10,6 +10,8 @@ const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> Fig
     FigureSpec { key, dimension: Dimension::Rate, least: 1.0, most, meaning, optional: true }
 }
 
+const MERGES: &str = "machine.arithmetic.merges";
+
 /// Every figure.
 pub const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
@@ -32,6 +34,14 @@ pub const SPECS: &[FigureSpec] = &[
         1.0,
         "whether an FFT unit merges the polynomials of its rows",
     ),
+    FigureSpec {
+        key: MERGES,
+        dimension: Dimension::Flag,
+        least: 0.0,
+        most: 1.0,
+        meaning: "whether the replay takes two polynomials through one complex transform, bit for bit",
+        optional: true,
+    },
     figure("units.fft.points", Dimension::Rate, 1.0, 256.0, "folded points a cycle of an FFT unit"),
     figure("units.path.points", Dimension::Rate, 1.0, 128.0, "folded points a cycle of a row's path and IFFT unit"),
     beside_area("units.fft.area_points", 256.0, "points a cycle of the FFT unit whose area the file has"),
@@ -111,7 +121,9 @@ impl Morphling {
             ifft_units: d.count("units.xpu.ifft_units")?,
             fft_points: d.count("units.fft.points")?,
             path_points: d.count("units.path.points")?,
+            ifft_points: d.count("units.path.points")?,
             merge_split: d.flag("units.xpu.merge_split")?,
+            merges: d.figures().contains_key(MERGES) && d.flag(MERGES)?,
             depth: PipelineDepth {
                 adder: d.count("units.pipeline.adder")?,
                 multiplier: d.count("units.pipeline.multiplier")?,

@@ -13,6 +13,7 @@ use polyfabric_program::tfhe::lowering::{Accumulation, InputTransform, TfheLower
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn cycles(machine: &Morphling, program: &KernelProgram) -> u64 {
     let mapped = map(machine, program).expect("the program fits");
@@ -83,6 +84,42 @@ fn ten_thousand_lookups_stay_a_small_schedule() {
         assert!(mapped.schedule.event_count() > 60_000_000);
         assert!(size(&mapped.schedule.items) < 150_000, "{}", size(&mapped.schedule.items));
     }
+}
+
+#[test]
+fn layers_of_a_network_share_their_rotations() {
+    // Four layers of 150 look-ups: two groups of 64 and one of 22 each, with a key switch of 64 tiles.
+    let program = lookups(&parameters("morphling-I"), &both_reuses(), 150, 4, true);
+    let mapped = map(&machine(), &program).expect("the program fits");
+    let mut bodies = std::collections::HashSet::new();
+    let (mut calls, mut tiles) = (0, 0);
+    fn walk(items: &[Item], visit: &mut impl FnMut(&crate::engine::schedule::Repeat)) {
+        for item in items {
+            if let Item::Repeat(repeat) = item {
+                visit(repeat);
+                walk(&repeat.body, visit);
+            }
+        }
+    }
+    walk(&mapped.schedule.items, &mut |repeat| {
+        if repeat.count == 1 {
+            bodies.insert(Arc::as_ptr(&repeat.body));
+            calls += 1;
+        }
+        tiles += repeat.count * u64::from(repeat.shift.iteration > 0 && repeat.body.len() <= 22);
+    });
+    assert_eq!(calls, 12);
+    assert!(bodies.len() <= 8, "{} bodies for {calls} rotations", bodies.len());
+    assert!(tiles > 0, "no tiles are in a loop");
+    let folded = check(&mapped.schedule, &[]).expect("the schedule is legal");
+    assert!(folded.replayed_events * 20 < mapped.schedule.event_count());
+    crate::contract::torus::hold(
+        &crate::description("morphling").expect("built in"),
+        &program,
+        &*crate::contract::torus::MappedTorus::meaning(&mapped, &program),
+        &mapped.schedule,
+    )
+    .expect("it computes its program");
 }
 
 #[test]
@@ -264,15 +301,20 @@ fn replay_is_the_interpreter_bit_for_bit() {
 fn a_paper_size_replay_decrypts() {
     // The sets of table III need finer spectra than 32 bits (see the findings); this one is made for them.
     let scene = scene(&parameters("polyfabric-direct-1024-t32"), 2, |p, c| lookups(p, c, 2, 1, false), both_reuses());
-    let mapped = map(&machine(), &scene.program).expect("the program fits");
-    let outputs = mapped.replay(&scene.program, &scene.server, &scene.inputs, &NoProgress).expect("a legal schedule");
-    assert_eq!(outputs.saturations, 0);
-    let phases = scene.client.decrypt_phase(LweKind::Large, &outputs.outputs["y"]).expect("under the large key");
-    // The table is +1/8 everywhere, so the sign of the phase comes out.
-    for (index, phase) in phases.into_iter().enumerate() {
-        let expected: u32 = if index % 3 == 0 { 1 << 29 } else { 7 << 29 };
-        let error = phase.wrapping_sub(expected) as i32;
-        assert!(error.unsigned_abs() < 1 << 28, "look-up {index} of {}: {phase:#x}", scene.count);
+    // Two ciphertexts share an FFT unit: folded, each has the interpreter's bits; merged, other ones that say the same.
+    for merges in [false, true] {
+        let mapped = map(&Morphling { merges, ..machine() }, &scene.program).expect("the program fits");
+        let outputs = mapped.replay(&scene.program, &scene.server, &scene.inputs, &NoProgress);
+        let outputs = outputs.expect("a legal schedule");
+        assert_eq!(outputs.saturations, 0);
+        assert_eq!(outputs.outputs["y"].data() == scene.expected(), !merges);
+        let phases = scene.client.decrypt_phase(LweKind::Large, &outputs.outputs["y"]).expect("under the large key");
+        // The table is +1/8 everywhere, so the sign of the phase comes out.
+        for (index, phase) in phases.into_iter().enumerate() {
+            let expected: u32 = if index % 3 == 0 { 1 << 29 } else { 7 << 29 };
+            let error = phase.wrapping_sub(expected) as i32;
+            assert!(error.unsigned_abs() < 1 << 28, "look-up {index} of {}: {phase:#x}", scene.count);
+        }
     }
 }
 
@@ -281,7 +323,7 @@ fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut crate::engine::sc
     for item in items {
         match item {
             Item::Event(event) => change(event),
-            Item::Repeat(repeat) => each_event(&mut repeat.body, change),
+            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
         }
     }
 }

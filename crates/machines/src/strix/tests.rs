@@ -13,6 +13,7 @@ use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
+use std::sync::Arc;
 
 fn description() -> Description {
     crate::description("strix").expect("the built-in file is right")
@@ -171,7 +172,7 @@ fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
     for item in items {
         match item {
             Item::Event(event) => change(event),
-            Item::Repeat(repeat) => each_event(&mut repeat.body, change),
+            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
         }
     }
 }

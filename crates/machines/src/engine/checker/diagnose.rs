@@ -53,7 +53,7 @@ impl Replay<'_> {
 
     pub(super) fn port_overloaded(&self, action: &Action, plan: &AccessPlan, port: usize, load: u64) -> Violation {
         let start = action.time - i64::from(plan.access.first);
-        let event = self.describe(Who { node: action.node, start, shift: action.shift() });
+        let event = self.describe(Who { node: action.node, start, shift: action.shift });
         let port = &self.plan.ports[port];
         let (load, capacity) = (load as f64 / LOAD_SCALE, port.capacity as f64 / LOAD_SCALE);
         let name = &port.name;

@@ -9,8 +9,10 @@ use super::violation::{Description, Hazard, Violation};
 use crate::engine::schedule::{
     Access, Event, Item, Lines, MemoryKind, Order, Place, Repeat, Resources, Schedule, Shift, earliest,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Port loads are multiples of 2^-16 bytes a cycle, rounded down: far finer than any port, and additions stay exact.
 pub(super) const LOAD_SCALE: f64 = 65536.0;
@@ -32,6 +34,19 @@ impl BitSet {
         self.0[member / 64] >> (member % 64) & 1 == 1
     }
 
+    /// Whether any of `members` is one: a word at a time.
+    pub(super) fn contains_any(&self, members: Range<usize>) -> bool {
+        if members.is_empty() {
+            return false;
+        }
+        let (first, last) = (members.start / 64, (members.end - 1) / 64);
+        self.0[first..=last].iter().enumerate().any(|(position, word)| {
+            let from = if position == 0 { members.start % 64 } else { 0 };
+            let to = if first + position == last { (members.end - 1) % 64 } else { 63 };
+            word & (u64::MAX << from) & (u64::MAX >> (63 - to)) != 0
+        })
+    }
+
     fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
     }
@@ -43,8 +58,8 @@ impl BitSet {
 
 /// One access, ready to replay.
 #[derive(Clone, Debug)]
-pub(super) struct AccessPlan {
-    pub access: Access,
+pub(super) struct AccessPlan<'a> {
+    pub access: &'a Access,
     pub write: bool,
     /// Cells of the place; empty in a memory that is addressed by value.
     pub cells: Range<usize>,
@@ -59,8 +74,8 @@ pub(super) struct AccessPlan {
 /// One event or loop.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
-    Event { event: &'a Event, accesses: Vec<AccessPlan> },
-    Repeat { repeat: &'a Repeat, children: Range<usize>, earliest: i64, footprint: Footprint },
+    Event { event: &'a Event, accesses: Vec<AccessPlan<'a>> },
+    Repeat { repeat: &'a Repeat, children: Range<usize>, earliest: i64, footprint: Rc<Footprint> },
 }
 
 /// What a loop touches.
@@ -101,6 +116,15 @@ pub(super) struct Plan<'a> {
     pub read_by_value: Vec<bool>,
 }
 
+/// What the nodes are made with.
+struct Parts {
+    first_cell: HashMap<(usize, u64), usize>,
+    port_base: Vec<usize>,
+    nothing: Rc<Footprint>,
+    /// Bodies that have their nodes: several loops may have one.
+    bodies: HashMap<*const Vec<Item>, (Range<usize>, Rc<Footprint>)>,
+}
+
 pub(super) fn malformed(message: String) -> Violation {
     Violation { hazard: Hazard::Malformed, cycle: 0, legal_start: None, message }
 }
@@ -113,7 +137,9 @@ impl<'a> Plan<'a> {
         hold_resources(resources)?;
         let mut boundaries: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); resources.memories.len()];
         let mut read_by_value = vec![false; resources.value_classes.len()];
-        visit(&schedule.items, &mut |event| check_event(resources, event, &mut boundaries, &mut read_by_value))?;
+        visit(&schedule.items, &mut HashSet::new(), &mut |event| {
+            check_event(resources, event, &mut boundaries, &mut read_by_value)
+        })?;
         let mut cells = Vec::new();
         let mut first_cell: HashMap<(usize, u64), usize> = HashMap::new();
         for (memory, offsets) in boundaries.iter().enumerate() {
@@ -123,8 +149,17 @@ impl<'a> Plan<'a> {
             }
         }
         let (ports, port_base) = ports_of(resources)?;
+        let size = (resources.len(), cells.len());
+        let nothing = Rc::new(Footprint {
+            resources: BitSet::with_size(size.0),
+            cells: BitSet::with_size(size.1),
+            written: BitSet::with_size(size.1),
+            resource_list: Vec::new(),
+            cell_list: Vec::new(),
+        });
+        let mut parts = Parts { first_cell, port_base, nothing, bodies: HashMap::new() };
         let mut plan = Self { resources, nodes: Vec::new(), top: 0..0, cells, ports, read_by_value };
-        plan.top = plan.index(&schedule.items, &first_cell, &port_base)?;
+        plan.top = plan.index(&schedule.items, &mut parts)?;
         if earliest(&schedule.items) < 0 {
             return Err(malformed("an event starts before cycle 0; shift the whole schedule".into()));
         }
@@ -138,26 +173,24 @@ impl<'a> Plan<'a> {
     }
 
     /// The access that an entry of the agenda is about.
-    pub fn access_of(&self, action: &super::state::Action) -> Option<&AccessPlan> {
+    pub fn access_of(&self, action: &super::state::Action) -> Option<&AccessPlan<'a>> {
         match &self.nodes[action.node] {
             Node::Event { accesses, .. } => accesses.get(action.access),
             Node::Repeat { .. } => None,
         }
     }
 
-    fn index(
-        &mut self,
-        items: &'a [Item],
-        first_cell: &HashMap<(usize, u64), usize>,
-        port_base: &[usize],
-    ) -> Result<Range<usize>, Violation> {
+    /// The items of one level, in the order in which they begin.
+    fn index(&mut self, items: &'a [Item], parts: &mut Parts) -> Result<Range<usize>, Violation> {
         let first = self.nodes.len();
-        for item in items {
+        let mut items: Vec<&'a Item> = items.iter().collect();
+        items.sort_by_cached_key(|item| (earliest(std::slice::from_ref(item)), matches!(item, Item::Event(_))));
+        for &item in &items {
             self.nodes.push(match item {
                 Item::Event(event) => {
                     let reads = event.reads.iter().map(|access| (access, false));
                     let writes = event.writes.iter().map(|access| (access, true));
-                    let plan = |(access, write)| self.access(access, write, first_cell, port_base);
+                    let plan = |(access, write)| self.access(access, write, parts);
                     Node::Event { event, accesses: reads.chain(writes).map(plan).collect() }
                 }
                 Item::Repeat(repeat) => {
@@ -166,13 +199,7 @@ impl<'a> Plan<'a> {
                         let (count, period) = (repeat.count, repeat.period);
                         return Err(malformed(format!("a loop of {count} rounds with a period of {period} cycles")));
                     }
-                    let footprint = Footprint {
-                        resources: BitSet::with_size(self.resources.len()),
-                        cells: BitSet::with_size(self.cells.len()),
-                        written: BitSet::with_size(self.cells.len()),
-                        resource_list: Vec::new(),
-                        cell_list: Vec::new(),
-                    };
+                    let footprint = Rc::clone(&parts.nothing);
                     Node::Repeat { repeat, children: 0..0, earliest: earliest(&repeat.body), footprint }
                 }
             });
@@ -180,8 +207,13 @@ impl<'a> Plan<'a> {
         let range = first..self.nodes.len();
         for (index, item) in (first..).zip(items) {
             if let Item::Repeat(repeat) = item {
-                let inner = self.index(&repeat.body, first_cell, port_base)?;
-                let print = self.footprint(inner.clone());
+                let body = Arc::as_ptr(&repeat.body);
+                if !parts.bodies.contains_key(&body) {
+                    let inner = self.index(&repeat.body, parts)?;
+                    let print = Rc::new(self.footprint(inner.clone()));
+                    parts.bodies.insert(body, (inner, print));
+                }
+                let (inner, print) = parts.bodies[&body].clone();
                 if let Node::Repeat { children, footprint, .. } = &mut self.nodes[index] {
                     *children = inner;
                     *footprint = print;
@@ -219,13 +251,7 @@ impl<'a> Plan<'a> {
         Footprint { resources, cells, written, resource_list, cell_list }
     }
 
-    fn access(
-        &self,
-        access: &Access,
-        write: bool,
-        first_cell: &HashMap<(usize, u64), usize>,
-        port_base: &[usize],
-    ) -> AccessPlan {
+    fn access(&self, access: &'a Access, write: bool, Parts { first_cell, port_base, .. }: &Parts) -> AccessPlan<'a> {
         let memory = access.place.memory.0 as usize;
         let place = access.place;
         let direction = usize::from(write);
@@ -237,7 +263,7 @@ impl<'a> Plan<'a> {
                 // What passes is one value at a time, wherever the event says it lies.
                 let cell = first_cell[&(memory, 0)];
                 return AccessPlan {
-                    access: *access,
+                    access,
                     write,
                     cells: cell..cell + 1,
                     intervals: vec![(i64::from(access.first), i64::from(access.last))],
@@ -248,7 +274,7 @@ impl<'a> Plan<'a> {
             // A memory of lines has been refused.
             MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Lines(_) => {
                 let (cells, intervals, loads) = (0..0, vec![], vec![]);
-                return AccessPlan { access: *access, write, cells, intervals, wire: None, loads };
+                return AccessPlan { access, write, cells, intervals, wire: None, loads };
             }
         };
         let end = place.offset + place.bytes;
@@ -271,7 +297,7 @@ impl<'a> Plan<'a> {
         let load = load(length * (high - low + 1));
         let loads = (low..=high).map(|bank| (port_base[memory] + 2 * bank as usize + direction, load)).collect();
         AccessPlan {
-            access: *access,
+            access,
             write,
             cells: first..past,
             intervals: (first..past).map(interval).collect(),
@@ -336,11 +362,17 @@ pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
     Ok(())
 }
 
-fn visit<'a>(items: &'a [Item], check: &mut impl FnMut(&'a Event) -> Result<(), Violation>) -> Result<(), Violation> {
+/// Every event once, however many loops have its body.
+fn visit<'a>(
+    items: &'a [Item],
+    seen: &mut HashSet<*const Vec<Item>>,
+    check: &mut impl FnMut(&'a Event) -> Result<(), Violation>,
+) -> Result<(), Violation> {
     for item in items {
         match item {
             Item::Event(event) => check(event)?,
-            Item::Repeat(repeat) => visit(&repeat.body, check)?,
+            Item::Repeat(repeat) if seen.insert(Arc::as_ptr(&repeat.body)) => visit(&repeat.body, seen, check)?,
+            Item::Repeat(_) => {}
         }
     }
     Ok(())
@@ -474,4 +506,23 @@ fn hold_line(lines: &Lines, access: &Access) -> Result<(), (Hazard, String)> {
         return Err((Hazard::Port, format!("{bytes} bytes in {cycles} cycles, at most {most} a cycle,")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do words of a set say what its members do?
+
+    use super::*;
+
+    #[test]
+    fn a_range_meets_a_set_where_one_of_its_members_does() {
+        let mut set = BitSet::with_size(260);
+        [0, 63, 64, 130, 191, 255].into_iter().for_each(|member| set.insert(member));
+        for start in 0..256 {
+            for end in start..=256 {
+                let expected = (start..end).any(|member| set.contains(member));
+                assert_eq!(set.contains_any(start..end), expected, "{start}..{end}");
+            }
+        }
+    }
 }

@@ -108,8 +108,7 @@ impl<'a> Replay<'a> {
             plan: Rc::new(plan),
         };
         let root = replay.instance(usize::MAX, None, 0, Shift::default());
-        let top = replay.plan.top.clone();
-        replay.schedule_children(top, root, 0, Shift::default());
+        replay.items(replay.plan.top.start, root, 0, Shift::default());
         replay
     }
 
@@ -135,6 +134,7 @@ impl<'a> Replay<'a> {
                 Phase::Write => self.write(&action)?,
             };
             if done {
+                self.after(&action);
                 self.settle(action.instance);
             } else {
                 self.agenda.push(Reverse(action));
@@ -200,37 +200,45 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Puts the items of a round on the agenda.
-    fn schedule_children(&mut self, children: std::ops::Range<usize>, instance: usize, base: i64, shift: Shift) {
-        for node in children {
-            let mut action = Action {
-                time: base,
-                phase: Phase::Start,
-                node,
-                access: 0,
-                base,
-                ciphertext: shift.ciphertext,
-                iteration: shift.iteration,
-                round: 0,
-                instance,
-                in_flight: 0,
-            };
-            match &self.plan.nodes[node] {
-                Node::Event { event, .. } => action.time += event.start,
-                Node::Repeat { repeat, earliest, .. } => {
-                    action.base += repeat.start;
-                    action.time = action.base + earliest;
-                    action.phase = Phase::Round;
-                    action.instance = self.instance(node, Some(instance), action.base, shift);
-                }
+    /// Puts the items of a round from `node` on on the agenda: one, which brings the next when it begins ([`Self::after`]), as
+    /// they are in the order of time.
+    fn items(&mut self, node: usize, instance: usize, base: i64, shift: Shift) {
+        let of_round = match self.plan.nodes.get(self.instances[instance].node) {
+            Some(Node::Repeat { children, .. }) => children,
+            _ => &self.plan.top,
+        };
+        if !of_round.contains(&node) {
+            return;
+        }
+        let (time, phase) = (base, Phase::Start);
+        let mut action = Action { time, phase, node, access: 0, base, shift, round: 0, instance, in_flight: 0 };
+        match &self.plan.nodes[node] {
+            Node::Event { event, .. } => action.time += event.start,
+            Node::Repeat { repeat, earliest, .. } => {
+                action.base += repeat.start;
+                action.time = action.base + earliest;
+                action.phase = Phase::Round;
+                action.instance = self.instance(node, Some(instance), action.base, shift);
             }
-            self.push(action);
+        }
+        self.push(action);
+    }
+
+    /// An item of a round has begun: the next one of that round goes on the agenda.
+    fn after(&mut self, action: &Action) {
+        match (action.phase, &self.plan.nodes[action.node]) {
+            (Phase::Start, _) => self.items(action.node + 1, action.instance, action.base, action.shift),
+            (Phase::Round, Node::Repeat { repeat, .. }) if action.round == 0 => {
+                let Instance { parent: Some(parent), shift, .. } = self.instances[action.instance] else { return };
+                self.items(action.node + 1, parent, action.base - repeat.start, shift);
+            }
+            _ => {}
         }
     }
 
     fn round(&mut self, action: &Action) -> Step {
         let Node::Repeat { repeat, children, .. } = &self.plan.nodes[action.node] else { return DONE };
-        let (repeat, children, instance) = (*repeat, children.clone(), action.instance);
+        let (repeat, first, instance) = (*repeat, children.start, action.instance);
         if self.fold && !self.fold_at(action, repeat)? {
             return AGAIN;
         }
@@ -239,8 +247,8 @@ impl<'a> Replay<'a> {
             self.instances[instance].pending += 1;
             return DONE;
         }
-        let shift = self.instances[instance].shift.advanced(repeat.shift, action.round as i64);
-        self.schedule_children(children, instance, action.base, shift);
+        let shift = repeat.shift_of(self.instances[instance].shift, action.round);
+        self.items(first, instance, action.base, shift);
         if action.round + 1 < repeat.count {
             let period = repeat.period as i64;
             let next =
@@ -267,9 +275,14 @@ impl<'a> Replay<'a> {
     fn disturb(&mut self, instance: usize, time: i64, resource: Option<usize>, cells: std::ops::Range<usize>) -> Step {
         for position in 0..self.running.len() {
             let other = self.running[position];
-            let Node::Repeat { footprint, .. } = &self.plan.nodes[self.instances[other].node] else { continue };
+            let running = &self.instances[other];
+            // It is known already.
+            if running.disturbed && running.frozen.is_none() {
+                continue;
+            }
+            let Node::Repeat { footprint, .. } = &self.plan.nodes[running.node] else { continue };
             let touched = resource.is_some_and(|resource| footprint.resources.contains(resource))
-                || cells.clone().any(|cell| footprint.cells.contains(cell));
+                || footprint.cells.contains_any(cells.clone());
             if !touched || self.within(instance, other) {
                 continue;
             }
@@ -295,7 +308,7 @@ impl<'a> Replay<'a> {
                 return AGAIN;
             }
         }
-        let who = Who { node: action.node, start: action.time, shift: action.shift() };
+        let who = Who { node: action.node, start: action.time, shift: action.shift };
         let busy = self.busy[resource].clone();
         if action.time < busy.until {
             return Err(self.unit_busy(who, &busy));
@@ -321,12 +334,12 @@ impl<'a> Replay<'a> {
             // Anything else is an error that the read will find.
             if let Some(writer) = &cell.ready.writer
                 && cell.read_first == NEVER
-                && cell.value == Some(plan.access.value.shifted(action.shift()))
+                && cell.value == Some(plan.access.value.shifted(action.shift))
             {
                 pipeline.join(&writer.pipeline);
             }
         }
-        let (start, shift) = (action.time, action.shift());
+        let (start, shift) = (action.time, action.shift);
         let in_flight = InFlight {
             node: action.node,
             start,
@@ -429,12 +442,12 @@ impl<'a> Replay<'a> {
     fn read(&mut self, action: &Action) -> Step {
         let nodes = Rc::clone(&self.plan);
         let Some(plan) = nodes.access_of(action) else { return DONE };
-        let value = plan.access.value.shifted(action.shift());
+        let value = plan.access.value.shifted(action.shift);
         if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
             return AGAIN;
         }
         let start = action.time - i64::from(plan.access.first);
-        let who = Who { node: action.node, start, shift: action.shift() };
+        let who = Who { node: action.node, start, shift: action.shift };
         let memory = plan.access.place.memory.0 as usize;
         let kind = &nodes.resources.memories[memory].kind;
         if kind.by_value() {
@@ -561,12 +574,12 @@ impl<'a> Replay<'a> {
     fn write(&mut self, action: &Action) -> Step {
         let nodes = Rc::clone(&self.plan);
         let Some(plan) = nodes.access_of(action) else { return DONE };
-        let value = plan.access.value.shifted(action.shift());
+        let value = plan.access.value.shifted(action.shift);
         if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
             return AGAIN;
         }
         let start = action.time - i64::from(plan.access.first);
-        let who = Who { node: action.node, start, shift: action.shift() };
+        let who = Who { node: action.node, start, shift: action.shift };
         let Some(pipeline) = self.in_flight[action.in_flight].as_ref().map(|in_flight| in_flight.pipeline.clone())
         else {
             return DONE;

@@ -272,8 +272,8 @@ pub(super) struct Action {
     pub access: usize,
     /// Cycle at which the enclosing round started.
     pub base: i64,
-    pub ciphertext: i64,
-    pub iteration: i64,
+    /// What the enclosing rounds add to numbers.
+    pub shift: Shift,
     /// The loop's round, for [`Phase::Round`]; the freeze that it ends, for [`Phase::Resume`].
     pub round: u64,
     pub instance: usize,
@@ -281,15 +281,10 @@ pub(super) struct Action {
 }
 
 impl Action {
-    pub fn shift(&self) -> Shift {
-        Shift { ciphertext: self.ciphertext, iteration: self.iteration }
-    }
-
     pub fn advance(&mut self, by: &Advance) {
         self.time += by.cycles;
         self.base += by.cycles;
-        self.ciphertext += by.shift.ciphertext;
-        self.iteration += by.shift.iteration;
+        self.shift = self.shift.advanced(by.shift, 1);
     }
 
     /// Equal apart from where the replay keeps its event and loop.

@@ -96,7 +96,7 @@ impl Emitter<'_> {
             let base = bases[first];
             let period = (bases[first + span] - base) as u64;
             let moved = batches[first + span].first - batches[first].first;
-            let shift = Shift { ciphertext: i64::from(moved), iteration: 0 };
+            let shift = Shift::ciphertexts(i64::from(moved));
             self.repeated(base, run.rounds as u64, period, shift, |emitter| {
                 for batch in &batches[first..first + span] {
                     emitter.batch(batch, base);

@@ -45,7 +45,7 @@ impl Emitter<'_> {
         // Buffers take turns, so two iterations repeat.
         let rounds = (iterations - 1) / 2;
         if rounds > 1 {
-            let shift = Shift { ciphertext: 0, iteration: 2 };
+            let shift = Shift::iterations(2);
             self.repeated(start, u64::from(rounds), 2 * period as u64, shift, |emitter| {
                 emitter.iteration(batch, work, 0, 0);
                 emitter.iteration(batch, work, 1, period);

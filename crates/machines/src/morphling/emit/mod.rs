@@ -3,8 +3,10 @@
 mod nodes;
 pub(crate) mod resources;
 pub(crate) mod rotation;
+mod tiles;
 
-use crate::engine::schedule::{Schedule, ScheduleBuilder, Shift, Value};
+use crate::engine::schedule::{self, Schedule, ScheduleBuilder, Shift, Value};
+use crate::morphling::array::Rotation;
 use crate::morphling::hardware::Timeline;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, Unit, slot_range};
@@ -13,7 +15,9 @@ use crate::torus::groups;
 use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use resources::Chip;
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where a group lies.
 pub(crate) struct GroupPlace<'a> {
@@ -28,9 +32,9 @@ impl GroupPlace<'_> {
         slot_range(machine, self.group, slot).len() as u64
     }
 
-    /// Ciphertext at a position of a slot: its element in the work.
+    /// Ciphertext at a position of a slot: the number of its look-up in the program.
     fn ciphertext(&self, machine: &Morphling, slot: u64, position: u64) -> u32 {
-        self.group.first + (slot * machine.positions() + position) as u32
+        self.group.number + (slot * machine.positions() + position) as u32
     }
 }
 
@@ -41,6 +45,8 @@ pub(crate) struct Emitter<'a> {
     timeline: &'a Timeline,
     chip: Chip,
     builder: ScheduleBuilder,
+    /// Events of rotations, by their times, the half of Private-A1 and the ciphertexts of the group.
+    rotations: HashMap<(*const Rotation, u64, u32), Arc<Vec<schedule::Item>>>,
 }
 
 /// The schedule of `streams` as `timeline` ran them.
@@ -52,7 +58,7 @@ pub(crate) fn emit(
 ) -> (Schedule, Chip) {
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &timeline.steps);
-    let mut emitter = Emitter { machine, program, streams, timeline, chip, builder };
+    let mut emitter = Emitter { machine, program, streams, timeline, chip, builder, rotations: HashMap::new() };
     let groups = &streams.groups;
     let mut first = 0;
     while first < groups.len() {
@@ -97,9 +103,7 @@ impl Emitter<'_> {
                 instruction.group = 0;
                 // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
                 instruction.first = instruction.first.wrapping_sub(first);
-                let parts = self.timeline.parts.get(&node).map_or(&[][..], Vec::as_slice);
-                let parts = parts.iter().map(|part| Part { start: part.start - base, ..*part });
-                (instruction, self.timeline.starts[node as usize] - base, parts.collect::<Vec<_>>())
+                (instruction, self.times(node, base))
             })
         };
         let sources = |group: &Group| {
@@ -113,6 +117,13 @@ impl Emitter<'_> {
             && nodes(one).eq(nodes(other))
     }
 
+    /// When an instruction and its parts start, relative to cycle `base`.
+    fn times(&self, node: u32, base: i64) -> (i64, Vec<Part>) {
+        let parts = self.timeline.parts.get(&node).map_or(&[][..], Vec::as_slice);
+        let parts = parts.iter().map(|part| Part { start: part.start - base, ..*part });
+        (self.timeline.starts[node as usize] - base, parts.collect())
+    }
+
     fn work(&mut self, range: std::ops::Range<usize>) {
         let streams = self.streams;
         let groups = &streams.groups[range];
@@ -124,10 +135,10 @@ impl Emitter<'_> {
                 continue;
             }
             let period = bases[first + span] - bases[first];
-            let base = self.earliest(&groups[first..first + span]);
+            let base = self.earliest(groups[first..first + span].iter().flat_map(|group| group.nodes.clone()));
             let mut builder = std::mem::take(&mut self.builder);
             let moved = groups[first + span].first - groups[first].first;
-            let shift = Shift { ciphertext: i64::from(moved), iteration: 0 };
+            let shift = Shift::ciphertexts(i64::from(moved));
             builder.repeat(base, run.rounds as u64, period as u64, shift, |inner| {
                 std::mem::swap(inner, &mut self.builder);
                 for group in &groups[first..first + span] {
@@ -139,25 +150,35 @@ impl Emitter<'_> {
         }
     }
 
-    fn earliest(&self, groups: &[Group]) -> i64 {
-        let nodes = groups.iter().flat_map(|group| group.nodes.clone());
+    fn earliest(&self, nodes: impl Iterator<Item = u32>) -> i64 {
         nodes.map(|node| self.timeline.starts[node as usize]).min().unwrap_or(0)
     }
 
     /// Events of a group, relative to cycle `base`.
     fn group(&mut self, group: &Group, base: i64) {
         let place = GroupPlace { group, half: group.sequence % self.streams.layout.halves };
-        for node in group.nodes.clone() {
-            let start = self.timeline.starts[node as usize] - base;
-            if self.streams.nodes[node as usize].unit == Unit::Dma {
-                self.transfer(&place, node, base);
-            } else if Some(node) == group.rotation {
-                let operation = self.streams.nodes[node as usize].instruction.operation;
-                let rotation = Rc::clone(&self.timeline.rotations[&node]);
-                self.rotation(&place, operation, &rotation, start);
-            } else {
-                self.node(&place, node, start);
+        let mut node = group.nodes.start;
+        while node < group.nodes.end {
+            let tiles = self.tiles(node..group.nodes.end);
+            node = tiles.last().map_or(node + 1, |tile| tile.end);
+            match tiles.first() {
+                Some(_) => self.tile_loops(&place, &tiles, base),
+                None => self.one(&place, node - 1, base),
             }
+        }
+    }
+
+    /// Events of an instruction, relative to cycle `base`.
+    fn one(&mut self, place: &GroupPlace<'_>, node: u32, base: i64) {
+        let start = self.timeline.starts[node as usize] - base;
+        if self.streams.nodes[node as usize].unit == Unit::Dma {
+            self.transfer(place, node, base);
+        } else if Some(node) == place.group.rotation {
+            let operation = self.streams.nodes[node as usize].instruction.operation;
+            let rotation = Rc::clone(&self.timeline.rotations[&node]);
+            self.rotation(place, operation, &rotation, start);
+        } else {
+            self.node(place, node, start);
         }
     }
 

@@ -220,12 +220,12 @@ impl Emitter<'_> {
         Transfer { tokens: vec![self.dispatched(place)], pieces }
     }
 
-    fn rotations(&self, place: &GroupPlace<'_>, slot: u64, position: u64, operation: u32) -> Value {
+    fn rotations(&self, place: &GroupPlace<'_>, slot: u64, position: u64) -> Value {
         Value {
             class: self.chip.classes.rotations,
             ciphertext: place.ciphertext(self.machine, slot, position),
             iteration: Value::NONE,
-            index: operation,
+            index: 0,
         }
     }
 
@@ -248,7 +248,7 @@ impl Emitter<'_> {
         for position in lane_positions(self.machine, u64::from(i.unit), range.len() as u64) {
             let source = self.lwe(work.sources[range.start + position as usize]);
             reads.push(self.in_b(small_at, position, layout.sizes.small, source));
-            let value = self.rotations(place, slot, position, work.blind_rotation);
+            let value = self.rotations(place, slot, position);
             let at = shared_at + position * layout.sizes.rotations;
             writes.push(access(self.chip.shared, at, layout.sizes.rotations, value, (0, 0), Order::Any));
         }
@@ -270,24 +270,12 @@ impl Emitter<'_> {
         nodes.find(|i| i.opcode == opcode && i.slot == slot).map_or(0, |i| u64::from(i.entry))
     }
 
-    fn initial(&self, place: &GroupPlace<'_>, slot: u64, position: u64, operation: u32, polynomial: u64) -> Value {
-        self.accumulator(place, slot, position, operation, polynomial, 0)
-    }
-
-    fn accumulator(
-        &self,
-        place: &GroupPlace<'_>,
-        slot: u64,
-        position: u64,
-        operation: u32,
-        polynomial: u64,
-        iteration: u32,
-    ) -> Value {
+    fn accumulator(&self, place: &GroupPlace<'_>, slot: u64, position: u64, polynomial: u64, iteration: u32) -> Value {
         Value {
             class: self.chip.classes.accumulator,
             ciphertext: place.ciphertext(self.machine, slot, position),
             iteration,
-            index: super::rotation::polynomial_index(operation, 0, polynomial as u32),
+            index: super::rotation::polynomial_index(0, polynomial as u32),
         }
     }
 
@@ -318,14 +306,14 @@ impl Emitter<'_> {
                 if !used.contains(&table) {
                     used.push(table);
                 }
-                let value = self.rotations(place, slot, position, work.blind_rotation);
+                let value = self.rotations(place, slot, position);
                 let from = shared_at + position * sizes.rotations;
                 reads.push(access(self.chip.shared, from, sizes.rotations, value, (0, 0), Order::Any));
                 let to = resident + layout.accumulators * sizes.accumulator;
                 writes.push(access(bank, to, sizes.rotations, value, (0, 0), Order::Any));
                 for polynomial in 0..sizes.polynomials {
                     let at = resident + polynomial * sizes.polynomial;
-                    let value = self.initial(place, slot, position, work.blind_rotation, polynomial);
+                    let value = self.accumulator(place, slot, position, polynomial, 0);
                     writes.push(access(bank, at, sizes.polynomial, value, (0, 0), Order::Any));
                 }
             }
@@ -333,7 +321,7 @@ impl Emitter<'_> {
                 reads.push(access(self.chip.shared, *at, sizes.polynomial, self.table(*table), (0, 0), Order::Any));
             }
             if !seats.is_empty() {
-                writes.push(self.loaded(place, work.blind_rotation, slot, xpu as u64));
+                writes.push(self.loaded(place, slot, xpu as u64));
                 let work = (seats.end - seats.start) * (sizes.accumulator + sizes.rotations);
                 moves.push(Moves { resource: link, kind: self.chip.kinds.link_load, work, reads, writes });
             }
@@ -342,12 +330,12 @@ impl Emitter<'_> {
     }
 
     /// The mark that XPU `xpu` has its ciphertexts of a slot.
-    pub(super) fn loaded(&self, place: &GroupPlace<'_>, operation: u32, slot: u64, xpu: u64) -> Access {
+    pub(super) fn loaded(&self, place: &GroupPlace<'_>, slot: u64, xpu: u64) -> Access {
         let value = Value {
             class: self.chip.classes.loaded,
             ciphertext: place.ciphertext(self.machine, slot, 0),
             iteration: Value::NONE,
-            index: (operation << 8) | xpu as u32,
+            index: xpu as u32,
         };
         let mut mark = access(self.chip.scheduler, 0, 1, value, (0, 0), Order::Any);
         mark.bytes = 0;
@@ -358,7 +346,7 @@ impl Emitter<'_> {
         let layout = &self.streams.layout;
         let sizes = &layout.sizes;
         let slot = u64::from(i.slot);
-        let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return Vec::new() };
+        let Work::Bootstraps(_) = &self.streams.works[place.group.work] else { return Vec::new() };
         let count = place.slot_count(self.machine, slot);
         let iterations = sizes.lwe_dimension as u32;
         let half = u64::from(iterations) % layout.accumulators * sizes.accumulator;
@@ -376,7 +364,7 @@ impl Emitter<'_> {
                 let to = self.rotated_at(i.entry, position);
                 let bank = self.chip.rows[xpu][row as usize].bank;
                 for polynomial in 0..sizes.polynomials {
-                    let value = self.accumulator(place, slot, position, work.blind_rotation, polynomial, iterations);
+                    let value = self.accumulator(place, slot, position, polynomial, iterations);
                     let at = polynomial * sizes.polynomial;
                     reads.push(access(bank, resident + at, sizes.polynomial, value, (0, 0), Order::Any));
                     writes.push(access(self.chip.shared, to + at, sizes.polynomial, value, (0, 0), Order::Any));
@@ -416,7 +404,7 @@ impl Emitter<'_> {
             let from = self.rotated_at(out_entry, position);
             for polynomial in 0..sizes.polynomials {
                 let iterations = sizes.lwe_dimension as u32;
-                let value = self.accumulator(place, slot, position, work.blind_rotation, polynomial, iterations);
+                let value = self.accumulator(place, slot, position, polynomial, iterations);
                 let at = from + polynomial * sizes.polynomial;
                 let mut read = access(self.chip.shared, at, sizes.polynomial, value, (0, 0), Order::Any);
                 // Of the body polynomial, the constant coefficient alone is read.
@@ -443,7 +431,7 @@ impl Emitter<'_> {
 
     fn tile(&self, tile: u16) -> Value {
         let class = self.chip.classes.key_switch_key;
-        Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: u32::from(tile) }
+        Value { class, ciphertext: Value::NONE, iteration: u32::from(tile), index: 0 }
     }
 
     fn key_switch(&self, place: &GroupPlace<'_>, i: &Instruction, unit: Unit) -> Moves {
@@ -474,8 +462,8 @@ impl Emitter<'_> {
                 let sum = |tile: u64| Value {
                     class: self.chip.classes.key_switch_sum,
                     ciphertext: element as u32,
-                    iteration: Value::NONE,
-                    index: (i.operation << 16) | tile as u32,
+                    iteration: tile as u32,
+                    index: i.operation,
                 };
                 let at = layout.sums.entry(0);
                 let number = slot * positions + position;

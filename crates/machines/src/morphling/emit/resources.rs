@@ -93,6 +93,8 @@ pub struct Chip {
     pub key_wires: HashSet<MemoryId>,
     pub links: Vec<Resource>,
     pub lanes: Vec<Resource>,
+    /// Whether an FFT unit's arithmetic takes two rows' polynomials through one complex transform.
+    pub merges: bool,
     /// Multicast of the key from Private-A2.
     pub multicast: Resource,
     /// Memory channels.
@@ -249,6 +251,7 @@ impl Chip {
             rows,
             links,
             lanes,
+            merges: machine.merges,
             multicast,
             channels,
             hbm: b.memory("hbm", MemoryKind::OffChip),

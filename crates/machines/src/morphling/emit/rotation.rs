@@ -5,25 +5,22 @@ use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
 use crate::morphling::layout::{KeyPiece, Layout};
+use crate::morphling::software::Group;
 use crate::torus::iteration::{IterationPlan, Product};
-use crate::torus::sizes::COEFFICIENT_BYTES;
-use crate::torus::sizes::Sizes;
+use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use crate::torus::transfers::access;
+use std::rc::Rc;
+use std::sync::Arc;
 
-/// Index of a polynomial of an accumulator: its operation, how many products it has already taken in this iteration, and
-/// which polynomial it is.
-pub fn polynomial_index(operation: u32, order: u32, polynomial: u32) -> u32 {
-    (operation << 16) | (order << 8) | polynomial
+/// Index of a polynomial of an accumulator: how many products it has already taken in this iteration, and which polynomial
+/// it is.
+pub fn polynomial_index(order: u32, polynomial: u32) -> u32 {
+    (order << 8) | polynomial
 }
 
-/// Index of a digit polynomial, spectrum or product: its operation and its number in the plan.
-pub fn stream_index(operation: u32, number: usize) -> u32 {
-    (operation << 16) | number as u32
-}
-
-/// Index of a POLY-ACC content: its operation, its chain, and the products in it.
-pub fn sum_index(operation: u32, chain: usize, products: u32) -> u32 {
-    (operation << 16) | ((chain as u32) << 8) | products
+/// Index of a POLY-ACC content: its chain, and the products in it.
+pub fn sum_index(chain: usize, products: u32) -> u32 {
+    ((chain as u32) << 8) | products
 }
 
 /// Index of a polynomial of the bootstrapping key.
@@ -60,7 +57,6 @@ struct Iteration<'a> {
     sizes: &'a Sizes,
     steps: &'a StepCycles,
     accumulators: u64,
-    operation: u32,
     number: u32,
 }
 
@@ -70,7 +66,7 @@ impl Iteration<'_> {
     }
 
     fn op(&self, kind: KindId, body_op: u32, ciphertext: u32) -> OpRef {
-        OpRef { kind, kernel_op: self.operation, body_op, ciphertext, iteration: self.number }
+        OpRef { kind, kernel_op: 0, body_op, ciphertext, iteration: self.number }
     }
 
     /// Place of polynomial `polynomial` of the accumulator after `number` iterations.
@@ -85,7 +81,7 @@ impl Iteration<'_> {
     ) -> Access {
         let half = u64::from(number) % self.accumulators * self.sizes.accumulator;
         let offset = seat.resident + half + u64::from(polynomial) * self.sizes.polynomial;
-        let index = polynomial_index(self.operation, order, polynomial);
+        let index = polynomial_index(order, polynomial);
         let value =
             Value { class: self.chip.classes.accumulator, ciphertext: seat.ciphertext, iteration: number, index };
         access(seat.row.bank, offset, self.sizes.polynomial, value, span, any)
@@ -97,16 +93,12 @@ impl Iteration<'_> {
         let span = (0, s.polynomial - 1);
         let mut pointers = self.accumulator(seat, self.number, 0, forward.polynomial, span, Order::Any);
         pointers.bytes *= 2;
-        let rotations = Value {
-            class: self.chip.classes.rotations,
-            ciphertext: seat.ciphertext,
-            iteration: Value::NONE,
-            index: self.operation,
-        };
+        let rotations =
+            Value { class: self.chip.classes.rotations, ciphertext: seat.ciphertext, iteration: Value::NONE, index: 0 };
         let at = seat.resident + self.accumulators * self.sizes.accumulator;
         let mut amounts = access(seat.row.bank, at, self.sizes.rotations, rotations, (0, 0), Order::Any);
         amounts.bytes = COEFFICIENT_BYTES;
-        let digits = self.value(self.chip.classes.digits, seat.ciphertext, stream_index(self.operation, f));
+        let digits = self.value(self.chip.classes.digits, seat.ciphertext, f as u32);
         let out = (s.decomposition - 1, s.decomposition + s.polynomial - 2);
         Event {
             resource: seat.row.decomposition,
@@ -124,7 +116,7 @@ impl Iteration<'_> {
     fn transform(&self, unit: Resource, seats: &[&Seat<'_>], f: usize, start: i64) -> Event {
         let s = self.steps;
         let out = (s.forward - 1, s.forward + s.polynomial - 2);
-        let index = stream_index(self.operation, f);
+        let index = f as u32;
         let read = |seat: &&Seat<'_>| {
             let value = self.value(self.chip.classes.digits, seat.ciphertext, index);
             access(seat.row.digits, 0, self.sizes.polynomial, value, (0, s.polynomial - 1), Order::Stream)
@@ -183,16 +175,15 @@ impl Iteration<'_> {
         let forward = &self.plan.forwards[f];
         let span = (0, s.polynomial - 1);
         let late = (s.multiply - 1, s.multiply + s.polynomial - 2);
-        let spectrum = self.value(self.chip.classes.spectrum, seat.ciphertext, stream_index(self.operation, f));
+        let spectrum = self.value(self.chip.classes.spectrum, seat.ciphertext, f as u32);
         let mut reads = vec![access(seat.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
         let mut writes = Vec::new();
         reads.push(self.key_on_wire(seat, f, span));
         for product in &forward.products {
             let register = u64::from(product.column) * 2 + u64::from(times.registers[product.chain]);
             let before = taken[product.chain];
-            let value = |products| {
-                self.value(self.chip.classes.sum, seat.ciphertext, sum_index(self.operation, product.chain, products))
-            };
+            let value =
+                |products| self.value(self.chip.classes.sum, seat.ciphertext, sum_index(product.chain, products));
             let place = |products| {
                 let offset = register * self.sizes.spectrum;
                 access(seat.row.poly_acc, offset, self.sizes.spectrum, value(products), late, Order::Stream)
@@ -233,9 +224,9 @@ impl Iteration<'_> {
                 inverse_number += 1;
                 let span = (0, s.inverse - 1);
                 let register = u64::from(inverse.column) * 2 + u64::from(at.register);
-                let sum = sum_index(self.operation, inverse.chain, taken[inverse.chain]);
+                let sum = sum_index(inverse.chain, taken[inverse.chain]);
                 let sum = self.value(self.chip.classes.sum, seat.ciphertext, sum);
-                let product = stream_index(self.operation, inverse.chain);
+                let product = inverse.chain as u32;
                 let product = self.value(self.chip.classes.product, seat.ciphertext, product);
                 let out = (s.backward - 1, s.backward + s.inverse - 2);
                 let offset = register * self.sizes.spectrum;
@@ -308,11 +299,36 @@ impl Iteration<'_> {
 }
 
 impl Emitter<'_> {
-    /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat.
-    pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rotation, start: i64) {
+    /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat: the same for all groups of as many
+    /// ciphertexts that the XPUs meet in the same state.
+    pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rc<Rotation>, start: i64) {
+        let key = (Rc::as_ptr(rotation), place.half, place.group.count);
+        let body = match self.rotations.get(&key) {
+            Some(body) => Arc::clone(body),
+            None => {
+                let first = Group { number: 0, ..place.group.clone() };
+                let first = GroupPlace { group: &first, half: place.half };
+                let plan = self.streams.plan(operation);
+                let mut builder = std::mem::take(&mut self.builder);
+                let body = builder.body(|inner| {
+                    std::mem::swap(inner, &mut self.builder);
+                    self.iterations(&first, plan, rotation);
+                    std::mem::swap(inner, &mut self.builder);
+                });
+                self.builder = builder;
+                self.rotations.insert(key, Arc::clone(&body));
+                body
+            }
+        };
+        let origin = Shift { ciphertext: place.group.number.into(), iteration: 0, operation: operation.into() };
+        self.builder.once(start, origin, body);
+    }
+
+    /// Events of a rotation relative to its dispatch, of ciphertexts from 0 on in operation 0.
+    fn iterations(&mut self, place: &GroupPlace<'_>, plan: &IterationPlan, rotation: &Rotation) {
         let iterations = &rotation.iterations;
         for (number, times) in iterations.prologue.iter().enumerate() {
-            self.iteration(place, operation, number, times, start);
+            self.iteration(place, plan, number, times, 0);
         }
         let mut number = iterations.prologue.len();
         if let Some(steady) = &iterations.steady {
@@ -320,34 +336,40 @@ impl Emitter<'_> {
             // Everything is given relative to the key's transfer, the earliest event of an iteration.
             let base = first.key;
             let mut builder = std::mem::take(&mut self.builder);
-            let shift = Shift { ciphertext: 0, iteration: 2 };
-            builder.repeat(start + base, steady.rounds as u64, steady.period as u64, shift, |inner| {
+            let shift = Shift::iterations(2);
+            builder.repeat(base, steady.rounds as u64, steady.period as u64, shift, |inner| {
                 std::mem::swap(inner, &mut self.builder);
-                self.iteration(place, operation, number, first, -base);
-                self.iteration(place, operation, number + 1, second, -base);
+                self.iteration(place, plan, number, first, -base);
+                self.iteration(place, plan, number + 1, second, -base);
                 std::mem::swap(inner, &mut self.builder);
             });
             self.builder = builder;
             number += 2 * steady.rounds;
         }
         for times in &iterations.epilogue {
-            self.iteration(place, operation, number, times, start);
+            self.iteration(place, plan, number, times, 0);
             number += 1;
         }
     }
 
-    fn iteration(&mut self, place: &GroupPlace<'_>, operation: u32, number: usize, times: &IterationTimes, start: i64) {
+    fn iteration(
+        &mut self,
+        place: &GroupPlace<'_>,
+        plan: &IterationPlan,
+        number: usize,
+        times: &IterationTimes,
+        start: i64,
+    ) {
         let machine = self.machine;
         let layout = &self.streams.layout;
         let steps = &self.timeline.steps;
         let work = Iteration {
             chip: &self.chip,
-            plan: &self.streams.plans[&operation],
+            plan,
             layout,
             sizes: &layout.sizes,
             steps,
             accumulators: layout.accumulators,
-            operation,
             number: number as u32,
         };
         let buffer = u64::from(times.key_buffer);
@@ -357,7 +379,7 @@ impl Emitter<'_> {
         let slots = times.slots.len() as u64;
         let of_xpu = |xpu: u64| {
             let served = (0..slots).filter(move |&slot| xpu * machine.rows < place.slot_count(machine, slot));
-            served.map(|slot| self.loaded(place, operation, slot, xpu)).collect::<Vec<_>>()
+            served.map(|slot| self.loaded(place, slot, xpu)).collect::<Vec<_>>()
         };
         let marks: Vec<Vec<Access>> = if number == 0 { (0..machine.xpus).map(of_xpu).collect() } else { Vec::new() };
         for (slot, times) in times.slots.iter().enumerate() {

@@ -77,7 +77,8 @@ pub(crate) fn replay(
     check_inputs(program, key, inputs)?;
     let primitives = Primitives::new(key, &program.choice.arithmetic)?;
     let mut forwards = HashMap::new();
-    for (&operation, plan) in &streams.plans {
+    for (&operation, &plan) in &streams.plan_of {
+        let plan = &streams.plans[plan];
         forwards.extend(plan.forwards.iter().map(|forward| ((operation, forward.operation), forward)));
     }
     let tables = program.tables.iter().map(|table| table.coefficients()).collect();
@@ -191,7 +192,7 @@ impl<'s> Replayer<'_, 's> {
                 class if class == classes.bootstrap_key => {
                     Ok(Datum::BootstrapKey(value.iteration, [(value.index >> 8, value.index & 0xff)].into()))
                 }
-                class if class == classes.key_switch_key => Ok(Datum::Tile(value.index)),
+                class if class == classes.key_switch_key => Ok(Datum::Tile(value.iteration)),
                 class if class == classes.words => Ok(Datum::Words),
                 _ => Err(ReplayError::Missing { value, cycle }),
             };

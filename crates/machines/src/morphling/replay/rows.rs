@@ -183,6 +183,12 @@ fn compute(context: &Context<'_>, running: &Running<'_>) -> Result<Vec<Datum>, R
         return Ok(vec![Datum::Digits(Arc::new(primitives.digit(&difference, forward.level)))]);
     }
     if op.kind == kinds.forward {
+        if let ([Some(Datum::Digits(first)), Some(Datum::Digits(second))], true) =
+            (running.operands.as_slice(), context.chip.merges)
+        {
+            let merged = primitives.forward_merged([first, second]);
+            return Ok(merged.into_iter().map(|spectrum| Datum::Spectrum(Arc::new(spectrum))).collect());
+        }
         let transform = |index: usize| match &running.operands[index] {
             Some(Datum::Digits(digits)) => Ok(Datum::Spectrum(Arc::new(primitives.forward(digits)))),
             _ => Err(operands.wrong(index, "digits")),

@@ -112,8 +112,8 @@ impl Event<'_, '_> {
         let mut results = Vec::with_capacity(self.placed.event.writes.len());
         for (seat, amounts) in self.amounts().enumerate() {
             let write = &self.placed.event.writes[seat * (polynomials + 1)];
-            let element = write.value.shifted(self.placed.shift).ciphertext as usize;
-            let table = self.table_of(element);
+            let (_, element) = self.context.streams.lookup(write.value.shifted(self.placed.shift).ciphertext);
+            let table = self.table_of(element as usize);
             if !tables.contains(&table) {
                 let (expected, found) = ("the ciphertext's test polynomial", "another one");
                 return Err(ReplayError::Kind { cycle: self.placed.start, expected, found });
@@ -126,7 +126,7 @@ impl Event<'_, '_> {
 
     /// Table of an element of the blind rotation: the instruction names it.
     fn table_of(&self, element: usize) -> u32 {
-        match &self.context.program.ops[self.placed.event.op.kernel_op as usize].kind {
+        match &self.context.program.ops[self.placed.op().kernel_op as usize].kind {
             OpKind::BlindRotation { tables, .. } => tables.get(element) as u32,
             _ => 0,
         }

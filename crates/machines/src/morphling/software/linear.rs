@@ -16,7 +16,8 @@ impl Writer<'_> {
         let layout = self.streams.layout;
         let bytes = (layer.dimension as u64 + 1) * COEFFICIENT_BYTES;
         let block = linear_block(&layout, bytes) as usize;
-        let group = Group { work: 0, first: 0, count: 0, sequence: 0, nodes: 0..0, rotation: None };
+        let (first, number, sequence, rotation) = (0, 0, 0, None);
+        let group = Group { work: 0, first, count: 0, number, sequence, nodes: 0..0, rotation };
         let mut operand_count = 0;
         for first_row in (0..matrix.rows()).step_by(block) {
             let rows = first_row..(first_row + block).min(matrix.rows());

@@ -74,6 +74,8 @@ pub struct Group {
     pub first: u32,
     /// Elements.
     pub count: u32,
+    /// Number of its first look-up, counted over the whole program ([`Streams::lookup`]).
+    pub number: u32,
     /// Number of bootstrap groups before it, over the whole program: selects ring entries.
     pub sequence: u64,
     /// Its nodes.
@@ -87,8 +89,12 @@ pub struct Group {
 pub struct Streams {
     /// Work of the program.
     pub works: Vec<Work>,
-    /// For each blind-rotation operation, its plan.
-    pub plans: HashMap<u32, IterationPlan>,
+    /// The plans of blind rotations; most programs have one.
+    pub plans: Vec<IterationPlan>,
+    /// For each blind-rotation operation, the index of its plan.
+    pub plan_of: HashMap<u32, usize>,
+    /// For each blind rotation, the number of its first look-up and its operation, in order.
+    pub rotations: Vec<(u32, u32)>,
     /// Division of the memories.
     pub layout: Layout,
     /// Nodes, in stream order.
@@ -98,6 +104,22 @@ pub struct Streams {
 }
 
 impl Streams {
+    /// The plan of blind rotation `operation`.
+    pub fn plan(&self, operation: u32) -> &IterationPlan {
+        &self.plans[self.plan_of[&operation]]
+    }
+
+    /// Number of the first look-up of blind rotation `operation`.
+    fn first_lookup(&self, operation: u32) -> u32 {
+        self.rotations.iter().find(|&&(_, other)| other == operation).map_or(0, |&(first, _)| first)
+    }
+
+    /// Look-up `number` of the program: its blind rotation, and its element there.
+    pub fn lookup(&self, number: u32) -> (u32, u32) {
+        let index = self.rotations.partition_point(|&(first, _)| first <= number).saturating_sub(1);
+        self.rotations.get(index).map_or((0, number), |&(first, operation)| (operation, number - first))
+    }
+
     /// The instructions of all streams, in order.
     pub fn instructions(&self) -> Vec<Instruction> {
         self.nodes.iter().map(|node| node.instruction).collect()
@@ -164,7 +186,7 @@ struct Writer<'a> {
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
 pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams, SoftwareError> {
     let works = read(program)?;
-    let mut plans = HashMap::new();
+    let (mut plans, mut plan_of, mut rotations, mut lookups) = (Vec::new(), HashMap::new(), Vec::new(), 0);
     let (mut accumulators, mut tables, mut linear) = (1, 1, false);
     for work in &works {
         match work {
@@ -173,8 +195,12 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
                 if let OpKind::BlindRotation { body, .. } = &op.kind {
                     let plan = plan(body, machine.columns as u32)?;
                     accumulators = accumulators.max(1 + u64::from(plan.two_accumulators));
-                    plans.insert(bootstraps.blind_rotation, plan);
+                    let known = plans.iter().position(|known| *known == plan);
+                    plan_of.insert(bootstraps.blind_rotation, known.unwrap_or(plans.len()));
+                    plans.extend(known.is_none().then_some(plan));
                 }
+                rotations.push((lookups, bootstraps.blind_rotation));
+                lookups += bootstraps.sources.len() as u32;
                 let slots = bootstraps.tables.chunks(machine.positions() as usize);
                 tables = slots.map(|slot| distinct(slot).len() as u64).max().unwrap_or(1).max(tables);
             }
@@ -185,7 +211,15 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
     let layout = Layout::new(machine, &program.parameters, accumulators, tables, linear)?;
     let mut writer = Writer {
         machine,
-        streams: Streams { works: works.clone(), plans, layout, nodes: Vec::new(), groups: Vec::new() },
+        streams: Streams {
+            works: works.clone(),
+            plans,
+            plan_of,
+            rotations,
+            layout,
+            nodes: Vec::new(),
+            groups: Vec::new(),
+        },
         stored: HashMap::new(),
         users: HashMap::new(),
         sequence: 0,
@@ -209,8 +243,8 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
                 let OpKind::Linear { matrix, .. } = &program.ops[layer.op as usize].kind else { continue };
                 let rows = matrix.rows() as u32;
                 let nodes = writer.streams.nodes.len() as u32;
-                let group =
-                    Group { work: index, first: 0, count: rows, sequence: 0, nodes: nodes..nodes, rotation: None };
+                let (first, number, sequence, rotation) = (0, 0, 0, None);
+                let group = Group { work: index, first, count: rows, number, sequence, nodes: nodes..nodes, rotation };
                 writer.one_group(group, |writer, _| writer.linear(layer, matrix));
             }
         }
@@ -224,7 +258,12 @@ impl Writer<'_> {
         for first in (0..count as u32).step_by(size as usize) {
             let nodes = self.streams.nodes.len() as u32;
             let count = size.min(count as u32 - first);
-            let group = Group { work, first, count, sequence: self.sequence, nodes: nodes..nodes, rotation: None };
+            let number = match &self.streams.works[work] {
+                Work::Bootstraps(work) => self.streams.first_lookup(work.blind_rotation) + first,
+                _ => 0,
+            };
+            let (sequence, rotation) = (self.sequence, None);
+            let group = Group { work, first, count, number, sequence, nodes: nodes..nodes, rotation };
             self.one_group(group, &mut body);
             self.sequence += 1;
         }

@@ -55,7 +55,7 @@ impl Emitter<'_> {
         let mut number = settled.prologue.len();
         if let Some(steady) = &settled.steady {
             let begin = start(&steady.pair[0]);
-            let shift = Shift { ciphertext: 0, iteration: 2 };
+            let shift = Shift::iterations(2);
             self.repeated(begin - base, steady.rounds as u64, steady.period as u64, shift, |emitter| {
                 one(emitter, number, &steady.pair[0], begin);
                 one(emitter, number + 1, &steady.pair[1], begin);

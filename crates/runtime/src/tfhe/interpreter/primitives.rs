@@ -242,6 +242,15 @@ impl<'k, T: Torus> Primitives<'k, T> {
         }
     }
 
+    /// Spectra of two digit polynomials through one complex transform, where the arithmetic is fixed point: those of [`Self::forward`]
+    /// up to rounding. In any other arithmetic they are the same.
+    pub fn forward_merged(&self, digits: [&[i32]; 2]) -> [Spectrum<T>; 2] {
+        let Engine::Fixed { fft, .. } = &self.engine else { return digits.map(|digits| self.forward(digits)) };
+        let [mut first, mut second] = [(); 2].map(|()| FixedSpectrum::zeros(self.parameters.ring_degree()));
+        self.count(fft.forward_digits_merged(digits, [&mut first, &mut second]));
+        [Spectrum::Fixed(first), Spectrum::Fixed(second)]
+    }
+
     /// Index of bootstrapping-key polynomial (iteration, row, column).
     fn key_index(&self, iteration: usize, row: u32, column: u32) -> usize {
         let width = self.parameters.glwe_dimension().ciphertext_polynomials();

@@ -118,7 +118,7 @@ fn a_key_that_is_late_at_the_back_holds_the_front() {
     // for nothing itself, 3 cycles earlier: at 9, 19, 29. Each works 4 cycles of ten and waits 6 for the key.
     let rounds = 40;
     let mut b = machine();
-    b.repeat(0, rounds, 20, Shift { ciphertext: 0, iteration: 2 }, |b| {
+    b.repeat(0, rounds, 20, Shift::iterations(2), |b| {
         for (iteration, at) in [(0, 0), (1, 64)] {
             let start = 10 * i64::from(iteration);
             b.event(load(start, 10, iteration, at));
@@ -144,7 +144,7 @@ fn a_wait_for_a_result_is_a_wait_for_what_kept_it() {
     // and waits 16: of these, 5 for the link, and 11 for the vector unit, which was at work before the link was.
     let rounds = 50;
     let mut b = machine();
-    b.repeat(0, rounds / 2, 40, Shift { ciphertext: 0, iteration: 2 }, |b| {
+    b.repeat(0, rounds / 2, 40, Shift::iterations(2), |b| {
         for (iteration, at) in [(0, 0), (1, 64)] {
             let start = 20 * i64::from(iteration);
             let made = |span| access(BUFFER, at, value(DATA, iteration, 3), span, Order::Any);

@@ -8,6 +8,7 @@ use crate::engine::schedule::*;
 use crate::engine::stalls::Stall;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
+use std::sync::Arc;
 
 fn classes() -> Vec<String> {
     ["multiplier", "adder", "channel"].map(String::from).to_vec()
@@ -57,10 +58,12 @@ fn as_a_list(schedule: &Schedule, folded: &Result<Checked, Violation>) -> Result
     Ok(())
 }
 
-/// One inner loop per group of ciphertexts, whose iterations are pairs; a stray event of another unit or buffer in between.
+/// One inner loop per group of ciphertexts, whose iterations are pairs; groups in a loop, and some with the same body after it; a stray
+/// event of another unit or buffer in between.
 #[derive(Clone, Debug)]
 struct Shape {
     groups: u64,
+    alone: u64,
     pairs: u64,
     period: i64,
     group_gap: i64,
@@ -77,8 +80,9 @@ struct Shape {
 fn shape() -> impl Strategy<Value = Shape> {
     let loops = (1..7u64, 1..12u64, 4..8i64, -3..30i64, 0..3i64);
     let stray = (0..300i64, any::<bool>(), 0..3u64, 1..9u64, 4..40u64);
-    (loops, stray, any::<bool>(), 7..14u8).prop_map(|(loops, stray, token, read_bytes)| Shape {
+    (loops, stray, any::<bool>(), 7..14u8, 0..3u64).prop_map(|(loops, stray, token, read_bytes, alone)| Shape {
         groups: loops.0,
+        alone,
         pairs: loops.1,
         period: loops.2,
         group_gap: loops.3,
@@ -120,21 +124,12 @@ fn build(shape: &Shape) -> Schedule {
             opening[1].reads.push(previous);
         }
         opening.into_iter().for_each(|event| builder.event(event));
-        builder.repeat(
-            shape.period,
-            shape.pairs,
-            2 * shape.period as u64,
-            Shift { ciphertext: 0, iteration: 2 },
-            |b| {
-                let mut pair: Vec<Event> =
-                    iteration(0, 1, 1).into_iter().chain(iteration(shape.period, 2, 0)).collect();
-                // Keys may come early, as far as their buffers allow.
-                pair.iter_mut()
-                    .filter(|event| event.resource == CHANNEL)
-                    .for_each(|event| event.start -= shape.key_lead);
-                pair.into_iter().map(with_ciphertext).for_each(|event| b.event(event));
-            },
-        );
+        builder.repeat(shape.period, shape.pairs, 2 * shape.period as u64, Shift::iterations(2), |b| {
+            let mut pair: Vec<Event> = iteration(0, 1, 1).into_iter().chain(iteration(shape.period, 2, 0)).collect();
+            // Keys may come early, as far as their buffers allow.
+            pair.iter_mut().filter(|event| event.resource == CHANNEL).for_each(|event| event.start -= shape.key_lead);
+            pair.into_iter().map(with_ciphertext).for_each(|event| b.event(event));
+        });
         if shape.token {
             let mut done = event(ADDER, ADD, length + 7, Value::NONE);
             done.op.ciphertext = 0;
@@ -145,17 +140,15 @@ fn build(shape: &Shape) -> Schedule {
         }
     };
     builder.repeat(0, 1, 1, Shift::default(), |builder| group(builder, true));
-    let next = Shift { ciphertext: 1, iteration: 0 };
+    let next = Shift::ciphertexts(1);
+    let body = builder.body(|builder| group(builder, false));
     builder.repeat(group_period as i64, shape.groups, group_period, next, |builder| {
-        builder.repeat(0, 1, 1, Shift { ciphertext: 0, iteration: 0 }, |builder| {
-            let mut inner = machine();
-            group(&mut inner, false);
-            // Group 0 is the one before the loop: the loop's ciphertexts count from 1.
-            for item in inner.finish().items {
-                builder.item(renumber(item, 1));
-            }
-        });
+        // Group 0 is the one before the loop: the loop's ciphertexts count from 1.
+        builder.once(0, next, Arc::clone(&body));
     });
+    for number in (shape.groups + 1..).take(shape.alone as usize) {
+        builder.once((number * group_period) as i64, Shift::ciphertexts(number as i64), Arc::clone(&body));
+    }
     builder.repeat(shape.stray_start, shape.stray_rounds, shape.stray_period, Shift::default(), |builder| {
         let resource = if shape.stray_unit { ADDER } else { MULTIPLIER };
         let kind = if shape.stray_unit { ADD } else { MULTIPLY };
@@ -169,23 +162,6 @@ fn build(shape: &Shape) -> Schedule {
         *read_bytes_per_cycle = shape.read_bytes;
     }
     schedule
-}
-
-fn renumber(item: Item, by: i64) -> Item {
-    let shift = Shift { ciphertext: by, iteration: 0 };
-    match item {
-        Item::Event(mut event) => {
-            event.op = event.op.shifted(shift);
-            for access in event.reads.iter_mut().chain(&mut event.writes) {
-                access.value = access.value.shifted(shift);
-            }
-            Item::Event(event)
-        }
-        Item::Repeat(mut repeat) => {
-            repeat.body = repeat.body.into_iter().map(|item| renumber(item, by)).collect();
-            Item::Repeat(repeat)
-        }
-    }
 }
 
 #[test]
@@ -211,6 +187,7 @@ fn nested_loops_are_skipped() {
     // groups · group period + the last group's length.
     let shape = Shape {
         groups: 2000,
+        alone: 0,
         pairs: 500,
         period: 4,
         group_gap: 9,

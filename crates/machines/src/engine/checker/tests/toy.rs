@@ -84,7 +84,7 @@ pub fn iteration(start: i64, iteration: u32, buffer: u64) -> [Event; 3] {
 pub fn accumulate(pairs: u64, period: u64) -> Schedule {
     let mut builder = machine();
     iteration(0, 0, 0).into_iter().for_each(|event| builder.event(event));
-    builder.repeat(period as i64, pairs, 2 * period, Shift { ciphertext: 0, iteration: 2 }, |builder| {
+    builder.repeat(period as i64, pairs, 2 * period, Shift::iterations(2), |builder| {
         iteration(0, 1, 1).into_iter().for_each(|event| builder.event(event));
         iteration(period as i64, 2, 0).into_iter().for_each(|event| builder.event(event));
     });

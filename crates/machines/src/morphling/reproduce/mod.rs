@@ -1,5 +1,7 @@
 //! The model's numbers for the paper's tables and figures, each from a schedule that the checker has passed.
 
+mod figures;
+
 use super::instruction::Opcode;
 use super::machine::{Morphling, POINT_BYTES};
 use super::map;
@@ -21,7 +23,7 @@ use polyfabric_schemes::tfhe::sets;
 const MANY: usize = 40 * 64;
 
 /// What the paper published.
-pub const PUBLISHED: &str = include_str!("../../../../figures/morphling.toml");
+pub const PUBLISHED: &str = include_str!("../../../../../figures/morphling.toml");
 
 const PAPER: &str = "morphling";
 
@@ -54,7 +56,7 @@ struct Bench<'a> {
 }
 
 /// Number of simulations, for the progress.
-const STEPS: u64 = 4 * 7 + 3 * 4 + 2 + 4 * 2 + 5 * 2 + 1;
+const STEPS: u64 = 4 * 7 + 3 * 8 + 4 + 8 + 4 * 7 + 4 * 5 + 1;
 
 /// Every number.
 ///
@@ -100,6 +102,7 @@ fn program(name: &str, set: &str, batch: usize, choice: &TfheLowering) -> Result
 fn set_chosen(name: &str) -> (&'static str, Option<&'static str>) {
     let reading = match name {
         "A" => "set A",
+        "B" => "set B",
         "C" => "set C",
         _ => "set I",
     };
@@ -372,194 +375,4 @@ impl Bench<'_> {
             }
         }
     }
-
-    /// Share of each part in the latency of one batch.
-    fn shares(&mut self, machine: &Morphling, name: &str) -> Result<Vec<(&'static str, f64)>, RowFailure> {
-        let (set, description) = (TABLE_V[0].1, &self.description);
-        self.table.attempt(&format!("simulate {name} of {set}"), || {
-            let program = program(name, set, 64, &both())?;
-            let mapping = |cause| MachineError::mapping(description, name, cause);
-            let mapped = map(machine, &program).map_err(mapping)?;
-            let mut spans: Vec<(&str, i64, i64)> = Vec::new();
-            for (index, node) in mapped.streams.nodes.iter().enumerate() {
-                let part = match (node.unit, node.instruction.opcode) {
-                    (Unit::Array, _) => "XPU",
-                    (Unit::Lanes(_), Opcode::KeySwitch) => "VPU, key switch",
-                    (Unit::Lanes(_), _) => "VPU, modulus switch and sample extraction",
-                    (Unit::Link, _) => "NoC",
-                    (Unit::Dma, _) => "DMA",
-                };
-                spans.push((part, mapped.timeline.starts[index], mapped.timeline.ends[index]));
-            }
-            Ok::<_, ReproduceError>(exclusive(&spans, mapped.timeline.cycles))
-        })
-    }
-
-    fn figure_7a(&mut self) -> Result<(), ReproduceError> {
-        const REASON: &str = "one batch of 64 of set I from first load to last store; a cycle in which several parts work counts for the \
-                              first of XPU, VPU, NoC, DMA";
-        let machine = self.figures()?;
-        let counted = ("key switch counted", Some("algorithm 1, line 6: it is part of bootstrapping"));
-        for (name, key_switch, id) in
-            [("pbs", KEY_SWITCH_HIDDEN, "figure7a.xpu"), ("pbs+ks", counted, "figure7a.dominates")]
-        {
-            let basis = Basis::under(&[FFT_RATE, key_switch]);
-            let shares = match self.shares(&machine, name) {
-                Ok(shares) => shares,
-                Err(failure) => {
-                    self.table.add(id, Err(failure), &basis, REASON);
-                    continue;
-                }
-            };
-            for (part, share) in shares {
-                let percent = Ok(100.0 * share);
-                if part == "XPU" {
-                    let held_up = match name {
-                        "pbs" => "program pbs",
-                        _ => {
-                            "program pbs+ks: on four lane groups a key switch at the library's levels takes four times as long as all else, \
-                             which contradicts the paper's statement"
-                        }
-                    };
-                    self.table.add(id, percent, &basis, format!("{held_up}; {REASON}"));
-                } else {
-                    let cell = ("Figure 7a", format!("{name} of set I: share of {part} in the latency"), "%");
-                    self.table.beside(id, cell, percent, &basis, REASON);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn figure_7b(&mut self) -> Result<(), ReproduceError> {
-        let merged = self.figures()?;
-        // Without merge-split a unit takes one polynomial at a time, on its own lanes.
-        let single = Morphling { merge_split: false, fft_points: merged.path_points, ..merged.clone() };
-        const BATCH: usize = 6 * 64;
-        let basis = Basis::under(&[FFT_RATE]);
-        let ratio = |a: &Number, b: &Number| a.clone().and_then(|a| b.clone().map(|b| a / b));
-        for (name, set) in FIGURE_7B {
-            let mut cycles = Vec::new();
-            let variants = [
-                (&single, InputTransform::PerProduct, Accumulation::CoefficientDomain),
-                (&single, InputTransform::Shared, Accumulation::CoefficientDomain),
-                (&single, InputTransform::Shared, Accumulation::TransformDomain),
-                (&merged, InputTransform::Shared, Accumulation::TransformDomain),
-            ];
-            for (machine, inputs, sums) in variants {
-                cycles.push(self.cycles(machine, ("pbs", set, BATCH), &lowering(inputs, sums)));
-            }
-            let reason = "speed-up of schedules of 384 look-ups on the same 2 FFT and 4 IFFT units an XPU, which stay what they are; \
-                          without merge-split unless it is named";
-            for (id, from, to) in [("input", 0, 1), ("both", 0, 2), ("merge_split", 2, 3), ("all", 0, 3)] {
-                self.table.add(format!("figure7b.{name}.{id}"), ratio(&cycles[from], &cycles[to]), &basis, reason);
-            }
-            let clock = merged.clock_hz;
-            let labels = ["no reuse", "input reuse", "input and output reuse", "both reuses and merge-split"];
-            for (label, cycles) in labels.into_iter().zip(cycles) {
-                let cell = ("Figure 7b", format!("set {name}: throughput, {label}"), "BS/s");
-                let rate = cycles.map(|cycles| BATCH as f64 * clock / cycles);
-                self.table.beside(format!("figure7b.{name}.all"), cell, rate, &basis, reason);
-            }
-        }
-        Ok(())
-    }
-
-    fn figure_8a(&mut self) -> Result<(), ReproduceError> {
-        const ID: &str = "figure8a.knee";
-        let base = self.figures()?;
-        for (name, set, knee) in [("A", "morphling-A-t32", true), ("I", "morphling-I", false)] {
-            let basis = Basis::under(&[FFT_RATE, set_chosen(name)]);
-            let mut found = Vec::new();
-            for kib in [1024u64, 2048, 4096, 8192] {
-                let machine = Morphling { private_a1: kib << 10, ..base.clone() };
-                let cycles = self.cycles(&machine, ("pbs", set, 10 * 64), &both());
-                let rate = cycles.map(|cycles| 640.0 * base.clock_hz / cycles);
-                found.push(rate.clone().map(|rate| (kib as f64, rate)));
-                let cell = ("Figure 8a", format!("set {name}: throughput with Private-A1 of {kib} KiB"), "BS/s");
-                self.table.beside(ID, cell, rate, &basis, "the paper names no set; 640 look-ups");
-            }
-            let smallest = found.into_iter().collect::<Result<Vec<_>, _>>().map(|found| {
-                let best = found.iter().map(|&(_, rate)| rate).fold(0.0, f64::max);
-                found.iter().find(|&&(_, rate)| rate >= 0.99 * best).map_or(0.0, |&(kib, _)| kib)
-            });
-            if knee {
-                self.table.add(
-                    ID,
-                    smallest,
-                    &Basis::CALIBRATED,
-                    "set A, the largest ring of table III, within 1 % of the best: 2 MiB hold three resident ciphertexts a row, 4 MiB all \
-                     four, and 8 MiB let a group load while one runs. The paper names no set; set A was taken because smaller rings need less \
-                     than was published",
-                );
-            } else {
-                let cell =
-                    ("Figure 8a", format!("set {name}: smallest Private-A1 buffer of full performance swept"), "KiB");
-                self.table.beside(ID, cell, smallest, &basis, "sizes below 1024 KiB are not swept");
-            }
-        }
-        Ok(())
-    }
-
-    fn figure_8b(&mut self) -> Result<(), ReproduceError> {
-        const ID: &str = "figure8b.knee";
-        let base = self.figures()?;
-        for (name, set, knee) in [("C", "morphling-C", true), ("I", "morphling-I", false)] {
-            let basis = Basis::under(&[FFT_RATE, set_chosen(name)]);
-            let mut found: Vec<Result<(f64, f64), RowFailure>> = Vec::new();
-            for xpus in [1u64, 2, 4, 8, 16] {
-                // 64 ciphertexts share a key, however many rows they lie in (section IV-C).
-                let streams = (base.positions() * base.key_streams / (xpus * base.rows)).max(1);
-                let machine = Morphling { xpus, key_streams: streams, ..base.clone() };
-                let cycles = self.cycles(&machine, ("pbs", set, 10 * 64), &both());
-                let rate = cycles.map(|cycles| 640.0 * base.clock_hz / cycles);
-                found.push(rate.clone().map(|rate| (xpus as f64, rate)));
-                let cell = ("Figure 8b", format!("set {name}: throughput with {xpus} XPUs"), "BS/s");
-                let reason = "64 resident ciphertexts share each key, spread over all rows; Private-A1 stays at 4 MiB";
-                self.table.beside(ID, cell, rate, &basis, reason);
-            }
-            // Growth stops where twice the XPUs give less than a tenth more.
-            let stops = found
-                .into_iter()
-                .collect::<Result<Vec<_>, _>>()
-                .map(|found| found.windows(2).find(|pair| pair[1].1 < 1.1 * pair[0].1).map_or(16.0, |pair| pair[0].0));
-            if knee {
-                let reason = "set C, which needs nearly all of the two key channels with four XPUs: the first number of XPUs whose double gives \
-                              less than a tenth more. The paper names no set; set C was taken because the text says that beyond four the \
-                              memory limits, and set I stops at eight";
-                self.table.add(ID, stops, &Basis::CALIBRATED, reason);
-            } else {
-                let cell = ("Figure 8b", format!("set {name}: XPUs at which throughput stops growing"), "XPUs");
-                let reason = "the first number of XPUs whose double gives less than a tenth more";
-                self.table.beside(ID, cell, stops, &basis, reason);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Share of the cycles in which a part works and none before it in the order of precedence does.
-fn exclusive(spans: &[(&'static str, i64, i64)], cycles: i64) -> Vec<(&'static str, f64)> {
-    let order = ["XPU", "VPU, key switch", "VPU, modulus switch and sample extraction", "NoC", "DMA"];
-    let mut taken: Vec<(i64, i64)> = Vec::new();
-    let mut shares = Vec::new();
-    let covered = |taken: &[(i64, i64)]| {
-        let mut sorted = taken.to_vec();
-        sorted.sort_unstable();
-        let (mut end, mut sum) = (0, 0);
-        for (from, to) in sorted {
-            sum += (to - from.max(end)).max(0);
-            end = end.max(to);
-        }
-        sum
-    };
-    for part in order {
-        let before = covered(&taken);
-        taken.extend(spans.iter().filter(|span| span.0 == part).map(|&(_, from, to)| (from, to)));
-        let share = (covered(&taken) - before) as f64 / cycles.max(1) as f64;
-        if share > 0.0 {
-            shares.push((part, share));
-        }
-    }
-    shares
 }

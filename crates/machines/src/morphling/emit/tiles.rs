@@ -1,0 +1,64 @@
+//! Tiles of the key-switch key: within a group, one does as the one before the last, and they become a loop.
+
+use super::{Emitter, GroupPlace};
+use crate::engine::schedule::Shift;
+use crate::morphling::instruction::Opcode;
+use crate::torus::groups;
+use std::ops::Range;
+
+impl Emitter<'_> {
+    /// The tiles that follow one another from the first of `nodes` on, each the transfer of its part of the key and what the lane
+    /// groups do with it. None if the first is of no tile.
+    pub(super) fn tiles(&self, nodes: Range<u32>) -> Vec<Range<u32>> {
+        let mut tiles: Vec<Range<u32>> = Vec::new();
+        for node in nodes {
+            match (self.streams.nodes[node as usize].instruction.opcode, tiles.last_mut()) {
+                (Opcode::LoadTile, _) => tiles.push(node..node + 1),
+                (Opcode::KeySwitch, Some(tile)) => tile.end = node + 1,
+                _ => break,
+            }
+        }
+        tiles
+    }
+
+    /// Events of the tiles of one key switch, relative to cycle `base`. The first opens the sums and the last turns them into
+    /// ciphertexts: they stand alone.
+    pub(super) fn tile_loops(&mut self, place: &GroupPlace<'_>, tiles: &[Range<u32>], base: i64) {
+        let [first, inner @ .., last] = tiles else {
+            return tiles.iter().cloned().flatten().for_each(|node| self.one(place, node, base));
+        };
+        first.clone().for_each(|node| self.one(place, node, base));
+        let starts: Vec<i64> = inner.iter().map(|tile| self.timeline.starts[tile.start as usize]).collect();
+        for run in groups::runs(&starts, |one, other| self.tiles_alike(&inner[one], &inner[other])) {
+            let round = &inner[run.first..run.first + run.span];
+            if run.rounds == 1 {
+                round.iter().cloned().flatten().for_each(|node| self.one(place, node, base));
+                continue;
+            }
+            let period = starts[run.first + run.span] - starts[run.first];
+            let start = self.earliest(round.iter().cloned().flatten());
+            let mut builder = std::mem::take(&mut self.builder);
+            let shift = Shift::iterations(run.span as i64);
+            builder.repeat(start - base, run.rounds as u64, period as u64, shift, |inner| {
+                std::mem::swap(inner, &mut self.builder);
+                round.iter().cloned().flatten().for_each(|node| self.one(place, node, start));
+                std::mem::swap(inner, &mut self.builder);
+            });
+            self.builder = builder;
+        }
+        last.clone().for_each(|node| self.one(place, node, base));
+    }
+
+    /// Whether two tiles are the same but for their number and their time.
+    fn tiles_alike(&self, one: &Range<u32>, other: &Range<u32>) -> bool {
+        let nodes = |tile: &Range<u32>| {
+            let base = self.timeline.starts[tile.start as usize];
+            tile.clone().map(move |node| {
+                let mut instruction = self.streams.nodes[node as usize].instruction;
+                instruction.part = 0;
+                (instruction, self.times(node, base))
+            })
+        };
+        nodes(one).eq(nodes(other))
+    }
+}
