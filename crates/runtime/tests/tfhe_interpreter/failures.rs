@@ -2,7 +2,7 @@
 //! stated for every key?
 //!
 //! Noise is made so large that one element in some tens comes out wrong. Over 100 keys rates agree to 25 %: the count itself varies by 4 %, and
-//! by more where a key's failures come in clusters.
+//! by more where a key's failures come in clusters. Without `POLYFABRIC_FULL` in the environment it is 40 keys, by which it varies by 7 %.
 
 use crate::common::{Keys as KeyPair, clear, values};
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Program, Range, Table, decode_output};
@@ -13,7 +13,6 @@ use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{ClientKey, Parameters, ParametersLiteral, ServerKey, sets};
 
-const KEYS: u64 = 100;
 const COUNT: usize = 200;
 
 /// v ↦ 5v + 3 modulo the number of values: a wrong read shows.
@@ -62,6 +61,10 @@ fn two_tables() -> Program {
     builder.finish().expect("a program")
 }
 
+fn keys() -> u64 {
+    if std::env::var_os("POLYFABRIC_FULL").is_some() { 100 } else { 40 }
+}
+
 fn changed(change: impl Fn(&mut ParametersLiteral)) -> Parameters {
     let mut literal = sets::literal("toy-256").expect("a set").clone();
     literal.name = "noisy".to_owned();
@@ -91,7 +94,7 @@ fn check(what: &str, program: &Program, choice: &TfheLowering, set: impl Fn(f64)
     let inputs = values(&[("x", &(0..length as i64).map(|i| i % 4).collect::<Vec<_>>())]);
     let right = &clear(program, &inputs)["y"];
     let (mut wrong, mut worst) = (0, 0);
-    for seed in 0..KEYS {
+    for seed in 0..keys() {
         let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
         let server = ServerKey::for_tests(&client, seed);
         let keys = KeyPair { client, server };
@@ -112,7 +115,7 @@ fn check(what: &str, program: &Program, choice: &TfheLowering, set: impl Fn(f64)
         wrong += failed;
         worst = worst.max(failed);
     }
-    let measured = wrong as f64 / (KEYS as usize * COUNT) as f64;
+    let measured = wrong as f64 / (keys() as usize * COUNT) as f64;
     // Failures of an element that is read several times count once, and two in one chain may cancel: below 2 % of them here.
     println!(
         "{what}: {measured:.4} of the elements wrong, {expected:.4} expected, {stated:.4} stated; at most {worst} of {COUNT}"
