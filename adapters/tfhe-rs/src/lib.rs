@@ -1,4 +1,4 @@
-//! Polyfabric as a backend of [tfhe-rs](https://docs.rs/tfhe): its programs keep their keys and ciphertexts, and hand bootstraps over.
+//! Polyfabric as a backend of tfhe-rs: its programs keep their keys and ciphertexts, and hand bootstraps over.
 //!
 //! A [`Backend`] takes a bootstrapping key and a key-switching key of `core_crypto`, in the coefficient domain. It runs batches of look-ups on the
 //! [processor](Backend::processor) or, event by event, by the schedule of a [machine](Backend::replay), and gives back ciphertexts that tfhe-rs decrypts; or it

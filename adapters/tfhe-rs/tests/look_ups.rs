@@ -31,7 +31,7 @@ fn noise(deviation: f64) -> Gaussian<f64> {
 }
 
 fn delta<T: Number>() -> T {
-    T::ONE << (<T as UnsignedInteger>::BITS - BITS - 1)
+    T::ONE << (<T as Numeric>::BITS - BITS - 1)
 }
 
 impl<T: Number> Keys<T> {
@@ -86,7 +86,7 @@ impl<T: Number> Keys<T> {
         let key = if large { &self.large } else { &self.small };
         let rounded = |phase: T| -> usize {
             let value: usize =
-                (phase.wrapping_add(delta::<T>() >> 1) >> (<T as UnsignedInteger>::BITS - BITS - 1)).cast_into();
+                (UnsignedInteger::wrapping_add(phase, delta::<T>() >> 1) >> (<T as Numeric>::BITS - BITS - 1)).cast_into();
             value % (2 << BITS)
         };
         list.iter().map(|ciphertext| rounded(decrypt_lwe_ciphertext(key, &ciphertext).0)).collect()
