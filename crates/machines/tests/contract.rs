@@ -3,7 +3,7 @@
 #[path = "contract/residue_family.rs"]
 mod residue_family;
 
-use polyfabric_machines::audit::audit;
+use polyfabric_machines::audit::{Function, audit};
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
@@ -222,6 +222,34 @@ fn an_event_that_is_missing_is_refused_whatever_its_kind() {
             let name = &schedule.resources.kinds[kind as usize].name;
             assert!(judged(&machine, &program, &*mapped, &schedule).is_err(), "{} without one {name}", machine.name());
         }
+    }
+}
+
+#[test]
+fn a_result_that_is_made_twice_is_refused_whatever_its_kind() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let meaning = mapped.meaning(&program);
+        let unrolled = mapped.schedule().unrolled();
+        let mut tried = 0;
+        for kind in kinds(&unrolled) {
+            let makes = |event: &&Event| {
+                let moves = matches!(meaning.function(event.op.kind), Function::Move { .. });
+                let holds = event.writes.iter().any(|write| !meaning.data(write.value).is_empty());
+                event.op.kind.0 == kind && !moves && holds
+            };
+            let events = unrolled.items.iter().filter_map(|item| match item {
+                Item::Event(event) => Some(event),
+                Item::Repeat(_) => None,
+            });
+            let Some(event) = events.into_iter().find(makes) else { continue };
+            let mut schedule = unrolled.clone();
+            schedule.items.push(Item::Event(event.clone()));
+            let name = &schedule.resources.kinds[kind as usize].name;
+            assert!(audit(&program, &schedule, &*meaning).is_err(), "{}: {name} twice", machine.name());
+            tried += 1;
+        }
+        assert!(tried > 2, "{}", machine.name());
     }
 }
 

@@ -178,6 +178,7 @@ pub fn audit(program: &KernelProgram, schedule: &Schedule, meaning: &dyn Meaning
         meaning,
         in_loops: HashMap::new(),
         computed: HashMap::new(),
+        work: HashMap::new(),
         stored: HashSet::new(),
     };
     audit.items(&schedule.items, &mut Vec::new())?;
@@ -190,8 +191,10 @@ struct Audit<'a> {
     meaning: &'a dyn Meaning,
     /// Values of bodies, by operation and value: which ciphertexts and iterations have been computed.
     in_loops: HashMap<(u32, BodyValue), Fingerprint>,
-    /// Everything else that has been computed, and how often.
+    /// Everything else that has been computed but sums on the way, and how often.
     computed: HashMap<Datum, u32>,
+    /// By operation and item, the work of all parts of a key switch or a row.
+    work: HashMap<(u32, u32), u64>,
     /// Ciphertexts that have reached off-chip memory.
     stored: HashSet<Datum>,
 }
@@ -200,7 +203,14 @@ struct Audit<'a> {
 struct Read<'a> {
     event: &'a Event,
     shift: Shift,
-    data: HashSet<Datum>,
+    /// What is read, in order: mostly a handful, which costs less than a table.
+    data: Vec<Datum>,
+}
+
+impl Read<'_> {
+    fn has(&self, datum: &Datum) -> bool {
+        self.data.binary_search(datum).is_ok()
+    }
 }
 
 impl<'a> Audit<'a> {
@@ -253,12 +263,20 @@ impl<'a> Audit<'a> {
         let Some((repeat, inner)) = loops.split_first() else {
             let results = self.hold(event, shift)?;
             let stored = self.leaves_chip(event);
-            for datum in results {
+            for (datum, work) in results {
                 if stored {
                     self.stored.insert(datum);
-                } else {
-                    *self.computed.entry(datum).or_default() += 1;
+                    continue;
                 }
+                match datum {
+                    Datum::SwitchSum { op, element, .. } | Datum::LinearSum { op, row: element, .. } if work > 0 => {
+                        *self.work.entry((op, element)).or_default() += work;
+                        continue;
+                    }
+                    Datum::Lwe { op, element } => *self.work.entry((op, element)).or_default() += work,
+                    _ => {}
+                }
+                *self.computed.entry(datum).or_default() += 1;
             }
             return Ok(());
         };
@@ -268,10 +286,12 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Holds one event against the program; what it computes, or stores.
-    fn hold(&self, event: &Event, shift: Shift) -> Result<Vec<Datum>, AuditError> {
+    /// Holds one event against the program; what it computes, with the work of each, or stores.
+    fn hold(&self, event: &Event, shift: Shift) -> Result<Vec<(Datum, u64)>, AuditError> {
         let data = |value: Value| self.meaning.data(value.shifted(shift));
-        let read = Read { event, shift, data: event.reads.iter().flat_map(|read| data(read.value)).collect() };
+        let mut data_read: Vec<Datum> = event.reads.iter().flat_map(|read| data(read.value)).collect();
+        data_read.sort_unstable();
+        let read = Read { event, shift, data: data_read };
         let function = self.meaning.function(event.op.kind);
         let written: Vec<Datum> = event.writes.iter().flat_map(|write| data(write.value)).collect();
         let (mut needed, mut results) = (0, Vec::new());
@@ -279,12 +299,13 @@ impl<'a> Audit<'a> {
             match function {
                 Function::Move { .. } => {
                     self.moved(&read, datum)?;
-                    results.push(datum);
+                    results.push((datum, 0));
                 }
-                Function::Initialise if read.data.contains(&datum) => {}
+                Function::Initialise if read.has(&datum) => {}
                 _ => {
-                    needed += self.computed_by(&read, function, datum)?;
-                    results.push(datum);
+                    let work = self.computed_by(&read, function, datum)?;
+                    needed += work;
+                    results.push((datum, work));
                 }
             }
         }
@@ -349,7 +370,7 @@ impl<'a> Audit<'a> {
     }
 
     fn need(&self, read: &Read<'_>, result: Datum, datum: Datum) -> Result<(), AuditError> {
-        match read.data.contains(&datum) {
+        match read.has(&datum) {
             true => Ok(()),
             false => Err(self.missing(read, result, datum)),
         }
@@ -444,9 +465,14 @@ impl<'a> Audit<'a> {
         if from > 0 {
             self.need(read, result, Datum::SwitchSum { op, element, done: from })?;
         }
+        Ok(self.switch_work(body, u64::from(done - from)))
+    }
+
+    /// Work of a key switch over so many mask elements.
+    fn switch_work(&self, body: &Body, elements: u64) -> u64 {
         let digits = body.ops.iter().filter(|op| matches!(op.primitive, Primitive::MaskDigit { .. })).count() as u64;
-        let products = u64::from(done - from) * digits;
-        Ok(products + products * (self.small() + 1))
+        let products = elements * digits;
+        products + products * (self.small() + 1)
     }
 
     /// A row of a linear layer from the furthest sum that is read to `done` columns; its work.
@@ -462,20 +488,21 @@ impl<'a> Audit<'a> {
             _ => None,
         });
         let from = sums.max().unwrap_or(0);
-        let mut terms = 0;
-        for &column in columns.iter().filter(|&&column| from <= column && column < done) {
+        // Columns increase within a row.
+        let before = |end: u32| columns.partition_point(|&column| column < end);
+        let terms = columns.get(before(from)..before(done)).unwrap_or_default();
+        for &column in terms {
             let (source, item) =
                 self.operand(op, column).ok_or_else(|| self.missing(read, result, format_args!("column {column}")))?;
             self.need(read, result, Datum::Lwe { op: source, element: item })?;
-            terms += 1;
         }
-        Ok(terms * self.row_elements(result))
+        Ok(terms.len() as u64 * self.row_elements(result))
     }
 
     /// Whether `value` follows from what is read, by steps that the unit does; how many products with the key that takes.
     fn follow(&self, read: &Read<'_>, place: &Iteration<'_>, value: BodyValue) -> Result<u64, AuditError> {
         let &Iteration { op, element, iteration, body, steps, result } = place;
-        if read.data.contains(&Datum::Body { op, value, element, iteration }) {
+        if read.has(&Datum::Body { op, value, element, iteration }) {
             return Ok(0);
         }
         let missing = Datum::Body { op, value, element, iteration };
@@ -592,7 +619,8 @@ impl<'a> Audit<'a> {
                 None => return Err(times_error(datum, "never".to_owned())),
             }
         }
-        // Sums on the way are of the mapper's choosing, but none is made twice.
+        self.parts()?;
+        // Sums without a term are of the mapper's choosing, but none is made twice.
         let sums = |datum: &Datum| matches!(datum, Datum::SwitchSum { .. } | Datum::LinearSum { .. });
         if let Some((&datum, times)) = self
             .computed
@@ -608,6 +636,29 @@ impl<'a> Audit<'a> {
                 let input = matches!(self.op(op), Some(OpKind::Input { .. }));
                 if !input && !self.stored.contains(&datum) {
                     return Err(AuditError::Lost { what: datum.to_string() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums on the way are of the mapper's choosing. Each is read by the next, up to the result, so the work of all is that of the whole if
+    /// and only if none is made twice.
+    fn parts(&self) -> Result<(), AuditError> {
+        for (op, kernel) in (0..).zip(&self.program.ops) {
+            for element in 0..kernel.result.count() as u32 {
+                let datum = Datum::Lwe { op, element };
+                let whole = match &kernel.kind {
+                    OpKind::KeySwitch { body } => self.switch_work(body, self.large()),
+                    OpKind::Linear { matrix, .. } => {
+                        matrix.row_slices(element as usize).0.len() as u64 * self.row_elements(datum)
+                    }
+                    _ => break,
+                };
+                let given = self.work.get(&(op, element)).copied().unwrap_or(0);
+                if given != whole {
+                    let times = format!("in parts of {given} products and sums, where it takes {whole}");
+                    return Err(times_error(datum, times));
                 }
             }
         }
