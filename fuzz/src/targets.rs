@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use polyfabric_machines::f1::{compile::compile, machine::F1, saved};
 use polyfabric_machines::morphling::instruction::{Instruction, Opcode, decode, encode, parse, print};
 use polyfabric_program::rns::builtin::microbenchmark;
+use polyfabric_program::rns::signature as slots;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Signature, Table};
 use polyfabric_program::{rns, tfhe as programs};
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use polyfabric_schemes::progress::no_progress;
-use polyfabric_schemes::rns::{KeyId, KeyStorage};
+use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::serial::{Storable, load, save};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts, Content};
@@ -211,6 +212,15 @@ fn specifications() -> Vec<Target> {
             }
             Ok::<(), ()>(())
         }),
+        text("slot-signature", slot_signatures(), |text| {
+            let signature = slots::Signature::check(serde_json::from_str(text).map_err(drop)?).map_err(drop)?;
+            for (outputs, direction) in [(false, Direction::Input), (true, Direction::Output)] {
+                for terminal in signature.terminals(outputs) {
+                    let _ = (signature.port(direction, &terminal.name), terminal.limb_set());
+                }
+            }
+            Ok::<(), ()>(())
+        }),
         text("tfhe-parameters", vec![set], |text| {
             let literal: tfhe::ParametersLiteral = serde_json::from_str(text).map_err(drop)?;
             tfhe::Parameters::check(&literal).map_err(drop)
@@ -264,4 +274,35 @@ fn slot_programs() -> (Vec<String>, Vec<String>) {
     let choice = rns::lowering::RnsLowering::new(parameters.gadget().literal().clone());
     let lowered = rns::lowering::bgv::lower(&program, &parameters, &choice, &encoder.expect("an encoder"));
     (vec![program.to_string()], vec![lowered.expect("a kernel program").kernel.to_string()])
+}
+
+/// What clients of a CKKS and of a BGV program are given.
+fn slot_signatures() -> Vec<String> {
+    let ckks = ckks::sets::parameters("toy-10").expect("a set");
+    let bgv = bgv::sets::named("bgv-toy-1024").expect("a set");
+    let of_ckks = slots::Encoding::Ckks { level: 1, scale: 2f64.powi(30), magnitude: 1.0, error: 1e-6 };
+    let of_bgv = slots::Encoding::Bgv { factor: 1, log2_phase: 40.0 };
+    let (ckks, bgv) = (Box::new(ckks.literal().clone()), Box::new(bgv.literal().clone()));
+    let sets = [(slots::SetLiteral::Ckks(ckks), of_ckks), (slots::SetLiteral::Bgv(bgv), of_bgv)];
+    let written = sets.map(|(parameters, encoding)| {
+        let limbs = vec![LimbId(0), LimbId(1)];
+        let terminal = |name: &str, parts| {
+            let (name, limbs) = (name.to_owned(), limbs.clone());
+            slots::Terminal { name, parts, limbs, evaluated: true, encoding }
+        };
+        let ids = [KeyId::Relinearisation, KeyId::Galois(5)];
+        let key = |id| slots::WantedKey { id, limbs: limbs.clone(), storage: KeyStorage::BYTES };
+        let literal = slots::SignatureLiteral {
+            program: "sample".to_owned(),
+            hash: ProgramHash::of("a program"),
+            slots: 512,
+            parameters,
+            inputs: vec![terminal("x", 2)],
+            outputs: vec![terminal("y", 3)],
+            keys: ids.map(key).to_vec(),
+        };
+        slots::Signature::check(literal.clone()).expect("what a program has");
+        serde_json::to_string(&literal).expect("text")
+    });
+    written.to_vec()
 }
