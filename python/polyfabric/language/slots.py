@@ -664,15 +664,26 @@ class SlotValue(NumpyCalls):
         """This value, relinearised here and not where it would be by itself."""
         return self._new(lambda builder: builder.relinearise(self.node), clean=self._clean)
 
-    def bootstrap(self) -> SlotValue:
-        """This value with its levels restored; with BGV, with little noise again, for numbers modulo a power of two."""
+    def bootstrap(self, slots: int | None = None) -> SlotValue:
+        """This value with its levels restored; with BGV, with little noise again, for numbers modulo a power of two.
+
+        With CKKS, a value that repeats after so many `slots` is bootstrapped in less time; each slot becomes the mean of those that repeat it.
+        """
         if self._tracer.modulus is not None and self._tracer.packed:
             raise refuse(
                 f"bootstrap: the slots of numbers modulo {self._tracer.modulus} stand in one polynomial, and bootstrapping "
                 "extracts the digits of one coefficient; declare each number pf.Mod(2), or pf.Mod(2**k), in a ciphertext of "
                 "its own, or take parameters with limbs enough for the whole program"
             )
-        return self._new(lambda builder: builder.bootstrap(self.node), clean=self._clean)
+        if slots is None or self.scalar:
+            return self._new(lambda builder: builder.bootstrap(self.node), clean=self._clean)
+        period = whole("bootstrap: the slots after which the value repeats", slots, 1, self._tracer.slots)
+        if self.length != self._tracer.slots:
+            raise refuse(
+                f"bootstrap: {self.type} does not repeat after {period} slots, as zeros lie behind its end; declare a vector of all "
+                f"{self._tracer.slots} slots of the program"
+            )
+        return self._new(lambda builder: builder.bootstrap(self.node, period), clean=True)
 
 
 def _power(length: int) -> int:
@@ -766,10 +777,13 @@ SIGN_DEGREES = (7, 15, 15)
 """The sign by default: within 2^-13 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
 
 
-def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False) -> SlotValue:
+def sign(
+    value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False, restored: Sequence[int] = ()
+) -> SlotValue:
     """The sign of each slot, of numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
 
-    In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost.
+    In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost. Before the stages in `restored`, counted from 0,
+    the levels are restored by a bootstrap.
     """
     value = _slots("sign", value)
     if value._tracer.modulus is not None:
@@ -783,6 +797,8 @@ def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = Fals
         # Each stage's result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
         following = stages[stage + 1][0] if stage + 1 < len(stages) else (2.0 if half else 1.0)
         scaled = np.asarray(coefficients) / following
+        if stage in restored:
+            value = value.bootstrap()
         value = chebyshev(value, scaled, interval=(-end, end) if stage == 0 else (-1.0, 1.0))
     return value._approximating(operand, lambda numbers: np.sign(numbers) * (0.5 if half else 1.0))
 

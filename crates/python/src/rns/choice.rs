@@ -28,12 +28,18 @@ pub fn bootstrapping(
     if !bootstraps(program) {
         return Ok(None);
     }
-    ckks::bootstrapping(parameters, chain, choice, program.slots()).map_err(parameter)
+    let sizes = program.nodes().iter().filter_map(|node| match node.op {
+        Op::Bootstrap { slots } => Some(slots.unwrap_or_else(|| program.slots())),
+        _ => None,
+    });
+    // The largest is made once, and smaller ones of it by the lowering.
+    let slots = sizes.max().unwrap_or_else(|| program.slots());
+    ckks::bootstrapping(parameters, chain, choice, slots).map_err(parameter)
 }
 
 /// How many bootstraps a program has.
 pub fn bootstraps_of(program: &Program) -> usize {
-    program.nodes().iter().filter(|node| node.op == Op::Bootstrap).count()
+    program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. })).count()
 }
 
 fn bootstraps(program: &Program) -> bool {

@@ -141,8 +141,13 @@ impl PySlotBuilder {
         self.append(|builder| builder.relinearise(NodeId(a)))
     }
 
-    fn bootstrap(&mut self, a: u32) -> PyResult<u32> {
-        self.append(|builder| builder.bootstrap(NodeId(a)))
+    /// `a` with its levels restored; with `slots`, of a value that repeats after so many.
+    #[pyo3(signature = (a, slots = None))]
+    fn bootstrap(&mut self, a: u32, slots: Option<usize>) -> PyResult<u32> {
+        self.append(|builder| match slots {
+            Some(slots) => builder.bootstrap_slots(NodeId(a), slots),
+            None => builder.bootstrap(NodeId(a)),
+        })
     }
 
     /// The matrix whose generalised diagonals are given, times `a`.

@@ -190,6 +190,12 @@ impl Builder {
                 }
             }
             Op::Polynomial { polynomial } => self.check_polynomial(polynomial)?,
+            Op::Bootstrap { slots: Some(slots) } => {
+                let limit = if self.scheme == Scheme::Ckks { self.slots } else { 0 };
+                if !slots.is_power_of_two() || *slots > limit {
+                    return Err(self.refuse(Cause::Period { slots: *slots, limit }));
+                }
+            }
             _ => {}
         }
         if self.nodes.len() >= MAX_NODES {
@@ -417,7 +423,15 @@ impl Builder {
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
     pub fn bootstrap(&mut self, a: NodeId) -> Result<NodeId> {
-        self.push(Op::Bootstrap, &[a])
+        self.push(Op::Bootstrap { slots: None }, &[a])
+    }
+
+    /// `a`, which repeats after so many `slots`, with its levels restored.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public, [`Cause::Period`].
+    pub fn bootstrap_slots(&mut self, a: NodeId, slots: usize) -> Result<NodeId> {
+        self.push(Op::Bootstrap { slots: Some(slots) }, &[a])
     }
 
     /// Gives `a` back to the caller as `name`.

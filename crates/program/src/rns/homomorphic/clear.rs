@@ -204,9 +204,12 @@ fn run<S: Slots>(
                 let coefficients = slots.read_all(coefficients);
                 operand(0).iter().map(|&x| slots.polynomial(*basis, &coefficients, x)).collect()
             }
-            Op::Rescale | Op::ModSwitch { .. } | Op::Relinearise | Op::Bootstrap | Op::Output { .. } => {
-                operand(0).to_vec()
-            }
+            Op::Rescale
+            | Op::ModSwitch { .. }
+            | Op::Relinearise
+            | Op::Bootstrap { slots: None }
+            | Op::Output { .. } => operand(0).to_vec(),
+            Op::Bootstrap { slots: Some(period) } => repeated(slots, operand(0), *period),
         };
         change(id, &mut value);
         all.push(value);
@@ -224,6 +227,18 @@ fn run<S: Slots>(
 fn rotate<V: Copy>(values: &[V], row: usize, steps: i64) -> Vec<V> {
     let shift = steps.rem_euclid(row as i64) as usize;
     values.chunks(row).flat_map(|row| row[shift..].iter().chain(&row[..shift])).copied().collect()
+}
+
+/// Every value the mean of those that stand at multiples of `period` from it.
+fn repeated<S: Slots>(slots: &S, values: &[S::Value], period: usize) -> Vec<S::Value> {
+    let (mut sums, mut step) = (values.to_vec(), period);
+    while step < values.len() {
+        let others = rotate(&sums, values.len(), step as i64);
+        sums = sums.iter().zip(others).map(|(&a, b)| slots.add(a, b)).collect();
+        step *= 2;
+    }
+    let share = slots.read(&Values::real(&[period as f64 / values.len() as f64]));
+    sums.into_iter().zip(share).map(|(sum, share)| slots.mul(sum, share)).collect()
 }
 
 fn linear_transform<S: Slots>(slots: &S, values: &[S::Value], row: usize, diagonals: &Diagonals) -> Vec<S::Value> {

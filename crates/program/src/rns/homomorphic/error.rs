@@ -37,6 +37,16 @@ pub enum ProgramErrorCause {
         /// Most.
         limit: usize,
     },
+    /// The slots after which a bootstrapped value repeats.
+    #[error(
+        "bootstrap: a value that repeats after {slots} slots; give a power of two up to the {limit} slots of a program of CKKS"
+    )]
+    Period {
+        /// Slots given.
+        slots: usize,
+        /// Most: none with BGV.
+        limit: usize,
+    },
     /// The plaintext modulus cannot pack slots.
     #[error(
         "plaintext modulus {modulus}: it is below 2^60 and an odd prime, whose slots hold a vector, or a power of two, for one number a ciphertext; choose a prime t ≡ 1 mod 2N, or 2^k"

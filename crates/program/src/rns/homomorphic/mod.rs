@@ -152,7 +152,11 @@ pub enum Op {
         polynomial: Arc<Polynomial>,
     },
     /// The operand with its levels restored.
-    Bootstrap,
+    Bootstrap {
+        /// Slots after which the operand repeats, with CKKS: bootstrapping then takes less, and a slot becomes the mean of all that repeat it. All
+        /// slots of the program if none is given.
+        slots: Option<usize>,
+    },
     /// One operand, given back to the caller.
     Output {
         /// Its name, unique among the outputs.
@@ -180,7 +184,7 @@ pub fn op_name(op: &Op) -> &'static str {
         Op::Relinearise => "relinearise",
         Op::LinearTransform { .. } => "linear_transform",
         Op::Polynomial { .. } => "polynomial",
-        Op::Bootstrap => "bootstrap",
+        Op::Bootstrap { .. } => "bootstrap",
         Op::Output { .. } => "output",
     }
 }

@@ -103,7 +103,7 @@ impl<'a> Cuts<'a> {
                 let level = match &node.op {
                     Op::Input { level, .. } => Some(level.unwrap_or(self.rules.top)),
                     Op::ModSwitch { level } => (*level <= available).then_some(*level),
-                    Op::Bootstrap => (available >= self.needed).then_some(self.restored),
+                    Op::Bootstrap { .. } => (available >= self.needed).then_some(self.restored),
                     _ => available.checked_sub(levels_used(self.program, id)),
                 };
                 match level {
@@ -312,7 +312,7 @@ mod tests {
             });
             let rules = PlanRules { top, bootstrapping: Some((needed, restored)), ..RULES };
             let placed = placed(&program, &rules);
-            let found = placed.program.nodes().iter().filter(|node| node.op == Op::Bootstrap).count();
+            let found = placed.program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. })).count();
             prop_assert_eq!(found, placed.bootstraps);
             prop_assert!(highest_levels(&program, &rules).is_err() || found == 0);
             // What every node computes is what it was; compared as text, since sums of powers overflow and what is not a

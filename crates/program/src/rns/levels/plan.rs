@@ -199,7 +199,7 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
             Op::Constant { .. } => 0,
             Op::ModSwitch { level } if *level > available => return Err(raised(*level, available)),
             Op::ModSwitch { level } => *level,
-            Op::Bootstrap => match rules.bootstrapping {
+            Op::Bootstrap { .. } => match rules.bootstrapping {
                 Some((operand, _)) if available < operand => return Err(raised(operand, available)),
                 Some((_, level)) => level,
                 None => return Err(LevelError::NoBootstrapping { place: place(), node: id }),
@@ -235,7 +235,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
         let fixed = match &node.op {
             Op::Input { level, .. } => *level,
             Op::ModSwitch { level } => Some(*level),
-            Op::Bootstrap => rules.bootstrapping.map(|(_, level)| level),
+            Op::Bootstrap { .. } => rules.bootstrapping.map(|(_, level)| level),
             // What is put at a level by its author leaves there.
             Op::Output { .. } => Some(match program.node(node.operands[0]).op {
                 Op::ModSwitch { level } => level,
@@ -250,7 +250,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
             continue;
         }
         let needed = match &node.op {
-            Op::Bootstrap => rules.bootstrapping.map_or(0, |(operand, _)| operand),
+            Op::Bootstrap { .. } => rules.bootstrapping.map_or(0, |(operand, _)| operand),
             _ => levels[index] + levels_used(program, NodeId(index as u32)),
         };
         for operand in &node.operands {

@@ -77,6 +77,14 @@ pub enum LoweringError {
         /// Why, and what to do.
         problem: &'static str,
     },
+    /// The set's bootstrapping cannot be of so many slots.
+    #[error("bootstrap: of values that repeat after {slots} slots: {cause}")]
+    Bootstrapping {
+        /// Slots.
+        slots: usize,
+        /// Why, and what to do.
+        cause: String,
+    },
     /// The program does not fit the chain of levels.
     #[error(transparent)]
     Levels(#[from] LevelError),

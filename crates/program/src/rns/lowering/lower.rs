@@ -3,7 +3,7 @@
 //! Every node has its value as its operation gives it, perhaps a product of three parts that is still to be rescaled. What an
 //! operation needs (two parts, the level's scale, a lower level) is made of it where it is first needed, and kept.
 
-use super::bootstrap::Bootstrapping;
+use super::bootstrap::{Bootstrapping, BootstrappingLiteral};
 use super::regions::Regions;
 use super::{
     CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
@@ -15,6 +15,7 @@ use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_u
 use crate::rns::noise::{F64_ROUNDING, NoiseModel};
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How an input must be encrypted, or an output decrypted.
@@ -124,6 +125,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         plan,
         lowering,
         bootstrapping: target.bootstrapping,
+        sparse: HashMap::new(),
         magnitudes,
         regions: Regions::new(program),
         values: vec![None; program.nodes().len()],
@@ -235,6 +237,8 @@ struct Pass<'a> {
     plan: Plan,
     lowering: Lowering<'a>,
     bootstrapping: Option<&'a Bootstrapping>,
+    /// Those of fewer slots, made as they are met.
+    sparse: HashMap<usize, Arc<Bootstrapping>>,
     /// What is known of the nodes' messages.
     magnitudes: &'a [f64],
     /// What is followed at points of what.
@@ -346,13 +350,20 @@ impl Pass<'_> {
                 let value = self.lowering.polynomial(&a, polynomial)?;
                 self.lowering.lower_to(&value, level)?
             }
-            Op::Bootstrap => {
+            Op::Bootstrap { slots } => {
                 let Some(plan) = self.bootstrapping else {
                     let problem = "the parameters have no bootstrapping; choose a set that has";
                     return Err(LoweringError::NotLowered { op: op_name(&node.op), problem });
                 };
                 let a = self.at(operand(0), plan.input_level())?;
-                self.lowering.bootstrap(&a, plan)?
+                let slots = slots.unwrap_or_else(|| program.slots());
+                if slots == plan.literal().slots {
+                    self.lowering.bootstrap(&a, plan)?
+                } else {
+                    let own = self.bootstrapping_of(slots, plan)?;
+                    let value = self.lowering.bootstrap(&a, &own)?;
+                    if value.level > level { self.lowering.lower_to(&value, level)? } else { value }
+                }
             }
             Op::Output { name } => {
                 let value = self.at(operand(0), level)?;
@@ -382,6 +393,18 @@ impl Pass<'_> {
         self.follow(id, &mut value);
         self.values[id.index()] = Some(value);
         Ok(())
+    }
+
+    /// `plan` for vectors that repeat after so many `slots`.
+    fn bootstrapping_of(&mut self, slots: usize, plan: &Bootstrapping) -> Result<Arc<Bootstrapping>> {
+        if let Some(known) = self.sparse.get(&slots) {
+            return Ok(Arc::clone(known));
+        }
+        let literal = BootstrappingLiteral { slots, ..plan.literal().clone() };
+        let made = Bootstrapping::new(literal, self.lowering.chain(), self.lowering.choice());
+        let made = Arc::new(made.map_err(|cause| LoweringError::Bootstrapping { slots, cause: cause.to_string() })?);
+        self.sparse.insert(slots, Arc::clone(&made));
+        Ok(made)
     }
 
     /// Begins to follow the error of `id` at points, goes on with it, or ends that.

@@ -171,9 +171,12 @@ impl Regions {
         let of = |index: usize| node.operands.get(index).and_then(|operand| self.functions[operand.index()]);
         let limited = |function: Function| (function.degree <= MOST_DEGREE).then_some(function);
         let function = match &node.op {
-            Op::Neg | Op::Rescale | Op::ModSwitch { .. } | Op::Relinearise | Op::Bootstrap | Op::Output { .. } => {
-                of(0)?
-            }
+            Op::Neg
+            | Op::Rescale
+            | Op::ModSwitch { .. }
+            | Op::Relinearise
+            | Op::Bootstrap { slots: None }
+            | Op::Output { .. } => of(0)?,
             Op::AddPlain | Op::SubPlain | Op::MulPlain | Op::MulPlainScaled { .. } => {
                 let Op::Constant { values } = &program.node(node.operands[1]).op else { return None };
                 let (function, (_, behind)) = (of(0)?, pieces(values)?);
@@ -197,9 +200,13 @@ impl Regions {
                 let function = of(0)?;
                 limited(Function { degree: function.degree * polynomial.degree().max(1), ..function })?
             }
-            Op::Input { .. } | Op::Constant { .. } | Op::Rotate { .. } | Op::Conjugate | Op::LinearTransform { .. } => {
-                return None;
-            }
+            // A mean of repeated slots is no function of one.
+            Op::Input { .. }
+            | Op::Constant { .. }
+            | Op::Rotate { .. }
+            | Op::Conjugate
+            | Op::LinearTransform { .. }
+            | Op::Bootstrap { slots: Some(_) } => return None,
         };
         let variable = self.variables.get_mut(&function.variable)?;
         variable.degree = variable.degree.max(function.degree);

@@ -19,7 +19,7 @@ fn powers(program: &Program) -> Option<BTreeMap<NodeId, f64>> {
     for (id, node) in program.iter() {
         let of = |at: usize| node.operands.get(at).and_then(|operand| powers.get(operand)).copied().unwrap_or(0.0);
         let power = match node.op {
-            Op::Polynomial { .. } | Op::Bootstrap => return None,
+            Op::Polynomial { .. } | Op::Bootstrap { .. } => return None,
             Op::Constant { .. } => continue,
             Op::Mul => of(0) + of(1),
             _ => of(0).max(of(1)),

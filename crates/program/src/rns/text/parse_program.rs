@@ -104,7 +104,7 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
             let basis = basis(lexer)?;
             Op::Polynomial { polynomial: Arc::new(Polynomial { basis, coefficients: values(lexer, scheme)? }) }
         }
-        "bootstrap" => Op::Bootstrap,
+        "bootstrap" => Op::Bootstrap { slots: if lexer.accept("slots")? { Some(lexer.usize()?) } else { None } },
         "output" => Op::Output { name },
         other => {
             let expected = "an operation of homomorphic programs";

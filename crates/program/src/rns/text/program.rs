@@ -56,6 +56,7 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::MulPlainScaled { bits } => write!(f, " bits {bits}"),
         Op::Rotate { steps } => write!(f, " by {steps}"),
         Op::ModSwitch { level } => write!(f, " to {level}"),
+        Op::Bootstrap { slots: Some(slots) } => write!(f, " slots {slots}"),
         Op::LinearTransform { diagonals } => {
             f.write_str(" {")?;
             for (index, (offset, values)) in diagonals.by_offset.iter().enumerate() {

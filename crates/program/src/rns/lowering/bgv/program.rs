@@ -296,7 +296,7 @@ impl Walk<'_> {
                 Values::Integer(coefficients) => expand::polynomial(evaluator, operand(0)?, coefficients, self.t),
                 Values::Complex(_) => Err(BgvError::NotBgv),
             },
-            Op::Bootstrap => bootstrap::refresh(evaluator, operand(0)?, self.parameters),
+            Op::Bootstrap { .. } => bootstrap::refresh(evaluator, operand(0)?, self.parameters),
             Op::Output { name } => {
                 let mut value = evaluator.output(name, operand(0)?)?;
                 value.state.factor = self.t.reduce(value.state.factor);
