@@ -8,6 +8,9 @@
 //! Memory brings what is read as soon as the channel and a place are free. Each limb of a polynomial has a place of its own. Where room is
 //! short, what is needed last gives its place up: what lies off chip too at once, else after a store. A task ahead of the oldest one
 //! takes only places that are free, and leaves enough for the oldest.
+//!
+//! How much room tasks ahead may take is a choice without a best answer: what they give waits in the scratchpads, and may push out what the oldest
+//! ones need. So a program is scheduled by either rule of [`Ahead`], and the shorter schedule is taken.
 
 use super::chip::Chip;
 use super::layout::{Cycle, Layout, Planner, Port, Tap};
@@ -21,6 +24,15 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Tasks in the order of the program among which the next is chosen.
 const WINDOW: usize = 1024;
+
+/// How much room a task ahead of the oldest one may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ahead {
+    /// All that the oldest does not need.
+    Free,
+    /// What all tasks up to it leave, if they came in the order of the program.
+    InOrder,
+}
 
 /// A program on the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,10 +77,17 @@ struct Scheduler<'a> {
     free: Vec<(Cycle, Cycle)>,
     /// From when on a place may be written; nothing while it holds something.
     frames: Vec<Option<Cycle>>,
+    /// What was put into each place last.
+    holders: Vec<Option<Residue>>,
     frame_bytes: u64,
     states: Vec<State>,
     /// Limbs of each stream on a wire so far.
     streams: Vec<u16>,
+    rule: Ahead,
+    /// By task: limbs that are of use while it is done, if tasks come in the order of the program.
+    live: &'a [usize],
+    /// Tasks that came before their turn, with the limbs that they gave.
+    early: BTreeMap<usize, usize>,
 }
 
 /// `program` on `machine`.
@@ -84,6 +103,55 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
         }
     }
     let tasks = Tasks::of(program, machine.limb_extension, machine.limbs)?;
+    let live = live(&tasks);
+    let (eager, end) = by_rule(machine, program, units, &tasks, (Ahead::Free, &live))?;
+    // Where nothing is ever short of room, both are the same.
+    if live.iter().copied().max().unwrap_or(0) * 8 < (machine.scratchpad / machine.limb_bytes(program.degree)) as usize
+    {
+        return Ok(eager);
+    }
+    let (careful, other) = by_rule(machine, program, units, &tasks, (Ahead::InOrder, &live))?;
+    Ok(if other < end { careful } else { eager })
+}
+
+/// By task: limbs that are of use while it is done, if tasks come in the order of the program. A limb that lies in memory anyway is so only from
+/// one use to the next.
+fn live(tasks: &Tasks) -> Vec<usize> {
+    let count = tasks.tasks.len();
+    let mut last: Vec<Option<usize>> = vec![None; tasks.leaves.len()];
+    // Where each begins and ends to be of use, one behind.
+    let mut change = vec![0i64; count + 2];
+    let mut hold = |from: usize, to: usize| {
+        change[from] += 1;
+        change[to + 1] -= 1;
+    };
+    for (number, task) in tasks.tasks.iter().enumerate() {
+        let results = task.work.results();
+        for residue in task.work.operands().into_iter().chain(results) {
+            let index = residue.0 as usize;
+            match last[index].replace(number) {
+                Some(before) if before == number => {}
+                Some(before) if tasks.leaves[index].is_none() || number - before < WINDOW => hold(before + 1, number),
+                _ => hold(number, number),
+            }
+        }
+    }
+    let mut sum = 0;
+    let running = change.iter().take(count).map(|more| {
+        sum += more;
+        sum as usize
+    });
+    running.collect()
+}
+
+/// `program` by one rule, and the cycle in which its last store ends.
+fn by_rule(
+    machine: &Osiris,
+    program: &KernelProgram,
+    units: ModChangeUnits,
+    tasks: &Tasks,
+    (rule, live): (Ahead, &[usize]),
+) -> Result<(Scheduled, Cycle), MapError> {
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &units);
     let frame_bytes = machine.limb_bytes(program.degree);
@@ -93,16 +161,21 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
         program,
         free: vec![(0, 0); builder.resources().len()],
         frames: vec![Some(0); (machine.scratchpad / frame_bytes) as usize],
+        holders: vec![None; (machine.scratchpad / frame_bytes) as usize],
         frame_bytes,
-        states: states(&tasks),
-        tasks: &tasks,
+        states: states(tasks),
+        tasks,
         builder,
         streams: Vec::new(),
+        rule,
+        live,
+        early: BTreeMap::new(),
     };
     scheduler.run()?;
     scheduler.store()?;
-    let Scheduler { builder, streams, .. } = scheduler;
-    Ok(Scheduled { schedule: builder.finish(), chip, tasks, streams, units })
+    let Scheduler { builder, streams, free, .. } = scheduler;
+    let end = free.iter().map(|&(free, _)| free).max().unwrap_or(0);
+    Ok((Scheduled { schedule: builder.finish(), chip, tasks: tasks.clone(), streams, units }, end))
 }
 
 /// Every limb before the program begins.
@@ -155,7 +228,12 @@ impl Scheduler<'_> {
             }
             let Some(chosen) = self.choose(&window, &ways) else { break };
             if let Some(candidate) = window.remove(&chosen) {
+                let oldest = window.first_key_value().map_or(usize::MAX, |(&number, _)| number);
+                if chosen > oldest {
+                    self.early.insert(chosen, candidate.results);
+                }
                 self.take(chosen, candidate)?;
+                self.early = self.early.split_off(&oldest);
             }
         }
         Ok(())
@@ -193,10 +271,25 @@ impl Scheduler<'_> {
             candidate.results + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
         };
         let reserve = missing(first);
+        let waiting: usize = self.early.values().sum();
+        // Tasks that do not fit even in their order leave a quarter to those ahead.
+        let most = self.frames.len() - self.frames.len() / 4;
+        let (mut peak, mut seen) = (0, oldest);
         let mut open = Vec::new();
         for (&number, candidate) in window {
             let known = candidate.operands.iter().all(|&operand| self.state(operand).known);
-            if known && (number == oldest || missing(candidate) + reserve <= places) {
+            if self.rule == Ahead::InOrder {
+                peak = self.live[seen..=number].iter().copied().fold(peak, usize::max);
+                seen = number;
+            }
+            let fits = |candidate: &Candidate| match self.rule {
+                Ahead::Free => missing(candidate) + reserve <= places,
+                Ahead::InOrder => {
+                    let more = missing(candidate);
+                    more + reserve <= places && waiting + more + peak.min(most) <= self.frames.len()
+                }
+            };
+            if known && (number == oldest || fits(candidate)) {
                 let found = candidate.layouts.iter().map(|layout| (self.earliest(layout), layout.span().1));
                 open.extend(found.min().map(|(start, cycles)| (start, start + cycles, number)));
             }
@@ -343,6 +436,7 @@ impl Scheduler<'_> {
             None => self.evict(op, pinned)?,
         };
         self.frames[index] = None;
+        self.holders[index] = Some(residue);
         let state = self.state_mut(residue);
         state.frame = Some(index);
         Ok(free)
@@ -350,12 +444,17 @@ impl Scheduler<'_> {
 
     /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
     fn evict(&mut self, op: u32, pinned: &HashSet<Residue>) -> Result<(Cycle, usize), MapError> {
-        let candidates = (0..).map(Residue).zip(&self.states).filter(|(residue, state)| {
+        let held = self.holders.iter().enumerate().filter_map(|(frame, holder)| Some((frame, (*holder)?)));
+        let candidates = held.filter(|&(frame, residue)| {
             // What is placed and not yet known is a result of the task at hand.
-            state.frame.is_some() && state.known && !pinned.contains(residue)
+            let state = self.state(residue);
+            state.frame == Some(frame) && state.known && !pinned.contains(&residue)
         });
-        let next = |state: &State| (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some());
-        let victim = candidates.max_by_key(|(_, state)| next(state)).map(|(residue, _)| residue);
+        let next = |residue: Residue| {
+            let state = self.state(residue);
+            (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some(), residue)
+        };
+        let victim = candidates.map(|(_, residue)| residue).max_by_key(|&residue| next(residue));
         let Some(victim) = victim else { return Err(self.full(op)) };
         let (start, free) = (self.free[self.planner.chip.channel.0 as usize].0, self.state(victim).last + 1);
         if self.state(victim).off_chip.is_none() {
