@@ -1,6 +1,7 @@
 //! Osiris's figures, checked, and what follows from them.
 
 use super::mod_change::ModChangeUnits;
+use super::steps::StepSchedules;
 use super::tasks::{MapError, Task, Work};
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
@@ -8,8 +9,9 @@ use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, Pipeline
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
-use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, StepRates, StepRule};
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule};
 use polyfabric_schemes::rns::GadgetLiteral;
+use std::sync::Arc;
 
 const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
     FigureSpec { key, dimension, least, most, meaning, optional: false }
@@ -42,11 +44,11 @@ pub const SPECS: &[FigureSpec] = &[
     ),
     figure("machine.dataflow.limb_extension", Dimension::Flag, 0.0, 1.0, "whether diagonals are made of one limb"),
     figure(
-        "machine.dataflow.weighed_steps",
-        Dimension::Flag,
+        "machine.dataflow.steps",
+        Dimension::Count,
         0.0,
-        1.0,
-        "whether steps are chosen by rates of units and memory",
+        2.0,
+        "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules",
     ),
     figure(
         "machine.dataflow.fused_rescale",
@@ -56,6 +58,17 @@ pub const SPECS: &[FigureSpec] = &[
         "whether products are divided by P and rescaled at once",
     ),
 ];
+
+/// By what the numbers of baby and giant steps of a matrix are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepsBy {
+    /// The fewest modular products.
+    Products,
+    /// The least time by rates of units and memory.
+    Rates,
+    /// The shortest checked schedule of the product alone.
+    Schedules,
+}
 
 /// One Osiris.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,8 +105,8 @@ pub struct Osiris {
     pub hoisting: Hoisting,
     /// Whether public polynomials that multiply are made of one limb.
     pub limb_extension: bool,
-    /// Whether the numbers of baby and giant steps follow from the rates of units and memory, not from the number of products.
-    pub weighed_steps: bool,
+    /// By what the numbers of baby and giant steps are chosen.
+    pub steps: StepsBy,
     /// Whether a division by P after a product divides by the dropped primes too.
     pub fused_rescale: bool,
 }
@@ -126,7 +139,11 @@ impl Osiris {
                 _ => Hoisting::Double,
             },
             limb_extension: d.flag("machine.dataflow.limb_extension")?,
-            weighed_steps: d.flag("machine.dataflow.weighed_steps")?,
+            steps: match d.count("machine.dataflow.steps")? {
+                0 => StepsBy::Products,
+                1 => StepsBy::Rates,
+                _ => StepsBy::Schedules,
+            },
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
         };
         let together = |first, second, cause, holds: bool| {
@@ -212,7 +229,11 @@ impl Osiris {
             division: Conversion::Balanced,
             rotation: RotationOrder::SwitchFirst,
             hoisting: self.hoisting,
-            steps: if self.weighed_steps { StepRule::Rates(self.step_rates()) } else { StepRule::Products },
+            steps: match self.steps {
+                StepsBy::Products => StepRule::Products,
+                StepsBy::Rates => StepRule::Rates(self.step_rates()),
+                StepsBy::Schedules => StepRule::Search(Search(Arc::new(StepSchedules::new(self.clone())))),
+            },
             diagonal_bits: self.limb_extension.then_some(self.word_bits as u32 - 1),
             fused_rescale: self.fused_rescale,
             ..RnsLowering::new(gadget)

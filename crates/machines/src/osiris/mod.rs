@@ -7,6 +7,7 @@
 //! - [`chip`]: the same under the engine's names.
 //! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as work, as pipelines of units, as a schedule of the engine, and on real
 //!   ciphertexts.
+//! - [`steps`]: baby and giant steps of a matrix, weighed by schedules.
 //! - [`meaning`], [`contract`], [`reproduce`]: the schedule's names for the audit, the machine among the others, the paper's tables.
 
 pub mod chip;
@@ -18,6 +19,7 @@ pub mod mod_change;
 pub mod replay;
 pub mod reproduce;
 pub mod schedule;
+pub mod steps;
 pub mod tasks;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::primes::PrimeClass;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, ProgramError, Scheme, Values};
 use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueType};
-use polyfabric_program::rns::lowering::{Hoisting, LevelPolicy, RnsLowering, StepRule, Target, lower};
+use polyfabric_program::rns::lowering::{Hoisting, LevelPolicy, RnsLowering, Target, lower};
 use polyfabric_program::rns::noise::Encryption;
 use polyfabric_program::rns::parameters;
 use polyfabric_runtime::Progress;
@@ -26,10 +26,7 @@ pub const PUBLISHED: &str = include_str!("../../../../figures/osiris.toml");
 const PAPER: &str = "osiris";
 
 /// Simulations, for the progress.
-const STEPS: u64 = 2 + 3 + 3 * 2 + 1 + WIDTHS.len() as u64;
-
-/// Baby steps of the matrix, as figure 11 (b) varies them.
-const WIDTHS: [u32; 7] = [64, 32, 16, 8, 4, 2, 1];
+const STEPS: u64 = 2 + 3 + 3 * 2 + 1;
 
 /// Bandwidths of tables III and IV and of figure 12, as the readings of the machine file name them.
 const BANDWIDTHS: [&str; 3] = ["1TB", "2TB", "4TB"];
@@ -74,12 +71,8 @@ pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, Reproduce
 
 /// A program of CKKS on `set`, as the machine wants it.
 fn lowered(program: &Program, set: &Parameters, figures: &Osiris) -> Result<KernelProgram, RowFailure> {
-    lowered_as(program, set, figures.lowering(set.gadget().literal().clone()))
-}
-
-/// The same as `choice` has it.
-fn lowered_as(program: &Program, set: &Parameters, choice: RnsLowering) -> Result<KernelProgram, RowFailure> {
     let chain = parameters::chain(set).map_err(failed)?;
+    let choice = figures.lowering(set.gadget().literal().clone());
     let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
     let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(set, Encryption::Secret));
     let encoder = parameters::SlotEncoder(&encoder);
@@ -297,33 +290,6 @@ impl Bench<'_> {
                 let basis = Basis::under(&[("limb_extension=on_the_fly", Some("section V")), TWO_HADAMARD]);
                 self.table.beside("kernel.matrix", cell, found.map(|(time, _)| time), &basis, reason);
             }
-        }
-        for width in WIDTHS {
-            let found = program.clone().and_then(|(program, set)| {
-                let figures = self.at(BANDWIDTHS[0])?;
-                self.table.attempt(&format!("matrix, {width} baby steps"), || {
-                    let choice = figures.lowering(set.gadget().literal().clone());
-                    let choice = RnsLowering { steps: StepRule::Width(width), hoisting: Hoisting::Double, ..choice };
-                    let scheduled = schedule(&figures, &lowered_as(&program, &set, choice)?).map_err(failed)?;
-                    let cycles = checked(&scheduled)?;
-                    let bytes = Totals::of(&scheduled.schedule).traffic_bytes() as f64;
-                    Ok::<_, RowFailure>((cycles as f64 / figures.clock_hz * 1e6, bytes))
-                })
-            });
-            let giants = MATRIX.1 as u32 / width;
-            let cell = (
-                "Figure 11",
-                format!(
-                    "{} diagonals, set III's highest residual level, double hoisting, n1 = {width}, n2 = {giants}, 1TB/s",
-                    MATRIX.1
-                ),
-                "us",
-            );
-            let megabytes = found.as_ref().map_or(0.0, |&(_, bytes)| bytes / 1e6);
-            let reason =
-                format!("{megabytes:.0} MB from and to memory; more sums than the scratchpads hold come and go");
-            let basis = Basis::under(&[("limb_extension=on_the_fly", Some("section V")), TWO_HADAMARD]);
-            self.table.beside("kernel.steps", cell, found.map(|(time, _)| time), &basis, reason);
         }
     }
 }

@@ -17,7 +17,7 @@ use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, 
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, LimbOps, LimbSet, OpKind, PublicPolynomial};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
-    Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
+    Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, StepRule, Target, TriedMatrix, TriedWidth, bgv, lower_within,
 };
 use polyfabric_program::rns::noise::{
     CKKS_BEYOND_LOG2, Encryption, FitFailure, Interval, NodeReport, NoiseReport, bgv_failure_log2, expect_inputs,
@@ -444,6 +444,28 @@ impl SlotPlan {
         uses.into_iter().map(row).collect()
     }
 
+    /// What a machine tried for the steps of each matrix, highest level first.
+    fn steps(&self) -> Vec<Value> {
+        let Lowering::Ckks(plan) = &self.lowering else { return Vec::new() };
+        let StepRule::Search(search) = &plan.lowered.choice.steps else { return Vec::new() };
+        let width = |tried: &TriedWidth| {
+            let figures: BTreeMap<&str, f64> = tried.figures.iter().copied().collect();
+            json!({ "width": tried.width, "babies": tried.babies, "giants": tried.giants, "seconds": tried.seconds, "figures": figures })
+        };
+        let mut matrices = search.0.tried();
+        matrices.sort_by_key(|matrix| std::cmp::Reverse(matrix.level));
+        let row = |matrix: &Arc<TriedMatrix>| {
+            json!({
+                "diagonals": matrix.diagonals,
+                "level": matrix.level,
+                "limbs": matrix.limbs,
+                "width": matrix.width,
+                "tried": matrix.tried.iter().map(width).collect::<Vec<_>>(),
+            })
+        };
+        matrices.iter().map(row).collect()
+    }
+
     /// log2 of the probability that a bound of the plan is passed: of BGV, that it fails.
     fn failure_log2(&self, operations: &LimbOps) -> f64 {
         match &self.lowering {
@@ -492,6 +514,7 @@ impl SlotPlan {
             },
             "key_switches": self.key_switches(),
             "key_switch": self.key_switch.as_ref().map(KeySwitch::to_json),
+            "steps": self.steps(),
             "nodes": self.nodes(),
         }))
     }

@@ -327,8 +327,9 @@ fn linear_transforms_with_every_hoisting() {
         (own.hoisting, own.conversion, own.division) = (hoisting, conversion, conversion);
         for level in [1, 3] {
             let slots = setting.world.ring.degree().get() / 2;
-            let costs = setting.lowering().baby_step_costs(level);
-            let prepared = PreparedTransform::new(&diagonals(&setting), slots, costs).expect("a transform");
+            let lowering = setting.lowering();
+            let prepared =
+                PreparedTransform::new(&diagonals(&setting), slots, lowering.step_chooser(level)).expect("a transform");
             assert!(prepared.steps().giants.len() > 1 && prepared.steps().babies.len() > 1, "{:?}", prepared.steps());
             let target = setting.chain.scale(level - 1).real();
             let encoding = target * setting.chain.dropped_product(level) / setting.chain.scale(level).real();

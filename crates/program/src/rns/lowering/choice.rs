@@ -1,7 +1,10 @@
 //! The typed choices that a runtime or a machine supplies to the lowering.
 
 use crate::rns::kernel::Conversion;
+use crate::rns::levels::Chain;
 use polyfabric_schemes::rns::GadgetLiteral;
+use std::fmt;
+use std::sync::Arc;
 
 /// Which of a rotation's two steps comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +56,7 @@ pub enum LevelPolicy {
 }
 
 /// By what the numbers of baby steps and giant steps of a matrix are chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StepRule {
     /// The fewest products of words.
     Products,
@@ -61,6 +64,73 @@ pub enum StepRule {
     Rates(StepRates),
     /// Baby steps from 0 to one less than that, a power of two.
     Width(u32),
+    /// What a machine finds by trying the product alone with each width.
+    Search(Search),
+}
+
+/// A search that lowerings share.
+#[derive(Clone, Debug)]
+pub struct Search(pub Arc<dyn StepSearch>);
+
+impl PartialEq for Search {
+    /// Whether it is the same search.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Finds the width of the runs that the offsets of a matrix are cut into, by trying.
+pub trait StepSearch: fmt::Debug + Send + Sync {
+    /// The width for `matrix`: a power of two, and a multiple of what all offsets are multiples of.
+    fn width(&self, matrix: &MatrixProduct<'_>) -> i64;
+
+    /// What was tried for each matrix that it was asked about, in order.
+    fn tried(&self) -> Vec<Arc<TriedMatrix>>;
+}
+
+/// A matrix with all that was tried for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriedMatrix {
+    /// Diagonals that are not zero.
+    pub diagonals: usize,
+    /// The ciphertext's level.
+    pub level: usize,
+    /// Limbs of Q that it has there.
+    pub limbs: usize,
+    /// The width that was taken.
+    pub width: i64,
+    /// All widths that were tried, ascending.
+    pub tried: Vec<TriedWidth>,
+}
+
+/// A product with one width.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriedWidth {
+    /// The width.
+    pub width: i64,
+    /// Baby steps, that by 0 among them.
+    pub babies: usize,
+    /// Giant steps, that by 0 among them.
+    pub giants: usize,
+    /// From first load to last store; nothing if the machine cannot do it.
+    pub seconds: Option<f64>,
+    /// What else the machine found, by name.
+    pub figures: Vec<(&'static str, f64)>,
+}
+
+/// A product of a matrix and a ciphertext, as far as its steps depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixProduct<'a> {
+    /// The levels.
+    pub chain: &'a Chain,
+    /// How it is lowered, but for the steps.
+    pub choice: &'a RnsLowering,
+    /// The ciphertext's level.
+    pub level: usize,
+    /// Offsets of the diagonals that are not zero, ascending, between −period/2 and period/2.
+    pub offsets: &'a [i64],
+    /// Slots after which the vectors repeat.
+    pub period: usize,
 }
 
 /// What steps take on a machine, in any common unit of time.

@@ -24,11 +24,14 @@ mod rotate;
 mod shifts;
 mod value;
 
-pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder, StepRates, StepRule};
+pub use choice::{
+    Hoisting, LevelPolicy, MatrixProduct, Relinearisation, Rescaling, RnsLowering, RotationOrder, Search, StepRates,
+    StepRule, StepSearch, TriedMatrix, TriedWidth,
+};
 pub use choose::{Cheapest, NoKeySwitch, SPARE_BITS, Weighed, Work, fewest_products};
 pub use error::LoweringError;
 pub use key_switch::Digits;
-pub use linear_transform::{BabyStepCosts, PreparedTransform, Steps};
+pub use linear_transform::{BabyStepCosts, PreparedTransform, StepChooser, Steps};
 pub use lower::{HintUse, KeyFailure, Lowered, NodeState, Port, Target, check_keys, lower, lower_within};
 pub use plaintext::PlaintextEncoder;
 pub use polynomial::{monomial_to_chebyshev, polynomial_depth};

@@ -1,7 +1,7 @@
 //! What a bootstrapping is made of, and which levels its phases take.
 
 use super::super::{
-    BabyStepCosts, LoweringError, PreparedTransform, RnsLowering, monomial_to_chebyshev, polynomial_depth,
+    LoweringError, PreparedTransform, RnsLowering, StepChooser, monomial_to_chebyshev, polynomial_depth,
 };
 use crate::rns::approximation::ApproximationError;
 use crate::rns::approximation::embedding::{Factor, Packing, coefficients_to_slots, slots_to_coefficients};
@@ -199,13 +199,13 @@ impl Bootstrapping {
                 Some(GadgetLiteral { digits, sub_digit_bits: None, special: special.clone() })
             }
         };
-        let costs = |level: usize| BabyStepCosts::of(choice, chain.limbs(level).len());
+        let chooser = |level: usize| StepChooser::new(chain, choice, level);
         // The modular reduction stays at the levels that were made for it, whatever the transforms take.
         let reduction_level = chain.top() - literal.coefficients_to_slots;
         let top = reduction_level + literal.coefficients_to_slots.min(butterflies);
         // A half, as z and its conjugate add to twice a part.
         let to_slots = coefficients_to_slots(slots, packing, top - reduction_level, 0.5);
-        let to_slots = prepare(to_slots, |index| costs(top - index))?;
+        let to_slots = prepare(to_slots, |index| chooser(top - index))?;
         let to_coefficients_levels = literal.slots_to_coefficients.min(butterflies);
         let start = match literal.order {
             BootstrapOrder::Full => reduction_level - reduction_levels,
@@ -214,7 +214,7 @@ impl Bootstrapping {
         // Slim bootstrapping begins with slots that repeat, not with real and imaginary parts beside each other.
         let before = if literal.order == BootstrapOrder::Slim { Packing::Full } else { packing };
         let to_coefficients = slots_to_coefficients(slots, before, to_coefficients_levels, 1.0);
-        let to_coefficients = prepare(to_coefficients, |index| costs(start - index))?;
+        let to_coefficients = prepare(to_coefficients, |index| chooser(start - index))?;
         let coefficients = 2 * slots;
         Ok(Self {
             literal,
@@ -346,13 +346,13 @@ pub(super) fn base_coefficients(reduction: &ModularReduction) -> Vec<Complex> {
     }
 }
 
-fn prepare(
+fn prepare<'a>(
     factors: Vec<Factor>,
-    costs: impl Fn(usize) -> BabyStepCosts,
+    chooser: impl Fn(usize) -> StepChooser<'a>,
 ) -> Result<Vec<PreparedTransform>, LoweringError> {
     let prepared = factors.into_iter().enumerate().map(|(index, factor)| {
         let by_offset = factor.diagonals.into_iter().map(|(offset, entries)| (offset, Values::Complex(entries.into())));
-        PreparedTransform::new(&Diagonals { by_offset: by_offset.collect() }, factor.period, costs(index))
+        PreparedTransform::new(&Diagonals { by_offset: by_offset.collect() }, factor.period, chooser(index))
     });
     prepared.collect()
 }

@@ -19,10 +19,11 @@
 
 mod plan;
 
-pub use plan::{BabyStepCosts, Steps};
+pub use plan::{BabyStepCosts, StepChooser, Steps};
 
 use super::{
-    CiphertextValue, Hoisting, Lowering, LoweringError, Noise, Result, RnsLowering, RotationOrder, StepRates, StepRule,
+    CiphertextValue, Hoisting, Lowering, LoweringError, MatrixProduct, Noise, Result, RnsLowering, RotationOrder,
+    StepRates, StepRule,
 };
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::{LimbSet, ValueId};
@@ -45,11 +46,11 @@ pub struct PreparedTransform {
 }
 
 impl PreparedTransform {
-    /// Chooses the steps for `diagonals` by offset, each of `period` values or one for all; offsets are modulo the period.
+    /// Has `chooser` choose the steps for `diagonals` by offset, each of `period` values or one for all; offsets are modulo the period.
     ///
     /// # Errors
     /// [`LoweringError::Encoding`] if the values are integers.
-    pub fn new(diagonals: &Diagonals, period: usize, costs: BabyStepCosts) -> Result<Self> {
+    pub fn new(diagonals: &Diagonals, period: usize, chooser: StepChooser<'_>) -> Result<Self> {
         let whole = period as i64;
         let mut by_offset = BTreeMap::<i64, Vec<Complex>>::new();
         for (&offset, values) in &diagonals.by_offset {
@@ -80,7 +81,7 @@ impl PreparedTransform {
             entries.fold((0.0, 0.0), |(squares, sum), entry| (squares + entry * entry, sum + entry))
         });
         let (squares, row_sum) = rows.fold((0.0f64, 0.0f64), |(most, sum), (a, b)| (most.max(a), sum.max(b)));
-        let steps = Steps::choose(&by_offset.keys().copied().collect::<Vec<_>>(), costs);
+        let steps = chooser.steps(&by_offset.keys().copied().collect::<Vec<_>>(), period);
         let mut terms = BTreeMap::<i64, Vec<(i64, Values)>>::new();
         let count = by_offset.len();
         for (offset, mut entries) in by_offset {
@@ -137,14 +138,14 @@ impl Lowering<'_> {
         if a.level == 0 {
             return Err(LoweringError::LevelExhausted { op: "linear_transform", top: self.chain().top() });
         }
-        let prepared = PreparedTransform::new(diagonals, period, self.baby_step_costs(a.level))?;
+        let prepared = PreparedTransform::new(diagonals, period, self.step_chooser(a.level))?;
         let scale = self.chain().scale(a.level - 1).real();
         self.transform(&a, &prepared, scale)
     }
 
-    /// What steps cost at `level` with the choice's hoisting.
-    pub fn baby_step_costs(&self, level: usize) -> BabyStepCosts {
-        BabyStepCosts::of(self.choice(), self.chain().limbs(level).len())
+    /// What chooses the steps of matrices at `level`.
+    pub fn step_chooser(&self, level: usize) -> StepChooser<'_> {
+        StepChooser::new(self.chain(), self.choice(), level)
     }
 
     /// The prepared matrix times the slots of a, rescaled, with `scale` exactly.
@@ -259,20 +260,34 @@ impl Lowering<'_> {
         let special = self.special_limbs().clone();
         let digits = self.digits(a.parts[1])?;
         let body = self.times_special(a.parts[0])?;
-        // Babies are over Q and P but for b = 0: P·a has nothing modulo P, and its sums are kept over Q.
+        // Babies are over Q and P but for b = 0: P·a has nothing modulo P. It comes last and is added to what is there of its giant step, so
+        // that each has one sum; only where nothing is there, its sum is over Q.
         let (mut sums, mut plain) = (BTreeMap::<i64, Pair>::new(), BTreeMap::<i64, Pair>::new());
-        for (&baby, terms) in &prepared.terms {
-            if baby == 0 {
-                let mask = self.times_special(a.parts[1])?;
-                self.accumulate(&mut plain, [body, mask], terms, scale, &q)?;
-                continue;
-            }
+        for (&baby, terms) in prepared.terms.iter().filter(|&(&baby, _)| baby != 0) {
             let element = GaloisElement::rotation(self.chain().degree(), baby);
             let key = self.galois_key(element);
             let (switched, mask) = self.inner_product(&digits, key)?;
             let switched = self.add_to_some(switched, body, &q)?;
             let rotated = [self.permute(switched, element)?, self.permute(mask, element)?];
             self.accumulate(&mut sums, rotated, terms, scale, &raised)?;
+        }
+        if let Some(terms) = prepared.terms.get(&0) {
+            let unrotated = [body, self.times_special(a.parts[1])?];
+            for (giant, values) in terms {
+                let Some(sum) = sums.get(giant).copied() else {
+                    self.accumulate(&mut plain, unrotated, &[(*giant, values.clone())], scale, &q)?;
+                    continue;
+                };
+                let plaintext = self.plaintext("linear_transform", values, scale, &q)?;
+                let kept = [self.select(sum[0], &q)?, self.select(sum[1], &q)?];
+                let more = [
+                    self.builder.multiply_add(unrotated[0], plaintext, kept[0])?,
+                    self.builder.multiply_add(unrotated[1], plaintext, kept[1])?,
+                ];
+                let rest = [self.select(sum[0], &special)?, self.select(sum[1], &special)?];
+                let joined = [self.builder.concat(&[more[0], rest[0]])?, self.builder.concat(&[more[1], rest[1]])?];
+                sums.insert(*giant, joined);
+            }
         }
         let giants: Vec<i64> = sums.keys().chain(plain.keys()).copied().collect();
         let giants: std::collections::BTreeSet<i64> = giants.into_iter().collect();

@@ -1,7 +1,35 @@
 //! How many baby steps and giant steps.
 
-use super::{Hoisting, RnsLowering, StepRates, StepRule};
+use super::{Hoisting, MatrixProduct, RnsLowering, StepRates, StepRule};
+use crate::rns::levels::Chain;
 use std::collections::BTreeSet;
+
+/// Chooses the steps of a matrix for ciphertexts of one level.
+#[derive(Clone, Copy, Debug)]
+pub struct StepChooser<'a> {
+    chain: &'a Chain,
+    choice: &'a RnsLowering,
+    level: usize,
+}
+
+impl<'a> StepChooser<'a> {
+    /// By the rule of `choice`, for ciphertexts at `level` of `chain`.
+    pub fn new(chain: &'a Chain, choice: &'a RnsLowering, level: usize) -> Self {
+        Self { chain, choice, level }
+    }
+
+    /// The steps for `offsets`, ascending, of vectors that repeat after `period` slots.
+    pub fn steps(&self, offsets: &[i64], period: usize) -> Steps {
+        let &Self { chain, choice, level } = self;
+        match &choice.steps {
+            StepRule::Search(search) => {
+                let width = search.0.width(&MatrixProduct { chain, choice, level, offsets, period });
+                Steps::with_width(offsets, width)
+            }
+            _ => Steps::choose(offsets, BabyStepCosts::of(choice, chain.limbs(level).len())),
+        }
+    }
+}
 
 /// What the steps of a linear transform cost, in any common unit.
 ///
@@ -25,12 +53,12 @@ pub struct BabyStepCosts {
 }
 
 impl BabyStepCosts {
-    /// As `choice` has it, for a ciphertext of `limbs` limbs.
+    /// As `choice` has it, for a ciphertext of `limbs` limbs; by products where steps are searched for.
     pub fn of(choice: &RnsLowering, limbs: usize) -> Self {
         let digit = choice.gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
         let special = choice.gadget.special.len();
         match choice.steps {
-            StepRule::Products => Self::new(choice.hoisting, limbs, digit, special),
+            StepRule::Products | StepRule::Search(_) => Self::new(choice.hoisting, limbs, digit, special),
             StepRule::Rates(rates) => Self::at_rates(rates, choice.hoisting, limbs, digit, special),
             StepRule::Width(width) => {
                 let width = Some(i64::from(width));
@@ -108,10 +136,6 @@ impl Steps {
         if let Some(width) = costs.width {
             return Self::with_width(offsets, width);
         }
-        let reach = offsets.iter().map(|offset| offset.unsigned_abs()).max().unwrap_or(0);
-        let stride =
-            offsets.iter().filter(|&&offset| offset != 0).map(|offset| offset.trailing_zeros()).min().unwrap_or(0);
-        let last = (2 * reach + 1).next_power_of_two().ilog2().max(stride);
         let cost = |steps: &Self| {
             let count = |steps: &BTreeSet<i64>| steps.iter().filter(|&&step| step != 0).count() as f64;
             let baby = costs.baby + steps.giants.len() as f64 * costs.diagonal;
@@ -119,9 +143,19 @@ impl Steps {
             count(&steps.babies) * most(baby) + count(&steps.giants) * most(costs.giant)
         };
         let fits = |steps: &Self| costs.most_giants.is_none_or(|most| steps.giants.len() <= most);
-        let candidates = (stride..=last).map(|log| Self::with_width(offsets, 1 << log));
-        let best = candidates.filter(fits).min_by(|a, b| cost(a).total_cmp(&cost(b)));
-        best.unwrap_or_else(|| Self::with_width(offsets, 1 << last))
+        let candidates = Self::candidates(offsets);
+        let fallback = candidates.last().cloned();
+        let best = candidates.into_iter().filter(fits).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        best.or(fallback).unwrap_or_else(|| Self::with_width(offsets, 1))
+    }
+
+    /// All power-of-two widths, ascending: from the largest that all offsets are multiples of to one that cuts no side of them.
+    pub fn candidates(offsets: &[i64]) -> Vec<Self> {
+        let reach = offsets.iter().map(|offset| offset.unsigned_abs()).max().unwrap_or(0);
+        let stride =
+            offsets.iter().filter(|&&offset| offset != 0).map(|offset| offset.trailing_zeros()).min().unwrap_or(0);
+        let last = (2 * reach + 1).next_power_of_two().ilog2().max(stride);
+        (stride..=last).map(|log| Self::with_width(offsets, 1 << log)).collect()
     }
 
     /// With runs of `width` offsets.
