@@ -12,7 +12,7 @@ from math import ceil
 from pathlib import Path
 
 from . import _native, slot_execution
-from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec, osiris_programs
+from .apps import bgv_bootstrapping, bitonic_sorting, ckks_bootstrapping, helr_1024, matvec, osiris_programs
 from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
@@ -23,6 +23,7 @@ from .execution import DEFAULT_TARGET, Plan, built_in, plan
 from .machines import Machine
 from .names import suggestion
 from .runnable import Program, SlotProgram
+from .stage_programs import Repeated
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """What a built-in program runs with on this computer when no set is named."""
@@ -46,8 +47,14 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     **{name: (_whatever(program.build), program.parameters) for name, program in F1_PROGRAMS.items()},
     "mlp": (_whatever(osiris_programs.mlp), osiris_programs.SMALL_SET),
     "lola": (_whatever(osiris_programs.lola), osiris_programs.SMALL_SET),
+    "helr-1024": (_whatever(helr_1024.helr_1024), helr_1024.PAPER_SET),
 }
 """Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
+
+STAGES: dict[str, tuple[Callable[[], list[Repeated]], str]] = {
+    "sorting": (bitonic_sorting.sorting, bitonic_sorting.PAPER_SET),
+}
+"""Programs in stages, each with the set that it has in its paper: too long for one schedule."""
 
 ON_SLOTS = ("logistic-regression", "database-lookup", *PAPERS)
 """Applications of CKKS and BGV."""
@@ -68,7 +75,7 @@ MICROBENCHMARK_ROUNDS = 8
 
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "life", "adder", *NETWORKS, *TREES, *TRAINED, *_native.built_in_names(), *ON_SLOTS]
+    return ["digits", "life", "adder", *NETWORKS, *TREES, *TRAINED, *_native.built_in_names(), *ON_SLOTS, *STAGES]
 
 
 def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
@@ -77,6 +84,10 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
     if name in PAPERS:
         build, own = PAPERS[name]
         return build(parameters or own)
+    if name in STAGES:
+        raise InputError(
+            f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine osiris`; a stage of it runs by itself"
+        )
     found = load(name) if ":" in name or name.endswith(".pf") else None
     return found if isinstance(found, SlotProgram) else None
 

@@ -108,6 +108,18 @@ def matrix_vectors(slots: int = 1 << 15, levels: int = LEVELS, diagonals: int = 
     return chain
 
 
+@cache
+def matrix_vector(level: int, diagonals: int, slots: int = 1 << 15) -> SlotProgram:
+    """A matrix of so many diagonals times a vector at `level`, as figure 11 has it."""
+    entries = np.random.default_rng(0).normal(0, 0.5 / diagonals**0.5, (diagonals, 1)) * np.ones(slots)
+
+    @program(f"matrix-vector-{level}", vector=Real.vector(slots))
+    def product(vector: SlotValue) -> dict[str, SlotValue]:
+        return {"product": _banded(vector.at_level(level), entries).at_level(level - 1)}
+
+    return product
+
+
 def _banded(value: SlotValue, entries: Array) -> SlotValue:
     """The matrix with those diagonals, from 0 on, times the vector."""
     slots = entries.shape[1]

@@ -17,6 +17,7 @@ from ..progress import working
 from ..slot_execution import SlotPlan, operation_counts
 from .console import grid, out, print_json, security_warnings
 from .machine_choices import machine_choices
+from .simulate_stages import stages, steps
 
 
 @click.command()
@@ -97,6 +98,12 @@ from .machine_choices import machine_choices
     is_flag=True,
     help="CKKS, BGV: print the program's operations by kind and limbs, and its key switches by limbs.",
 )
+@click.option(
+    "--steps",
+    "show_steps",
+    is_flag=True,
+    help="CKKS: print the baby and giant steps that were tried for each matrix, and the time of each.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,
@@ -111,6 +118,7 @@ def simulate(
     stream_file: Path | None,
     show_groups: bool,
     show_operations: bool,
+    show_steps: bool,
     key_switch: str | None,
     security: float | None,
     save_file: Path | None,
@@ -121,13 +129,28 @@ def simulate(
     """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
 
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
-    bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, mlp, lola, ckks-bootstrapping (CKKS), ntt,
+    bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, ckks-bootstrapping (CKKS), ntt,
     automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
     """
     if load_file is not None and choices.get("scheduler") is not None:
         raise InputError("--load takes the program as it was compiled; --scheduler is for compiling it")
     machine = load(machine_name, readings)
+    if program in programs.STAGES:
+        single = {
+            "--batch": batch,
+            "--timeline": timeline,
+            "--report": folder,
+            "--streams": stream_file,
+            "--groups": show_groups,
+            "--operations": show_operations,
+            "--steps": show_steps,
+            "--key-switch": key_switch,
+            "--save": save_file,
+            "--load": load_file,
+        }
+        stages(program, parameters, machine, single, as_json=as_json)
+        return
     planned: Plan | SlotPlan | _native.ResidueKernel
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
         own = programs.on_slots(program, parameters)
@@ -159,6 +182,7 @@ def simulate(
                 "--streams": stream_file,
                 "--groups": show_groups,
                 "--operations": show_operations,
+                "--steps": show_steps,
                 **{f"--{name.replace('_', '-')}": given for name, given in choices.items()},
                 "--key-switch": key_switch,
                 "--security": security is not None,
@@ -192,6 +216,8 @@ def simulate(
         if show_operations and isinstance(planned, SlotPlan):
             data["homomorphic_operations"] = operation_counts(planned)
             data["key_switches"] = planned.facts["key_switches"]
+        if show_steps and isinstance(planned, SlotPlan):
+            data["steps"] = planned.facts["steps"]
         print_json(data)
     else:
         report.print(out())
@@ -200,6 +226,8 @@ def simulate(
             planned.key_switch.print(out())
         if show_operations and isinstance(planned, SlotPlan):
             _operations(out(), planned)
+        if show_steps and isinstance(planned, SlotPlan):
+            steps(out(), planned.facts["steps"])
         if show_groups:
             table = grid("hint", "operations", "instructions")
             for group in groups:

@@ -6,13 +6,17 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .. import machines, slot_execution
+from .. import machines, slot_execution, stage_programs
+from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
+from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
+from ..apps.helr_1024 import helr_1024
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
 from ..errors import Error
 from ..execution import SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
+from .osiris_steps import figure_11
 from .rows import failed, predicted
 
 _HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
@@ -29,10 +33,25 @@ _AUTHORS_PROGRAM = {
     "evidence": "section VI names the sources; the authors' programs are not public",
 }
 
+_CHAIN_IV = {
+    "name": "osiris-bootstrap-IV: as osiris-bootstrap with nine levels left, pairs of primes of 49 and 47 bits",
+    "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
+}
+_ITERATION = {
+    "name": "an iteration with its bootstrap: weights and momentum in one ciphertext, sigmoid of degree 3",
+    "evidence": "section VI: the mean of an epoch on a mini-batch of 1024; its source partitions samples so, and takes that degree for images",
+}
+_STAGES = {
+    "name": "105 stages with the fewest bootstraps, each from first load to last store",
+    "evidence": "section VI: bitonic sorting of 2^14 elements, twelve polynomials of degree 7 a comparison; the schedule of a stage of each kind, as often "
+    "as there are such stages",
+}
+
 _OTHERS = (
     ("osiris-bootstrap-13", (), "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits"),
     ("osiris-bootstrap-single", (), "one prime of 40 bits a level"),
     (FULL_SET, ("steps=products",), "steps by the fewest products"),
+    (FULL_SET, ("steps=rates",), "steps by the rates of units and memory"),
     (FULL_SET, ("limb_extension=loaded",), "diagonals from memory"),
     (FULL_SET, ("hadamard=one",), "one Hadamard unit"),
     (FULL_SET, ("rescaling=separate",), "rescaling apart from the division by P"),
@@ -61,6 +80,8 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         ("matvec", matrix_vectors(), FULL_SET, per_slot, "1TB", [_CHAIN]),
         ("mlp", mlp(), SMALL_SET, 1e6, "1TB", [_AUTHORS_PROGRAM]),
         ("lola", lola(), SMALL_SET, 1e6, "1TB", [_AUTHORS_PROGRAM]),
+        ("helr", helr_1024(), FULL_SET, 1e3, "1TB", [_CHAIN, _ITERATION]),
+        ("helr", helr_1024(), FULL_SET, 1e3, "2TB", [_CHAIN, _ITERATION]),
     ]
     work = [
         (
@@ -70,7 +91,13 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for name, program, parameters, unit, bandwidth, given in table
         for column, hoisting in _HOISTING.items()
     ]
-    return work + [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
+    work += [
+        (f"sorting, {hoisting} hoisting, {bandwidth}/s", _sorting(bandwidth, column))
+        for bandwidth in ("1TB", "2TB")
+        for column, hoisting in _HOISTING.items()
+    ]
+    work += [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
+    return [*work, ("figure 11", figure_11)]
 
 
 def _timed(program: SlotProgram, parameters: str, readings: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -109,6 +136,28 @@ def _cell(
             )
             rows.append(predicted(f"section7.stalls.{bandwidth[0]}", stalls, reason, readings=readings))
         return rows
+
+    return row
+
+
+def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
+    """The row of a cell of table III for sorting: the sum over its stages."""
+    cell = f"table3{'a' if bandwidth == '1TB' else 'b'}.sorting.{column}"
+
+    def row() -> list[dict[str, Any]]:
+        try:
+            machine = machines.load("osiris", [f"hoisting={_HOISTING[column]}", f"bandwidth={bandwidth}"])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SecurityWarning)
+                found = stage_programs.simulated("sorting", sorting(), SORTING_SET, machine)
+        except Error as error:
+            return [failed(cell, error)]
+        times = ", ".join(f"{kind['count']} of {1e3 * kind['report']['seconds']:.3g} ms" for kind in found["kinds"])
+        reason = (
+            f"{found['stages']} stages, {times}, with {found['bootstraps']} bootstraps; {found['traffic_bytes'] / 1e12:.3g} TB from and to "
+            f"memory; {found['made_of']}"
+        )
+        return [predicted(cell, found["seconds"], reason, readings=[_CHAIN_IV, _STAGES])]
 
     return row
 

@@ -1,0 +1,161 @@
+"""Sorting of Osiris' table III: a bitonic network on 2^14 encrypted numbers in (0, 1), a comparison in every stage.
+
+Section VI: "bitonic sorting on 2^14 elements in the range (0,1). Each comparison is made by compositing twelve 7-degree polynomials", with sparsely packed
+bootstrapping. Numbers lie in the slots in order. A stage compares each slot i with slot i ^ distance, both at once in all slots:
+
+    d = x - partner,  e = d where the larger number is kept, -d where the smaller one is
+    x' = x - d·(1 - sign(e)) / 2
+
+What the paper leaves open is chosen so:
+
+- *Polynomials*: composed odd minimax polynomials for the sign, of a gap of 2^-26, for which all twelve are needed.
+- *Bootstraps*: as few as levels allow over the whole network. A comparison takes 36 levels, and what it is multiplied with waits beside it, so that a
+  stage begins with d and e at one level, and x is bootstrapped where too little would be left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ..language.slot_program import tracer
+from ..language.slots import SlotValue, sign
+from ..language.types import Real
+from ..runnable import SlotProgram, finished
+from ..stage_programs import Repeated
+from .f1_programs.packing import Array
+
+PAPER_SET = "osiris-bootstrap-IV"
+"""Set IV with the levels of bootstrapping."""
+
+LOG2_ELEMENTS = 14
+POLYNOMIALS = 12
+DEGREE = 7
+DEPTH = 3
+"""Levels of a polynomial."""
+
+GAP = 2.0**-26
+"""Numbers that are closer than that need not be told apart: with it twelve polynomials leave 2^-33 of a sign."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the network, with the levels at which it begins and ends."""
+
+    block: int
+    """Numbers that are sorted in one direction by the phase of the network that it is of."""
+    distance: int
+    """To the partner."""
+    level: int
+    """Of x; 0 if it is bootstrapped first."""
+    refreshed: bool
+    """Whether x is bootstrapped first."""
+    restored: tuple[int, ...]
+    """Polynomials of the comparison that are bootstrapped before."""
+    end: int
+    """Level of the result."""
+
+    @property
+    def bootstraps(self) -> int:
+        """How many it has."""
+        return self.refreshed + len(self.restored)
+
+
+def comparison(level: int, left: int, polynomials: int = POLYNOMIALS) -> tuple[tuple[int, ...], int]:
+    """Before which polynomials a comparison that begins at `level` is bootstrapped, as late as can be, and the level of the sign; a bootstrapping
+    leaves `left` levels."""
+    restored = []
+    for number in range(polynomials):
+        if level < DEPTH:
+            restored.append(number)
+            level = left
+        level -= DEPTH
+    return tuple(restored), level
+
+
+def _ways(level: int, left: int, polynomials: int) -> list[tuple[bool, tuple[int, ...], int]]:
+    """How a stage can be taken from x at `level`: whether x is bootstrapped first, before which polynomials, and the level of the result."""
+    ways = []
+    for refreshed in (False, True):
+        start = (left if refreshed else level) - 1
+        restored, end = comparison(start, left, polynomials)
+        if end == 0:
+            # A product is still to come.
+            restored, end = (*restored, polynomials), left
+        if start >= 1 and polynomials not in restored:
+            ways.append((refreshed, restored, min(start, end) - 1))
+    return ways
+
+
+def network(log2_elements: int = LOG2_ELEMENTS, left: int = 9, polynomials: int = POLYNOMIALS) -> list[Stage]:
+    """All stages, in order, with the fewest bootstraps; the numbers come at the level that a bootstrapping leaves."""
+    places = [(1 << k, 1 << j) for k in range(1, log2_elements + 1) for j in reversed(range(k))]
+    # By the level of x: bootstraps so far, and the way there.
+    best: dict[int, tuple[int, list[Stage]]] = {left: (0, [])}
+    for block, distance in places:
+        following: dict[int, tuple[int, list[Stage]]] = {}
+        for level, (count, stages) in best.items():
+            for refreshed, restored, end in _ways(level, left, polynomials):
+                stage = Stage(block, distance, 0 if refreshed else level, refreshed, restored, end)
+                found = count + stage.bootstraps
+                if end not in following or found < following[end][0]:
+                    following[end] = (found, [*stages, stage])
+        best = following
+    return min(best.values(), key=lambda way: way[0])[1]
+
+
+def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
+    """A stage of each kind, with the number of those that are like it: of the same levels and bootstraps, and as many rotations. Stages of one kind
+    differ in the amounts of their rotations and in the signs of their diagonals alone."""
+    elements = max(stage.block for stage in stages)
+    like = {stage: (stage.level, stage.restored, stage.end, 2 * stage.distance == elements) for stage in stages}
+    counts = Counter(like[stage] for stage in stages)
+    first = {kind: stage for stage, kind in reversed(like.items())}
+    return [(first[kind], count) for kind, count in counts.items()]
+
+
+def sorting() -> list[Repeated]:
+    """The whole network: a program for each kind of its stages."""
+    return [Repeated(sorting_stage(stage), count, stage.bootstraps) for stage, count in kinds(network())]
+
+
+def directions(elements: int, stage: Stage) -> tuple[Array, Array]:
+    """By slot: 1 where the partner stands behind, else 0; and 1 where the larger number is kept, else -1."""
+    place = np.arange(elements)
+    behind = (place & stage.distance) == 0
+    ascending = (place & stage.block) == 0
+    return behind.astype(float), np.where(behind == ascending, -1.0, 1.0)
+
+
+def _partners(x: SlotValue, distance: int, behind: Array, factor: Array) -> SlotValue:
+    """x less its partner, times `factor` in each slot."""
+    rotated = x.rotate(distance) * (behind * factor)
+    if 2 * distance < len(behind):
+        rotated = rotated + x.rotate(-distance) * ((1 - behind) * factor)
+    else:
+        # Both partners stand half of all slots away.
+        rotated = x.rotate(distance) * factor
+    return x * factor - rotated
+
+
+@cache
+def sorting_stage(
+    stage: Stage, log2_elements: int = LOG2_ELEMENTS, polynomials: int = POLYNOMIALS, gap: float = GAP
+) -> SlotProgram:
+    """One stage, from numbers at its level to numbers at its end."""
+    elements = 1 << log2_elements
+    inputs = {"numbers": Real.bounded(1).vector(elements)}
+    made = tracer(f"sorting-{stage.block}-{stage.distance}", "ckks", elements, inputs)
+    x = made.input("numbers", inputs["numbers"], stage.level)
+    if stage.refreshed:
+        x = x.bootstrap()
+    behind, larger = directions(elements, stage)
+    difference = _partners(x, stage.distance, behind, np.ones(elements))
+    compared = sign(
+        _partners(x, stage.distance, behind, larger), gap, [DEGREE] * polynomials, half=True, restored=stage.restored
+    )
+    result = x - difference * (0.5 - compared)
+    return finished(made, inputs, {"numbers": result.at_level(stage.end)}, sorting_stage.__doc__)

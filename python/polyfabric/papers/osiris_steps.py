@@ -1,0 +1,110 @@
+"""Osiris' figure 11: a matrix of 64 diagonals times a vector with double hoisting, by level and by the ratio of baby to giant steps."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .. import machines, slot_execution
+from ..apps.osiris_programs import matrix_vector
+from ..errors import Error
+from ..execution import SecurityWarning
+from .rows import failed, predicted
+
+SET = "osiris-bootstrap-IV"
+"""Set IV with the levels of bootstrapping, as the figure's text says."""
+
+DIAGONALS = 64
+LEVELS = range(9, 25)
+"""From L_eff to L."""
+
+LEVEL = 12
+"""Of the part of the figure that varies the ratio."""
+
+RATIO_1, MOST_BABIES = 8, 64
+"""Baby steps at both ends of that part: n1 / n2 of 1, and of 64."""
+
+_READING = {
+    "name": "osiris-bootstrap-IV: as osiris-bootstrap with nine levels left, pairs of primes of 49 and 47 bits",
+    "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
+}
+
+
+def figure_11() -> list[dict[str, Any]]:
+    """The rows of both parts, at 1 TB/s; times in us. Kernels' shares are of modular multiplications."""
+    try:
+        machine = machines.load("osiris", ["hoisting=double", "bandwidth=1TB"])
+        tried = {level: _tried(machine, level) for level in LEVELS}
+    except Error as error:
+        return [failed("section7.steps.utilisation.1", error)]
+    rows = [_level(level, found) for level, found in tried.items()]
+    ways = {way["babies"]: way for way in tried[LEVEL]["tried"] if way["seconds"] is not None}
+    rows += [_ratio(way) for way in ways.values()]
+    return rows + _ends(ways)
+
+
+def _tried(machine: machines.Machine, level: int) -> dict[str, Any]:
+    """What was tried for the matrix at that level."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        planned = slot_execution.plan(
+            matrix_vector(level, DIAGONALS), SET, machine=machine, key_switch="set", security=0
+        )
+    found: dict[str, Any] = planned.facts["steps"][0]
+    return found
+
+
+def _level(level: int, found: dict[str, Any]) -> dict[str, Any]:
+    """The fastest steps at a level, with the kernels' shares."""
+    best = next(way for way in found["tried"] if way["width"] == found["width"])
+    figures = best["figures"]
+    names = {
+        "decompose": "Decompose",
+        "mod_down": "ModDown",
+        "keys": "KeyMult",
+        "diagonals": "DiagMult with OF-Limb",
+    }
+    shares = ", ".join(f"{words} {figures[name] / figures['multiplications']:.0%}" for name, words in names.items())
+    others = ", ".join(
+        f"{way['babies']} x {way['giants']} {1e6 * way['seconds']:,.0f}"
+        for way in found["tried"]
+        if way is not best and way["seconds"] is not None
+    )
+    place = ["Figure 11 (a)", f"{DIAGONALS} diagonals, level {level}, {best['babies']} x {best['giants']} steps", "us"]
+    reason = (
+        f"of {figures['multiplications'] / 1e9:.2f} G modular multiplications {shares}; other steps take {others} us"
+    )
+    return predicted("figure11a", 1e6 * best["seconds"], reason, place, readings=[_READING])
+
+
+def _ratio(way: dict[str, Any]) -> dict[str, Any]:
+    """One ratio at the level of part (b)."""
+    figures = way["figures"]
+    place = ["Figure 11 (b)", f"{DIAGONALS} diagonals, level {LEVEL}, {way['babies']} x {way['giants']} steps", "us"]
+    reason = (
+        f"{figures['multiplications'] / 1e9:.2f} G modular multiplications; {figures['key_bytes'] / 1e6:,.0f} MB of keys; multipliers at work "
+        f"{figures['utilisation']:.0%}, memory {figures['memory_busy']:.0%}"
+    )
+    return predicted("figure11b", 1e6 * way["seconds"], reason, place, readings=[_READING])
+
+
+def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the text says of both ends of part (b)."""
+    if RATIO_1 not in ways or MOST_BABIES not in ways:
+        return []
+    first, last = ways[RATIO_1], ways[MOST_BABIES]
+    latency = 100 * (last["seconds"] / first["seconds"] - 1)
+    fewer = 100 * (1 - last["figures"]["multiplications"] / first["figures"]["multiplications"])
+    reason = f"{1e6 * first['seconds']:,.0f} us with 8 x 8 steps, {1e6 * last['seconds']:,.0f} us with 64 x 1"
+    counted = "multiplications over all multipliers of the units as described, in all cycles"
+    return [
+        predicted("section7.steps.utilisation.1", 100 * first["figures"]["utilisation"], counted, readings=[_READING]),
+        predicted("section7.steps.utilisation.64", 100 * last["figures"]["utilisation"], counted, readings=[_READING]),
+        predicted("section7.steps.latency", latency, reason, readings=[_READING]),
+        predicted(
+            "section7.steps.multiplications",
+            fewer,
+            "transforms, conversions and products of residues",
+            readings=[_READING],
+        ),
+    ]

@@ -1,0 +1,200 @@
+"""Do HELR-1024 and sorting compute what they should, encrypted on a reduced ring, and are they timed as what they are?"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric import stage_programs
+from polyfabric.apps import bitonic_sorting, helr_1024
+from polyfabric.apps.bitonic_sorting import Stage
+from polyfabric.apps.osiris_programs import matrix_vector
+from polyfabric.execution import SecurityWarning
+from polyfabric.machines import load
+from polyfabric.slot_execution import plan
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HELR_SET = "toy-12-boot-osiris"
+SORTING_SET = "toy-12-boot-osiris-IV"
+SMALL = helr_1024.Batch(samples=64, features=40)
+
+
+def test_an_iteration_on_encrypted_weights_is_a_step_of_nesterov():
+    z, v, w = helr_1024.drawn(SMALL, np.random.default_rng(2))
+    with pytest.warns(SecurityWarning):
+        done = helr_1024.helr_1024(SMALL).run(helr_1024.packed(SMALL, z, v, w), parameters=HELR_SET)
+    assert done.correct
+    momentum, weights = helr_1024.unpacked(SMALL, done.outputs["state"])
+    expected = helr_1024.step(SMALL, z, v, w)
+    np.testing.assert_allclose([momentum, weights], expected, atol=1e-4)
+    # The polynomial is near the sigmoid, so that the step is one of logistic regression.
+    exact = v + helr_1024.RATE / SMALL.samples * helr_1024.sigmoid(-z @ v) @ z
+    np.testing.assert_allclose(weights, exact, atol=0.1)
+    assert done.plan.facts["bootstraps"] == {"in_all": 1, "placed": 0}
+    assert done.plan.facts["nodes"][-1]["level"] == SMALL.end == 1
+
+
+def test_the_papers_batch_has_the_papers_sizes():
+    batch = helr_1024.Batch()
+    assert (batch.slots, batch.blocks, batch.period, batch.end) == (1 << 15, 7, 256, 1)
+    z, v, w = helr_1024.drawn(batch, np.random.default_rng(3))
+    state = helr_1024.helr_1024(batch).evaluate(helr_1024.packed(batch, z, v, w))["state"]
+    np.testing.assert_allclose(helr_1024.unpacked(batch, state), helr_1024.step(batch, z, v, w), atol=1e-9)
+
+
+def test_a_value_that_repeats_is_bootstrapped_as_few_slots():
+    @pf.program(x=pf.Complex.vector(2048))
+    def refresh(x):
+        return {"few": x.at_level(0).bootstrap(slots=64), "all": x.at_level(0).bootstrap()}
+
+    generator = np.random.default_rng(4)
+    values = np.tile(generator.uniform(-0.7, 0.7, 64) + 1j * generator.uniform(-0.7, 0.7, 64), 32)
+    with pytest.warns(SecurityWarning):
+        done = refresh.run({"x": values}, parameters=HELR_SET)
+    assert done.correct
+    assert max(done.error.values()) < 2**-14
+    # What does not repeat becomes its mean.
+    mixed = refresh.evaluate({"x": values / 4 + 0.5 * (np.arange(2048) // 1024)})
+    np.testing.assert_allclose(mixed["few"], values / 4 + 0.25)
+
+
+def test_a_bootstrap_of_fewer_slots_is_told_what_fits():
+    def traced(length, slots):
+        @pf.program(slots=2048, x=pf.Complex.vector(length))
+        def refresh(x):
+            return x.bootstrap(slots=slots)
+
+        return refresh
+
+    with pytest.raises(
+        pf.ProgramError, match="a value that repeats after 48 slots; give a power of two up to the 2048"
+    ):
+        traced(2048, 48)
+    with pytest.raises(pf.ProgramError, match="does not repeat after 64 slots, as zeros lie behind its end"):
+        traced(64, 64)
+
+
+def exchanged(numbers: np.ndarray, stage: Stage) -> np.ndarray:
+    """What a stage does, with comparisons."""
+    places = np.arange(len(numbers))
+    partners = numbers[places ^ stage.distance]
+    larger = ((places & stage.distance) == 0) != ((places & stage.block) == 0)
+    return np.where(larger, np.maximum(numbers, partners), np.minimum(numbers, partners))
+
+
+def test_the_network_sorts():
+    stages = bitonic_sorting.network(8)
+    assert len(stages) == 8 * 9 // 2
+    numbers = np.random.default_rng(5).uniform(0, 1, 256)
+    expected = np.sort(numbers)
+    for stage in stages:
+        numbers = exchanged(numbers, stage)
+    np.testing.assert_array_equal(numbers, expected)
+
+
+def test_the_papers_network_has_105_stages_of_four_kinds():
+    stages = bitonic_sorting.network()
+    assert len(stages) == 14 * 15 // 2
+    for before, after in pairwise(stages):
+        assert after.refreshed or after.level == before.end
+    # 38 levels a stage, of nine that a bootstrap leaves, are 4.2 bootstraps at least.
+    assert 105 * 38 / 9 <= sum(stage.bootstraps for stage in stages) == 472
+    kinds = bitonic_sorting.kinds(stages)
+    assert sum(count for _, count in kinds) == 105
+    assert sum(count * stage.bootstraps for stage, count in kinds) == 472
+    assert len(kinds) == 4
+
+
+def numbers_apart(count: int) -> np.ndarray:
+    """Numbers in (0, 1) that lie apart, in no order."""
+    return np.random.default_rng(6).permutation((np.arange(count) + 0.5) / count)
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_an_encrypted_stage_exchanges(number):
+    # Four polynomials tell 64 numbers apart.
+    stages = bitonic_sorting.network(6, polynomials=4)
+    stage = stages[number]
+    program = bitonic_sorting.sorting_stage(stage, 6, 4, gap=2.0**-6)
+    numbers = numbers_apart(64)
+    with pytest.warns(SecurityWarning):
+        done = program.run({"numbers": numbers}, parameters=SORTING_SET)
+    assert done.correct
+    np.testing.assert_allclose(done.outputs["numbers"], exchanged(numbers, stage), atol=2e-3)
+    assert done.plan.facts["bootstraps"] == {"in_all": stage.bootstraps, "placed": 0}
+    assert done.plan.facts["nodes"][-1]["level"] == stage.end
+
+
+def test_twelve_polynomials_tell_close_numbers_apart():
+    stage = Stage(2, 1, 30 + 8, False, (), 0)
+    program = bitonic_sorting.sorting_stage(stage, 1, gap=bitonic_sorting.GAP)
+    apart = 1.5 * bitonic_sorting.GAP
+    found = program.evaluate({"numbers": [0.5 + apart, 0.5]})["numbers"]
+    np.testing.assert_allclose(found, [0.5, 0.5 + apart], atol=apart / 100)
+
+
+def test_stages_are_timed_as_often_as_they_come():
+    stages = bitonic_sorting.network(6, polynomials=4)
+    parts = [
+        stage_programs.Repeated(bitonic_sorting.sorting_stage(stage, 6, 4, gap=2.0**-6), count, stage.bootstraps)
+        for stage, count in bitonic_sorting.kinds(stages)
+    ]
+    with pytest.warns(SecurityWarning):
+        found = stage_programs.simulated("sorting", parts, SORTING_SET, load("osiris"))
+    assert found["stages"] == len(stages)
+    assert found["bootstraps"] == sum(stage.bootstraps for stage in stages)
+    expected = sum(kind["count"] * kind["report"]["seconds"] for kind in found["kinds"])
+    assert found["seconds"] == pytest.approx(expected)
+
+
+def test_stages_of_a_kind_take_the_same():
+    machine = load("osiris")
+    times = []
+    for distance in (2, 4):
+        program = bitonic_sorting.sorting_stage(Stage(16, distance, 9, False, (2,), 5), 6, 4, gap=2.0**-6)
+        with pytest.warns(SecurityWarning):
+            planned = plan(program, SORTING_SET, machine=machine, key_switch="set", security=0)
+        times.append(machine.simulate(planned).to_dict()["cycles"])
+    # But for a key that bootstrapping may have too.
+    assert times[0] == pytest.approx(times[1], rel=0.03)
+
+
+def test_sorting_is_timed_and_not_run(polyfabric):
+    done = polyfabric("run", "sorting")
+    assert done.status != 0
+    assert "sorting is a sequence of stages, which is timed, not run" in done.err
+    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--timeline", "x.json")
+    assert "--timeline is of one schedule, and sorting has one for each kind of its stages" in done.err
+
+
+def test_steps_have_the_shortest_schedule_of_those_tried(polyfabric):
+    given = (
+        "simulate",
+        f"{EXAMPLES}/matrix_vector.py:banded",
+        "--machine",
+        "osiris",
+        "--params",
+        "osiris-I",
+        "--steps",
+    )
+    done = polyfabric(*given, "--json")
+    assert done.status == 0, done.err
+    (matrix,) = json.loads(done.out)["steps"]
+    times = {way["width"]: way["seconds"] for way in matrix["tried"]}
+    assert matrix["diagonals"] == 8
+    assert len(times) >= 4
+    assert times[matrix["width"]] == min(times.values())
+    assert "taken" in polyfabric(*given).out
+
+
+def test_a_program_has_the_time_that_was_found_for_its_matrix():
+    machine = load("osiris")
+    planned = plan(matrix_vector(4, 8, 8192), "osiris-I", machine=machine, key_switch="set", security=0)
+    (matrix,) = planned.facts["steps"]
+    least = min(way["seconds"] for way in matrix["tried"])
+    # A product alone, as here the program is.
+    assert machine.simulate(planned).to_dict()["seconds"] == pytest.approx(least, rel=0.05)
