@@ -766,10 +766,13 @@ SIGN_DEGREES = (7, 15, 15)
 """The sign by default: within 2^-13 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
 
 
-def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False) -> SlotValue:
+def sign(
+    value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False, restored: Sequence[int] = ()
+) -> SlotValue:
     """The sign of each slot, of numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
 
-    In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost.
+    In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost. Before the stages in `restored`, counted from 0,
+    the levels are restored by a bootstrap.
     """
     value = _slots("sign", value)
     if value._tracer.modulus is not None:
@@ -783,6 +786,8 @@ def sign(value: SlotValue, gap: float, degrees: Sequence[int], half: bool = Fals
         # Each stage's result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
         following = stages[stage + 1][0] if stage + 1 < len(stages) else (2.0 if half else 1.0)
         scaled = np.asarray(coefficients) / following
+        if stage in restored:
+            value = value.bootstrap()
         value = chebyshev(value, scaled, interval=(-end, end) if stage == 0 else (-1.0, 1.0))
     return value._approximating(operand, lambda numbers: np.sign(numbers) * (0.5 if half else 1.0))
 

@@ -379,7 +379,7 @@ impl Audit<'_> {
         AuditError::Operand { event: self.name(event), result: result.into(), missing: missing.into() }
     }
 
-    /// Whether everything of the program was computed, nothing in vain, and its results stored.
+    /// Whether everything of the program was computed, nothing in vain but what the program itself reads nowhere, and its results stored.
     fn finish(mut self, mut expected: Expected) -> Result<(), AuditError> {
         for (output, limbs) in expected.outputs.iter().enumerate() {
             for (place, &wanted) in limbs.iter().enumerate() {
@@ -406,8 +406,12 @@ impl Audit<'_> {
                 self.seen[number].used = true;
             }
         }
-        if let Some(number) = self.seen.iter().position(|seen| seen.computed && !seen.used) {
-            return Err(AuditError::InVain { what: format!("value {number}") });
+        for (number, _) in self.seen.iter().enumerate().filter(|(_, seen)| seen.computed && !seen.used) {
+            let left = self.known[number].and_then(|found| expected.unread.get_mut(&found.key()));
+            match left.filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None => return Err(AuditError::InVain { what: format!("value {number}") }),
+            }
         }
         // Each value of the program among what was computed, as often as the program has it.
         self.computed.sort_unstable();

@@ -8,7 +8,7 @@ use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, Pipeline
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
-use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, StepRates, StepRule};
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, StepRates, StepRule, SumOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
 
 const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
@@ -47,6 +47,13 @@ pub const SPECS: &[FigureSpec] = &[
         0.0,
         1.0,
         "whether steps are chosen by rates of units and memory",
+    ),
+    figure(
+        "machine.dataflow.giant_step_centric",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether each rotated ciphertext is added to the sums of all giant steps at once",
     ),
     figure(
         "machine.dataflow.fused_rescale",
@@ -94,6 +101,8 @@ pub struct Osiris {
     pub limb_extension: bool,
     /// Whether the numbers of baby and giant steps follow from the rates of units and memory, not from the number of products.
     pub weighed_steps: bool,
+    /// Whether a rotated ciphertext is used up before the next one is made.
+    pub giant_step_centric: bool,
     /// Whether a division by P after a product divides by the dropped primes too.
     pub fused_rescale: bool,
 }
@@ -127,6 +136,7 @@ impl Osiris {
             },
             limb_extension: d.flag("machine.dataflow.limb_extension")?,
             weighed_steps: d.flag("machine.dataflow.weighed_steps")?,
+            giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
         };
         let together = |first, second, cause, holds: bool| {
@@ -214,6 +224,7 @@ impl Osiris {
             hoisting: self.hoisting,
             steps: if self.weighed_steps { StepRule::Rates(self.step_rates()) } else { StepRule::Products },
             diagonal_bits: self.limb_extension.then_some(self.word_bits as u32 - 1),
+            sums: if self.giant_step_centric { SumOrder::ByBabySteps } else { SumOrder::ByGiantSteps },
             fused_rescale: self.fused_rescale,
             ..RnsLowering::new(gadget)
         }

@@ -15,6 +15,51 @@ pub(super) struct Expected {
     pub outputs: Vec<Vec<Residue>>,
     /// Keys of the vectors that the program's operations define and some unit has to compute.
     pub computed: Vec<u64>,
+    /// Those of them that the program itself reads nowhere, and how often it defines them: limbs of a result that is dropped to a lower level.
+    pub unread: HashMap<u64, usize>,
+}
+
+/// What the operations of a program do.
+trait Operations {
+    /// `op` defines these vectors, and some unit has to compute them.
+    fn defines(&mut self, op: &Op, vectors: &[Residue]);
+    /// An operation that some unit does reads these vectors.
+    fn reads(&mut self, vectors: &[Residue]);
+}
+
+/// Keys of what is computed, and of what is read.
+#[derive(Default)]
+struct Keys {
+    computed: Vec<u64>,
+    read: HashSet<u64>,
+}
+
+impl Operations for Keys {
+    fn defines(&mut self, _: &Op, vectors: &[Residue]) {
+        self.computed.extend(vectors.iter().map(|vector| vector.key()));
+    }
+
+    fn reads(&mut self, vectors: &[Residue]) {
+        self.read.extend(vectors.iter().map(|vector| vector.key()));
+    }
+}
+
+/// The operation that defines what has a key.
+struct Place {
+    key: u64,
+    pieces: usize,
+    found: Option<String>,
+}
+
+impl Operations for Place {
+    fn defines(&mut self, op: &Op, vectors: &[Residue]) {
+        if let (None, Some(place)) = (&self.found, vectors.iter().position(|vector| vector.key() == self.key)) {
+            let (limb, piece) = (vectors[place].limb, place % self.pieces);
+            self.found = Some(format!("vector {piece} of limb {limb} of {} in step {}", op.kind.name(), op.step));
+        }
+    }
+
+    fn reads(&mut self, _: &[Residue]) {}
 }
 
 /// How operations are evaluated.
@@ -39,31 +84,30 @@ impl Expected {
     /// # Errors
     /// [`AuditError::Program`] if the program is not consistent, or a modulus has no transform.
     pub fn of(program: &KernelProgram, meaning: &dyn Meaning) -> Result<Self, AuditError> {
-        let mut computed = Vec::new();
-        let outputs = evaluate(program, meaning, |_, keys| computed.extend(keys.iter().map(|residue| residue.key())))?;
-        Ok(Self { outputs, computed })
+        let mut keys = Keys::default();
+        let outputs = evaluate(program, meaning, &mut keys)?;
+        keys.read.extend(outputs.iter().flatten().map(|vector| vector.key()));
+        let mut unread = HashMap::new();
+        for &key in keys.computed.iter().filter(|key| !keys.read.contains(key)) {
+            *unread.entry(key).or_default() += 1;
+        }
+        Ok(Self { outputs, computed: keys.computed, unread })
     }
 
     /// Which operation of the program defines what has `key`.
     pub fn place_of(&self, key: u64, program: &KernelProgram, meaning: &dyn Meaning) -> Result<String, AuditError> {
-        let (mut found, pieces) = (None, meaning.pieces());
-        evaluate(program, meaning, |op, residues| {
-            if found.is_none() && residues.iter().any(|residue| residue.key() == key) {
-                let place = residues.iter().position(|residue| residue.key() == key).unwrap_or(0);
-                let (limb, piece) = (residues[place].limb, place % pieces.count());
-                found = Some(format!("vector {piece} of limb {limb} of {} in step {}", op.kind.name(), op.step));
-            }
-        })?;
-        Ok(found.unwrap_or_else(|| "a value of the program".to_owned()))
+        let mut place = Place { key, pieces: meaning.pieces().count(), found: None };
+        evaluate(program, meaning, &mut place)?;
+        Ok(place.found.unwrap_or_else(|| "a value of the program".to_owned()))
     }
 }
 
-/// Evaluates `program`; `each` is told what each operation that computes defines: of a composite operation those of its body, or its
-/// results alone where `meaning` takes it whole.
+/// Evaluates `program`; `operations` are told what each operation that computes defines and reads: of a composite operation those of its body, or
+/// its results and operands alone where `meaning` takes it whole. A residue that is taken as it is modulo another limb counts as read.
 fn evaluate(
     program: &KernelProgram,
     meaning: &dyn Meaning,
-    mut each: impl FnMut(&Op, &[Residue]),
+    operations: &mut impl Operations,
 ) -> Result<Vec<Vec<Residue>>, AuditError> {
     let cause = |error: &dyn std::fmt::Display| AuditError::Program { cause: error.to_string() };
     let mut last_use = vec![0; program.values.len()];
@@ -81,13 +125,19 @@ fn evaluate(
             let mut inner = vec![Vec::new(); body.values.len()];
             for (place, operand) in inner.iter_mut().zip(&op.operands) {
                 place.clone_from(&values[operand.index()]);
+                if counted.is_some() {
+                    operations.reads(place);
+                }
             }
             for part in &body.ops {
                 let given = Given { types: &body.values, values: &inner };
                 let result = evaluation.op(part, given).map_err(|error| cause(&error))?;
                 let own = counted.as_ref().is_none_or(|ends| ends.contains(&part.results[0]));
                 if own && computes(part, &body.values) {
-                    each(if counted.is_some() { op } else { part }, &result);
+                    operations.defines(if counted.is_some() { op } else { part }, &result);
+                }
+                if counted.is_none() && !names(part) {
+                    part.operands.iter().for_each(|operand| operations.reads(&inner[operand.index()]));
                 }
                 inner[part.results[0].index()] = result;
             }
@@ -98,7 +148,10 @@ fn evaluate(
             let given = Given { types: &program.values, values: &values };
             let result = evaluation.op(op, given).map_err(|error| cause(&error))?;
             if computes(op, &program.values) {
-                each(op, &result);
+                operations.defines(op, &result);
+            }
+            if !names(op) {
+                op.operands.iter().for_each(|operand| operations.reads(&values[operand.index()]));
             }
             values[op.results[0].index()] = result;
         }
@@ -117,12 +170,17 @@ fn ends(body: &Body) -> HashSet<ValueId> {
     let mut ends = HashSet::new();
     while let Some(value) = open.pop() {
         let definition = body.ops.iter().find(|op| op.results.contains(&value));
-        match definition.filter(|op| matches!(op.kind, OpKind::SelectLimbs { .. } | OpKind::Concat)) {
+        match definition.filter(|op| names(op)) {
             Some(op) => open.extend(&op.operands),
             None => _ = ends.insert(value),
         }
     }
     ends
+}
+
+/// Whether the operation only names limbs anew.
+fn names(op: &Op) -> bool {
+    matches!(op.kind, OpKind::SelectLimbs { .. } | OpKind::Concat)
 }
 
 /// Whether some unit has to compute what the operation defines: not what lies in memory, what is only named anew, or a residue that

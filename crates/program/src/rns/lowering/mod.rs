@@ -24,7 +24,9 @@ mod rotate;
 mod shifts;
 mod value;
 
-pub use choice::{Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder, StepRates, StepRule};
+pub use choice::{
+    Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder, StepRates, StepRule, SumOrder,
+};
 pub use choose::{Cheapest, NoKeySwitch, SPARE_BITS, Weighed, Work, fewest_products};
 pub use error::LoweringError;
 pub use key_switch::Digits;
