@@ -12,7 +12,7 @@ from math import ceil
 from pathlib import Path
 
 from . import _native, slot_execution
-from .apps import bgv_bootstrapping, ckks_bootstrapping, matvec, osiris_programs
+from .apps import bgv_bootstrapping, ckks_bootstrapping, lenet, matvec, osiris_programs, resnet20
 from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
@@ -46,6 +46,8 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     **{name: (_whatever(program.build), program.parameters) for name, program in F1_PROGRAMS.items()},
     "mlp": (_whatever(osiris_programs.mlp), osiris_programs.SMALL_SET),
     "lola": (_whatever(osiris_programs.lola), osiris_programs.SMALL_SET),
+    "lenet": (_whatever(lenet.lenet), lenet.PAPER_SET),
+    "resnet20": (_whatever(resnet20.resnet20), resnet20.PAPER_SET),
 }
 """Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
 

@@ -76,7 +76,7 @@ class Weights:
         )
 
 
-def scores(shape: Shape, weights: Weights, image: Array) -> Array:
+def scores(weights: Weights, image: Array) -> Array:
     """The network in the clear, window by window, of side x side numbers."""
     maps = image[None]
     for kernels, bias in zip(weights.kernels, weights.biases[:2], strict=True):

@@ -65,7 +65,7 @@ def convolution(kernels: Array, before: Packing, stride: int = 1) -> Diagonals:
     `kernels` has after x before x window x window weights, the window odd; it is not mirrored. Where a window of stride s stands: over the pixel
     s·(y, x), as with stride 1.
     """
-    outputs, inputs, window, _ = kernels.shape
+    outputs, window = len(kernels), kernels.shape[-1]
     after = before.after(outputs, stride)
     period, around = max(before.period, after.period), window // 2
     copies = np.arange(period // after.period) * after.period
@@ -74,7 +74,7 @@ def convolution(kernels: Array, before: Packing, stride: int = 1) -> Diagonals:
     diagonals: Diagonals = {}
     for dy, dx in np.ndindex(window, window):
         moved = (dy - around, dx - around)
-        rows, columns = (np.flatnonzero((0 <= pixels + d) & (pixels + d < before.side)) for d in moved)
+        rows, columns = (np.flatnonzero((pixels + d >= 0) & (pixels + d < before.side)) for d in moved)
         if not (len(rows) and len(columns)):
             continue
         step = before.gap * (moved[0] * before.frame + moved[1])
@@ -163,4 +163,3 @@ def _diagonal(diagonals: Diagonals, offset: int, period: int) -> Array:
 def _centred(offset: int, period: int) -> int:
     """The offset modulo the period that is nearest to 0."""
     return (offset + period // 2 - 1) % period - period // 2 + 1
-

@@ -13,6 +13,8 @@ from ..errors import Error
 from ..execution import SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
+from . import osiris_networks
+from .osiris_roofline import Multiplications, roofline
 from .rows import failed, predicted
 
 _HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
@@ -70,7 +72,8 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for name, program, parameters, unit, bandwidth, given in table
         for column, hoisting in _HOISTING.items()
     ]
-    return work + [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
+    beside = [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
+    return work + beside + osiris_networks.work()
 
 
 def _timed(program: SlotProgram, parameters: str, readings: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -101,7 +104,9 @@ def _cell(
         except Error as error:
             return [failed(cell, error)]
         made = predicted(cell, report["seconds"] * unit, _composition(facts, report), readings=readings)
-        rows = [made]
+        counted = Multiplications()
+        counted.add(1, facts, report)
+        rows = [made, *roofline(name, _HOISTING[column], bandwidth, counted, report["seconds"], readings)]
         if name == "bootstrap" and column == "dh":
             stalls = 100 * _waiting(report)
             reason = (

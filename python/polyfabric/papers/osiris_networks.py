@@ -242,4 +242,3 @@ def _prior_work() -> list[Row]:
     place = ["Figure 10", "ResNet-20 over SHARP, whose time follows of the published one and 1.07", "x"]
     reason = f"1.07 times 92.4 ms, over {1e3 * timed.seconds:.4g} ms here"
     return [predicted("section1.resnet20", 1.07 * 92.4e-3 / timed.seconds, reason, place, [_RESNET])]
-

@@ -68,6 +68,10 @@ def roofline(
     where = f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s"
     given = [*readings, _TWO_A_BUTTERFLY]
     return [
-        predicted("figure13.intensity", intensity, reason, ["Figure 13", f"{where}: multiplications a byte", "1/byte"], given),
-        predicted("figure13.utilisation", 100 * share, reason, ["Figure 13", f"{where}: multiplier utilisation", "%"], given),
+        predicted(
+            "figure13.intensity", intensity, reason, ["Figure 13", f"{where}: multiplications a byte", "1/byte"], given
+        ),
+        predicted(
+            "figure13.utilisation", 100 * share, reason, ["Figure 13", f"{where}: multiplier utilisation", "%"], given
+        ),
     ]

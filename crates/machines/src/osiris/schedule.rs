@@ -65,6 +65,8 @@ struct Scheduler<'a> {
     free: Vec<(Cycle, Cycle)>,
     /// From when on a place may be written; nothing while it holds something.
     frames: Vec<Option<Cycle>>,
+    /// By place: the limb that it holds.
+    holds: Vec<Option<Residue>>,
     frame_bytes: u64,
     states: Vec<State>,
     /// Limbs of each stream on a wire so far.
@@ -93,6 +95,7 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
         program,
         free: vec![(0, 0); builder.resources().len()],
         frames: vec![Some(0); (machine.scratchpad / frame_bytes) as usize],
+        holds: vec![None; (machine.scratchpad / frame_bytes) as usize],
         frame_bytes,
         states: states(&tasks),
         tasks: &tasks,
@@ -264,7 +267,10 @@ impl Scheduler<'_> {
         let state = &mut self.states[residue.0 as usize];
         if state.uses.is_empty() && !state.output {
             let free = state.last_read.max(state.last + 1);
-            state.frame.take().into_iter().for_each(|frame| self.frames[frame] = Some(free));
+            state.frame.take().into_iter().for_each(|frame| {
+                self.frames[frame] = Some(free);
+                self.holds[frame] = None;
+            });
         }
     }
 
@@ -342,7 +348,7 @@ impl Scheduler<'_> {
             Some(found) => found,
             None => self.evict(op, pinned)?,
         };
-        self.frames[index] = None;
+        (self.frames[index], self.holds[index]) = (None, Some(residue));
         let state = self.state_mut(residue);
         state.frame = Some(index);
         Ok(free)
@@ -350,12 +356,11 @@ impl Scheduler<'_> {
 
     /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
     fn evict(&mut self, op: u32, pinned: &HashSet<Residue>) -> Result<(Cycle, usize), MapError> {
-        let candidates = (0..).map(Residue).zip(&self.states).filter(|(residue, state)| {
-            // What is placed and not yet known is a result of the task at hand.
-            state.frame.is_some() && state.known && !pinned.contains(residue)
-        });
+        let candidates = self.holds.iter().flatten().map(|&residue| (residue, self.state(residue)));
+        // What is placed and not yet known is a result of the task at hand.
+        let candidates = candidates.filter(|(residue, state)| state.known && !pinned.contains(residue));
         let next = |state: &State| (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some());
-        let victim = candidates.max_by_key(|(_, state)| next(state)).map(|(residue, _)| residue);
+        let victim = candidates.max_by_key(|&(residue, state)| (next(state), residue)).map(|(residue, _)| residue);
         let Some(victim) = victim else { return Err(self.full(op)) };
         let (start, free) = (self.free[self.planner.chip.channel.0 as usize].0, self.state(victim).last + 1);
         if self.state(victim).off_chip.is_none() {
