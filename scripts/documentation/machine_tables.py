@@ -73,8 +73,11 @@ def osiris_networks(found: list[Row]) -> Rows:
     networks = ("LeNet", "ResNet-20")
     kept = [row for row in found if row["model"] is not None or row["failure"]]
     figures = [row for row in kept if row["table"].startswith(("Figure 12", "Figure 10", "Section I", "Table IV"))]
+    others = [row for row in kept if row["cell"].startswith("ResNet-20, double hoisting, 1 TB/s: ")]
+    others = [row for row in others if row["table"] == "Table III (a)"]
     rooflines = [row for row in kept if row["table"] == "Figure 13" and row["cell"].startswith(networks)]
-    return [deviation(row) for row in [*figures, *rooflines] if "ResNet-20" in row["cell"] or row in rooflines]
+    whole = [row for row in figures if "ResNet-20" in row["cell"] or row["table"] == "Figure 10"]
+    return [deviation(row) for row in [*others, *whole, *rooflines]]
 
 
 def osiris_choices(found: list[Row]) -> Rows:

@@ -20,6 +20,9 @@ _TWO_A_BUTTERFLY: dict[str, str | None] = {
 LANES, MULTIPLIERS, CLOCK = 512, 73, 1e9
 """Lanes of the machine, multipliers of one as its units make them (docs), and cycles a second."""
 
+COUNT, USE = "modular multiplications", "multiplier utilisation"
+"""What rows are of."""
+
 _BYTES_A_SECOND = {"1TB": 1e12, "2TB": 2e12, "4TB": 4e12}
 
 
@@ -58,7 +61,7 @@ def roofline(
     seconds: float,
     readings: list[dict[str, str | None]],
 ) -> list[dict[str, Any]]:
-    """Two rows of figure 13 beside the paper's, which prints no numbers: intensity, and the multipliers' utilisation."""
+    """Rows of figure 13 beside the paper's, which prints no numbers: multiplications, intensity, and the multipliers' utilisation."""
     intensity, share = work.all / work.traffic, work.share(seconds)
     ridge = work.lanes * MULTIPLIERS * CLOCK / _BYTES_A_SECOND[bandwidth]
     reason = (
@@ -66,12 +69,9 @@ def roofline(
         f"{work.all / seconds / 1e12:.3g} T a second; the ridge is at {ridge:.3g}"
     )
     where = f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s"
+    cells = ((COUNT, "G", work.all / 1e9), ("multiplications a byte", "1/byte", intensity), (USE, "%", 100 * share))
     given = [*readings, _TWO_A_BUTTERFLY]
     return [
-        predicted(
-            "figure13.intensity", intensity, reason, ["Figure 13", f"{where}: multiplications a byte", "1/byte"], given
-        ),
-        predicted(
-            "figure13.utilisation", 100 * share, reason, ["Figure 13", f"{where}: multiplier utilisation", "%"], given
-        ),
+        predicted("figure13", value, reason, ["Figure 13", f"{where}: {what}", unit], given)
+        for what, unit, value in cells
     ]
