@@ -12,7 +12,16 @@ from math import ceil
 from pathlib import Path
 
 from . import _native, slot_execution
-from .apps import bgv_bootstrapping, bitonic_sorting, ckks_bootstrapping, helr_1024, matvec, osiris_programs
+from .apps import (
+    bgv_bootstrapping,
+    bitonic_sorting,
+    ckks_bootstrapping,
+    helr_1024,
+    lenet,
+    matvec,
+    osiris_programs,
+    resnet20,
+)
 from .apps.boosted_trees import PROGRAMS as TREES
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
@@ -48,6 +57,8 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     "mlp": (_whatever(osiris_programs.mlp), osiris_programs.SMALL_SET),
     "lola": (_whatever(osiris_programs.lola), osiris_programs.SMALL_SET),
     "helr-1024": (_whatever(helr_1024.helr_1024), helr_1024.PAPER_SET),
+    "lenet": (_whatever(lenet.lenet), lenet.PAPER_SET),
+    "resnet20": (_whatever(resnet20.resnet20), resnet20.PAPER_SET),
 }
 """Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
 

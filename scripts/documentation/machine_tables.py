@@ -68,6 +68,18 @@ def osiris(found: list[Row]) -> Rows:
     return [deviation(row) for row in whole if row["kind"] != "input" and ": " not in row["cell"].partition("T_Mv:")[0]]
 
 
+def osiris_networks(found: list[Row]) -> Rows:
+    """What follows from ResNet-20 and LeNet: figures 10, 12 and 13, the time with more resources, mean power, rotations."""
+    networks = ("LeNet", "ResNet-20")
+    kept = [row for row in found if row["model"] is not None or row["failure"]]
+    figures = [row for row in kept if row["table"].startswith(("Figure 12", "Figure 10", "Section I", "Table IV"))]
+    others = [row for row in kept if row["cell"].startswith("ResNet-20, double hoisting, 1 TB/s: ")]
+    others = [row for row in others if row["table"] == "Table III (a)"]
+    rooflines = [row for row in kept if row["table"] == "Figure 13" and row["cell"].startswith(networks)]
+    whole = [row for row in figures if "ResNet-20" in row["cell"] or row["table"] == "Figure 10"]
+    return [deviation(row) for row in [*others, *whole, *rooflines]]
+
+
 def osiris_choices(found: list[Row]) -> Rows:
     """Bootstrapping at 1 TB/s with double hoisting: the default, and what each other choice makes of it."""
     name = "Bootstrap, double hoisting"
@@ -233,6 +245,7 @@ TABLES = {
     "strix": ("reproduce-strix", DEVIATION, strix),
     "sides": ("compare-pbs", SIDES, side_by_side),
     "osiris": ("reproduce-osiris", DEVIATION, osiris),
+    "osiris-networks": ("reproduce-osiris", DEVIATION, osiris_networks),
     "osiris-choices": ("reproduce-osiris", CHOICES, osiris_choices),
     "replays-fast": ("replays-fast", FAST, replays_fast),
     "sides-small": ("compare-pbs", SIDES_SMALL, side_by_side_small),

@@ -166,7 +166,8 @@ def run(
 
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
     pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
-    lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, ckks-bootstrapping (CKKS), database-lookup, matvec,
+    lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, lenet,
+    resnet20, ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     if program != "life" and any(value is not None for value in (board, size, generations)):

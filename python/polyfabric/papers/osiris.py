@@ -16,6 +16,8 @@ from ..errors import Error
 from ..execution import SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
+from . import osiris_networks
+from .osiris_roofline import COUNT, Multiplications, roofline
 from .osiris_steps import figure_11
 from .rows import failed, predicted
 
@@ -97,7 +99,7 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for column, hoisting in _HOISTING.items()
     ]
     work += [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
-    return [*work, ("figure 11", figure_11)]
+    return [*work, ("figure 11", figure_11), *osiris_networks.work()]
 
 
 def _timed(program: SlotProgram, parameters: str, readings: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -128,7 +130,9 @@ def _cell(
         except Error as error:
             return [failed(cell, error)]
         made = predicted(cell, report["seconds"] * unit, _composition(facts, report), readings=readings)
-        rows = [made]
+        counted = Multiplications()
+        counted.add(1, facts, report)
+        rows = [made, *roofline(name, _HOISTING[column], bandwidth, counted, report["seconds"], readings)]
         if name == "bootstrap" and column == "dh":
             stalls = 100 * _waiting(report)
             reason = (
@@ -191,7 +195,28 @@ def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if none is not None and double is not None:
             reason = f"{none:.3g} ms without hoisting, {double:.3g} ms with double hoisting"
             gains.append(predicted(f"section7.gain.{bandwidth}", none / double, reason, readings=[_CHAIN]))
-    return gains
+    return gains + _beside_others(found.get("table3a.bootstrap.dh")) + _fewer(rows)
+
+
+def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How many fewer multiplications a bootstrapping takes with double hoisting."""
+    counts = {row["beside"][1]: row["value"] for row in rows if row["beside"] is not None}
+    none, double = (counts.get(f"bootstrap, {name} hoisting, 1 TB/s: {COUNT}") for name in ("none", "double"))
+    if none is None or double is None:
+        return []
+    reason = (
+        f"{none:.4g} G without hoisting, {double:.4g} G with double hoisting, each with the steps that its rates choose"
+    )
+    return [predicted("section7.multiplications", none / double, reason, readings=[_CHAIN])]
+
+
+def _beside_others(milliseconds: float | None) -> list[dict[str, Any]]:
+    """Figure 10's bootstrapping by the levels that it leaves: its bars are not printed, and the text gives SHARP's by its ratio to the published time."""
+    if milliseconds is None:
+        return []
+    place = ["Figure 10", "bootstrapping by L_eff over SHARP, whose time follows of the published one and 1.16", "x"]
+    reason = f"1.16 times 2.70 ms / 8, over {milliseconds:.4g} ms / {LEVELS} here"
+    return [predicted("section1.bootstrap", 1.16 * 2.7 / milliseconds, reason, place, [_CHAIN])]
 
 
 def _composition(facts: dict[str, Any], report: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, Pipeline
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
-use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule};
+use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule, SumOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
 use std::sync::Arc;
 
@@ -49,6 +49,13 @@ pub const SPECS: &[FigureSpec] = &[
         0.0,
         2.0,
         "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules",
+    ),
+    figure(
+        "machine.dataflow.giant_step_centric",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether each rotated ciphertext is added to the sums of all giant steps at once",
     ),
     figure(
         "machine.dataflow.fused_rescale",
@@ -107,6 +114,8 @@ pub struct Osiris {
     pub limb_extension: bool,
     /// By what the numbers of baby and giant steps are chosen.
     pub steps: StepsBy,
+    /// Whether a rotated ciphertext is used up before the next one is made.
+    pub giant_step_centric: bool,
     /// Whether a division by P after a product divides by the dropped primes too.
     pub fused_rescale: bool,
 }
@@ -144,6 +153,7 @@ impl Osiris {
                 1 => StepsBy::Rates,
                 _ => StepsBy::Schedules,
             },
+            giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
         };
         let together = |first, second, cause, holds: bool| {
@@ -235,6 +245,7 @@ impl Osiris {
                 StepsBy::Schedules => StepRule::Search(Search(Arc::new(StepSchedules::new(self.clone())))),
             },
             diagonal_bits: self.limb_extension.then_some(self.word_bits as u32 - 1),
+            sums: if self.giant_step_centric { SumOrder::ByBabySteps } else { SumOrder::ByGiantSteps },
             fused_rescale: self.fused_rescale,
             ..RnsLowering::new(gadget)
         }

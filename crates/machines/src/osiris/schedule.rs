@@ -77,7 +77,7 @@ struct Scheduler<'a> {
     free: Vec<(Cycle, Cycle)>,
     /// From when on a place may be written; nothing while it holds something.
     frames: Vec<Option<Cycle>>,
-    /// What was put into each place last.
+    /// By place: the limb that it holds.
     holders: Vec<Option<Residue>>,
     frame_bytes: u64,
     states: Vec<State>,
@@ -357,7 +357,10 @@ impl Scheduler<'_> {
         let state = &mut self.states[residue.0 as usize];
         if state.uses.is_empty() && !state.output {
             let free = state.last_read.max(state.last + 1);
-            state.frame.take().into_iter().for_each(|frame| self.frames[frame] = Some(free));
+            state.frame.take().into_iter().for_each(|frame| {
+                self.frames[frame] = Some(free);
+                self.holders[frame] = None;
+            });
         }
     }
 
@@ -444,17 +447,11 @@ impl Scheduler<'_> {
 
     /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
     fn evict(&mut self, op: u32, pinned: &HashSet<Residue>) -> Result<(Cycle, usize), MapError> {
-        let held = self.holders.iter().enumerate().filter_map(|(frame, holder)| Some((frame, (*holder)?)));
-        let candidates = held.filter(|&(frame, residue)| {
-            // What is placed and not yet known is a result of the task at hand.
-            let state = self.state(residue);
-            state.frame == Some(frame) && state.known && !pinned.contains(&residue)
-        });
-        let next = |residue: Residue| {
-            let state = self.state(residue);
-            (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some(), residue)
-        };
-        let victim = candidates.map(|(_, residue)| residue).max_by_key(|&residue| next(residue));
+        let candidates = self.holders.iter().flatten().map(|&residue| (residue, self.state(residue)));
+        // What is placed and not yet known is a result of the task at hand.
+        let candidates = candidates.filter(|(residue, state)| state.known && !pinned.contains(residue));
+        let next = |state: &State| (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some());
+        let victim = candidates.max_by_key(|&(residue, state)| (next(state), residue)).map(|(residue, _)| residue);
         let Some(victim) = victim else { return Err(self.full(op)) };
         let (start, free) = (self.free[self.planner.chip.channel.0 as usize].0, self.state(victim).last + 1);
         if self.state(victim).off_chip.is_none() {

@@ -188,6 +188,31 @@ fn more_limbs_than_the_delays_hold_pass_in_several_streams() {
     }
 }
 
+/// A product dropped to fewer limbs, and so many more of the same that nothing reads.
+fn dropped_product(ring: &Ring, gadget: &Gadget, in_vain: usize) -> KernelProgram {
+    let mut builder = KernelBuilder::new("dropped", ring.degree(), ring.moduli()).expect("moduli");
+    let q = LimbSet::new(gadget.q().iter().copied());
+    let a = builder.input("a", 0, ValueType::evaluation(q)).expect("an input");
+    let product = builder.multiply(a, a).expect("a product");
+    for _ in 0..in_vain {
+        builder.multiply(a, a).expect("a product");
+    }
+    let low = builder.select_limbs(product, LimbSet::range(0..2)).expect("limbs");
+    builder.output("low", 0, low);
+    builder.finish().expect("a program")
+}
+
+#[test]
+fn limbs_that_a_program_drops_are_computed_and_no_others_in_vain() {
+    let (ring, gadget) = ring(6, 4, 2);
+    let case = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 0));
+    case.check(&small());
+    let twice = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 1)).schedule(&small());
+    let names = Names::new(&twice, &case.program, small().hadamard_height);
+    let refused = audit(&case.program, &twice.schedule, &names).expect_err("the product is computed twice");
+    assert!(refused.to_string().contains("is computed, and nothing reads it"), "{refused}");
+}
+
 #[test]
 fn an_exact_raise_from_one_limb_is_the_balanced_one() {
     let (ring, gadget) = ring(8, 3, 1);

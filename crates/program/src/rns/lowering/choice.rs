@@ -133,6 +133,15 @@ pub struct MatrixProduct<'a> {
     pub period: usize,
 }
 
+/// In which order the products of a matrix's rotated vectors and diagonals stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SumOrder {
+    /// One baby step after the other, each added to the sums of all giant steps: a rotated vector is used up at once (Osiris, section V).
+    ByBabySteps,
+    /// All baby steps, then the sum of one giant step after the other (S. Halevi and V. Shoup, CRYPTO 2018; Osiris, algorithm 2).
+    ByGiantSteps,
+}
+
 /// What steps take on a machine, in any common unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepRates {
@@ -163,6 +172,8 @@ pub struct RnsLowering {
     pub hoisting: Hoisting,
     /// How many of its rotations are baby steps.
     pub steps: StepRule,
+    /// In which order a matrix's sums are made.
+    pub sums: SumOrder,
     /// Bits that a coefficient of a matrix's diagonal may have, sign included; any number if none is given. A matrix whose scale makes them
     /// larger is encoded at a power of two less, by which the ciphertext is multiplied before.
     pub diagonal_bits: Option<u32>,
@@ -188,6 +199,7 @@ impl RnsLowering {
             rotation: RotationOrder::SwitchFirst,
             hoisting: Hoisting::Single,
             steps: StepRule::Products,
+            sums: SumOrder::ByBabySteps,
             diagonal_bits: None,
             rescaling: Rescaling::Waterline,
             relinearisation: Relinearisation::Lazy,

@@ -26,7 +26,7 @@ mod value;
 
 pub use choice::{
     Hoisting, LevelPolicy, MatrixProduct, Relinearisation, Rescaling, RnsLowering, RotationOrder, Search, StepRates,
-    StepRule, StepSearch, TriedMatrix, TriedWidth,
+    StepRule, StepSearch, SumOrder, TriedMatrix, TriedWidth,
 };
 pub use choose::{Cheapest, NoKeySwitch, SPARE_BITS, Weighed, Work, fewest_products};
 pub use error::LoweringError;

@@ -14,8 +14,9 @@
 //! | double | once | once a giant step for one polynomial, and once at the end, together with the rescaling |
 //!
 //! With double hoisting (J.-P. Bossuat et al., EUROCRYPT 2021, algorithm 6) the rotated x stays over Q and P, diagonals are encoded over
-//! Q and P, and sums are divided once. Operations stand in the giant-step-centric order (Osiris, section V): one
-//! baby step after the other, each added to the sums of all giant steps, so that a rotated x is used up at once.
+//! Q and P, and sums are divided once. Unless the choice says otherwise,
+//! operations stand in the giant-step-centric order (Osiris, section V): one baby step after the other, each added to the sums of all giant
+//! steps, so that a rotated x is used up at once.
 
 mod plan;
 
@@ -23,7 +24,7 @@ pub use plan::{BabyStepCosts, StepChooser, Steps};
 
 use super::{
     CiphertextValue, Hoisting, Lowering, LoweringError, MatrixProduct, Noise, Result, RnsLowering, RotationOrder,
-    StepRates, StepRule,
+    StepRates, StepRule, SumOrder,
 };
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::{LimbSet, ValueId};
@@ -226,12 +227,17 @@ impl Lowering<'_> {
     /// The sums over Q; rotations share what the choice says.
     fn transform_over_q(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, scale: Scale) -> Result<Pair> {
         let limbs = self.chain().limbs(a.level);
+        let mut babies = Vec::with_capacity(prepared.terms.len());
         let mut sums = BTreeMap::<i64, Pair>::new();
         for (&baby, terms) in &prepared.terms {
             let rotated = self.rotate(a, baby)?;
             let rotated = [rotated.parts[0], rotated.parts[1]];
-            self.accumulate(&mut sums, rotated, terms, scale, &limbs)?;
+            match self.choice().sums {
+                SumOrder::ByBabySteps => self.accumulate(&mut sums, rotated, terms, scale, &limbs)?,
+                SumOrder::ByGiantSteps => babies.push((rotated, terms)),
+            }
         }
+        self.accumulate_by_giants(&mut sums, &babies, scale, &limbs)?;
         let mut total: Option<CiphertextValue> = None;
         for (giant, parts) in sums {
             let sum = self.rotate(&CiphertextValue { parts: parts.to_vec(), ..a.clone() }, giant)?;
@@ -263,14 +269,19 @@ impl Lowering<'_> {
         // Babies are over Q and P but for b = 0: P·a has nothing modulo P. It comes last and is added to what is there of its giant step, so
         // that each has one sum; only where nothing is there, its sum is over Q.
         let (mut sums, mut plain) = (BTreeMap::<i64, Pair>::new(), BTreeMap::<i64, Pair>::new());
+        let mut babies = Vec::with_capacity(prepared.terms.len());
         for (&baby, terms) in prepared.terms.iter().filter(|&(&baby, _)| baby != 0) {
             let element = GaloisElement::rotation(self.chain().degree(), baby);
             let key = self.galois_key(element);
             let (switched, mask) = self.inner_product(&digits, key)?;
             let switched = self.add_to_some(switched, body, &q)?;
             let rotated = [self.permute(switched, element)?, self.permute(mask, element)?];
-            self.accumulate(&mut sums, rotated, terms, scale, &raised)?;
+            match self.choice().sums {
+                SumOrder::ByBabySteps => self.accumulate(&mut sums, rotated, terms, scale, &raised)?,
+                SumOrder::ByGiantSteps => babies.push((rotated, terms)),
+            }
         }
+        self.accumulate_by_giants(&mut sums, &babies, scale, &raised)?;
         if let Some(terms) = prepared.terms.get(&0) {
             let unrotated = [body, self.times_special(a.parts[1])?];
             for (giant, values) in terms {
@@ -345,6 +356,25 @@ impl Lowering<'_> {
                 ],
             };
             sums.insert(*giant, sum);
+        }
+        Ok(())
+    }
+
+    /// The same for all baby steps, one giant step after the other.
+    fn accumulate_by_giants(
+        &mut self,
+        sums: &mut BTreeMap<i64, Pair>,
+        babies: &[(Pair, &Vec<(i64, Values)>)],
+        scale: Scale,
+        limbs: &LimbSet,
+    ) -> Result<()> {
+        let all = babies.iter().flat_map(|(_, terms)| terms.iter().map(|&(giant, _)| giant));
+        for giant in all.collect::<std::collections::BTreeSet<i64>>() {
+            for &(rotated, terms) in babies {
+                for term in terms.iter().filter(|term| term.0 == giant) {
+                    self.accumulate(sums, rotated, std::slice::from_ref(term), scale, limbs)?;
+                }
+            }
         }
         Ok(())
     }

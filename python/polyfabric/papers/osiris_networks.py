@@ -1,0 +1,292 @@
+"""Osiris' LeNet and ResNet-20: rows of table III, and what figures 10, 12 and 13 make of them.
+
+ResNet-20 is timed in parts, from one ciphertext to one each: a block that the network has more than once is scheduled and checked once, and its
+time counts as often. The parts one behind the other, each from its first load to its last store, are a schedule of the whole network.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from .. import machines, slot_execution
+from ..apps import lenet, resnet20
+from ..errors import Error
+from ..execution import SecurityWarning
+from ..language.slot_program import SlotProgram
+from ..slot_parameters import SlotParameters
+from .osiris_roofline import LANES, Multiplications, roofline
+from .rows import failed, predicted, untold
+
+Row = dict[str, Any]
+Reading = dict[str, str | None]
+
+_LENET: Reading = {
+    "name": "a program of ours after the paper's sources",
+    "evidence": "section VI: four layers, as in Orion, CHET and EVA, whose network takes the seven levels of set II; frames of 32 x 32 are ours",
+}
+_RESNET: Reading = {
+    "name": "osiris-bootstrap-IV: set IV with log QP 1630, pairs of primes of 49 and 47 bits; two bootstraps a rectifier of degrees 15, 15 and 27",
+    "evidence": "table II and its note print levels, alpha, P and log QP; section VI names Lee et al., whose rectifier takes 14 levels",
+}
+_ONCE = "blocks that are alike are scheduled once"
+
+HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
+
+_SINGLE = SlotParameters.of(
+    "ckks",
+    name="osiris-bootstrap-IV-single",
+    ring_degree=65536,
+    q=[{"pair_bits": 48, "count": 1}, {"bits": 36, "count": 9}, {"bits": 39, "count": 3}, {"bits": 40, "count": 12}],
+    p=[{"bits": 40, "count": 14}],
+    gadget={"hybrid": {"digit_limbs": 14}},
+    scale_log2=36.0,
+    secret={"sparse-ternary": 1024},
+    ephemeral_weight=32,
+    bootstrap={
+        "coefficients_to_slots": 4,
+        "slots_to_coefficients": 3,
+        "range": 17,
+        "degree": 30,
+        "doublings": 3,
+    },
+    noise_std=3.2,
+)
+"""Set IV with one prime of 40 bits for each level of bootstrapping, as `osiris-bootstrap-single` has set III: the two digits that table II prints."""
+
+_OTHERS = (
+    ("one prime of 40 bits a level of bootstrapping, two digits", (), True),
+    ("steps by the fewest products", ("steps=products",), False),
+)
+"""What else the paper allows: in words, readings, and whether the set has single primes."""
+
+_STEPS = (
+    ("neither fused divisions nor the giant-step-centric order", ("rescaling=separate", "dataflow=giants_in_turn")),
+    ("giant-step-centric, divisions apart", ("rescaling=separate",)),
+)
+"""What figure 12 (a) builds up, before the default with both: words and readings."""
+
+_WIDER = ((2, "2TB"), (4, "4TB"))
+"""Figure 12 (b): how many times as many lanes, and the bandwidth."""
+
+
+@dataclass
+class Timed:
+    """Checked schedules one behind the other."""
+
+    seconds: float = 0.0
+    joules: float = 0.0
+    waiting: float = 0.0
+    """Seconds in which the NTT units wait for memory, as a share of their time."""
+    switches: int = 0
+    rotations: int = 0
+    bootstraps: int = 0
+    traffic: float = 0.0
+    again: float = 0.0
+    work: Multiplications = field(default_factory=lambda: Multiplications(LANES))
+    parts: dict[str, float] = field(default_factory=dict)
+    """Milliseconds of each part, all of its like together."""
+    worst: float = 0.0
+    """Watts of the part with the highest power."""
+
+    def add(self, name: str, count: int, facts: dict[str, Any], report: dict[str, Any]) -> None:
+        """A part's schedule, which counts so often."""
+        seconds, cycles = report["seconds"], report["stalls"]
+        self.seconds += count * seconds
+        self.joules += count * report["energy_j"]
+        waits = (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
+        self.waiting += count * seconds * waits
+        self.switches += count * sum(use["count"] for use in facts["key_switches"])
+        self.bootstraps += count * sum(node["op"] == "bootstrap" for node in facts["nodes"])
+        self.traffic += count * report["traffic_bytes"]["total"]
+        self.again += count * report["traffic_bytes"]["hints_again"]
+        self.work.add(count, facts, report)
+        self.parts[name] = 1e3 * count * seconds
+        self.worst = max(self.worst, report["energy_j"] / seconds)
+
+    @property
+    def words(self) -> str:
+        """What the time is made of."""
+        parts = ", ".join(f"{name} {time:.3g}" for name, time in self.parts.items())
+        return (
+            f"{self.bootstraps} bootstraps, {self.switches:,} key switches; {self.traffic / 1e9:.4g} GB from and to memory, "
+            f"{self.again / self.traffic:.0%} of it keys that came again; NTT units wait {self.waiting / self.seconds:.0%} for memory; "
+            f"{self.work.share(self.seconds):.0%} of the multipliers' time; {self.joules:.3g} J; ms of parts: {parts}"
+        )
+
+
+def _planned(
+    program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine
+) -> slot_execution.SlotPlan:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        return slot_execution.plan(program, parameters, machine=machine, key_switch="set", security=0)
+
+
+@cache
+def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, single: bool = False) -> Timed:
+    """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; with single primes if it is asked for."""
+    machine = machines.load("osiris", readings)
+    if lanes > 1:
+        machine = machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes * LANES))]))
+    timed = Timed(work=Multiplications(lanes * LANES))
+    for part in resnet20.parts():
+        planned = _planned(part.program(), _SINGLE if single else resnet20.PAPER_SET, machine)
+        timed.add(part.name, part.count, planned.facts, machine.simulate(planned).to_dict())
+    return timed
+
+
+def work() -> list[tuple[str, Callable[[], list[Row]]]]:
+    """What is to be timed, in words, and the rows that come of it."""
+    cells: list[tuple[str, Callable[[], list[Row]]]] = [
+        (f"lenet, {name} hoisting, 1TB/s", _lenet(column)) for column, name in HOISTING.items()
+    ]
+    for bandwidth in ("1TB", "2TB"):
+        cells += [
+            (f"resnet20, {name} hoisting, {bandwidth}/s", _resnet(column, bandwidth))
+            for column, name in HOISTING.items()
+        ]
+    cells.append(("resnet20, 4TB/s", _fast))
+    cells += [(f"resnet20, {words}", _other(words, readings, single)) for words, readings, single in _OTHERS]
+    cells += [(f"resnet20, {words}", _step(words, readings)) for words, readings in _STEPS]
+    cells += [
+        (f"resnet20, {lanes} times the lanes, {bandwidth}/s", _wider(lanes, bandwidth)) for lanes, bandwidth in _WIDER
+    ]
+    return [*cells, ("resnet20, ratios", _ratios)]
+
+
+def _guarded(cell: str, place: list[str] | None, rows: Callable[[], list[Row]]) -> Callable[[], list[Row]]:
+    def guarded() -> list[Row]:
+        try:
+            return rows()
+        except Error as error:
+            return [failed(cell, error, place)]
+
+    return guarded
+
+
+def _lenet(column: str) -> Callable[[], list[Row]]:
+    cell = f"table3a.lenet.{column}"
+
+    def rows() -> list[Row]:
+        machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", "bandwidth=1TB"])
+        planned = _planned(lenet.lenet(), lenet.PAPER_SET, machine)
+        facts, report = planned.facts, machine.simulate(planned).to_dict()
+        timed = Timed()
+        timed.add("all", 1, facts, report)
+        row = predicted(cell, 1e6 * timed.seconds, timed.words, readings=[_LENET])
+        return [row, *roofline("LeNet", HOISTING[column], "1TB", timed.work, timed.seconds, [_LENET])]
+
+    return _guarded(cell, None, rows)
+
+
+def _resnet(column: str, bandwidth: str) -> Callable[[], list[Row]]:
+    cell = f"table3{'a' if bandwidth == '1TB' else 'b'}.resnet20.{column}"
+
+    def rows() -> list[Row]:
+        timed = resnet20_timed((f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"))
+        row = predicted(cell, 1e3 * timed.seconds, f"{_ONCE}; {timed.words}", readings=[_RESNET])
+        return [row, *roofline("ResNet-20", HOISTING[column], bandwidth, timed.work, timed.seconds, [_RESNET])]
+
+    return _guarded(cell, None, rows)
+
+
+def _fast() -> list[Row]:
+    cell = "section1.resnet20.4"
+
+    def rows() -> list[Row]:
+        timed = resnet20_timed(("hoisting=double", "bandwidth=4TB"))
+        place = ["Figure 12 (b)", "ResNet-20, double hoisting, 512 lanes, 4 TB/s", "ms"]
+        return [predicted(cell, 1e3 * timed.seconds, f"{_ONCE}; {timed.words}", place, [_RESNET])]
+
+    return _guarded(cell, None, rows)()
+
+
+def _other(words: str, readings: Sequence[str], single: bool) -> Callable[[], list[Row]]:
+    place = ["Table III (a)", f"ResNet-20, double hoisting, 1 TB/s: {words}", "ms"]
+
+    def rows() -> list[Row]:
+        timed = resnet20_timed(("hoisting=double", "bandwidth=1TB", *readings), single=single)
+        return [predicted("table3a.resnet20.dh", 1e3 * timed.seconds, f"{_ONCE}; {timed.words}", place)]
+
+    return _guarded("table3a.resnet20.dh", place, rows)
+
+
+def _step(words: str, readings: Sequence[str]) -> Callable[[], list[Row]]:
+    place = ["Figure 12 (a)", f"ResNet-20, double hoisting, 1 TB/s: {words}", "ms"]
+
+    def rows() -> list[Row]:
+        timed = resnet20_timed(("hoisting=double", "bandwidth=1TB", *readings))
+        return [predicted("figure12.steps", 1e3 * timed.seconds, timed.words, place, [_RESNET])]
+
+    return _guarded("figure12.steps", place, rows)
+
+
+def _wider(lanes: int, bandwidth: str) -> Callable[[], list[Row]]:
+    cell = "section1.resnet20.4" if bandwidth == "4TB" else "figure12.width"
+    place = None if bandwidth == "4TB" else ["Figure 12 (b)", f"ResNet-20, {LANES * lanes} lanes, {bandwidth}/s", "ms"]
+
+    def rows() -> list[Row]:
+        timed = resnet20_timed(("hoisting=double", f"bandwidth={bandwidth}"), lanes)
+        words = f"{LANES * lanes} lanes, as section I has increased resources at higher bandwidths; {timed.words}"
+        return [predicted(cell, 1e3 * timed.seconds, words, place, [_RESNET])]
+
+    return _guarded(cell, place, rows)
+
+
+def _ratios() -> list[Row]:
+    """What follows of times that were taken before."""
+    rows: list[Row] = [
+        untold(
+            "figure12.interleaving",
+            "schedules of whole programs are of interleaved limbs alone; a change of modulus by itself is run either way (docs)",
+        ),
+        untold("section6.rotations", "the paper does not print how many rotations the convolutions of Lee et al. take"),
+        untold("section7.words", "no set here has levels of bootstrapping for words of 36 bits within log QP = 1630"),
+    ]
+
+    def own() -> list[Row]:
+        return [*_dataflow(), *_power(), *_prior_work()]
+
+    return rows + _guarded("figure12.dataflow", None, own)()
+
+
+def _dataflow() -> list[Row]:
+    baseline, ordered = (resnet20_timed(("hoisting=double", "bandwidth=1TB", *readings)) for _, readings in _STEPS)
+    whole = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
+    reason = (
+        f"{1e3 * baseline.waiting:.4g} ms in which the NTT units wait for memory with all baby steps before the sums of giant steps, "
+        f"{1e3 * ordered.waiting:.4g} ms with one baby step after the other; both with interleaved limbs and with divisions apart"
+    )
+    saved = 1e3 * (baseline.waiting - ordered.waiting)
+    place = ["Figure 12", "ResNet-20: time that the giant-step-centric order saves, 1 TB/s", "ms"]
+    whole_time = 1e3 * (baseline.seconds - ordered.seconds)
+    words = f"{1e3 * baseline.seconds:.4g} ms and {1e3 * ordered.seconds:.4g} ms; rotated ciphertexts that find no room come and go"
+    rows = [
+        predicted("figure12.dataflow", saved, reason, readings=[_RESNET]),
+        predicted("figure12.dataflow", whole_time, words, place, [_RESNET]),
+    ]
+    share = 100 * (1 - whole.seconds / ordered.seconds)
+    reason = f"{1e3 * ordered.seconds:.4g} ms with two divisions, {1e3 * whole.seconds:.4g} ms with one"
+    return [*rows, predicted("figure12.fusion", share, reason, readings=[_RESNET])]
+
+
+def _power() -> list[Row]:
+    timed = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
+    place = ["Table IV", "Osiris, mean power over ResNet-20 from activity, memory included", "W"]
+    reason = (
+        f"{timed.joules:.3g} J in {1e3 * timed.seconds:.4g} ms; at most {timed.worst:.4g} W in one part. Powers of the parts are the paper's means, taken as "
+        "those at full activity, so this is what they leave at the activity here"
+    )
+    return [predicted("table4.osiris.power", timed.joules / timed.seconds, reason, place, [_RESNET])]
+
+
+def _prior_work() -> list[Row]:
+    """Figure 10's ResNet-20: its bars are not printed, and text gives SHARP's by its ratio to the published time."""
+    timed = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
+    place = ["Figure 10", "ResNet-20 over SHARP, whose time follows of the published one and 1.07", "x"]
+    reason = f"1.07 times 92.4 ms, over {1e3 * timed.seconds:.4g} ms here"
+    return [predicted("section1.resnet20", 1.07 * 92.4e-3 / timed.seconds, reason, place, [_RESNET])]

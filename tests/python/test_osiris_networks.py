@@ -1,0 +1,178 @@
+"""Do LeNet and ResNet-20 compute what windows over images do, encrypted too, and are their schedules timed as the paper's rows?"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from polyfabric.apps import lenet, multiplexed, resnet20
+from polyfabric.errors import MachineError
+from polyfabric.execution import SecurityWarning
+from polyfabric.machines import load
+from polyfabric.papers import osiris_networks, osiris_roofline
+from polyfabric.slot_execution import plan
+
+SMALL_LENET = lenet.Shape(side=8, frame=8, window=3, maps=(2, 8), hidden=8, classes=3, slots=128)
+SMALL = resnet20.Shape(side=4, colours=1, channels=(2, 4), blocks=1, classes=3, degrees=(7, 7), gap=2.0**-3, whole=1)
+"""Two stages of a block each: every kind of layer, and a bootstrap in each rectifier and between layers."""
+REDUCED = "toy-12-boot-osiris-IV"
+
+
+def applied(diagonals, vector):
+    tiled = {offset: np.tile(values, len(vector) // len(values)) for offset, values in diagonals.items()}
+    return sum(values * np.roll(vector, -offset) for offset, values in tiled.items())
+
+
+@pytest.mark.parametrize(
+    ("before", "channels", "stride", "window"),
+    [
+        (multiplexed.Packing(3, 4, 8, 2), 5, 1, 3),
+        (multiplexed.Packing(3, 4, 8, 2), 20, 2, 3),
+        (multiplexed.Packing(4, 8, 8), 4, 1, 3),
+        (multiplexed.Packing(2, 7, 8), 8, 2, 5),
+    ],
+)
+def test_a_convolution_is_a_matrix_from_packing_to_packing(before, channels, stride, window):
+    generator = np.random.default_rng(0)
+    kernels = generator.normal(size=(channels, before.channels, window, window))
+    image = generator.normal(size=(before.channels, before.side, before.side))
+    found = applied(multiplexed.convolution(kernels, before, stride), before.packed(image, 2048))
+    expected = multiplexed.convolved(kernels, image, stride)
+    side = before.side // stride
+    assert np.allclose(found, before.after(channels, stride).packed(expected[:, :side, :side], 2048))
+
+
+def test_diagonals_are_those_of_the_packing():
+    counts = {name: len(diagonals) for name, diagonals in resnet20.matrices().items()}
+    # Taps and distances of channels: 9 x 16 shifts, then (2 + 2·3 - 1)² x 8, then (3·4 + 3)² x 4 of gaps of 2 and 4.
+    assert counts["stage 1, block 2, first"] == 9 * 16
+    assert counts["stage 2, block 2, first"] == 7**2 * 8
+    assert counts["stage 3, block 2, first"] == 15**2 * 4
+    assert (counts["stem"], counts["stage 2, block 1, first"], counts["stage 3, block 1, first"]) == (36, 256, 648)
+
+
+def test_lenet_is_the_network_of_windows_encrypted_too():
+    weights, image = lenet.Weights.drawn(SMALL_LENET), lenet.drawn_image(SMALL_LENET, np.random.default_rng(1))
+    with pytest.warns(SecurityWarning):
+        done = lenet.lenet(SMALL_LENET).run(lenet.image_input(SMALL_LENET, image), parameters="osiris-II")
+    assert done.correct
+    assert np.allclose(done.outputs["scores"], lenet.scores(weights, image), atol=1e-3)
+
+
+def test_lenet_takes_the_levels_of_its_set():
+    planned = plan(lenet.lenet(), "osiris-II", machine=load("osiris"), key_switch="set", security=0)
+    assert planned.facts["start_level"] == 7
+
+
+@pytest.fixture(scope="module")
+def image():
+    return resnet20.drawn_image(SMALL, np.random.default_rng(11))
+
+
+def test_resnet_is_the_network_of_windows_encrypted_too(image):
+    with pytest.warns(SecurityWarning):
+        done = resnet20.resnet20(SMALL).run(resnet20.image_input(SMALL, image), parameters=REDUCED)
+    assert done.correct
+    assert max(done.bound.values()) < 0.01
+    expected = resnet20.scores(SMALL, resnet20.Weights.drawn(SMALL), image)
+    # True rectifiers, where these polynomials leave a thirtieth.
+    assert np.allclose(done.outputs["scores"], expected, atol=0.03)
+
+
+def test_resnets_schedule_is_checked_and_gives_the_answer(image):
+    with pytest.warns(SecurityWarning):
+        done = resnet20.resnet20(SMALL).run(resnet20.image_input(SMALL, image), parameters=REDUCED, on="osiris")
+    assert done.correct
+    assert done.simulation.to_dict()["cycles"] > 0
+
+
+def test_parts_one_behind_the_other_are_the_network(image):
+    parts = {part.name: part for part in resnet20.parts(SMALL)}
+    assert list(parts) == ["stem", "stage1-block", "stage2-first", "head"]
+    value = resnet20.image_input(SMALL, image)["image"]
+    for part in parts.values():
+        value = part.program(SMALL).evaluate({"image": value})["result"]
+    whole = resnet20.resnet20(SMALL).evaluate(resnet20.image_input(SMALL, image))["scores"]
+    assert np.allclose(value, whole, atol=1e-9)
+
+
+def test_parts_have_all_blocks_of_the_paper():
+    counts = [part.count for part in resnet20.parts() if part.name not in ("stem", "head")]
+    assert (sum(counts), len(resnet20.Shape().places)) == (9, 9)
+
+
+def test_blocks_of_a_stage_are_alike():
+    shape = resnet20.Shape(side=8, channels=(2, 4), blocks=3)
+    found = resnet20.matrices(shape)
+    for stage, blocks in (("stage 1", (1, 2, 3)), ("stage 2", (2, 3))):
+        for place in ("first", "second"):
+            offsets = [set(found[f"{stage}, block {block}, {place}"]) for block in blocks]
+            assert all(other == offsets[0] for other in offsets)
+
+
+def report(seconds=1e-3):
+    return {
+        "seconds": seconds,
+        "cycles": 1e6,
+        "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
+        "traffic_bytes": {"total": 1e9, "hints_again": 1e8},
+        "utilisation": {"ntt": 0.5},
+        "energy_j": 0.1,
+    }
+
+
+FACTS = {
+    "key_switches": [{"key": "k", "count": 2}],
+    "nodes": [{"op": "bootstrap"}],
+    "limb_operations": {"multiplies": 1000},
+    "parameters": {"ring_degree": 65536},
+}
+
+
+def test_multiplications_are_those_of_the_units():
+    work = osiris_roofline.Multiplications()
+    work.add(2, FACTS, report())
+    # Both NTT units take 512 residues a cycle, half of the time; a residue passes 16 stages of one multiplier each.
+    assert work.transforms == 2 * (2 * 512 * 0.5 * 1e6 * 16)
+    assert work.products == 2 * 65536 * 1000
+    rows = osiris_roofline.roofline("x", "double", "2TB", work, 2e-3, [])
+    assert [row["value"] for row in rows[:2]] == [work.all / 1e9, work.all / 2e9]
+    assert rows[2]["value"] == pytest.approx(100 * work.all / (512 * 73 * 2e6))
+
+
+def test_rows_of_the_networks(monkeypatch):
+    times = iter(range(1, 100))
+
+    class Machine:
+        def simulate(self, planned):
+            return type("", (), {"to_dict": lambda self: report(1e-3 * next(times))})()
+
+    planned = type("", (), {"facts": FACTS})()
+    monkeypatch.setattr(osiris_networks.machines, "load", lambda name, readings: Machine())
+    monkeypatch.setattr(osiris_networks, "_planned", lambda *given: planned)
+    monkeypatch.setattr(osiris_networks, "_WIDER", ())
+    monkeypatch.setattr(osiris_networks.resnet20, "parts", lambda: [resnet20.Part("stem", 1), resnet20.Part("head", 2)])
+    monkeypatch.setattr(resnet20.Part, "program", lambda self: None)
+    osiris_networks.resnet20_timed.cache_clear()
+    rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
+    osiris_networks.resnet20_timed.cache_clear()
+    found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
+    assert found["table3a.lenet.nh"] == pytest.approx(1000)
+    # The second part counts twice: 4 + 2·5 ms after the three of LeNet.
+    assert found["table3a.resnet20.nh"] == pytest.approx(14)
+    assert found["figure12.interleaving"] is None
+    assert {"table3b.resnet20.dh", "figure12.dataflow", "figure12.fusion"} <= found.keys()
+    beside = [row["beside"][0] for row in rows if row["beside"] is not None]
+    assert beside.count("Figure 13") == 3 * 9
+    assert {"Figure 10", "Figure 12 (a)", "Figure 12 (b)", "Table IV"} <= set(beside)
+
+
+def test_what_cannot_be_timed_says_why(monkeypatch):
+    def refused(*given):
+        raise MachineError("the scratchpad is full")
+
+    monkeypatch.setattr(osiris_networks, "_planned", refused)
+    osiris_networks.resnet20_timed.cache_clear()
+    rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
+    assert {row["failure"] for row in rows if row["kind"] != "not_modelled"} == {"the scratchpad is full"}
