@@ -97,7 +97,7 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
         return build(parameters or own)
     if name in STAGES:
         raise InputError(
-            f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine osiris`; a stage of it runs by itself"
+            f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine M`; a stage of it runs by itself"
         )
     found = load(name) if ":" in name or name.endswith(".pf") else None
     return found if isinstance(found, SlotProgram) else None

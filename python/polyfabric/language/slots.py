@@ -17,6 +17,7 @@ from .._native import SlotProgramBuilder, composite_sign
 from . import slot_matrix
 from .numpy_calls import NumpyCalls
 from .place import place, placed, refuse, whole
+from .slot_repeats import repeating
 from .types import SlotType, is_packed
 
 Number: TypeAlias = "float | complex | np.number[Any]"
@@ -665,25 +666,16 @@ class SlotValue(NumpyCalls):
         return self._new(lambda builder: builder.relinearise(self.node), clean=self._clean)
 
     def bootstrap(self, slots: int | None = None) -> SlotValue:
-        """This value with its levels restored; with BGV, with little noise again, for numbers modulo a power of two.
-
-        With CKKS, a value that repeats after so many `slots` is bootstrapped in less time; each slot becomes the mean of those that repeat it.
-        """
+        """This value with its levels restored, one of CKKS that repeats after `slots` in less time (a slot becomes the mean of those that repeat it);
+        with BGV, with little noise again, for numbers modulo a power of two."""
         if self._tracer.modulus is not None and self._tracer.packed:
             raise refuse(
                 f"bootstrap: the slots of numbers modulo {self._tracer.modulus} stand in one polynomial, and bootstrapping "
                 "extracts the digits of one coefficient; declare each number pf.Mod(2), or pf.Mod(2**k), in a ciphertext of "
                 "its own, or take parameters with limbs enough for the whole program"
             )
-        if slots is None or self.scalar:
-            return self._new(lambda builder: builder.bootstrap(self.node), clean=self._clean)
-        period = whole("bootstrap: the slots after which the value repeats", slots, 1, self._tracer.slots)
-        if self.length != self._tracer.slots:
-            raise refuse(
-                f"bootstrap: {self.type} does not repeat after {period} slots, as zeros lie behind its end; declare a vector of all "
-                f"{self._tracer.slots} slots of the program"
-            )
-        return self._new(lambda builder: builder.bootstrap(self.node, period), clean=True)
+        period = None if slots is None or self.scalar else repeating(self, slots)
+        return self._new(lambda builder: builder.bootstrap(self.node, period), clean=self._clean)
 
 
 def _power(length: int) -> int:

@@ -54,7 +54,7 @@ fn build(scheme: Scheme, steps: &[Step]) -> Program {
             6 => builder.rescale(a),
             7 => builder.mod_switch(a, usize::from(*op)),
             8 => builder.relinearise(a),
-            9 if *number % 2 == 0 => builder.bootstrap_slots(a, 2),
+            9 if *number % 2 == 0 && scheme == Scheme::Ckks => builder.bootstrap_slots(a, 2),
             9 => builder.bootstrap(a),
             10 => {
                 let by_offset = [(*number, values.clone()), (0, values.clone())].into();
