@@ -7,6 +7,8 @@ use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a model's number is worth as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,14 +198,25 @@ pub type Number = Result<f64, RowFailure>;
 pub struct Collector<'a> {
     rows: Vec<Prediction>,
     progress: &'a dyn Progress,
-    done: u64,
+    /// Of all that collect for the same machine.
+    done: Arc<AtomicU64>,
     steps: u64,
 }
 
 impl<'a> Collector<'a> {
     /// No number yet, of about `steps` simulations.
     pub fn new(steps: u64, progress: &'a dyn Progress) -> Self {
-        Self { rows: Vec::new(), progress, done: 0, steps }
+        Self { rows: Vec::new(), progress, done: Arc::default(), steps }
+    }
+
+    /// Collects numbers of the same machine on another thread, to be [taken up](Self::take).
+    pub fn branch(&self) -> Self {
+        Self { rows: Vec::new(), done: Arc::clone(&self.done), ..*self }
+    }
+
+    /// The numbers of a branch, behind those that are there.
+    pub fn take(&mut self, branch: Self) {
+        self.rows.extend(branch.rows);
     }
 
     /// Does `work`, which `what` names, and tells its progress. A panic in it is a failure like an error.
@@ -211,8 +224,8 @@ impl<'a> Collector<'a> {
     /// # Errors
     /// [`RowFailure`] with the error's text.
     pub fn attempt<T, E: Display>(&mut self, what: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, RowFailure> {
-        self.done += 1;
-        self.progress.update(what, self.done.min(self.steps), self.steps);
+        let done = 1 + self.done.fetch_add(1, Ordering::Relaxed);
+        self.progress.update(what, done.min(self.steps), self.steps);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(found) => found.map_err(|error| RowFailure(error.to_string())),
             // Whoever has cancelled it wants no further row either.
