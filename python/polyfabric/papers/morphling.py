@@ -26,6 +26,10 @@ _OF_AN_ORDER = {
     "none": "nothing reads what the last look-ups give, so no key switch follows them",
 }
 _REASON = "first load to last store of one inference, every layer waiting for what it reads"
+TOO_LONG = {("vgg-9", "A", "before")}
+"""Programs, sets and orders that are not timed. Sums are then of ciphertexts of 16 KiB, of which Private-B holds 128, so each is made in so many parts
+that the schedule takes more than 18 GiB."""
+
 _CALIBRATED = "calibrated: of the sets, C was once taken as the default because it meets this cell; the rows of the others stand beside it"
 
 
@@ -74,7 +78,8 @@ def cases() -> Iterator[Case]:
     networks = {"vgg-9": vgg9(), **{f"deepcnn-{depth}": deepcnn(depth) for depth in (100, 50, 20)}}
     for name, program in networks.items():
         for order in ORDERS:
-            yield from (Case(f"table6.{name}", program, which, order) for which in SETS)
+            timed = [which for which in SETS if (name, which, order) not in TOO_LONG]
+            yield from (Case(f"table6.{name}", program, which, order) for which in timed)
     # The decisions alone are the comparisons that the paper mentions: no key switch follows them.
     for order in ("none", "before"):
         yield from (Case("table6.xg-boost", xgboost(leaves=False), which, order) for which in SETS)
