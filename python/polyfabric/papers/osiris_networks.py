@@ -249,7 +249,7 @@ def _ratios() -> list[Row]:
     ]
 
     def own() -> list[Row]:
-        return [*_dataflow(), *_power(), *_prior_work()]
+        return [*_dataflow(), *_power()]
 
     return rows + _guarded("figure12.dataflow", None, own)()
 
@@ -282,11 +282,3 @@ def _power() -> list[Row]:
         "those at full activity, so this is what they leave at the activity here"
     )
     return [predicted("table4.osiris.power", timed.joules / timed.seconds, reason, place, [_RESNET])]
-
-
-def _prior_work() -> list[Row]:
-    """Figure 10's ResNet-20: its bars are not printed, and text gives SHARP's by its ratio to the published time."""
-    timed = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
-    place = ["Figure 10", "ResNet-20 over SHARP, whose time follows of the published one and 1.07", "x"]
-    reason = f"1.07 times 92.4 ms, over {1e3 * timed.seconds:.4g} ms here"
-    return [predicted("section1.resnet20", 1.07 * 92.4e-3 / timed.seconds, reason, place, [_RESNET])]

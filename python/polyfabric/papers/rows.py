@@ -21,6 +21,12 @@ def predicted(
     return {**row, "reason": reason}
 
 
+def calibrated(cell: str, value: float, reason: str) -> dict[str, Any]:
+    """A row of a published cell with a choice that was made by somebody who knew what was published."""
+    row = {"id": cell, "beside": None, "value": value, "kind": "calibrated", "readings": []}
+    return {**row, "reason": reason}
+
+
 def failed(cell: str, error: Exception, beside: list[str] | None = None) -> dict[str, Any]:
     """A row that could not be computed, with its cause."""
     cause = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
