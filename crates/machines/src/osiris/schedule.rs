@@ -10,7 +10,7 @@
 //! takes only places that are free, and leaves enough for the oldest.
 //!
 //! How much room tasks ahead may take is a choice without a best answer: what they give waits in the scratchpads, and may push out what the oldest
-//! ones need. So a program is scheduled by either rule of [`Ahead`], and the shorter schedule is taken.
+//! ones need. So a program is scheduled by either rule of `Ahead`, and the shorter schedule is taken.
 
 use super::chip::Chip;
 use super::layout::{Cycle, Layout, Planner, Port, Tap};
