@@ -130,7 +130,12 @@ def test_after_an_interrupt_the_next_operation_runs() -> None:
 def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "polyfabric", "run", "pbs", "--batch", "5000", "--keys", "keys"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # Until it has imported everything and is at the keys, or behind them.
+    # Until it has imported everything and is at the keys, or behind them: on a busy machine that takes longer.
+    maps = Path(f"/proc/{process.pid}/maps")
+    for _ in range(300):
+        if not maps.exists() or "_native" in maps.read_text():
+            break
+        time.sleep(0.1)
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
