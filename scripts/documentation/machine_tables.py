@@ -69,14 +69,14 @@ def osiris(found: list[Row]) -> Rows:
 
 
 def osiris_networks(found: list[Row]) -> Rows:
-    """What follows from ResNet-20 and LeNet: figures 10, 12 and 13, the time with more resources, mean power, rotations."""
+    """What follows from ResNet-20 and LeNet: figures 12 and 13, the time with more resources, mean power, rotations."""
     networks = ("LeNet", "ResNet-20")
     kept = [row for row in found if row["model"] is not None or row["failure"]]
-    figures = [row for row in kept if row["table"].startswith(("Figure 12", "Figure 10", "Section I", "Table IV"))]
+    figures = [row for row in kept if row["table"].startswith(("Figure 12", "Section I", "Table IV"))]
     others = [row for row in kept if row["cell"].startswith("ResNet-20, double hoisting, 1 TB/s: ")]
     others = [row for row in others if row["table"] == "Table III (a)"]
     rooflines = [row for row in kept if row["table"] == "Figure 13" and row["cell"].startswith(networks)]
-    whole = [row for row in figures if "ResNet-20" in row["cell"] or row["table"] == "Figure 10"]
+    whole = [row for row in figures if "ResNet-20" in row["cell"]]
     return [deviation(row) for row in [*others, *whole, *rooflines]]
 
 

@@ -143,6 +143,16 @@ def test_multiplications_are_those_of_the_units():
     assert rows[2]["value"] == pytest.approx(100 * work.all / (512 * 73 * 2e6))
 
 
+def test_the_rooflines_machine_is_the_file():
+    figure = osiris_networks.machines.load("osiris").native.figure
+    stages, lanes = figure("units.ntt.stages"), figure("units.ntt.lanes")
+    # A lane has a multiplier and a twiddle's in each stage of both NTT units, four in each cell of the Hadamard unit, one in each of the base conversion's, and one that changes the modulus.
+    multipliers = 2 * stages + 4 * figure("units.hadamard.count") * figure("units.hadamard.height")
+    multipliers += figure("units.base_conversion.height") + 1
+    assert (lanes, multipliers) == (osiris_roofline.LANES, osiris_roofline.MULTIPLIERS)
+    assert figure("clock") * 1e9 == osiris_roofline.CLOCK
+
+
 def test_rows_of_the_networks(monkeypatch):
     times = iter(range(1, 100))
 
@@ -152,7 +162,7 @@ def test_rows_of_the_networks(monkeypatch):
 
     planned = type("", (), {"facts": FACTS})()
     monkeypatch.setattr(osiris_networks.machines, "load", lambda name, readings: Machine())
-    monkeypatch.setattr(osiris_networks, "_planned", lambda *given: planned)
+    monkeypatch.setattr(osiris_networks, "planned", lambda *given: planned)
     monkeypatch.setattr(osiris_networks, "_WIDER", ())
     monkeypatch.setattr(osiris_networks.resnet20, "parts", lambda: [resnet20.Part("stem", 1), resnet20.Part("head", 2)])
     monkeypatch.setattr(resnet20.Part, "program", lambda self: None)
@@ -174,7 +184,7 @@ def test_what_cannot_be_timed_says_why(monkeypatch):
     def refused(*given):
         raise MachineError("the scratchpad is full")
 
-    monkeypatch.setattr(osiris_networks, "_planned", refused)
+    monkeypatch.setattr(osiris_networks, "planned", refused)
     osiris_networks.resnet20_timed.cache_clear()
     rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
     assert {row["failure"] for row in rows if row["kind"] != "not_modelled"} == {"the scratchpad is full"}

@@ -97,14 +97,14 @@ def lenet(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
         weights.kernels, weights.biases[:2], packings[:2], packings[1:], strict=True
     ):
         spread = np.broadcast_to(bias[:, None, None], (after.channels, after.side, after.side))
-        value = transformed(value, convolution(kernels, before, 2)) + after.packed(spread, shape.slots)
+        value = transformed(value, convolution(kernels, before, 2), shape.slots) + after.packed(spread, shape.slots)
         value = value * value
-    value = dense(value, flattened(weights.layers[0], packings[2]))
+    value = dense(value, flattened(weights.layers[0], packings[2]), shape.slots)
     value = value + np.tile(_filled(weights.biases[2]), shape.slots // len(_filled(weights.biases[2])))
     value = value * value
     last = np.zeros((shape.classes, len(_filled(weights.biases[2]))))
     last[:, : shape.hidden] = weights.layers[1]
-    value = dense(value, last)[0 : shape.classes] + weights.biases[3]
+    value = dense(value, last, shape.slots)[0 : shape.classes] + weights.biases[3]
     return finished(made, inputs, {"scores": value}, lenet.__doc__)
 
 

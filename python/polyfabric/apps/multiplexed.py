@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 
 Array = NDArray[np.float64]
@@ -97,23 +98,14 @@ def subsampling(before: Packing, channels: int, stride: int) -> Diagonals:
     return convolution(kernels, before, stride)
 
 
-def transformed(value: SlotValue, diagonals: Mapping[int, Array]) -> SlotValue:
-    """Σ diagonal · (vector rotated by its offset), diagonals repeated as often as there is room."""
-    tracer = value._tracer
-    native = {
-        offset: tracer.native(np.tile(diagonal, tracer.slots // len(diagonal)))
-        for offset, diagonal in diagonals.items()
-    }
-    return value._new(
-        lambda builder: builder.linear_transform(value.node, native),
-        clean=True,
-        length=tracer.slots,
-        scalar=False,
-        shape=None,
+def transformed(value: SlotValue, diagonals: Mapping[int, Array], slots: int) -> SlotValue:
+    """Σ diagonal · (vector rotated by its offset) in so many slots, diagonals repeated as often as there is room."""
+    return by_diagonals(
+        value, {offset: np.tile(diagonal, slots // len(diagonal)) for offset, diagonal in diagonals.items()}, slots
     )
 
 
-def dense(value: SlotValue, matrix: Array) -> SlotValue:
+def dense(value: SlotValue, matrix: Array, slots: int) -> SlotValue:
     """A matrix with as many columns as the vector's period, a power of two: rows are filled up to a power of two, which is the result's period.
 
     With R rows that takes R diagonals at most, and the rotations that add up each R-th slot.
@@ -121,9 +113,9 @@ def dense(value: SlotValue, matrix: Array) -> SlotValue:
     rows, columns = matrix.shape
     wide = np.zeros((1 << (rows - 1).bit_length(), columns))
     wide[:rows] = matrix
-    slots = np.arange(columns)
-    diagonals = {offset: wide[slots % len(wide), (slots + offset) % columns] for offset in range(len(wide))}
-    result = transformed(value, {offset: diagonal for offset, diagonal in diagonals.items() if diagonal.any()})
+    places = np.arange(columns)
+    diagonals = {offset: wide[places % len(wide), (places + offset) % columns] for offset in range(len(wide))}
+    result = transformed(value, {offset: diagonal for offset, diagonal in diagonals.items() if diagonal.any()}, slots)
     step = columns
     while step > len(wide):
         step //= 2

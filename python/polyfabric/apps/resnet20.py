@@ -174,7 +174,7 @@ class Network:
         shape, layer = self.shape, self.weights.stem
         spread = np.zeros((len(layer.kernels), shape.image.channels, 3, 3))
         spread[:, : shape.colours] = layer.kernels
-        value = transformed(image, convolution(spread, shape.image))
+        value = transformed(image, convolution(spread, shape.image), shape.slots)
         return self.activated(self._biased(value, layer, shape.packing(0)))
 
     def block(self, value: SlotValue, stage: int, block: int) -> SlotValue:
@@ -182,10 +182,12 @@ class Network:
         shape = self.shape
         first, second = self.weights.blocks[shape.places.index((stage, block))]
         (before, stride), packing = shape.before(stage, block), shape.packing(stage)
-        inner = transformed(value, convolution(first.kernels, before, stride))
+        inner = transformed(value, convolution(first.kernels, before, stride), shape.slots)
         inner = self.activated(self._biased(inner, first, packing).bootstrap())
-        outer = self._biased(transformed(inner, convolution(second.kernels, packing)), second, packing)
-        shortcut = value if stride == 1 else transformed(value, subsampling(before, packing.channels, stride))
+        outer = self._biased(transformed(inner, convolution(second.kernels, packing), shape.slots), second, packing)
+        shortcut = (
+            value if stride == 1 else transformed(value, subsampling(before, packing.channels, stride), shape.slots)
+        )
         return self.activated((outer + shortcut).bootstrap())
 
     def head(self, value: SlotValue) -> SlotValue:
@@ -195,7 +197,7 @@ class Network:
             self.weights.scores[:, :, None, None] / packing.side**2,
             (*self.weights.scores.shape, packing.side, packing.side),
         )
-        return dense(value, flattened(means, packing))[0 : self.shape.classes] + self.weights.bias
+        return dense(value, flattened(means, packing), self.shape.slots)[0 : self.shape.classes] + self.weights.bias
 
     def activated(self, value: SlotValue) -> SlotValue:
         """max(x, 0) of a vector with the levels of a bootstrapping, at level `LOW`."""

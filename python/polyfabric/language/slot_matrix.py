@@ -11,7 +11,7 @@ slots that is one product and two levels, whatever the size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,22 +58,28 @@ def moved(
 ) -> SlotValue:
     """Σ weight · slot source, in slot target, for all that is given; 0 in all other slots. Reads no slot but the sources."""
     tracer = value._tracer
-    length = shape if isinstance(shape, int) else shape[0] * shape[1]
     targets, sources = targets.reshape(-1), sources.reshape(-1)
     factors = np.broadcast_to(np.asarray(weights).reshape(-1), targets.shape)
     used = factors != 0
     targets, offsets, factors = targets[used], (sources - targets)[used] % tracer.row, factors[used]
-    diagonals = {}
+    diagonals: dict[int, NDArray[Any]] = {}
     for offset in np.unique(offsets) if len(offsets) else [0]:
         own = offsets == offset
         diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
         np.add.at(diagonal, targets[own], factors[own])
-        diagonals[int(offset)] = tracer.native(diagonal)
+        diagonals[int(offset)] = diagonal
+    return by_diagonals(value, diagonals, shape)
+
+
+def by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
+    """Σ diagonal · (the slots rotated by its offset), each diagonal for all slots of the program."""
+    native = {offset: value._tracer.native(diagonal) for offset, diagonal in diagonals.items()}
+    complex_ones = any(np.iscomplexobj(diagonal) for diagonal in diagonals.values())
     return value._new(
-        lambda builder: builder.linear_transform(value.node, diagonals),
+        lambda builder: builder.linear_transform(value.node, native),
         clean=True,
-        kind="complex" if np.iscomplexobj(factors) else value.kind,
-        length=length,
+        kind="complex" if complex_ones else value.kind,
+        length=shape if isinstance(shape, int) else shape[0] * shape[1],
         scalar=False,
         shape=None if isinstance(shape, int) else shape,
     )

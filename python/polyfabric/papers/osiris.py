@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .. import machines, slot_execution, stage_programs
+from .. import machines, stage_programs
 from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
@@ -19,10 +19,8 @@ from ..progress import ProgressHook
 from . import osiris_networks
 from .osiris_roofline import COUNT, Multiplications, roofline
 from .osiris_steps import figure_11
+from .osiris_timing import CHAIN_IV, HOISTING, planned
 from .rows import calibrated, failed, predicted
-
-_HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
-"""Table III's columns, as the machine's readings."""
 
 _SLOTS = 1 << 15
 
@@ -35,10 +33,6 @@ _AUTHORS_PROGRAM = {
     "evidence": "section VI names the sources; the authors' programs are not public",
 }
 
-_CHAIN_IV = {
-    "name": "osiris-bootstrap-IV: as osiris-bootstrap with nine levels left, pairs of primes of 49 and 47 bits",
-    "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
-}
 _KNOWN = "calibrated: the table's times of a CPU and improvements give this time, and were known when the program was written"
 
 _ITERATION = {
@@ -89,12 +83,12 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
             _cell(name, program, parameters, unit, bandwidth, column, given),
         )
         for name, program, parameters, unit, bandwidth, given in table
-        for column, hoisting in _HOISTING.items()
+        for column, hoisting in HOISTING.items()
     ]
     work += [
         (f"sorting, {hoisting} hoisting, {bandwidth}/s", _sorting(bandwidth, column))
         for bandwidth in ("1TB", "2TB")
-        for column, hoisting in _HOISTING.items()
+        for column, hoisting in HOISTING.items()
     ]
     work += [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
     return [*work, ("figure 11", figure_11), *osiris_networks.work()]
@@ -103,10 +97,8 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
 def _timed(program: SlotProgram, parameters: str, readings: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A program's plan for the machine with those readings, and the report of its checked schedule."""
     machine = machines.load("osiris", readings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)
-        planned = slot_execution.plan(program, parameters, machine=machine, key_switch="set", security=0)
-    return planned.facts, machine.simulate(planned).to_dict()
+    plan = planned(program, parameters, machine)
+    return plan.facts, machine.simulate(plan).to_dict()
 
 
 def _cell(
@@ -120,7 +112,7 @@ def _cell(
 ) -> Callable[[], list[dict[str, Any]]]:
     """The row of a cell of table III; `unit` is what a second is in its unit."""
     cell = f"table3{'a' if bandwidth == '1TB' else 'b'}.{name}.{column}"
-    choices = [f"hoisting={_HOISTING[column]}", f"bandwidth={bandwidth}"]
+    choices = [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"]
 
     def row() -> list[dict[str, Any]]:
         try:
@@ -134,7 +126,7 @@ def _cell(
             made = predicted(cell, report["seconds"] * unit, reason, readings=readings)
         counted = Multiplications()
         counted.add(1, facts, report)
-        rows = [made, *roofline(name, _HOISTING[column], bandwidth, counted, report["seconds"], readings)]
+        rows = [made, *roofline(name, HOISTING[column], bandwidth, counted, report["seconds"], readings)]
         if name == "bootstrap" and column == "dh":
             stalls = 100 * _waiting(report)
             reason = (
@@ -152,7 +144,7 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 
     def row() -> list[dict[str, Any]]:
         try:
-            machine = machines.load("osiris", [f"hoisting={_HOISTING[column]}", f"bandwidth={bandwidth}"])
+            machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SecurityWarning)
                 found = stage_programs.simulated("sorting", sorting(), SORTING_SET, machine)
@@ -160,7 +152,7 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
             return [failed(cell, error)]
         times = ", ".join(f"{kind['count']} of {1e3 * kind['report']['seconds']:.3g} ms" for kind in found["kinds"])
         reason = (
-            f"{_KNOWN}; {_CHAIN_IV['name']}; {_STAGES}: {found['stages']} stages, {times}, with {found['bootstraps']} bootstraps; {found['traffic_bytes'] / 1e12:.3g} TB from and to "
+            f"{_KNOWN}; {CHAIN_IV['name']}; {_STAGES}: {found['stages']} stages, {times}, with {found['bootstraps']} bootstraps; {found['traffic_bytes'] / 1e12:.3g} TB from and to "
             f"memory; {found['made_of']}"
         )
         return [calibrated(cell, found["seconds"], reason)]

@@ -6,19 +6,17 @@ time counts as often. The parts one behind the other, each from its first load t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .. import machines, slot_execution
+from .. import machines
 from ..apps import lenet, resnet20
 from ..errors import Error
-from ..execution import SecurityWarning
-from ..language.slot_program import SlotProgram
 from ..slot_parameters import SlotParameters
 from .osiris_roofline import LANES, Multiplications, roofline
+from .osiris_timing import HOISTING, planned
 from .rows import failed, predicted, untold
 
 Row = dict[str, Any]
@@ -33,8 +31,6 @@ _RESNET: Reading = {
     "evidence": "table II and its note print levels, alpha, P and log QP; section VI names Lee et al., whose rectifier takes 14 levels",
 }
 _ONCE = "blocks that are alike are scheduled once"
-
-HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
 
 _SINGLE = SlotParameters.of(
     "ckks",
@@ -82,7 +78,6 @@ class Timed:
     waiting: float = 0.0
     """Seconds in which the NTT units wait for memory, as a share of their time."""
     switches: int = 0
-    rotations: int = 0
     bootstraps: int = 0
     traffic: float = 0.0
     again: float = 0.0
@@ -118,14 +113,6 @@ class Timed:
         )
 
 
-def _planned(
-    program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine
-) -> slot_execution.SlotPlan:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)
-        return slot_execution.plan(program, parameters, machine=machine, key_switch="set", security=0)
-
-
 @cache
 def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, single: bool = False) -> Timed:
     """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; with single primes if it is asked for."""
@@ -134,8 +121,8 @@ def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, single: bool = Fal
         machine = machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes * LANES))]))
     timed = Timed(work=Multiplications(lanes * LANES))
     for part in resnet20.parts():
-        planned = _planned(part.program(), _SINGLE if single else resnet20.PAPER_SET, machine)
-        timed.add(part.name, part.count, planned.facts, machine.simulate(planned).to_dict())
+        plan = planned(part.program(), _SINGLE if single else resnet20.PAPER_SET, machine)
+        timed.add(part.name, part.count, plan.facts, machine.simulate(plan).to_dict())
     return timed
 
 
@@ -173,10 +160,9 @@ def _lenet(column: str) -> Callable[[], list[Row]]:
 
     def rows() -> list[Row]:
         machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", "bandwidth=1TB"])
-        planned = _planned(lenet.lenet(), lenet.PAPER_SET, machine)
-        facts, report = planned.facts, machine.simulate(planned).to_dict()
+        plan = planned(lenet.lenet(), lenet.PAPER_SET, machine)
         timed = Timed()
-        timed.add("all", 1, facts, report)
+        timed.add("all", 1, plan.facts, machine.simulate(plan).to_dict())
         row = predicted(cell, 1e6 * timed.seconds, timed.words, readings=[_LENET])
         return [row, *roofline("LeNet", HOISTING[column], "1TB", timed.work, timed.seconds, [_LENET])]
 

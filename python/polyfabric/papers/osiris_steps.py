@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from .. import machines, slot_execution
+from .. import machines
 from ..apps.osiris_programs import matrix_vector
 from ..errors import Error
-from ..execution import SecurityWarning
+from .osiris_timing import CHAIN_IV, planned
 from .rows import failed, predicted
 
 SET = "osiris-bootstrap-IV"
@@ -23,11 +22,6 @@ LEVEL = 12
 
 RATIO_1, MOST_BABIES = 8, 64
 """Baby steps at both ends of that part: n1 / n2 of 1, and of 64."""
-
-_READING = {
-    "name": "osiris-bootstrap-IV: as osiris-bootstrap with nine levels left, pairs of primes of 49 and 47 bits",
-    "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
-}
 
 
 def figure_11() -> list[dict[str, Any]]:
@@ -45,12 +39,7 @@ def figure_11() -> list[dict[str, Any]]:
 
 def _tried(machine: machines.Machine, level: int) -> dict[str, Any]:
     """What was tried for the matrix at that level."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)
-        planned = slot_execution.plan(
-            matrix_vector(level, DIAGONALS), SET, machine=machine, key_switch="set", security=0
-        )
-    found: dict[str, Any] = planned.facts["steps"][0]
+    found: dict[str, Any] = planned(matrix_vector(level, DIAGONALS), SET, machine).facts["steps"][0]
     return found
 
 
@@ -74,7 +63,7 @@ def _level(level: int, found: dict[str, Any]) -> dict[str, Any]:
     reason = (
         f"of {figures['multiplications'] / 1e9:.2f} G modular multiplications {shares}; other steps take {others} us"
     )
-    return predicted("figure11a", 1e6 * best["seconds"], reason, place, readings=[_READING])
+    return predicted("figure11a", 1e6 * best["seconds"], reason, place, readings=[CHAIN_IV])
 
 
 def _ratio(way: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +74,7 @@ def _ratio(way: dict[str, Any]) -> dict[str, Any]:
         f"{figures['multiplications'] / 1e9:.2f} G modular multiplications; {figures['key_bytes'] / 1e6:,.0f} MB of keys; multipliers at work "
         f"{figures['utilisation']:.0%}, memory {figures['memory_busy']:.0%}"
     )
-    return predicted("figure11b", 1e6 * way["seconds"], reason, place, readings=[_READING])
+    return predicted("figure11b", 1e6 * way["seconds"], reason, place, readings=[CHAIN_IV])
 
 
 def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -98,13 +87,13 @@ def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     reason = f"{1e6 * first['seconds']:,.0f} us with 8 x 8 steps, {1e6 * last['seconds']:,.0f} us with 64 x 1"
     counted = "multiplications over all multipliers of the units as described, in all cycles"
     return [
-        predicted("section7.steps.utilisation.1", 100 * first["figures"]["utilisation"], counted, readings=[_READING]),
-        predicted("section7.steps.utilisation.64", 100 * last["figures"]["utilisation"], counted, readings=[_READING]),
-        predicted("section7.steps.latency", latency, reason, readings=[_READING]),
+        predicted("section7.steps.utilisation.1", 100 * first["figures"]["utilisation"], counted, readings=[CHAIN_IV]),
+        predicted("section7.steps.utilisation.64", 100 * last["figures"]["utilisation"], counted, readings=[CHAIN_IV]),
+        predicted("section7.steps.latency", latency, reason, readings=[CHAIN_IV]),
         predicted(
             "section7.steps.multiplications",
             fewer,
             "transforms, conversions and products of residues",
-            readings=[_READING],
+            readings=[CHAIN_IV],
         ),
     ]

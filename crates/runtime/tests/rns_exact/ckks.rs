@@ -13,7 +13,7 @@ use polyfabric_program::rns::lowering::bootstrap::{
     BootstrapOrder, Bootstrapping, BootstrappingLiteral, BootstrappingSecret,
 };
 use polyfabric_program::rns::lowering::{
-    CiphertextValue, Hoisting, Lowering, PreparedTransform, Result, RnsLowering, RotationOrder,
+    CiphertextValue, Hoisting, Lowering, PreparedTransform, Result, RnsLowering, RotationOrder, SumOrder,
 };
 use polyfabric_program::rns::noise::NoiseModel;
 use polyfabric_schemes::rns::{GadgetLiteral, KeyId, KeySet, LimbId};
@@ -321,10 +321,12 @@ fn double_hoisted(setting: &Setting, keys: &KeySet, a: &[Poly], level: usize, te
 #[test]
 fn linear_transforms_with_every_hoisting() {
     let hoistings = [Hoisting::None, Hoisting::Single, Hoisting::Double];
+    let orders = [SumOrder::ByBabySteps, SumOrder::ByGiantSteps];
     let mut setting = Setting::new(3, 1, 40, 2, &|q| GadgetLiteral::hybrid(q, 2, 2));
-    for (hoisting, conversion) in hoistings.into_iter().flat_map(|hoisting| CONVERSIONS.map(|kind| (hoisting, kind))) {
+    let ways = hoistings.into_iter().flat_map(|hoisting| orders.map(|sums| (hoisting, sums)));
+    for ((hoisting, sums), conversion) in ways.flat_map(|way| CONVERSIONS.map(|kind| (way, kind))) {
         let own = &mut setting.world.choice;
-        (own.hoisting, own.conversion, own.division) = (hoisting, conversion, conversion);
+        (own.hoisting, own.sums, own.conversion, own.division) = (hoisting, sums, conversion, conversion);
         for level in [1, 3] {
             let slots = setting.world.ring.degree().get() / 2;
             let lowering = setting.lowering();
@@ -335,7 +337,7 @@ fn linear_transforms_with_every_hoisting() {
             let encoding = target * setting.chain.dropped_product(level) / setting.chain.scale(level).real();
             let terms = terms(&setting, &prepared, encoding);
             setting.check(
-                &format!("linear_transform, {hoisting:?}"),
+                &format!("linear_transform, {hoisting:?}, {sums:?}"),
                 level,
                 |l, a, _| l.transform(a, &prepared, target),
                 |keys, a, _| match hoisting {

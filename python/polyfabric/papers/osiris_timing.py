@@ -1,0 +1,27 @@
+"""What the rows of Osiris' programs share: table III's columns, the chain of set IV, and a plan with the paper's own set."""
+
+from __future__ import annotations
+
+import warnings
+
+from .. import machines, slot_execution
+from ..execution import SecurityWarning
+from ..language.slot_program import SlotProgram
+from ..slot_parameters import SlotParameters
+
+HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
+"""Table III's columns, as the machine's readings."""
+
+CHAIN_IV: dict[str, str | None] = {
+    "name": "osiris-bootstrap-IV: as osiris-bootstrap with nine levels left, pairs of primes of 49 and 47 bits",
+    "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
+}
+
+
+def planned(
+    program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine
+) -> slot_execution.SlotPlan:
+    """A program's plan with the set's own key switch; the paper's sets of less than 128 bits are taken as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        return slot_execution.plan(program, parameters, machine=machine, key_switch="set", security=0)
