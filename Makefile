@@ -12,7 +12,7 @@
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
-#   make sanitize     the kernels' tests under AddressSanitizer, the portable kernels' under Miri (which needs a nightly tool chain)
+#   make miri         the portable kernels' tests at small sizes under Miri (which needs a nightly tool chain)
 #   make deny         licences and known advisories of all dependencies (needs cargo-deny)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
@@ -38,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-integers tfhe-rs bench-rns bench-rns-check fuzz sanitize deny reproduce install wheel check-tools clean
+	bench-integers tfhe-rs bench-rns bench-rns-check fuzz miri deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -79,11 +79,11 @@ test-full: install
 	$(VENV)/bin/python scripts/document.py full
 
 # Always of the whole workspace, as what is built of it here and below: of one package alone its dependencies have other features, and everything would be built again.
-# The kernels once more in each lesser instruction set that they have: what does not take one by hand takes what the environment names.
+# The kernels' unit tests are built once, under AddressSanitizer.
 test-rust: | check-tools
-	cargo test --workspace --locked
-	scripts/kernel-tests portable
-	if grep -qs avx2 /proc/cpuinfo; then scripts/kernel-tests avx2; fi
+	cargo test --workspace --exclude polyfabric-kernels --tests --locked
+	cargo test --workspace --doc --locked
+	scripts/kernel-tests
 
 # Two at a time, since many of the programs that they run take several threads themselves.
 test-python: install
@@ -162,8 +162,8 @@ fuzz: | check-tools
 	cargo build --workspace --bin polyfabric-fuzz --locked
 	ulimit -v 4194304; RUST_BACKTRACE=0 target/debug/polyfabric-fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
-sanitize: | check-tools
-	@scripts/sanitize
+miri: | check-tools
+	@scripts/miri
 
 deny:
 	@scripts/deny
