@@ -341,7 +341,7 @@ def run_plan(
     bound_for = "any inputs"
     if any(bound(planned, name) >= largest(whole[name]) > 0 for name in program.outputs if program.scheme == "ckks"):
         bound_for = "these inputs"
-        here = planned.native.bounds(magnitudes, None if machine is None else machine.native)
+        here = planned.native.bounds(magnitudes)
         for node in nodes:
             node["bound"] = here[node["node"]]
     if planned.measured:

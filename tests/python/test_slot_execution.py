@@ -285,6 +285,21 @@ def test_database_in_the_clear_gives_the_table():
     assert text([part % T for part in program(query=key("XX"), **store)["result"][::width]]) == ""
 
 
+def test_the_database_finds_a_secure_set():
+    # Sixteen squarings and a product modulo 65537, whose slots end at N = 2^15: hardly anything of the modulus may go to special primes.
+    cost = database_lookup(stride(len(capitals()))).cost()
+    assert cost["parameters"]["security_bits"] >= 128
+    assert cost["log2_failure"] <= -128
+
+
+def test_exact_programs_get_sets_that_fail_rarely():
+    @pf.program(x=pf.Mod(65537).vector(8), y=pf.Mod(65537).vector(8))
+    def quartic(x, y):
+        return (x * x + y) * (x * y - 3)
+
+    assert quartic.cost()["log2_failure"] <= -128
+
+
 @pytest.mark.parametrize("code", ["Switzerland", "C", "12"])
 def test_a_code_that_is_none(code, snapshot):
     refused(pf.InputError, snapshot, lambda: key(code))

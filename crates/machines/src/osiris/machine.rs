@@ -252,7 +252,7 @@ impl Osiris {
     }
 
     /// What the steps of a matrix take, in cycles on the largest ring.
-    fn step_rates(&self) -> StepRates {
+    pub fn step_rates(&self) -> StepRates {
         let limb_bytes = (self.word_bits << self.stages) as f64 / 8.0;
         let limb = ((1u64 << self.stages) / self.lanes as u64) as f64;
         // Half of a key comes from a seed, and either NTT unit makes diagonals for the Hadamard unit beside it.

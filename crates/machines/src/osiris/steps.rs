@@ -197,6 +197,10 @@ impl StepSearch for StepSchedules {
         found.width
     }
 
+    fn untried(&self) -> StepRule {
+        StepRule::Rates(self.machine.step_rates())
+    }
+
     fn tried(&self) -> Vec<Arc<TriedMatrix>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

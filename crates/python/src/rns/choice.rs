@@ -3,13 +3,15 @@
 use super::plan::{parameter, refused};
 use crate::failure::{Failure, Kind};
 use crate::machine::PyMachine;
+use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::homomorphic::{Op, Program, Scheme};
 use polyfabric_program::rns::levels::{
     Chain, Placed, Plan as Levels, PlanRules, is_mended_by_bootstraps, place_bootstraps,
 };
+use polyfabric_program::rns::lowering::bgv::Held;
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{RnsLowering, Target, bgv};
-use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::noise::{DEFAULT_FAILURE_LOG2, Encryption, bgv_failure_log2};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
 use polyfabric_schemes::rns::SecretDistribution;
@@ -133,7 +135,7 @@ pub fn bgv_choice(
 const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
 
 /// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
-const BGV_DIGITS: [usize; 4] = [2, 3, 6, 12];
+const BGV_DIGITS: [usize; 5] = [2, 3, 6, 12, 24];
 
 /// What a derived set is for.
 #[derive(Clone, Copy)]
@@ -144,13 +146,23 @@ struct Purpose {
     bootstraps: bool,
 }
 
-/// The smallest ring of 128 bits that carries the program, with as few digits as do; or why the largest does not.
+/// Random polynomials of a program, more than any meets.
+const MOST_POLYNOMIALS: u64 = 1 << 28;
+
+/// Whether the bounds of a program are passed with 2^-128 at most; a bootstrapping's rounding, which no set makes rarer, is apart.
+fn is_sure(held: Held, degree: RingDegree) -> bool {
+    let bounds = Held { bootstraps: (0, f64::INFINITY), ..held };
+    bgv_failure_log2(&bounds, MOST_POLYNOMIALS, degree.get()) <= DEFAULT_FAILURE_LOG2
+}
+
+/// The smallest ring of 128 bits that carries the program and fails with 2^-128 at most, with as few digits as do; the smallest that carries it, if none
+/// fails so rarely; or why the largest does not.
 pub fn choose_bgv(
     program: &Program,
     modulus: u64,
     machine: Option<&PyMachine>,
 ) -> Result<bgv_scheme::Parameters, Failure> {
-    let mut reason = None;
+    let (mut reason, mut carries) = (None, None);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
     let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
     let candidates: Vec<_> = match machine {
@@ -170,9 +182,13 @@ pub fn choose_bgv(
             }
         };
         match bgv::plan(program, &parameters, &bgv_choice(program, &parameters, machine)?) {
-            Ok(_) => return Ok(parameters),
+            Ok(plan) if is_sure(plan.held, parameters.ring().degree()) => return Ok(parameters),
+            Ok(_) => carries = carries.or(Some(parameters)),
             Err(error) => reason = Some(refused(error)),
         }
+    }
+    if let Some(parameters) = carries {
+        return Ok(parameters);
     }
     let message = || format!("no ring of 128 bits of security has slots for integers modulo {modulus}");
     Err(reason.unwrap_or_else(|| parameter(message())))

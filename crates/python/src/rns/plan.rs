@@ -45,6 +45,8 @@ pub struct CkksPlan {
     encryption: Encryption,
     pub lowered: Lowered,
     pub noise: NoiseReport,
+    /// Whether a machine has yet to try the steps of its matrices, as it was lowered to be compared with others.
+    untried: bool,
 }
 
 /// A lowered BGV program.
@@ -104,12 +106,20 @@ fn lower_ckks(
     encryption: Encryption,
     observed: bool,
     machine: Option<&PyMachine>,
+    compared: bool,
 ) -> Result<CkksPlan, Failure> {
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
+    let choice = match machine {
+        Some(machine) => machine.ckks_lowering(program.name(), parameters.gadget().literal().clone())?,
+        None => ckks::choice(&parameters),
+    };
+    let without = choice.untried().filter(|_| compared);
+    let untried = without.is_some();
+    let choice = without.unwrap_or(choice);
     let lower = |output_level| {
-        let request = Request { encryption, observed, machine, output_level };
-        lowered(program, &parameters, &request, &encoder, &[])
+        let choice = RnsLowering { output_level, ..choice.clone() };
+        lowered(program, &parameters, &Request { encryption, observed, choice: &choice }, &encoder, &[])
     };
     let (mut lowered, mut noise) = lower(0)?;
     let chain = ckks::chain(&parameters).map_err(parameter)?;
@@ -120,15 +130,14 @@ fn lower_ckks(
     {
         (lowered, noise) = higher;
     }
-    Ok(CkksPlan { parameters, encryption, lowered, noise })
+    Ok(CkksPlan { parameters, encryption, lowered, noise, untried })
 }
 
 /// What a CKKS program is lowered for, beside its set.
 struct Request<'a> {
     encryption: Encryption,
     observed: bool,
-    machine: Option<&'a PyMachine>,
-    output_level: usize,
+    choice: &'a RnsLowering,
 }
 
 /// For errors alone, which no encoded vector is needed for.
@@ -153,17 +162,12 @@ fn lowered(
     encoder: &dyn PlaintextEncoder,
     magnitudes: &[f64],
 ) -> Result<(Lowered, NoiseReport), Failure> {
-    let &Request { encryption, observed, machine, output_level } = request;
+    let &Request { encryption, observed, choice } = request;
     let chain = ckks::chain(parameters).map_err(parameter)?;
-    let choice = match machine {
-        Some(machine) => machine.ckks_lowering(program.name(), parameters.gadget().literal().clone())?,
-        None => ckks::choice(parameters),
-    };
-    let choice = RnsLowering { output_level, ..choice };
     let model = ckks::model(parameters, encryption);
-    let bootstrapping = bootstrapping(program, parameters, &chain, &choice)?;
+    let bootstrapping = bootstrapping(program, parameters, &chain, choice)?;
     let bootstrapping = bootstrapping.as_ref();
-    let target = Target { chain: &chain, choice: &choice, model, encoder, bootstrapping, observed };
+    let target = Target { chain: &chain, choice, model, encoder, bootstrapping, observed };
     let lowered = lower_within(program, &target, magnitudes).map_err(refused)?;
     let noise = NoiseReport::new(program, &lowered, &chain, &model);
     Ok((lowered, noise))
@@ -243,9 +247,20 @@ impl SlotPlan {
                 }
                 let program = &*folded.program;
                 let place = (program.name(), machine);
-                let lower = |set| lower_ckks(program, set, encryption, measured, machine);
+                // Variants of a key switch are compared with steps by rates: what is tried for one says little of another, and takes long.
+                let compared = wanted == Wanted::Compiler;
+                let lower = |set| lower_ckks(program, set, encryption, measured, machine, compared);
                 let noise = |plan: &CkksPlan| plan.noise.clone();
-                let of = |set| planned(set, place, wanted.clone(), lower, noise, CkksPlan::bears, CkksPlan::kernel);
+                let of = |set| {
+                    let (plan, chosen) =
+                        planned(set, place, wanted.clone(), lower, noise, CkksPlan::bears, CkksPlan::kernel)?;
+                    let tried = if plan.untried {
+                        lower_ckks(program, plan.parameters, encryption, measured, machine, false)?
+                    } else {
+                        plan
+                    };
+                    Ok::<_, Failure>((tried, chosen))
+                };
                 let (mut plan, mut chosen) = of(parameters)?;
                 if asked.is_none()
                     && let Some(log2_modulus) = plan.modulus_short()?
@@ -471,15 +486,9 @@ impl SlotPlan {
         match &self.lowering {
             Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program().outputs().count() as f64).log2(),
             Lowering::Bgv(plan) => {
-                let ring = plan.parameters.ring();
-                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program().nodes().len());
-                let spare = own.map(|(&id, state)| {
-                    let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
-                    (id, log2_q - 1.0 - state.noise.bound)
-                });
                 // Every digit and every remainder is transformed once at least; an encryption brings four.
                 let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program().inputs().count() as u64;
-                bgv_failure_log2(self.program(), &spare.collect(), polynomials, ring.degree().get())
+                bgv_failure_log2(&plan.lowered.plan.held, polynomials, plan.parameters.ring().degree().get())
             }
         }
     }
@@ -550,20 +559,13 @@ impl PySlotPlan {
     }
 
     /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all
-    /// inputs within their bounds; lowered for `machine` as the plan was.
-    #[pyo3(signature = (magnitudes, machine = None))]
-    fn bounds(
-        &self,
-        py: Python<'_>,
-        magnitudes: Vec<f64>,
-        machine: Option<&PyMachine>,
-    ) -> PyResult<BTreeMap<u32, f64>> {
+    /// inputs within their bounds.
+    fn bounds(&self, py: Python<'_>, magnitudes: Vec<f64>) -> PyResult<BTreeMap<u32, f64>> {
         let plan = &*self.0;
         detached(py, || {
             let Lowering::Ckks(ckks) = &plan.lowering else { return Ok(BTreeMap::new()) };
             let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
-            let (encryption, output_level) = (ckks.encryption, ckks.lowered.choice.output_level);
-            let request = Request { encryption, observed: false, machine, output_level };
+            let request = Request { encryption: ckks.encryption, observed: false, choice: &ckks.lowered.choice };
             let (_, noise) = lowered(plan.program(), &ckks.parameters, &request, &nothing, &magnitudes)?;
             Ok(noise.nodes.iter().map(|node| (node.node.0, node.bound)).collect())
         })

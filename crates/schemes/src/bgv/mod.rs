@@ -13,5 +13,5 @@ pub mod sets;
 
 pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted};
 pub use encoding::{Encoder, EncodingError, PlaintextModulus, PlaintextModulusLiteral};
-pub use noise::{KAPPA, Noise, NoiseModel};
+pub use noise::{KAPPA, Noise, NoiseModel, RARE_KAPPA};
 pub use parameters::{BootstrapLiteral, ParameterError, Parameters, ParametersLiteral};

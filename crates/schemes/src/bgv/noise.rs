@@ -6,7 +6,9 @@
 //! - [`Noise::deviation`]: the standard deviation of a coefficient, as if all polynomials that meet were independent and
 //!   their coefficients too. Tests hold it against measurement.
 //! - [`Noise::bound`]: a bound on |v(ζ)| at every root ζ of X^N + 1 (the canonical norm, hence also on every coefficient; I.
-//!   Damgård et al., CRYPTO 2012). It is submultiplicative whatever depends on whatever.
+//!   Damgård et al., CRYPTO 2012). It is submultiplicative whatever depends on whatever. By it limbs are chosen.
+//! - [`Noise::rare_bound`]: the same with [`RARE_KAPPA`] in the place of [`KAPPA`]; it is passed so rarely that it never is. Where a modulus
+//!   holds it nothing fails, and where it does not [`Noise::kappa_within`] says which κ the modulus does hold.
 //!
 //! # What the bound rests on
 //! Nothing about messages: each coefficient is at most t/2, so |m(ζ)| ≤ N·t/2, and a public factor's values are computed
@@ -49,24 +51,47 @@ use polyfabric_kernels::RingDegree;
 /// κ: how many deviations a fresh polynomial is taken to stay within at every root.
 pub const KAPPA: f64 = 6.0;
 
+/// κ of bounds that are passed with a probability of e·κ²·e^(−κ²) = 2^−199: 2^-128 for 2^71 roots of polynomials.
+pub const RARE_KAPPA: f64 = 12.0;
+
 /// log2(2^a + 2^b).
 fn log2_sum(a: f64, b: f64) -> f64 {
     let (high, low) = if a > b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY { high } else { high + (1.0 + (low - high).exp2()).log2() }
 }
 
-/// The noise of a ciphertext: log2 of a deviation and of a bound.
+/// The noise of a ciphertext: log2 of a deviation and of bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// log2 of the standard deviation of a coefficient, operands taken as independent.
     pub deviation: f64,
     /// log2 of a bound on the canonical norm.
     pub bound: f64,
+    /// log2 of the bound that [`RARE_KAPPA`] gives.
+    pub rare_bound: f64,
 }
 
 impl Noise {
     /// No noise: a phase of 0.
-    pub const NONE: Self = Self { deviation: f64::NEG_INFINITY, bound: f64::NEG_INFINITY };
+    pub const NONE: Self =
+        Self { deviation: f64::NEG_INFINITY, bound: f64::NEG_INFINITY, rare_bound: f64::NEG_INFINITY };
+
+    /// With the bound that `at` gives for a κ: log2 of a sum of powers of it.
+    fn new(deviation: f64, at: impl Fn(f64) -> f64) -> Self {
+        Self { deviation, bound: at(KAPPA), rare_bound: at(RARE_KAPPA) }
+    }
+
+    /// The largest κ up to [`RARE_KAPPA`] with which the bound is surely within 2^`limit`; less than [`KAPPA`] if the bound is not.
+    ///
+    /// Bounds are sums of powers of κ with positive factors, so that log2 of one is convex in log2 κ: between both bounds it lies below the line
+    /// that connects them.
+    pub fn kappa_within(&self, limit: f64) -> f64 {
+        let (room, rise) = (limit - self.bound, self.rare_bound - self.bound);
+        if room >= rise {
+            return RARE_KAPPA;
+        }
+        KAPPA * (RARE_KAPPA / KAPPA).powf(room / rise)
+    }
 
     /// A public polynomial: its values at all roots, as `transform` of N/2 slots gives them.
     ///
@@ -82,20 +107,28 @@ impl Noise {
         let error = 2.0 * SpecialFft::forward_error(values.len(), sum);
         transform.forward(&mut values);
         let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
-        Self { deviation: (square / coefficients.len() as f64).log2() / 2.0, bound: (largest + error).log2() }
+        Self::new((square / coefficients.len() as f64).log2() / 2.0, |_| (largest + error).log2())
     }
 
     /// Of the sum of this and `other`.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let deviation = log2_sum(2.0 * self.deviation, 2.0 * other.deviation) / 2.0;
-        Self { deviation, bound: log2_sum(self.bound, other.bound) }
+        let rare_bound = log2_sum(self.rare_bound, other.rare_bound);
+        Self { deviation, bound: log2_sum(self.bound, other.bound), rare_bound }
     }
 
     /// Of the product with an integer of absolute value 2^`log2`, or, with a negative `log2`, of an exact division.
     #[must_use]
     pub fn scale(self, log2: f64) -> Self {
-        Self { deviation: self.deviation + log2, bound: self.bound + log2 }
+        self.times(log2, log2)
+    }
+
+    /// Of the product with something whose deviation is 2^`deviation`, and whose absolute value at every root is below 2^`bound`.
+    #[must_use]
+    pub fn times(self, deviation: f64, bound: f64) -> Self {
+        let (all, rare) = (self.bound + bound, self.rare_bound + bound);
+        Self { deviation: self.deviation + deviation, bound: all, rare_bound: rare }
     }
 }
 
@@ -156,25 +189,25 @@ impl NoiseModel {
 
     /// A fresh random polynomial of deviation 2^`log2_deviation`, as a product of `factors` fresh ones.
     fn fresh_polynomial(&self, log2_deviation: f64, factors: u32) -> Noise {
-        let bound = log2_deviation + self.log2_degree() / 2.0 + f64::from(factors) * KAPPA.log2();
-        Noise { deviation: log2_deviation, bound }
+        let one = log2_deviation + self.log2_degree() / 2.0;
+        Noise::new(log2_deviation, |kappa| one + f64::from(factors) * kappa.log2())
     }
 
     /// log2 of a bound at every root of a polynomial whose coefficients are so spread.
-    fn log2_bound(&self, spread: Spread) -> f64 {
+    fn log2_bound(&self, spread: Spread, kappa: f64) -> f64 {
         let degree = self.degree.get() as f64;
-        (KAPPA * (degree * spread.variance()).sqrt() + spread.mean.abs() * self.log2_ones().exp2()).log2()
+        (kappa * (degree * spread.variance()).sqrt() + spread.mean.abs() * self.log2_ones().exp2()).log2()
     }
 
     /// Any message modulo t = 2^`log2_t`; the deviation is that of a uniform one.
     pub fn message(&self, log2_t: f64) -> Noise {
-        Noise { deviation: log2_t - 12f64.log2() / 2.0, bound: log2_t - 1.0 + self.log2_degree() }
+        Noise::new(log2_t - 12f64.log2() / 2.0, |_| log2_t - 1.0 + self.log2_degree())
     }
 
     /// Any message modulo t = 2^`log2_t` that is a constant.
     pub fn constant(&self, log2_t: f64) -> Noise {
         let bound = log2_t - 1.0;
-        Noise { deviation: bound - self.log2_degree() / 2.0, bound }
+        Noise::new(bound - self.log2_degree() / 2.0, |_| bound)
     }
 
     /// Encrypted under the secret key.
@@ -193,14 +226,20 @@ impl NoiseModel {
     /// Of the product; `square` if both operands are one ciphertext.
     pub fn multiply(&self, a: Noise, b: Noise, square: bool) -> Noise {
         let pairs = self.log2_degree() + f64::from(u8::from(square));
-        Noise { deviation: a.deviation + b.deviation + pairs / 2.0, bound: a.bound + b.bound }
+        Noise {
+            deviation: a.deviation + b.deviation + pairs / 2.0,
+            bound: a.bound + b.bound,
+            rare_bound: a.rare_bound + b.rare_bound,
+        }
     }
 
     /// What rounding adds when what `spread` tells of is dropped by a division, each part of the ciphertext changing by t times it.
     pub fn rounding(&self, log2_t: f64, spread: Spread) -> Noise {
         let secret = self.secret_weight.log2() / 2.0;
-        let each = Noise { deviation: log2_t + spread.log2_size(), bound: log2_t + self.log2_bound(spread) };
-        each.plus(Noise { deviation: each.deviation + secret, bound: each.bound + secret + KAPPA.log2() })
+        let deviation = log2_t + spread.log2_size();
+        let bound = |kappa| log2_t + self.log2_bound(spread, kappa);
+        let with_secret = Noise::new(deviation + secret, |kappa| bound(kappa) + secret + kappa.log2());
+        Noise::new(deviation, bound).plus(with_secret)
     }
 
     /// What the inner product of a key switch adds before any division: Σ digit·t·error, for keys whose errors are multiples
@@ -213,11 +252,11 @@ impl NoiseModel {
         let variances: Vec<f64> =
             digits.iter().map(|digit| 2.0 * digit.log2 + digit.spread.variance().log2()).collect();
         let means = sum(&|digit| digit.log2 + (digit.spread.mean.abs() * self.log2_ones().exp2()).log2());
-        let random = log2_sum_of_squares(&variances) / 2.0 + self.log2_degree() / 2.0;
-        Noise {
-            deviation: error + sum(&|digit| digit.log2 + digit.spread.log2_size()),
-            bound: error + log2_sum_of_squares(&vec![0.0; digits.len()]) / 2.0 + log2_sum(random, means),
-        }
+        let errors = vec![0.0; digits.len()];
+        Noise::new(error + sum(&|digit| digit.log2 + digit.spread.log2_size()), |kappa| {
+            let random = log2_sum_of_squares(&variances, kappa) / 2.0 + self.log2_degree() / 2.0;
+            error + log2_sum_of_squares(&errors, kappa) / 2.0 + log2_sum(random, means)
+        })
     }
 
     /// log2 |Σ X^j| at the root next to 1.
@@ -228,11 +267,11 @@ impl NoiseModel {
 
 /// log2 of what Σ a_i·u_i stays below but for a probability of e^(−κ²), u_i being the squares of complex Gaussian variables of variance 1 and
 /// a_i = 2^`log2`\[i\]: Σ a_i + √(2·Σ a_i²)·κ + max a_i·κ² (B. Laurent, P. Massart, Ann. Statist. 28, 2000).
-fn log2_sum_of_squares(log2: &[f64]) -> f64 {
+fn log2_sum_of_squares(log2: &[f64], kappa: f64) -> f64 {
     let largest = log2.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let parts: Vec<f64> = log2.iter().map(|log2| (log2 - largest).exp2()).collect();
     let (sum, squares): (f64, f64) = (parts.iter().sum(), parts.iter().map(|part| part * part).sum());
-    largest + (sum + (2.0 * squares).sqrt() * KAPPA + KAPPA * KAPPA).log2()
+    largest + (sum + (2.0 * squares).sqrt() * kappa + kappa * kappa).log2()
 }
 
 #[cfg(test)]
@@ -329,10 +368,39 @@ mod tests {
         assert!((log2_sum(3.0, 3.0) - 4.0).abs() < 1e-12);
         assert!((log2_sum(f64::NEG_INFINITY, 3.0) - 3.0).abs() < 1e-12);
         assert_eq!(Noise::NONE.plus(Noise::NONE), Noise::NONE);
-        let noise = Noise { deviation: 10.0, bound: 20.0 };
+        let noise = Noise { deviation: 10.0, bound: 20.0, rare_bound: 24.0 };
         let double = noise.plus(noise);
         assert!((double.deviation - 10.5).abs() < 1e-12 && (double.bound - 21.0).abs() < 1e-12);
-        assert_eq!(noise.scale(-3.0), Noise { deviation: 7.0, bound: 17.0 });
+        assert_eq!(noise.scale(-3.0), Noise { deviation: 7.0, bound: 17.0, rare_bound: 21.0 });
+    }
+
+    #[test]
+    fn a_modulus_holds_as_large_a_kappa_as_its_room_allows() {
+        let noise = Noise { deviation: 10.0, bound: 20.0, rare_bound: 24.0 };
+        assert_eq!([20.0, 24.0, 30.0].map(|limit| noise.kappa_within(limit)), [KAPPA, RARE_KAPPA, RARE_KAPPA]);
+        assert!((noise.kappa_within(22.0) - 72f64.sqrt()).abs() < 1e-12 && noise.kappa_within(19.0) < KAPPA);
+        // Nothing random: it is there or it is not.
+        let message = model().message(16.0);
+        assert_eq!(message.kappa_within(message.bound), RARE_KAPPA);
+        // With the κ that is found every formula is within the limit.
+        let (model, digits) = (model(), [DigitSize { log2: 16.0, spread: Spread::from_zero(2) }; 3]);
+        let at = |kappa: f64| {
+            let squares = |log2: &[f64]| log2_sum_of_squares(log2, kappa) / 2.0;
+            let rounding = model.log2_bound(Spread::from_zero(4), kappa);
+            let rounded = log2_sum(rounding, rounding + model.secret_weight.log2() / 2.0 + kappa.log2());
+            let variance = 32.0 + (1.0 / 6.0f64).log2();
+            let random = squares(&[variance; 3]) + model.log2_degree() / 2.0;
+            let mean = 16.0 + 3f64.log2() / 2.0 + model.log2_ones();
+            let error = model.error_deviation.log2() + model.log2_degree() / 2.0;
+            (rounded, error + squares(&[0.0; 3]) + log2_sum(random, mean))
+        };
+        let (rounding, inner) = (model.rounding(0.0, Spread::from_zero(4)), model.inner_product(0.0, &digits));
+        assert!((rounding.bound - at(KAPPA).0).abs() < 1e-9 && (inner.rare_bound - at(RARE_KAPPA).1).abs() < 1e-9);
+        for part in [0.1, 0.4, 0.7] {
+            let limit = |noise: Noise| noise.bound + part * (noise.rare_bound - noise.bound);
+            assert!(at(rounding.kappa_within(limit(rounding))).0 < limit(rounding));
+            assert!(at(inner.kappa_within(limit(inner))).1 < limit(inner));
+        }
     }
 
     /// A message that is as large as can be at the root next to 1, and numbers that have a mean there.
@@ -347,7 +415,7 @@ mod tests {
         // As if they had no mean they would not be within their bound.
         let mut rng = ChaCha20Rng::seed_from_u64(9);
         let digit: Vec<f64> = uniform(&mut rng, 65536.0).iter().map(|x| x + 32768.0).collect();
-        let of = |spread| 16.0 + model.log2_bound(spread);
+        let of = |spread| 16.0 + model.log2_bound(spread, KAPPA);
         assert!(canonical(&digit) < of(Spread::from_zero(1)) && canonical(&digit) > of(Spread::centred(4)));
     }
 

@@ -52,8 +52,7 @@ pub fn added(model: &NoiseModel, log2_t: f64, gadget: &GadgetSize) -> Noise {
 
 /// Of the external product of a ciphertext of noise `a` with a ring-GSW encryption of `message`.
 pub fn external_product(model: &NoiseModel, a: Noise, message: MessageSize, log2_t: f64, gadget: &GadgetSize) -> Noise {
-    let product = Noise { deviation: a.deviation + message.euclidean, bound: a.bound + message.sum };
-    product.plus(added(model, log2_t, gadget))
+    a.times(message.euclidean, message.sum).plus(added(model, log2_t, gadget))
 }
 
 /// Of a CMUX whose chosen ciphertext has noise `chosen`.

@@ -84,6 +84,9 @@ pub trait StepSearch: fmt::Debug + Send + Sync {
     /// The width for `matrix`: a power of two, and a multiple of what all offsets are multiples of.
     fn width(&self, matrix: &MatrixProduct<'_>) -> i64;
 
+    /// A rule that tries nothing, for lowerings that are only compared with each other.
+    fn untried(&self) -> StepRule;
+
     /// What was tried for each matrix that it was asked about, in order.
     fn tried(&self) -> Vec<Arc<TriedMatrix>>;
 }
@@ -206,6 +209,14 @@ impl RnsLowering {
             fused_rescale: true,
             levels: LevelPolicy::Lowest,
             output_level: 0,
+        }
+    }
+
+    /// The same with a rule for steps that tries nothing, if a machine would try; nothing if none would.
+    pub fn untried(&self) -> Option<Self> {
+        match &self.steps {
+            StepRule::Search(search) => Some(Self { steps: search.0.untried(), ..self.clone() }),
+            _ => None,
         }
     }
 }

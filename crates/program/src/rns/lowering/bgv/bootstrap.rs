@@ -23,7 +23,7 @@ use super::{BgvError, BgvValue, Evaluator, Result, State};
 use crate::rns::kernel::{Conversion, LimbSet, ValueId};
 use crate::rns::lowering::Lowering;
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_schemes::bgv::noise::{DigitSize, Spread};
+use polyfabric_schemes::bgv::noise::{DigitSize, KAPPA, RARE_KAPPA, Spread};
 use polyfabric_schemes::bgv::parameters::{BootstrapLiteral, MIN_MARGIN};
 use polyfabric_schemes::bgv::{BOOTSTRAP_SECRET, Parameters};
 use polyfabric_schemes::rns::{KeyId, LimbId};
@@ -56,11 +56,17 @@ pub fn refresh(evaluator: &mut Evaluator<'_, '_>, value: &BgvValue, parameters: 
     let bits = t.value().trailing_zeros();
     let exhausted = evaluator.switch(value, 1)?;
     let rules = evaluator.rules();
-    let noise = exhausted.state.noise.bound + f64::from(exponent - bits) - rules.log2_modulus(1);
-    let left = parameters.bootstrap_margin() * (1.0 - (noise - f64::from(exponent - bits - 1)).exp2());
-    if left < MIN_MARGIN {
-        return Err(BgvError::Margin { deviations: left, least: MIN_MARGIN });
+    let left = |bound: f64| {
+        let noise = bound + f64::from(exponent - bits) - rules.log2_modulus(1);
+        parameters.bootstrap_margin() * (1.0 - (noise - f64::from(exponent - bits - 1)).exp2())
+    };
+    let noise = exhausted.state.noise;
+    let (often, rarely) = (left(noise.bound), left(noise.rare_bound));
+    if often < MIN_MARGIN {
+        return Err(BgvError::Margin { deviations: often, least: MIN_MARGIN });
     }
+    let (kappa, deviations) = if rarely < MIN_MARGIN { (KAPPA, often) } else { (RARE_KAPPA, rarely) };
+    evaluator.count_bootstrap(kappa, deviations);
     evaluator.count("modulus_to_power_of_two", 1);
     let parts = match evaluator.lowering() {
         Some(lowering) => Some(to_power_of_two(lowering, exhausted.parts(), exponent, bits)?),

@@ -9,7 +9,7 @@ use crate::rns::levels::{Chain, Scale};
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise as SlotNoise};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_schemes::bgv::noise::Noise;
+use polyfabric_schemes::bgv::noise::{Noise, RARE_KAPPA};
 use polyfabric_schemes::rns::KeyId;
 use std::collections::BTreeMap;
 
@@ -46,6 +46,16 @@ pub struct Evaluator<'l, 'a> {
     t: Modulus,
     at: &'static str,
     steps: Steps,
+    held: Held,
+}
+
+/// What a program's results rest on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// Bounds with κ up to that are held by all moduli on the way.
+    pub kappa: f64,
+    /// Bootstraps, and the deviations of their rounding error that each has on either side at least.
+    pub bootstraps: (usize, f64),
 }
 
 /// How often each homomorphic operation was done over how many limbs.
@@ -58,7 +68,15 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// [`BgvError::NotBgv`] if the chain has no plaintext modulus.
     pub fn dry(chain: &'a Chain, rules: &'l Rules) -> Result<Self> {
         let t = chain.plaintext_modulus().and_then(|t| Modulus::new(t).ok()).ok_or(BgvError::NotBgv)?;
-        Ok(Self { lowering: None, chain, rules, t, at: "input", steps: Steps::new() })
+        Ok(Self {
+            lowering: None,
+            chain,
+            rules,
+            t,
+            at: "input",
+            steps: Steps::new(),
+            held: Held { kappa: RARE_KAPPA, bootstraps: (0, f64::INFINITY) },
+        })
     }
 
     /// That adds operations to `lowering`, over the same chain.
@@ -95,6 +113,17 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         &self.steps
     }
 
+    /// What results rest on so far.
+    pub fn held(&self) -> Held {
+        self.held
+    }
+
+    /// Counts a bootstrap that leaves its rounding error so many deviations, as long as bounds with κ hold.
+    pub fn count_bootstrap(&mut self, kappa: f64, deviations: f64) {
+        let (count, least) = self.held.bootstraps;
+        self.held = Held { kappa: self.held.kappa.min(kappa), bootstraps: (count + 1, least.min(deviations)) };
+    }
+
     /// Counts an operation, which begins.
     pub fn count(&mut self, op: &'static str, limbs: usize) {
         *self.steps.entry((op, limbs)).or_default() += 1;
@@ -104,7 +133,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     }
 
     /// Refuses a ciphertext that might not decrypt.
-    fn checked(&self, value: BgvValue) -> Result<BgvValue> {
+    fn checked(&mut self, value: BgvValue) -> Result<BgvValue> {
         let state = &value.state;
         if self.rules.budget(state) < 0.0 {
             return Err(BgvError::Noise {
@@ -114,6 +143,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
                 limbs: state.limbs,
             });
         }
+        self.held.kappa = self.held.kappa.min(self.rules.kappa(state));
         Ok(value)
     }
 

@@ -19,7 +19,7 @@ mod program;
 mod rules;
 
 pub use error::BgvError;
-pub use evaluator::{BgvValue, Evaluator, Steps};
+pub use evaluator::{BgvValue, Evaluator, Held, Steps};
 pub use program::{BgvLowered, BgvPlan, BgvPort, SlotEncoder, chain, lower, plan, rules};
 pub use rules::{Rules, State};
 

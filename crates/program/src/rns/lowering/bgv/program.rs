@@ -1,6 +1,6 @@
 //! Whole programs.
 
-use super::{BgvError, BgvValue, Evaluator, Result, Rules, State, Steps};
+use super::{BgvError, BgvValue, Evaluator, Held, Result, Rules, State, Steps};
 use super::{bootstrap, expand};
 use crate::rns::homomorphic::{Node, NodeId, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, PublicPolynomial};
@@ -34,6 +34,8 @@ pub struct BgvPlan {
     pub nodes: BTreeMap<NodeId, State>,
     /// The homomorphic operations, by name and limbs.
     pub steps: Steps,
+    /// What its results rest on.
+    pub held: Held,
 }
 
 /// A lowered program.
@@ -212,7 +214,13 @@ fn walk(
         parameters,
         t: parameters.plaintext_modulus().modulus(),
         values: vec![None; program.nodes().len()],
-        plan: BgvPlan { inputs: Vec::new(), outputs: Vec::new(), nodes: BTreeMap::new(), steps: Steps::new() },
+        plan: BgvPlan {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            nodes: BTreeMap::new(),
+            steps: Steps::new(),
+            held: evaluator.held(),
+        },
     };
     for (id, node) in program.iter() {
         if node.is_public() {
@@ -227,7 +235,7 @@ fn walk(
         walk.plan.nodes.insert(id, value.state);
         walk.values[id.index()] = Some(value);
     }
-    walk.plan.steps = evaluator.steps().clone();
+    (walk.plan.steps, walk.plan.held) = (evaluator.steps().clone(), evaluator.held());
     Ok(walk.plan)
 }
 

@@ -81,6 +81,11 @@ impl Rules {
         self.log2_q[state.limbs] - 1.0 - state.noise.bound
     }
 
+    /// The κ up to which nothing passes Q/2 ([`Noise::kappa_within`]).
+    pub fn kappa(&self, state: &State) -> f64 {
+        state.noise.kappa_within(self.log2_q[state.limbs] - 1.0)
+    }
+
     /// How the numbers that a conversion of `limbs` limbs gives are spread.
     fn spread(conversion: Conversion, limbs: usize) -> Spread {
         match conversion {
