@@ -1,6 +1,7 @@
 //! Every error of the Rust links, on its way to a typed Python exception. Panics end here too.
 
 use crate::workers::{self, Ended};
+use polyfabric_planner::{Fault, PlanError};
 use pyo3::prelude::*;
 use std::fmt::Display;
 
@@ -58,6 +59,20 @@ impl Failure {
     /// A function that makes failures of one kind, for `map_err`.
     pub fn of<E: Display>(kind: Kind) -> impl Fn(E) -> Self {
         move |error| Self::new(kind, error)
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        let kind = match error.fault {
+            Fault::Input => Kind::Input,
+            Fault::Internal => Kind::Internal,
+            Fault::Machine => Kind::Machine,
+            Fault::Noise => Kind::Noise,
+            Fault::Parameter => Kind::Parameter,
+            Fault::Program => Kind::Program,
+        };
+        Self::new(kind, error)
     }
 }
 

@@ -12,10 +12,8 @@ use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::f1::network::{NetworkError, with_network};
 use polyfabric_machines::torus::widths::Judge;
-use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
-use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_schemes::tfhe::AnyServerKey;
 use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
@@ -61,16 +59,6 @@ impl PyMachine {
     /// The checked description.
     pub fn description(&self) -> &Description {
         &self.0
-    }
-
-    /// How programs of CKKS are lowered for the machine.
-    pub fn ckks_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
-        machines::contract::residue::ckks_lowering(&self.0, program, gadget).map_err(refused)
-    }
-
-    /// How programs of BGV are lowered for the machine.
-    pub fn bgv_lowering(&self, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, Failure> {
-        machines::contract::residue::bgv_lowering(&self.0, program, gadget).map_err(refused)
     }
 
     /// How programs for a set are lowered for the machine, with the key switch at `order`.

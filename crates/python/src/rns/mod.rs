@@ -1,11 +1,8 @@
 //! Programs on vectors of slots: CKKS and BGV.
 
 mod approximation;
-mod choice;
 mod files;
-mod key_switch;
 mod machine;
-mod memory;
 mod parameters;
 mod plan;
 mod program;

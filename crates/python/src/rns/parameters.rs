@@ -1,7 +1,8 @@
 //! Parameter sets of CKKS and BGV: named ones, and those of the user, as objects and as data.
 
 use crate::failure::{Failure, Kind, detached};
-use polyfabric_schemes::rns::{KeyId, KeyStorage};
+use polyfabric_planner::slots;
+use polyfabric_planner::slots::parameters::{of_bgv, of_ckks};
 use polyfabric_schemes::set_file::{ParameterSet, load, parse};
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
@@ -73,58 +74,14 @@ pub enum Asked {
     Name(String),
 }
 
-/// What to know of a CKKS set.
-pub fn of_ckks(set: &ckks::Parameters) -> Value {
-    json!({
-        "name": set.name(),
-        "scheme": "ckks",
-        "ring_degree": set.ring_degree().get(),
-        "levels": set.max_level(),
-        "limbs": set.q_limbs(),
-        "special_limbs": set.moduli().len() - set.q_limbs(),
-        "digits": set.gadget().digits().len(),
-        "log2_q": set.log2_q(set.max_level()),
-        "log2_p": set.log2_p(),
-        "scale_log2": set.literal().scale_log2,
-        "slots": set.max_slots(),
-        "bootstraps": set.literal().bootstrap.is_some(),
-        "levels_left": set.levels_left(),
-        "ciphertext_bytes": set.ciphertext_bytes(set.max_level()),
-        "key_bytes": set.key_bytes(KeyId::Relinearisation, KeyStorage::BYTES),
-        "transport_key_bytes": set.key_bytes(KeyId::Relinearisation, KeyStorage::TRANSPORT),
-        "security_bits": set.security().bits,
-        "security_source": set.security().source,
-        "estimated_bits": set.estimated_bits(),
-        "warning": set.security_warning(),
-        "sources": set.literal().sources,
-    })
-}
-
-/// What to know of a BGV set.
-pub fn of_bgv(set: &bgv::Parameters) -> Value {
-    let (degree, security) = (set.ring().degree(), set.security());
-    json!({
-        "name": set.name(),
-        "scheme": "bgv",
-        "ring_degree": degree.get(),
-        "levels": set.q_limbs() - 1,
-        "limbs": set.q_limbs(),
-        "special_limbs": set.ring().moduli().len() - set.q_limbs(),
-        "digits": set.gadget().digits().len(),
-        "log2_q": set.log2_q(),
-        "log2_p": set.log2_qp() - set.log2_q(),
-        "plaintext_modulus": set.plaintext_modulus().value(),
-        "slots": if set.plaintext_modulus().is_packed() { degree.get() } else { 1 },
-        "bootstraps": set.literal().bootstrap.is_some(),
-        "ciphertext_bytes": 2 * set.q_limbs() * degree.get() * size_of::<u64>(),
-        "key_bytes": set.key_bytes(KeyStorage::BYTES),
-        "transport_key_bytes": set.key_bytes(KeyStorage::TRANSPORT),
-        "security_bits": security.bits,
-        "security_source": security.source,
-        "estimated_bits": set.estimated_bits(),
-        "warning": set.security_warning(),
-        "sources": set.literal().sources,
-    })
+impl Asked {
+    /// As the planner takes it.
+    pub fn as_ref(&self) -> slots::Asked<'_> {
+        match self {
+            Self::Set(set) => slots::Asked::Set(&set.0),
+            Self::Name(name) => slots::Asked::Name(name),
+        }
+    }
 }
 
 fn with_entry(mut facts: Value, family: impl serde::Serialize, note: &str) -> Value {

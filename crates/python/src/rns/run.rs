@@ -2,12 +2,13 @@
 
 use super::files;
 use super::parameters::PySlotParameters;
-use super::plan::{MOST_PREPARED_BYTES, PySlotPlan};
+use super::plan::PySlotPlan;
 use super::program::{PyValues, read_all};
 use super::signature::{PySlotSignature, key_ids};
 use crate::failure::{Failure, Kind, detached};
 use crate::progress::Callback;
 use crate::storage::{Source, written};
+use polyfabric_planner::slots::MOST_PREPARED_BYTES;
 use polyfabric_program::rns::homomorphic::{Complex, NodeId, OBSERVED, Values, centred, evaluate};
 use polyfabric_program::rns::lowering::check_keys;
 use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};

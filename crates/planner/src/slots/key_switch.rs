@@ -1,7 +1,7 @@
 //! Which key switch a program has: the parameter set's, a named one, or the one that the compiler of the machine chooses, or of this computer.
 
-use crate::failure::{Failure, Kind};
-use crate::machine::{PyMachine, refused};
+use crate::{Fault, PlanError};
+use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::key_switch::{Considered, choose};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{Weighed, fewest_products};
@@ -35,6 +35,7 @@ impl From<&str> for Wanted {
 }
 
 /// What came of it.
+#[derive(Debug)]
 pub struct KeySwitch {
     wanted: Wanted,
     /// Name of the variant; "set" for digits smaller than a limb.
@@ -105,13 +106,13 @@ fn asked<S: Set>(set: &S) -> f64 {
 /// plan is precise enough, beside those of the set's own.
 pub fn planned<S: Set, P, N>(
     set: S,
-    (program, machine): (&str, Option<&PyMachine>),
+    (program, machine): (&str, Option<&Description>),
     wanted: Wanted,
-    lower: impl Fn(S) -> Result<P, Failure>,
+    lower: impl Fn(S) -> Result<P, PlanError>,
     noise: impl Fn(&P) -> N,
     bears: impl Fn(&P, &N) -> Result<(), String>,
     kernel: impl Fn(&P) -> &KernelProgram,
-) -> Result<(P, Option<KeySwitch>), Failure> {
+) -> Result<(P, Option<KeySwitch>), PlanError> {
     let own = set.key_switch();
     let name_of = |variant: Option<KeySwitchVariant>| variant.map_or_else(|| "set".to_owned(), |v| v.to_string());
     let told = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered });
@@ -120,10 +121,10 @@ pub fn planned<S: Set, P, N>(
         Wanted::Named(name) => {
             let variant = KeySwitchVariant::named(name, set.limbs());
             let message = |error| format!("{program} with parameter set {}: {error}, auto, set", set.name());
-            let variant = variant.map_err(|error| Failure::new(Kind::Input, message(error)))?;
+            let variant = variant.map_err(|error| PlanError::new(Fault::Input, message(error)))?;
             let derived = secured(&set, variant, asked(&set)).map_err(|reason| {
                 let message = format!("{program} with the key switch {variant} of {}: {reason}", set.name());
-                Failure::new(Kind::Parameter, message)
+                PlanError::new(Fault::Parameter, message)
             })?;
             Ok((lower(derived)?, told(variant.to_string(), Vec::new())))
         }
@@ -140,17 +141,17 @@ pub fn planned<S: Set, P, N>(
                     return made.take().ok_or_else(|| "it has been weighed".to_owned());
                 }
                 let variant = KeySwitchVariant::named(name, set.limbs()).map_err(|error| error.to_string())?;
-                let made = lower(secured(&set, variant, kept(&set))?).map_err(Failure::into_message)?;
+                let made = lower(secured(&set, variant, kept(&set))?).map_err(|error| error.to_string())?;
                 bears(&made, &noise).map(|()| made)
             };
             let Some(machine) = machine else {
                 let chosen = fewest_products(program, &variants, weighed, kernel);
-                let chosen = chosen.map_err(Failure::of(Kind::Program))?;
+                let chosen = chosen.map_err(PlanError::of(Fault::Program))?;
                 let rows = chosen.considered.iter().map(work).collect();
                 return Ok((chosen.program, told(variants[chosen.index].clone(), rows)));
             };
-            let clock_hz = machine.description().clock_hz().map_err(Failure::of(Kind::Machine))?;
-            let chosen = choose(machine.description(), program, &variants, weighed, kernel).map_err(refused)?;
+            let clock_hz = machine.clock_hz().map_err(PlanError::of(Fault::Machine))?;
+            let chosen = choose(machine, program, &variants, weighed, kernel).map_err(PlanError::of(Fault::Machine))?;
             let rows = chosen.considered.iter().map(|considered| row(considered, clock_hz)).collect();
             Ok((chosen.program, told(variants[chosen.index].clone(), rows)))
         }
@@ -187,6 +188,7 @@ fn row(considered: &Considered, clock_hz: f64) -> Value {
 }
 
 impl KeySwitch {
+    /// Its name, who chose it, and what was weighed.
     pub fn to_json(&self) -> Value {
         let by = match self.wanted {
             Wanted::Set => "set",

@@ -1,7 +1,7 @@
 //! What a run takes of memory, told from its plan before a key is made.
 
-use super::plan::SlotPlan;
-use crate::failure::{Failure, Kind};
+use super::SlotPlan;
+use crate::{Fault, PlanError};
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind, PublicPolynomial};
 use polyfabric_runtime::rns::cpu;
 
@@ -36,7 +36,7 @@ fn limb_bytes(kernel: &KernelProgram) -> usize {
 }
 
 impl Memory {
-    pub fn of(plan: &SlotPlan) -> Result<Self, Failure> {
+    pub fn of(plan: &SlotPlan) -> Result<Self, PlanError> {
         let kernel = plan.kernel();
         let limb = limb_bytes(kernel);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -47,7 +47,7 @@ impl Memory {
         let plaintexts = if plan.compact_plaintexts() { coefficients } else { prepared_bytes(kernel) };
         // Both are there while a run has the transforms.
         let kept = if plan.compact_plaintexts() { 0 } else { plaintexts };
-        let buffers = cpu::buffer_bytes(kernel, threads).map_err(Failure::of(Kind::Internal))?;
+        let buffers = cpu::buffer_bytes(kernel, threads).map_err(PlanError::of(Fault::Internal))?;
         let tables = kernel.moduli.len() * limb * TABLE_WORDS[0] / TABLE_WORDS[1];
         let making = (KEY_POLYNOMIALS * kernel.moduli.len() + THREAD_LIMBS * threads) * limb;
         // The client decrypts copies of the outputs.

@@ -1,9 +1,10 @@
 //! Which parameter set a program on slots gets: one that is named, or the smallest that carries it.
 
-use super::plan::{parameter, refused};
-use crate::failure::{Failure, Kind};
-use crate::machine::PyMachine;
+use super::{parameter, refused};
+use crate::{Fault, PlanError};
 use polyfabric_kernels::RingDegree;
+use polyfabric_machines::contract::residue;
+use polyfabric_machines::engine::description::Description;
 use polyfabric_program::rns::homomorphic::{Op, Program, Scheme};
 use polyfabric_program::rns::levels::{
     Chain, Placed, Plan as Levels, PlanRules, is_mended_by_bootstraps, place_bootstraps,
@@ -26,7 +27,7 @@ pub fn bootstrapping(
     parameters: &ckks_scheme::Parameters,
     chain: &Chain,
     choice: &RnsLowering,
-) -> Result<Option<Bootstrapping>, Failure> {
+) -> Result<Option<Bootstrapping>, PlanError> {
     if !bootstraps(program) {
         return Ok(None);
     }
@@ -73,7 +74,7 @@ fn candidates(program: &Program, security: f64) -> impl Iterator<Item = &'static
 
 /// The first set of `security` bits that has the program's slots and levels, and a modulus of at least `log2_modulus` bits; else the one with which it
 /// takes the fewest bootstraps, if they may be placed; or why none has.
-pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Result<ckks_scheme::Parameters, Failure> {
+pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Result<ckks_scheme::Parameters, PlanError> {
     let mut reason = None;
     for parameters in candidates(program, security) {
         let chain = ckks::chain(parameters).map_err(parameter)?;
@@ -101,7 +102,7 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
 }
 
 /// The program with bootstraps where it is deeper than the set; nothing if it is not, or if they do not help.
-pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, Failure> {
+pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, PlanError> {
     if program.scheme() != Scheme::Ckks || parameters.literal().bootstrap.is_none() {
         return Ok(None);
     }
@@ -122,11 +123,11 @@ pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) 
 pub fn bgv_choice(
     program: &Program,
     parameters: &bgv_scheme::Parameters,
-    machine: Option<&PyMachine>,
-) -> Result<RnsLowering, Failure> {
+    machine: Option<&Description>,
+) -> Result<RnsLowering, PlanError> {
     let gadget = parameters.gadget().literal().clone();
     match machine {
-        Some(machine) => machine.bgv_lowering(program.name(), gadget),
+        Some(machine) => residue::bgv_lowering(machine, program.name(), gadget).map_err(PlanError::of(Fault::Machine)),
         None => Ok(RnsLowering::new(gadget)),
     }
 }
@@ -160,8 +161,8 @@ fn is_sure(held: Held, degree: RingDegree) -> bool {
 pub fn choose_bgv(
     program: &Program,
     modulus: u64,
-    machine: Option<&PyMachine>,
-) -> Result<bgv_scheme::Parameters, Failure> {
+    machine: Option<&Description>,
+) -> Result<bgv_scheme::Parameters, PlanError> {
     let (mut reason, mut carries) = (None, None);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
     let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
@@ -195,7 +196,7 @@ pub fn choose_bgv(
 }
 
 /// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
-pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Failure> {
+pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, PlanError> {
     let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
     let derived = purposes.into_iter().filter(|of| !of.bootstraps || modulus.is_power_of_two()).flat_map(|purpose| {
         BGV_RINGS.flat_map(move |log2_degree| {
@@ -280,19 +281,19 @@ fn derived(
 }
 
 /// The set called `name`.
-pub fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, Failure> {
+pub fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, PlanError> {
     ckks_scheme::sets::parameters(name).map_err(|unknown| match bgv_scheme::sets::named(name) {
         Ok(set) => other_scheme(program, &ParameterSet::Bgv(set)),
         Err(_) => parameter(unknown),
     })
 }
 
-pub fn other_scheme(program: &Program, set: &ParameterSet) -> Failure {
+pub fn other_scheme(program: &Program, set: &ParameterSet) -> PlanError {
     let (name, own) = (program.name(), if set.scheme() == "BGV" { "CKKS" } else { "BGV" });
     let message = format!(
         "{name}: parameter set {} is of {}, and the program of {own}; give one of {own}",
         set.name(),
         set.scheme()
     );
-    Failure::new(Kind::Parameter, message)
+    PlanError::new(Fault::Parameter, message)
 }

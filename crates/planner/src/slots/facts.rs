@@ -1,0 +1,163 @@
+//! What is known of a plan, as data.
+
+use super::memory::Memory;
+use super::set_choice::bootstraps_of;
+use super::{KeySwitch, Lowering, SlotPlan, parameters};
+use crate::{Fault, PlanError};
+use polyfabric_program::rns::homomorphic::{NodeId, op_name};
+use polyfabric_program::rns::kernel::{LimbOps, LimbSet, OpKind};
+use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
+use polyfabric_program::rns::noise::{CKKS_BEYOND_LOG2, NodeReport, bgv_failure_log2};
+use polyfabric_schemes::rns::KeyId;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl SlotPlan {
+    fn parameters(&self) -> Value {
+        match &self.lowering {
+            Lowering::Ckks(plan) => parameters::of_ckks(&plan.parameters),
+            Lowering::Bgv(plan) => parameters::of_bgv(&plan.parameters),
+        }
+    }
+
+    /// What is known of every encrypted node of the program: place, level, scale, and the bound of its error.
+    fn nodes(&self) -> Vec<Value> {
+        let describe = |id: NodeId, figures: Value| {
+            let node = self.program().node(id);
+            let mut value = json!({
+                "node": id.0,
+                "op": op_name(&node.op),
+                "place": node.location.as_ref().map(ToString::to_string),
+            });
+            if let (Some(value), Value::Object(figures)) = (value.as_object_mut(), figures) {
+                value.extend(figures);
+            }
+            value
+        };
+        match &self.lowering {
+            Lowering::Ckks(plan) => {
+                let figures = |node: &NodeReport| {
+                    json!({
+                        "level": node.level,
+                        "limbs": plan.parameters.level_limbs()[node.level],
+                        "scale_log2": node.scale.real().log2(),
+                        "bound": node.bound,
+                        "spread_bound": node.spread_bound,
+                        "magnitude": node.magnitude,
+                        "headroom_bits": node.headroom,
+                    })
+                };
+                plan.noise.nodes.iter().map(|node| describe(node.node, figures(node))).collect()
+            }
+            Lowering::Bgv(plan) => {
+                let ring = plan.parameters.ring();
+                let figures = |state: &bgv::State| {
+                    let log2_q = ring.log2_product(&plan.parameters.limbs(state.limbs));
+                    json!({
+                        "level": state.limbs - 1,
+                        "limbs": state.limbs,
+                        "factor": plan.parameters.plaintext_modulus().modulus().reduce(state.factor),
+                        "noise_log2": state.noise.bound,
+                        "budget_bits": log2_q - 1.0 - state.noise.bound,
+                    })
+                };
+                // A measured program has more outputs, behind its own nodes.
+                let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program().nodes().len());
+                own.map(|(id, state)| describe(*id, figures(state))).collect()
+            }
+        }
+    }
+
+    /// How often each key is used, by the limbs of Q that the ciphertext has then.
+    fn key_switches(&self) -> Vec<Value> {
+        let gadget = match &self.lowering {
+            Lowering::Ckks(plan) => plan.parameters.gadget(),
+            Lowering::Bgv(plan) => plan.parameters.gadget(),
+        };
+        let special = LimbSet::new(gadget.special().iter().copied());
+        let kernel = self.kernel();
+        let mut uses = BTreeMap::<(KeyId, usize), usize>::new();
+        for op in &kernel.ops {
+            if let OpKind::InnerProduct { key, .. } = &op.kind {
+                let limbs = kernel.value(op.results[0]).limbs.difference(&special).len();
+                *uses.entry((*key, limbs)).or_default() += 1;
+            }
+        }
+        let row = |((key, limbs), count): ((KeyId, usize), usize)| json!({ "key": key.to_string(), "limbs": limbs, "count": count });
+        uses.into_iter().map(row).collect()
+    }
+
+    /// What a machine tried for the steps of each matrix, highest level first.
+    fn steps(&self) -> Vec<Value> {
+        let Lowering::Ckks(plan) = &self.lowering else { return Vec::new() };
+        let StepRule::Search(search) = &plan.lowered.choice.steps else { return Vec::new() };
+        let width = |tried: &TriedWidth| {
+            let figures: BTreeMap<&str, f64> = tried.figures.iter().copied().collect();
+            json!({ "width": tried.width, "babies": tried.babies, "giants": tried.giants, "seconds": tried.seconds, "figures": figures })
+        };
+        let mut matrices = search.0.tried();
+        matrices.sort_by_key(|matrix| std::cmp::Reverse(matrix.level));
+        let row = |matrix: &Arc<TriedMatrix>| {
+            json!({
+                "diagonals": matrix.diagonals,
+                "level": matrix.level,
+                "limbs": matrix.limbs,
+                "width": matrix.width,
+                "tried": matrix.tried.iter().map(width).collect::<Vec<_>>(),
+            })
+        };
+        matrices.iter().map(row).collect()
+    }
+
+    /// log2 of the probability that a bound of the plan is passed: of BGV, that it fails.
+    fn failure_log2(&self, operations: &LimbOps) -> f64 {
+        match &self.lowering {
+            Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program().outputs().count() as f64).log2(),
+            Lowering::Bgv(plan) => {
+                // Every digit and every remainder is transformed once at least; an encryption brings four.
+                let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program().inputs().count() as u64;
+                bgv_failure_log2(&plan.lowered.plan.held, polynomials, plan.parameters.ring().degree().get())
+            }
+        }
+    }
+
+    /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node.
+    ///
+    /// # Errors
+    /// [`Fault::Internal`] if the kernel program cannot be counted.
+    pub fn facts(&self) -> Result<Value, PlanError> {
+        let kernel = self.kernel();
+        let counts = kernel.counts().map_err(PlanError::of(Fault::Internal))?;
+        let ops = &counts.limb_ops;
+        let storage = self.key_storage();
+        let key_bytes = |id| self.key_bytes(id, storage[&id]);
+        let keys: Vec<_> =
+            self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": key_bytes(id) })).collect();
+        let memory = Memory::of(self)?;
+        Ok(json!({
+            "parameters": self.parameters(),
+            "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
+            "bootstraps": { "in_all": bootstraps_of(self.program()), "placed": bootstraps_of(self.program()) - bootstraps_of(&self.written) },
+            "keys": keys,
+            "key_bytes": memory.keys,
+            "input_bytes": memory.inputs,
+            "output_bytes": memory.outputs,
+            "plaintext_bytes": memory.plaintexts,
+            "memory_bytes": memory.peak,
+            "log2_failure": self.failure_log2(ops),
+            "operations": counts.ops,
+            "limb_operations": {
+                "ntts": ops.ntts(),
+                "multiplies": ops.multiplies + ops.multiply_adds,
+                "adds": ops.adds,
+                "automorphisms": ops.automorphisms,
+                "key_limbs": ops.key_limbs,
+            },
+            "key_switches": self.key_switches(),
+            "key_switch": self.key_switch.as_ref().map(KeySwitch::to_json),
+            "steps": self.steps(),
+            "nodes": self.nodes(),
+        }))
+    }
+}

@@ -1,0 +1,490 @@
+//! Programs of CKKS and BGV: a program with the parameters that carry it and its kernel program.
+
+mod facts;
+mod key_switch;
+mod memory;
+pub mod parameters;
+mod set_choice;
+
+pub use key_switch::{KeySwitch, Wanted};
+
+use crate::{Fault, PlanError};
+use key_switch::planned;
+use memory::prepared_bytes;
+use polyfabric_machines::contract::residue;
+use polyfabric_machines::engine::description::Description;
+use polyfabric_program::rns::folding::{Folded, fold};
+use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each};
+use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, PublicPolynomial};
+use polyfabric_program::rns::levels::Scale;
+use polyfabric_program::rns::lowering::{
+    Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
+};
+use polyfabric_program::rns::noise::{Encryption, FitFailure, Interval, NoiseReport, expect_inputs, expect_intervals};
+use polyfabric_program::rns::parameters as ckks;
+use polyfabric_program::rns::signature::{Signature, WantedKey};
+use polyfabric_runtime::rns::key_storage;
+use polyfabric_schemes::bgv::BOOTSTRAP_SECRET;
+use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
+use polyfabric_schemes::set_file::ParameterSet;
+use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
+use set_choice::{
+    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, other_scheme, with_bootstraps,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+/// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
+pub const MOST_PREPARED_BYTES: usize = 4 << 30;
+
+/// A lowered CKKS program.
+#[derive(Debug)]
+pub struct CkksPlan {
+    /// Its set.
+    pub parameters: ckks_scheme::Parameters,
+    /// With which key inputs are encrypted, as the errors are followed.
+    encryption: Encryption,
+    /// What is executed.
+    pub lowered: Lowered,
+    /// The bounds of its errors.
+    pub noise: NoiseReport,
+    /// Whether a machine has yet to try the steps of its matrices, as it was lowered to be compared with others.
+    untried: bool,
+}
+
+/// A lowered BGV program.
+#[derive(Debug)]
+pub struct BgvPlan {
+    /// Its set.
+    pub parameters: bgv_scheme::Parameters,
+    /// What is executed.
+    pub lowered: bgv::BgvLowered,
+}
+
+/// The scheme's half of a plan.
+#[derive(Debug)]
+pub enum Lowering {
+    /// Of CKKS.
+    Ckks(CkksPlan),
+    /// Of BGV.
+    Bgv(BgvPlan),
+}
+
+/// A set that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Asked<'a> {
+    /// One of the user.
+    Set(&'a ParameterSet),
+    /// A named one.
+    Name(&'a str),
+}
+
+/// What is asked of a plan.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The set; without one the smallest that carries the program.
+    pub asked: Option<Asked<'a>>,
+    /// With which key inputs are encrypted: so errors of CKKS are followed. Limbs of BGV are chosen as if it were the public one.
+    pub encryption: Encryption,
+    /// Whether every encrypted node is an output too.
+    pub measured: bool,
+    /// What executes it; this computer without one.
+    pub machine: Option<&'a Description>,
+    /// Whose choice the key switch is.
+    pub key_switch: Wanted,
+    /// Bits that a set of CKKS must have which is not asked for.
+    pub security: f64,
+}
+
+/// A program with the parameters that carry it and its kernel program.
+#[derive(Debug)]
+pub struct SlotPlan {
+    /// As the user wrote it.
+    written: Arc<Program>,
+    /// As it is executed: its linear code folded, and bootstraps placed where it is deeper than the set.
+    folded: Folded,
+    /// The scheme's half.
+    pub lowering: Lowering,
+    /// Which key switch it has on its machine, and why.
+    key_switch: Option<KeySwitch>,
+    signature: OnceLock<Arc<Signature>>,
+}
+
+fn parameter(error: impl std::fmt::Display) -> PlanError {
+    PlanError::new(Fault::Parameter, error)
+}
+
+fn refused(error: impl std::fmt::Display) -> PlanError {
+    PlanError::new(Fault::Program, error)
+}
+
+/// `program` with an output more for every encrypted node.
+fn instrumented(program: &Program) -> Result<Program, PlanError> {
+    let mut builder =
+        polyfabric_program::rns::homomorphic::Builder::new(program.name(), program.scheme(), program.slots())
+            .map_err(refused)?;
+    for (_, node) in program.iter() {
+        builder.at(node.location.clone());
+        builder.push(node.op.clone(), &node.operands).map_err(refused)?;
+    }
+    for (id, node) in program.iter() {
+        if !node.is_public() && !matches!(node.op, Op::Output { .. }) {
+            builder.observe(id);
+        }
+    }
+    builder.finish().map_err(refused)
+}
+
+// -- CKKS ---------------------------------------------------------------------------------------------------------------
+
+fn lower_ckks(
+    program: &Program,
+    parameters: ckks_scheme::Parameters,
+    encryption: Encryption,
+    observed: bool,
+    machine: Option<&Description>,
+    compared: bool,
+) -> Result<CkksPlan, PlanError> {
+    let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
+    let encoder = ckks::SlotEncoder(&encoder);
+    let choice = match machine {
+        Some(machine) => residue::ckks_lowering(machine, program.name(), parameters.gadget().literal().clone())
+            .map_err(PlanError::of(Fault::Machine))?,
+        None => ckks::choice(&parameters),
+    };
+    let without = choice.untried().filter(|_| compared);
+    let untried = without.is_some();
+    let choice = without.unwrap_or(choice);
+    let lower = |output_level| {
+        let choice = RnsLowering { output_level, ..choice.clone() };
+        lowered(program, &parameters, &For { encryption, observed, choice: &choice }, &encoder, &[])
+    };
+    let (mut lowered, mut noise) = lower(0)?;
+    let chain = ckks::chain(&parameters).map_err(parameter)?;
+    // What its author keeps at a level stays there, whatever the room.
+    if let Some(level) = noise.levels_short(&chain)
+        && let Ok(higher) = lower(level)
+        && higher.1.first_wrapping().is_none()
+    {
+        (lowered, noise) = higher;
+    }
+    Ok(CkksPlan { parameters, encryption, lowered, noise, untried })
+}
+
+/// What a CKKS program is lowered for, beside its set.
+struct For<'a> {
+    encryption: Encryption,
+    observed: bool,
+    choice: &'a RnsLowering,
+}
+
+/// For errors alone, which no encoded vector is needed for.
+#[derive(Debug)]
+struct Nothing(Arc<[i64]>);
+
+impl PlaintextEncoder for Nothing {
+    fn encode(&self, _: &Values, _: Scale) -> Result<PublicPolynomial, String> {
+        Ok(PublicPolynomial::Narrow(Arc::clone(&self.0)))
+    }
+
+    fn largest_coefficient(&self, values: &Values, scale: Scale) -> Result<f64, String> {
+        Ok(values.magnitude() * scale.real())
+    }
+}
+
+/// The lowered program and its errors, `magnitudes` being known of its messages.
+fn lowered(
+    program: &Program,
+    parameters: &ckks_scheme::Parameters,
+    request: &For<'_>,
+    encoder: &dyn PlaintextEncoder,
+    magnitudes: &[f64],
+) -> Result<(Lowered, NoiseReport), PlanError> {
+    let &For { encryption, observed, choice } = request;
+    let chain = ckks::chain(parameters).map_err(parameter)?;
+    let model = ckks::model(parameters, encryption);
+    let bootstrapping = bootstrapping(program, parameters, &chain, choice)?;
+    let bootstrapping = bootstrapping.as_ref();
+    let target = Target { chain: &chain, choice, model, encoder, bootstrapping, observed };
+    let lowered = lower_within(program, &target, magnitudes).map_err(refused)?;
+    let noise = NoiseReport::new(program, &lowered, &chain, &model);
+    Ok((lowered, noise))
+}
+
+// -- BGV ----------------------------------------------------------------------------------------------------------------
+
+fn lower_bgv(
+    program: &Program,
+    parameters: bgv_scheme::Parameters,
+    machine: Option<&Description>,
+) -> Result<BgvPlan, PlanError> {
+    let literal = parameters.literal();
+    let encoder = bgv_scheme::Encoder::new(parameters.ring().degree(), literal.plaintext_modulus).map_err(parameter)?;
+    let choice = bgv_choice(program, &parameters, machine)?;
+    let lowered = bgv::lower(program, &parameters, &choice, &encoder).map_err(refused)?;
+    Ok(BgvPlan { parameters, lowered })
+}
+
+impl BgvPlan {
+    fn kernel(&self) -> &KernelProgram {
+        &self.lowered.kernel
+    }
+}
+
+impl CkksPlan {
+    fn kernel(&self) -> &KernelProgram {
+        &self.lowered.kernel
+    }
+
+    /// If a message may wrap around, by the bounds of the inputs: bits of a modulus with which none would.
+    fn modulus_short(&self) -> Result<Option<f64>, PlanError> {
+        let nodes = &self.noise.nodes;
+        let short = nodes.iter().map(|node| -node.headroom).fold(0.0, f64::max);
+        let chain = ckks::chain(&self.parameters).map_err(parameter)?;
+        let start = nodes.iter().map(|node| node.level).max().unwrap_or(0);
+        Ok((short > 0.0).then(|| chain.log2_modulus(start) + short))
+    }
+
+    /// Whether no error is much larger than with the set's own key switch.
+    fn bears(&self, own: &NoiseReport) -> Result<(), String> {
+        self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string())
+    }
+}
+
+// -- both ---------------------------------------------------------------------------------------------------------------
+
+impl SlotPlan {
+    /// Plans `program` as it is asked for.
+    ///
+    /// # Errors
+    /// [`PlanError`]: what no set carries, what a set or a machine does not hold, with cause, place and remedy.
+    pub fn new(program: &Arc<Program>, request: Request<'_>) -> Result<Self, PlanError> {
+        let Request { asked, encryption, measured, machine, key_switch: wanted, security } = request;
+        let (written, mut folded) = (program, fold(program).map_err(refused)?);
+        let (lowering, key_switch) = match program.scheme() {
+            Scheme::Ckks => {
+                let program = Arc::clone(&folded.program);
+                let parameters = match asked {
+                    Some(Asked::Name(name)) => named_ckks(&program, name)?,
+                    Some(Asked::Set(ParameterSet::Ckks(set))) => set.clone(),
+                    Some(Asked::Set(other)) => return Err(other_scheme(&program, other)),
+                    None if machine.is_some() => {
+                        let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
+                        return Err(PlanError::new(Fault::Parameter, message));
+                    }
+                    None => choose_ckks(&program, security, 0.0)?,
+                };
+                if let Some(placed) = with_bootstraps(&program, &parameters)? {
+                    folded = folded.then(placed.program, &placed.nodes);
+                }
+                let program = &*folded.program;
+                let place = (program.name(), machine);
+                // Variants of a key switch are compared with steps by rates: what is tried for one says little of another, and takes long.
+                let compared = wanted == Wanted::Compiler;
+                let lower = |set| lower_ckks(program, set, encryption, measured, machine, compared);
+                let noise = |plan: &CkksPlan| plan.noise.clone();
+                let of = |set| {
+                    let (plan, chosen) =
+                        planned(set, place, wanted.clone(), lower, noise, CkksPlan::bears, CkksPlan::kernel)?;
+                    let tried = if plan.untried {
+                        lower_ckks(program, plan.parameters, encryption, measured, machine, false)?
+                    } else {
+                        plan
+                    };
+                    Ok::<_, PlanError>((tried, chosen))
+                };
+                let (mut plan, mut chosen) = of(parameters)?;
+                if asked.is_none()
+                    && let Some(log2_modulus) = plan.modulus_short()?
+                    && let Ok(set) = choose_ckks(program, security, log2_modulus)
+                    && let Ok(larger) = of(set)
+                    && larger.0.noise.first_wrapping().is_none()
+                {
+                    (plan, chosen) = larger;
+                }
+                (Lowering::Ckks(plan), chosen)
+            }
+            Scheme::Bgv { plaintext_modulus } => {
+                let parameters = match asked {
+                    Some(Asked::Name(name)) => {
+                        let of_ckks = || ckks_scheme::sets::parameters(name).map(ParameterSet::Ckks);
+                        named_bgv(name, plaintext_modulus)
+                            .map_err(|unknown| of_ckks().map_or(unknown, |set| other_scheme(program, &set)))?
+                    }
+                    Some(Asked::Set(ParameterSet::Bgv(set))) => set.clone(),
+                    Some(Asked::Set(other)) => return Err(other_scheme(program, other)),
+                    None => choose_bgv(program, plaintext_modulus, machine)?,
+                };
+                let program = &*folded.program;
+                let place = (program.name(), machine);
+                let body = if measured { &instrumented(program)? } else { program };
+                let lower = |set| lower_bgv(body, set, machine);
+                // Too much noise is refused by the lowering.
+                let (plan, chosen) =
+                    planned(parameters, place, wanted, lower, |_| (), |_, ()| Ok(()), BgvPlan::kernel)?;
+                (Lowering::Bgv(plan), chosen)
+            }
+        };
+        Ok(Self { written: Arc::clone(written), folded, lowering, key_switch, signature: OnceLock::new() })
+    }
+
+    /// The program as it is executed.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.folded.program
+    }
+
+    /// Its parameter set.
+    pub fn set(&self) -> ParameterSet {
+        match &self.lowering {
+            Lowering::Ckks(plan) => ParameterSet::Ckks(plan.parameters.clone()),
+            Lowering::Bgv(plan) => ParameterSet::Bgv(plan.parameters.clone()),
+        }
+    }
+
+    /// What is executed.
+    pub fn kernel(&self) -> &KernelProgram {
+        match &self.lowering {
+            Lowering::Ckks(plan) => plan.kernel(),
+            Lowering::Bgv(plan) => plan.kernel(),
+        }
+    }
+
+    /// The switching keys needed, and how much of each.
+    pub fn keys(&self) -> &BTreeMap<KeyId, KeyUse> {
+        match &self.lowering {
+            Lowering::Ckks(plan) => &plan.lowered.keys,
+            Lowering::Bgv(plan) => &plan.lowered.keys,
+        }
+    }
+
+    /// What a client knows of it.
+    ///
+    /// # Errors
+    /// [`Fault::Internal`] if the plan does not know an input or an output.
+    pub fn signature(&self) -> Result<Arc<Signature>, PlanError> {
+        if let Some(known) = self.signature.get() {
+            return Ok(Arc::clone(known));
+        }
+        let storage = self.key_storage();
+        let key = |(&id, used): (&KeyId, &KeyUse)| WantedKey {
+            id,
+            limbs: used.limbs.iter().collect(),
+            storage: storage[&id],
+        };
+        let keys = self.keys().iter().map(key).collect();
+        let made = match &self.lowering {
+            Lowering::Ckks(plan) => {
+                Signature::of_ckks(self.program(), &plan.parameters, &plan.lowered, &plan.noise, keys)
+            }
+            Lowering::Bgv(plan) => Signature::of_bgv(self.program(), &plan.parameters, &plan.lowered, keys),
+        };
+        let missing =
+            || PlanError::new(Fault::Internal, "an input or an output of the program is not known in its plan");
+        let made = Arc::new(made.ok_or_else(missing)?);
+        Ok(Arc::clone(self.signature.get_or_init(|| made)))
+    }
+
+    /// How keys are kept: both halves of each, or where that takes more than [`MOST_PREPARED_BYTES`], of those that fit.
+    fn key_storage(&self) -> BTreeMap<KeyId, KeyStorage> {
+        key_storage(self.keys(), MOST_PREPARED_BYTES, |id, storage| self.key_bytes(id, storage))
+    }
+
+    fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {
+        match &self.lowering {
+            Lowering::Ckks(plan) => {
+                let limbs: Vec<LimbId> = self.keys()[&id].limbs.iter().collect();
+                let (degree, moduli) = (plan.parameters.ring_degree(), plan.parameters.moduli());
+                storage.key_bytes_of(degree, moduli, &plan.parameters.gadget_over(id, &limbs))
+            }
+            // One row, an encryption of the secret, over the limbs of Q.
+            Lowering::Bgv(plan) if id == KeyId::Other(BOOTSTRAP_SECRET) => {
+                2 * plan.parameters.q_limbs() * self.polynomial_bytes(1)
+            }
+            Lowering::Bgv(plan) => plan.parameters.key_bytes(storage),
+        }
+    }
+
+    fn polynomial_bytes(&self, limbs: usize) -> usize {
+        limbs * self.kernel().degree.get() * size_of::<u64>()
+    }
+
+    /// Whether public polynomials are transformed at every use: where keys are kept small, or they would be too many to keep.
+    pub fn compact_plaintexts(&self) -> bool {
+        self.has_seeded_keys() || prepared_bytes(self.kernel()) > MOST_PREPARED_BYTES
+    }
+
+    /// Bytes of all keys.
+    pub fn bytes_of_keys(&self) -> usize {
+        self.key_storage().iter().map(|(&id, &storage)| self.key_bytes(id, storage)).sum()
+    }
+
+    /// Whether some key has masks that are drawn at each use.
+    pub fn has_seeded_keys(&self) -> bool {
+        self.key_storage().values().any(|storage| storage.seeded)
+    }
+
+    /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all inputs
+    /// within their bounds; none with BGV.
+    ///
+    /// # Errors
+    /// [`Fault::Program`] if it cannot be lowered so.
+    pub fn bounds(&self, magnitudes: &[f64]) -> Result<BTreeMap<NodeId, f64>, PlanError> {
+        let Lowering::Ckks(ckks) = &self.lowering else { return Ok(BTreeMap::new()) };
+        let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
+        let request = For { encryption: ckks.encryption, observed: false, choice: &ckks.lowered.choice };
+        let (_, noise) = lowered(self.program(), &ckks.parameters, &request, &nothing, magnitudes)?;
+        Ok(noise.nodes.iter().map(|node| (node.node, node.bound)).collect())
+    }
+
+    /// Evaluates the program in the clear on a run's inputs. `written` reads the values of each node of the program as the user wrote it,
+    /// `executed` of each as it is executed. `mapped` has of polynomials whose operand was mapped to [-1, 1] before: what it was, its
+    /// interval, in how many slots.
+    ///
+    /// # Errors
+    /// [`PlanError`] where the program would decrypt to something else, which BGV's lowering has ruled out: nothing would be left of an output,
+    /// or these inputs lead out of a polynomial's interval or out of the modulus.
+    pub fn evaluate(
+        &self,
+        inputs: &HashMap<String, Values>,
+        mapped: BTreeMap<NodeId, Interval>,
+        mut written: impl FnMut(NodeId, &Values),
+        mut executed: impl FnMut(NodeId, &Values),
+    ) -> Result<(), PlanError> {
+        let program = self.program();
+        match &self.lowering {
+            Lowering::Ckks(plan) => {
+                plan.noise.require_something_left(program).map_err(PlanError::of(Fault::Noise))?;
+                let chain = ckks::chain(&plan.parameters).map_err(parameter)?;
+                let failed = |failure: FitFailure| {
+                    let fault = if matches!(failure, FitFailure::Wraps { .. }) { Fault::Noise } else { Fault::Input };
+                    PlanError::new(fault, failure)
+                };
+                let mapped = self.folded.mapped(mapped);
+                if self.folded.is_changed() {
+                    let programs = (&*self.written, &self.folded);
+                    expect_intervals(programs, &plan.noise, inputs, &mapped, &mut written).map_err(failed)?;
+                }
+                let mapped = self.folded.intervals(&mapped);
+                expect_inputs(program, &chain, &plan.noise, inputs, &mapped, &mut executed).map_err(failed)
+            }
+            Lowering::Bgv(_) => {
+                let clear = PlanError::of(Fault::Input);
+                evaluate_each(program, inputs, |id, values| executed(id, &values)).map_err(&clear)?;
+                if self.folded.is_changed() {
+                    evaluate_each(&self.written, inputs, |id, values| written(id, &values)).map_err(&clear)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The program as the user wrote it.
+    pub fn written(&self) -> &Program {
+        &self.written
+    }
+
+    /// Whether it is executed otherwise than it is written.
+    pub fn is_changed(&self) -> bool {
+        self.folded.is_changed()
+    }
+}
