@@ -9,7 +9,7 @@ use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::check;
 use polyfabric_machines::engine::description::Description;
-use polyfabric_machines::engine::schedule::{Event, Item, MemoryKind, Schedule, Value};
+use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
@@ -306,6 +306,39 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
             }
         }
     }
+}
+
+#[test]
+fn a_constant_that_is_not_read_or_comes_late_is_refused() {
+    let mut tried = 0;
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let meaning = mapped.meaning(&program);
+        for kind in kinds(mapped.schedule()) {
+            let Some(constant) = meaning.constant(KindId(kind)) else { continue };
+            let name = &mapped.schedule().resources.kinds[kind as usize].name;
+            let mut without = mapped.schedule().clone();
+            let removed = first(&mut without.items, &mut |event| {
+                let reads = event.reads.len();
+                if event.op.kind.0 == kind {
+                    event.reads.retain(|read| !meaning.data(read.value).contains(&constant));
+                }
+                event.reads.len() < reads
+            });
+            let refused = judged(&machine, &program, &*mapped, &without);
+            assert!(removed && refused.is_err(), "{}: {name} without {constant}", machine.name());
+            let mut late = mapped.schedule().clone();
+            first(&mut late.items, &mut |event| {
+                for write in event.writes.iter_mut().filter(|write| meaning.data(write.value).contains(&constant)) {
+                    (write.first, write.last) = (write.first + 100_000, write.last + 100_000);
+                }
+                false
+            });
+            assert!(check(&late, &[]).is_err(), "{}: {name} before {constant}", machine.name());
+            tried += 1;
+        }
+    }
+    assert!(tried > 0);
 }
 
 #[test]

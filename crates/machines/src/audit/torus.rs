@@ -51,6 +51,11 @@ pub enum Datum {
         /// Index in the program.
         index: u32,
     },
+    /// Twiddle factors of a ring.
+    Twiddles {
+        /// Its degree N.
+        ring_degree: u32,
+    },
     /// The key-switch key's ciphertexts for mask elements `from .. to`.
     SwitchKey {
         /// First mask element.
@@ -90,6 +95,7 @@ impl fmt::Display for Datum {
                 write!(f, "bootstrapping key {iteration}, row {row}, column {column}")
             }
             Self::Table { index } => write!(f, "test polynomial {index}"),
+            Self::Twiddles { ring_degree } => write!(f, "twiddle factors of the ring of degree {ring_degree}"),
             Self::SwitchKey { from, to } => write!(f, "key-switch key of mask elements {from} to {to}"),
             Self::SwitchSum { op, element, done } => {
                 write!(f, "ciphertext {element} of %{op} after {done} mask elements")
@@ -162,6 +168,11 @@ pub enum Function {
 pub trait Meaning {
     /// What operations of `kind` may do.
     fn function(&self, kind: KindId) -> Function;
+
+    /// What operations of `kind` read beside the program's operands: constants that reach their unit by the schedule.
+    fn constant(&self, _kind: KindId) -> Option<Datum> {
+        None
+    }
 
     /// What `value` stands for: several data where it holds several; none for a token, which orders events and holds nothing.
     fn data(&self, value: Value) -> Vec<Datum>;
@@ -295,6 +306,9 @@ impl<'a> Audit<'a> {
         let function = self.meaning.function(event.op.kind);
         let written: Vec<Datum> = event.writes.iter().flat_map(|write| data(write.value)).collect();
         let (mut needed, mut results) = (0, Vec::new());
+        if let (Some(constant), Some(&result)) = (self.meaning.constant(event.op.kind), written.first()) {
+            self.need(&read, result, constant)?;
+        }
         for &datum in &written {
             match function {
                 Function::Move { .. } => {

@@ -13,7 +13,7 @@ pub fn items(i: &Instruction) -> Items {
     let amount = u64::from(i.amount);
     match i.opcode {
         Opcode::Fetch => Items { count: 1, bytes: amount },
-        Opcode::LoadTables => Items { count: amount / BURST_BYTES, bytes: BURST_BYTES },
+        Opcode::LoadTables | Opcode::LoadTwiddles => Items { count: amount / BURST_BYTES, bytes: BURST_BYTES },
         _ => Items { count: u64::from(i.count), bytes: u64::from(i.length) * COEFFICIENT_BYTES },
     }
 }
@@ -36,9 +36,16 @@ impl Channels {
         self.keys.push((origin, rotation));
     }
 
-    /// First cycle from which on all of `machine`'s channels are free of what has been dispatched.
-    pub fn all_free(&self) -> i64 {
-        self.free.iter().copied().max().unwrap_or(0)
+    /// First cycle from which on the key's channels are free of everything else that has been dispatched.
+    pub fn key_free(&self, machine: &Morphling) -> i64 {
+        self.free[..machine.key_channels as usize].iter().copied().max().unwrap_or(0)
+    }
+
+    /// Takes `items` from cycle `now` on, on the key's channels, before the first key. Returns the parts, and the first cycle
+    /// in which one of the channels that they are on is free again.
+    pub fn take_before_keys(&mut self, machine: &Morphling, items: Items, now: i64) -> (Vec<Part>, i64) {
+        let channels = 0..machine.key_channels as u32;
+        spread(items, channels, &mut self.free, now, machine.channel_bytes, |_, left| Next::Take(left))
     }
 
     /// Takes `items` from cycle `now` on; the key's transfers take `key` cycles. Returns the parts, and the first cycle in

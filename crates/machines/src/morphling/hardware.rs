@@ -7,6 +7,7 @@
 
 use super::array::{ArrayState, Rotation, RotationCache, StepCycles};
 use super::channels::{Channels, items};
+use super::instruction::Opcode;
 use super::machine::Morphling;
 use super::software::{Streams, Unit};
 use crate::torus::channels::Part;
@@ -67,9 +68,9 @@ impl Chip<'_> {
     fn start(&mut self, node: u32, now: i64) -> Started {
         let info = &self.streams.nodes[node as usize];
         match info.unit {
-            Unit::Array => self.rotate(node, now),
-            Unit::Dma => self.transfer(node, now),
-            Unit::Link | Unit::Lanes(_) => {
+            Unit::Array if info.instruction.opcode == Opcode::BlindRotate => self.rotate(node, now),
+            Unit::Dma | Unit::KeyDma => self.transfer(node, now),
+            Unit::Array | Unit::Link | Unit::Lanes(_) => {
                 let free = now + info.occupancy;
                 Started { start: now, end: free + info.latency, free, slots: Vec::new() }
             }
@@ -79,7 +80,10 @@ impl Chip<'_> {
     fn transfer(&mut self, node: u32, now: i64) -> Started {
         let info = &self.streams.nodes[node as usize];
         let items = items(&info.instruction);
-        let (parts, free) = self.channels.take(self.machine, items, now, self.steps.key);
+        let (parts, free) = match info.unit {
+            Unit::KeyDma => self.channels.take_before_keys(self.machine, items, now),
+            _ => self.channels.take(self.machine, items, now, self.steps.key),
+        };
         let past = |part: &Part| part.start + self.machine.channel_cycles(part.count * items.bytes);
         let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
         let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
@@ -93,10 +97,9 @@ impl Chip<'_> {
         let plan = self.streams.plan_of[&instruction.operation];
         let slots = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
         let mut state = self.state.rebased(now - self.origin, &self.steps);
-        if machine.shares_channels() {
-            // What the channels have begun, they finish.
-            state.hold_channel((self.channels.all_free() - now).max(0));
-        }
+        // What the channels have begun, they finish. Where others use them, what they do until now is known and no key.
+        let begun = self.channels.key_free(machine) - now;
+        state.hold_channel(if machine.shares_channels() { begun.max(0) } else { begun });
         let (rotation, after) = self.cache.rotate(plan, &self.streams.plans[plan], &self.steps, slots, state);
         if machine.shares_channels() {
             self.channels.rotate(now, Rc::clone(&rotation));

@@ -61,12 +61,16 @@ opcodes! {
     StoreSmall = 0x09, Dma, "dma.store.small";
     /// Results of a linear layer, Private-B to HBM.
     StoreSums = 0x0a, Dma, "dma.store.sums";
+    /// Twiddle factors of the ring, HBM to Private-A2, on the channels of the bootstrapping key.
+    LoadTwiddles = 0x0b, Dma, "dma.load.twiddles";
     /// Rotation amounts and rotated test polynomials, Shared buffer to Private-A1.
     LoadAccumulators = 0x20, Xpu, "xpu.load";
     /// Blind rotation of a group's resident ciphertexts.
     BlindRotate = 0x21, Xpu, "xpu.rotate";
     /// Accumulators, Private-A1 to the Shared buffer.
     StoreAccumulators = 0x22, Xpu, "xpu.store";
+    /// Twiddle factors, Private-A2 to the twiddle buffers of the XPUs.
+    FillTwiddles = 0x23, Xpu, "xpu.twiddles";
     /// Modulus switch.
     ModulusSwitch = 0x40, Vpu, "vpu.ms";
     /// Sample extraction.

@@ -1,6 +1,7 @@
 //! Where things lie: how many ciphertexts stay resident, and the ring buffers in each memory, from capacities in bytes.
 
 use super::machine::{Morphling, POINT_BYTES};
+use crate::torus::channels::BURST_BYTES;
 use crate::torus::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
@@ -72,6 +73,19 @@ pub struct Layout {
     pub linear: Ring,
     /// Bytes of a bank of Private-A2.
     pub key_bank: u64,
+    /// Banks of Private-A2 that hold the key, and a share of the twiddle factors each.
+    pub key_banks: u64,
+    /// Offset of the twiddle factors in each of them: behind the key's buffers.
+    twiddles_at: u64,
+}
+
+/// Bursts of twiddle factors that lie together in a bank of Private-A2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TwiddlePiece {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bursts.
+    pub bursts: u64,
 }
 
 /// Bytes of a key-switch-key tile: long enough a burst, small enough to lie twice in Private-B.
@@ -130,9 +144,8 @@ impl Layout {
         let halves = if capacity >= 2 * slots { 2 } else { 1 };
         // Each column's keys lie in a bank of their own, beside its share of the twiddle factors.
         let banks = machine.private_a2_banks;
-        // N/2 factors for the fold and N/2 for the butterflies.
-        let twiddles = sizes.ring_degree * POINT_BYTES;
-        let column = machine.key_buffers * sizes.key_rows * sizes.spectrum + twiddles.div_ceil(banks);
+        let keys = machine.key_buffers * sizes.key_rows * sizes.spectrum;
+        let column = keys + twiddle_bursts(&sizes).div_ceil(machine.columns) * BURST_BYTES;
         if column * banks > machine.private_a2 {
             let content = "the key's buffers, one bank a column, and the twiddle factors";
             return Err(fail("private_a2", machine.private_a2, column * banks, content));
@@ -197,7 +210,19 @@ impl Layout {
             tile_elements,
             linear,
             key_bank: machine.private_a2 / machine.private_a2_banks,
+            key_banks: machine.columns,
+            twiddles_at: keys,
         })
+    }
+
+    /// The twiddle factors in Private-A2: a share in the bank of each column.
+    pub fn twiddles(&self) -> Vec<TwiddlePiece> {
+        let bursts = twiddle_bursts(&self.sizes);
+        let share = |bank: u64| {
+            let (from, to) = (bank * bursts / self.key_banks, (bank + 1) * bursts / self.key_banks);
+            TwiddlePiece { offset: bank * self.key_bank + self.twiddles_at, bursts: to - from }
+        };
+        (0..self.key_banks).map(share).filter(|piece| piece.bursts > 0).collect()
     }
 
     /// Byte offset in Private-A2 of column `column` of the key in buffer `buffer`: its rows follow one another.
@@ -220,4 +245,14 @@ impl Layout {
         });
         pieces.filter(|piece| piece.bytes > 0).collect()
     }
+}
+
+/// Bytes of a ring's twiddle factors: N/2 factors for the fold and N/2 for the butterflies.
+pub fn twiddle_bytes(sizes: &Sizes) -> u64 {
+    sizes.ring_degree * POINT_BYTES
+}
+
+/// The same in bursts of a channel.
+fn twiddle_bursts(sizes: &Sizes) -> u64 {
+    twiddle_bytes(sizes).div_ceil(BURST_BYTES)
 }

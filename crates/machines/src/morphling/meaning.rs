@@ -110,6 +110,8 @@ impl Meaning for Names<'_> {
             transfer,
             key,
             multicast,
+            load_twiddles,
+            fill_twiddles,
         } = &self.chip.kinds;
         let functions = [
             (decompose, Function::Body(&[Step::Rotate, Step::Subtract, Step::Digit])),
@@ -126,9 +128,17 @@ impl Meaning for Names<'_> {
             (transfer, Function::Move { element_bytes: 1 }),
             (key, Function::Move { element_bytes: 1 }),
             (multicast, Function::Move { element_bytes: POINT_BYTES }),
+            (load_twiddles, Function::Move { element_bytes: 1 }),
+            (fill_twiddles, Function::Move { element_bytes: POINT_BYTES }),
         ];
         let found = functions.into_iter().find(|(known, _)| **known == kind);
         found.map_or(Function::Move { element_bytes: 1 }, |(_, function)| function)
+    }
+
+    fn constant(&self, kind: KindId) -> Option<Datum> {
+        let kinds = &self.chip.kinds;
+        let ring_degree = self.layout.sizes.ring_degree as u32;
+        (kind == kinds.forward || kind == kinds.inverse).then_some(Datum::Twiddles { ring_degree })
     }
 
     fn data(&self, value: Value) -> Vec<Datum> {
@@ -158,6 +168,9 @@ impl Meaning for Names<'_> {
             let forwards = self.bodies.iter().flatten().next().map(|names| &names.plan.forwards);
             let forward = forwards.and_then(|forwards| forwards.get((index & !ON_WIRE) as usize));
             return forward.map_or_else(Vec::new, |f| f.products.iter().map(|p| key(p.row, p.column)).collect());
+        }
+        if class == classes.twiddles {
+            return vec![Datum::Twiddles { ring_degree: index }];
         }
         if class == classes.table {
             return vec![Datum::Table { index }];

@@ -171,7 +171,7 @@ impl Emitter<'_> {
     /// Events of an instruction, relative to cycle `base`.
     fn one(&mut self, place: &GroupPlace<'_>, node: u32, base: i64) {
         let start = self.timeline.starts[node as usize] - base;
-        if self.streams.nodes[node as usize].unit == Unit::Dma {
+        if matches!(self.streams.nodes[node as usize].unit, Unit::Dma | Unit::KeyDma) {
             self.transfer(place, node, base);
         } else if Some(node) == place.group.rotation {
             let operation = self.streams.nodes[node as usize].instruction.operation;

@@ -1,9 +1,11 @@
 //! Events of everything but the blind rotation: transfers, links and lane groups.
 
 use super::{Emitter, GroupPlace};
-use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
+use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
 use crate::morphling::channels::items;
 use crate::morphling::instruction::{Instruction, Opcode};
+use crate::morphling::layout::{TwiddlePiece, twiddle_bytes};
+use crate::morphling::machine::POINT_BYTES;
 use crate::morphling::software::{Unit, lane_positions, linear_block, row_passes, slot_range};
 use crate::torus::channels::BURST_BYTES;
 use crate::torus::sizes::COEFFICIENT_BYTES;
@@ -65,7 +67,7 @@ impl Emitter<'_> {
                 start,
                 occupancy: occupancy as u32,
                 work: moves.work,
-                parts: 1,
+                parts: self.builder.resources().kinds[moves.kind.0 as usize].parts,
                 op: op_ref(moves.kind, &instruction),
                 reads: moves.reads,
                 writes: moves.writes,
@@ -91,13 +93,15 @@ impl Emitter<'_> {
             for write in &mut writes {
                 (write.first, write.last) = (info.latency as u32, (info.latency + occupancy - 1) as u32);
             }
+            let kinds = &self.chip.kinds;
+            let kind = if info.unit == Unit::KeyDma { kinds.load_twiddles } else { kinds.transfer };
             self.builder.event(Event {
                 resource: self.chip.channels[part.channel as usize],
                 start: part.start - base,
                 occupancy: occupancy as u32,
                 work,
                 parts: 1,
-                op: op_ref(self.chip.kinds.transfer, &info.instruction),
+                op: op_ref(kind, &info.instruction),
                 reads,
                 writes,
             });
@@ -110,6 +114,7 @@ impl Emitter<'_> {
             Opcode::LoadTables => self.load_tables(place, i),
             Opcode::LoadTile => self.load_tile(i),
             Opcode::LoadOperands => self.load_operands(place, i),
+            Opcode::LoadTwiddles => self.load_twiddles(place),
             Opcode::StoreLarge | Opcode::StoreSmall | Opcode::StoreSums => self.store_ciphertexts(i),
             _ => self.fetch(place, i),
         }
@@ -117,6 +122,7 @@ impl Emitter<'_> {
 
     fn moves(&self, place: &GroupPlace<'_>, i: &Instruction, unit: Unit) -> Vec<Moves> {
         match i.opcode {
+            Opcode::FillTwiddles => vec![self.fill_twiddles()],
             Opcode::LoadAccumulators => self.load_accumulators(place, i),
             Opcode::StoreAccumulators => self.store_accumulators(place, i),
             Opcode::ModulusSwitch => vec![self.modulus_switch(place, i, unit)],
@@ -218,6 +224,38 @@ impl Emitter<'_> {
         };
         let pieces = self.slot_tables(place, i).into_iter().map(piece).collect();
         Transfer { tokens: vec![self.dispatched(place)], pieces }
+    }
+
+    /// The twiddle factors in Private-A2, with the bursts of each piece.
+    fn twiddles_in_a2(&self) -> impl Iterator<Item = (Access, u64)> {
+        let value = self.chip.ring(&self.streams.layout.sizes);
+        let pieces = self.streams.layout.twiddles().into_iter();
+        pieces.map(move |TwiddlePiece { offset, bursts }| {
+            let bytes = bursts * BURST_BYTES;
+            (access(self.chip.private_a2, offset, bytes, value, (0, 0), Order::Any), bursts)
+        })
+    }
+
+    fn load_twiddles(&self, place: &GroupPlace<'_>) -> Transfer {
+        let piece = |(write, items): (Access, u64)| {
+            let read = self.in_hbm(write.bytes, write.value);
+            Piece { read, write, items }
+        };
+        Transfer { tokens: vec![self.dispatched(place)], pieces: self.twiddles_in_a2().map(piece).collect() }
+    }
+
+    fn fill_twiddles(&self) -> Moves {
+        let sizes = &self.streams.layout.sizes;
+        let (bytes, value) = (twiddle_bytes(sizes), self.chip.ring(sizes));
+        let buffer = |&memory: &MemoryId| access(memory, 0, bytes, value, (0, 0), Order::Any);
+        let reads: Vec<Access> = self.twiddles_in_a2().map(|(access, _)| access).collect();
+        Moves {
+            resource: self.chip.multicast,
+            kind: self.chip.kinds.fill_twiddles,
+            work: reads.iter().map(|read| read.bytes).sum::<u64>() / POINT_BYTES,
+            reads,
+            writes: self.chip.twiddles.iter().map(buffer).collect(),
+        }
     }
 
     fn rotations(&self, place: &GroupPlace<'_>, slot: u64, position: u64) -> Value {

@@ -1,12 +1,12 @@
 //! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
 
 use crate::engine::schedule::{
-    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
+    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
 };
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
-use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use std::collections::HashSet;
 
 /// One row of an XPU.
@@ -29,6 +29,8 @@ pub struct Row {
     pub key: MemoryId,
     /// IFFT unit to Private-A1.
     pub product: MemoryId,
+    /// Twiddle buffer of the row's XPU.
+    pub twiddles: MemoryId,
 }
 
 /// Operation kinds.
@@ -48,6 +50,8 @@ pub struct Kinds {
     pub transfer: KindId,
     pub key: KindId,
     pub multicast: KindId,
+    pub load_twiddles: KindId,
+    pub fill_twiddles: KindId,
 }
 
 /// Value classes.
@@ -79,6 +83,8 @@ pub struct Classes {
     pub key_switch_key: ClassId,
     /// Test polynomial.
     pub table: ClassId,
+    /// Twiddle factors: `index` is the ring degree.
+    pub twiddles: ClassId,
     /// Instruction words of a group.
     pub words: ClassId,
     /// Mark that a slot's accumulators are loaded: the scheduler dispatches a rotation when all its slots are.
@@ -89,6 +95,8 @@ pub struct Classes {
 #[derive(Clone, Debug)]
 pub struct Chip {
     pub rows: Vec<Vec<Row>>,
+    /// Twiddle buffer of each XPU.
+    pub twiddles: Vec<MemoryId>,
     /// Wires that bring the key to the rows.
     pub key_wires: HashSet<MemoryId>,
     pub links: Vec<Resource>,
@@ -125,6 +133,7 @@ impl Classes {
             bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true),
             key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
             table: b.value_class("test polynomial", Traffic::Tables, true),
+            twiddles: b.value_class("twiddle factors", Traffic::Tables, true),
             words: b.value_class("instruction words", Traffic::Instructions, true),
             loaded: ciphertexts(b, "loaded slot"),
         }
@@ -166,11 +175,19 @@ impl Kinds {
             transfer: b.kind("transfer", vector_class, 1.0, machine.memory_latency),
             key: b.kind("bootstrapping key", key_class, 1.0, machine.memory_latency),
             multicast: b.kind_in_parts("multicast key", "multicast", points, (KEY_HOP - 1) as u64, columns),
+            load_twiddles: b.kind("twiddle factors", key_class, 1.0, machine.memory_latency),
+            fill_twiddles: b.kind_in_parts("fill twiddle buffers", "multicast", points, (KEY_HOP - 1) as u64, columns),
         }
     }
 }
 
 impl Chip {
+    /// Name of the twiddle factors of the ring of `sizes`.
+    pub fn ring(&self, sizes: &Sizes) -> Value {
+        let (class, index) = (self.classes.twiddles, sizes.ring_degree as u32);
+        Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index }
+    }
+
     /// Declares `machine`, whose steps take the cycles `steps`.
     pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
         let path = machine.path();
@@ -179,6 +196,7 @@ impl Chip {
         let pipeline = WaitCategory::Pipeline;
         let mut rows = Vec::new();
         let mut links = Vec::new();
+        let mut twiddles = Vec::new();
         let row_bytes = 2 * path.row_points.max(path.inverse_points) * COEFFICIENT_BYTES;
         let point_bytes = path.row_points.max(path.inverse_points) * POINT_BYTES;
         let columns = machine.columns;
@@ -192,6 +210,17 @@ impl Chip {
         for x in 0..machine.xpus {
             let ffts: Vec<Resource> =
                 (0..machine.fft_units).map(|u| b.unit(format!("xpu{x}.fft{u}"), "fft", pipeline)).collect();
+            // Each unit takes every factor once in the time of a polynomial.
+            let factor_bytes = 2 * POINT_BYTES * path.row_points.max(path.inverse_points);
+            let twiddle_buffer = b.memory(
+                format!("xpu{x}.twiddles"),
+                onchip(
+                    machine.largest_ring * POINT_BYTES,
+                    (machine.fft_units + machine.ifft_units) * factor_bytes,
+                    columns * point_bytes,
+                ),
+            );
+            twiddles.push(twiddle_buffer);
             let mut row = Vec::new();
             for r in 0..machine.rows {
                 let name = |unit: &str| format!("xpu{x}.{unit}{r}");
@@ -219,6 +248,7 @@ impl Chip {
                     spectrum: b.memory(name("spectrum"), wire(point_bytes, skew)),
                     key: b.memory(name("key"), wire(columns * point_bytes, skew)),
                     product: b.memory(name("product"), wire(row_bytes, 0)),
+                    twiddles: twiddle_buffer,
                 });
             }
             rows.push(row);
@@ -249,6 +279,7 @@ impl Chip {
         Self {
             key_wires: rows.iter().flatten().map(|row: &Row| row.key).collect(),
             rows,
+            twiddles,
             links,
             lanes,
             merges: machine.merges,

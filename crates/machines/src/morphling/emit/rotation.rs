@@ -4,7 +4,7 @@ use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
-use crate::morphling::layout::{KeyPiece, Layout};
+use crate::morphling::layout::{KeyPiece, Layout, twiddle_bytes};
 use crate::morphling::software::Group;
 use crate::torus::iteration::{IterationPlan, Product};
 use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
@@ -117,9 +117,10 @@ impl Iteration<'_> {
         let s = self.steps;
         let out = (s.forward - 1, s.forward + s.polynomial - 2);
         let index = f as u32;
+        let span = (0, s.polynomial - 1);
         let read = |seat: &&Seat<'_>| {
             let value = self.value(self.chip.classes.digits, seat.ciphertext, index);
-            access(seat.row.digits, 0, self.sizes.polynomial, value, (0, s.polynomial - 1), Order::Stream)
+            access(seat.row.digits, 0, self.sizes.polynomial, value, span, Order::Stream)
         };
         let write = |seat: &&Seat<'_>| {
             let value = self.value(self.chip.classes.spectrum, seat.ciphertext, index);
@@ -132,9 +133,14 @@ impl Iteration<'_> {
             work: self.sizes.ring_degree / 2 * seats.len() as u64,
             parts: seats.len() as u32,
             op: self.op(self.chip.kinds.forward, self.plan.forwards[f].operation, seats[0].ciphertext),
-            reads: seats.iter().map(read).collect(),
+            reads: seats.iter().map(read).chain([self.twiddles(seats[0].row, span)]).collect(),
             writes: seats.iter().map(write).collect(),
         }
+    }
+
+    /// The twiddle factors that a transform takes.
+    fn twiddles(&self, row: &Row, span: (i64, i64)) -> Access {
+        access(row.twiddles, 0, twiddle_bytes(self.sizes), self.chip.ring(self.sizes), span, Order::Any)
     }
 
     fn key(&self, index: u32) -> Value {
@@ -238,7 +244,10 @@ impl Iteration<'_> {
                     parts: 1,
                     op: self.op(self.chip.kinds.inverse, inverse.operation, seat.ciphertext),
                     // The registers change places when the sum is complete.
-                    reads: vec![access(seat.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Any)],
+                    reads: vec![
+                        access(seat.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Any),
+                        self.twiddles(seat.row, span),
+                    ],
                     writes: vec![access(seat.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
                 });
                 let late = (s.accumulate - 1, s.accumulate + s.inverse - 2);

@@ -152,6 +152,7 @@ impl<'s> Replayer<'_, 's> {
                     }
                 }
             }
+            self.twiddles(placed)?;
             self.sets[set].push(Entry::Event(placed, key));
             self.queued += 1;
             if self.queued >= QUEUE {
@@ -181,6 +182,19 @@ impl<'s> Replayer<'_, 's> {
         Ok(())
     }
 
+    /// Holds that the twiddle factors that a transform takes are those of the ring.
+    fn twiddles(&self, placed: Placed<'s>) -> Result<(), ReplayError> {
+        let Context { chip, streams, .. } = &self.context;
+        for read in placed.event.reads.iter().filter(|read| chip.twiddles.contains(&read.place.memory)) {
+            let found = self.storage.get(read.place, placed.start)?;
+            if !matches!(found, Datum::Twiddles(degree) if u64::from(degree) == streams.layout.sizes.ring_degree) {
+                let (expected, found) = ("twiddle factors of the ring", found.name());
+                return Err(ReplayError::Kind { cycle: placed.start, expected, found });
+            }
+        }
+        Ok(())
+    }
+
     fn read(&self, place: Place, value: Value, cycle: i64) -> Result<Datum, ReplayError> {
         if place.memory == self.context.chip.hbm {
             if let Some(datum) = self.off_chip.get(&value) {
@@ -192,6 +206,7 @@ impl<'s> Replayer<'_, 's> {
                 class if class == classes.bootstrap_key => {
                     Ok(Datum::BootstrapKey(value.iteration, [(value.index >> 8, value.index & 0xff)].into()))
                 }
+                class if class == classes.twiddles => Ok(Datum::Twiddles(value.index)),
                 class if class == classes.key_switch_key => Ok(Datum::Tile(value.iteration)),
                 class if class == classes.words => Ok(Datum::Words),
                 _ => Err(ReplayError::Missing { value, cycle }),

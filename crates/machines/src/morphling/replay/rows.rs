@@ -114,8 +114,11 @@ impl<'s> RowSet<'s> {
             let Some(running) = self.running.get_mut(&id) else { continue };
             let event = running.placed.event;
             let read = &event.reads[index];
-            let elsewhere =
-                |chip: &Chip| chip.key_wires.contains(&read.place.memory) || read.place.memory == chip.scheduler;
+            let elsewhere = |chip: &Chip| {
+                chip.key_wires.contains(&read.place.memory)
+                    || chip.twiddles.contains(&read.place.memory)
+                    || read.place.memory == chip.scheduler
+            };
             if !elsewhere(context.chip) {
                 let replaces = event.writes.iter().any(|write| write.place == read.place);
                 let datum = if replaces {
@@ -183,17 +186,17 @@ fn compute(context: &Context<'_>, running: &Running<'_>) -> Result<Vec<Datum>, R
         return Ok(vec![Datum::Digits(Arc::new(primitives.digit(&difference, forward.level)))]);
     }
     if op.kind == kinds.forward {
-        if let ([Some(Datum::Digits(first)), Some(Datum::Digits(second))], true) =
-            (running.operands.as_slice(), context.chip.merges)
-        {
+        // The twiddle factors, which the last read is of, are elsewhere.
+        let rows: Vec<&Datum> = running.operands.iter().flatten().collect();
+        if let ([Datum::Digits(first), Datum::Digits(second)], true) = (rows.as_slice(), context.chip.merges) {
             let merged = primitives.forward_merged([first, second]);
             return Ok(merged.into_iter().map(|spectrum| Datum::Spectrum(Arc::new(spectrum))).collect());
         }
-        let transform = |index: usize| match &running.operands[index] {
-            Some(Datum::Digits(digits)) => Ok(Datum::Spectrum(Arc::new(primitives.forward(digits)))),
+        let transform = |(index, row): (usize, &&Datum)| match row {
+            Datum::Digits(digits) => Ok(Datum::Spectrum(Arc::new(primitives.forward(digits)))),
             _ => Err(operands.wrong(index, "digits")),
         };
-        return (0..running.operands.len()).map(transform).collect();
+        return rows.iter().enumerate().map(transform).collect();
     }
     if op.kind == kinds.multiply {
         return multiply(context, running, &operands);

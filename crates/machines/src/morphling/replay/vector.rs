@@ -15,7 +15,8 @@ pub fn compute(context: &Context<'_>, placed: Placed<'_>, operands: &[Datum]) ->
     let kind = placed.event.op.kind;
     let kinds = &context.chip.kinds;
     let event = Event { context, placed, operands };
-    if kind == kinds.transfer || kind == kinds.key || kind == kinds.link_store {
+    let moves = [kinds.transfer, kinds.key, kinds.link_store, kinds.load_twiddles, kinds.fill_twiddles];
+    if moves.contains(&kind) {
         return event.moves();
     }
     if kind == kinds.multicast {

@@ -57,11 +57,11 @@ impl Bench<'_> {
             let mut spans: Vec<(&str, i64, i64)> = Vec::new();
             for (index, node) in mapped.streams.nodes.iter().enumerate() {
                 let part = match (node.unit, node.instruction.opcode) {
-                    (Unit::Array, _) => "XPU",
+                    (Unit::Array, Opcode::BlindRotate) => "XPU",
                     (Unit::Lanes(_), Opcode::KeySwitch) => "VPU, key switch",
                     (Unit::Lanes(_), _) => "VPU, modulus switch and sample extraction",
-                    (Unit::Link, _) => "NoC",
-                    (Unit::Dma, _) => "DMA",
+                    (Unit::Array | Unit::Link, _) => "NoC",
+                    (Unit::Dma | Unit::KeyDma, _) => "DMA",
                 };
                 spans.push((part, mapped.timeline.starts[index], mapped.timeline.ends[index]));
             }

@@ -8,10 +8,12 @@ mod linear;
 
 pub use linear::{linear_block, row_passes};
 
+use super::array::KEY_HOP;
 use super::instruction::{Instruction, Opcode, WORD_BYTES};
 use super::latency;
 use super::layout::{Layout, LayoutError};
-use super::machine::Morphling;
+use super::machine::{Morphling, POINT_BYTES};
+use crate::torus::channels::BURST_BYTES;
 use crate::torus::dispatcher::{Priority, Task, Wait};
 use crate::torus::iteration::{IterationPlan, PlanError, plan};
 use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, distinct, read};
@@ -24,6 +26,8 @@ use std::ops::Range;
 pub enum Unit {
     /// The HBM channels, but for the bootstrapping key: an instruction spreads over them.
     Dma,
+    /// The channels of the bootstrapping key, for what the XPUs need beside it.
+    KeyDma,
     /// The links between the Shared buffer and the XPUs' Private-A1 banks, in lockstep.
     Link,
     /// The XPUs, in lockstep.
@@ -178,6 +182,8 @@ struct Writer<'a> {
     shared_out_count: u64,
     large_count: u64,
     fetch: u32,
+    /// Whether the twiddle factors are on the chip: all rotations of a program are in one ring.
+    has_twiddles: bool,
 }
 
 /// Writes the streams of `program` for `machine`.
@@ -228,6 +234,7 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
         shared_out_count: 0,
         large_count: 0,
         fetch: 0,
+        has_twiddles: false,
     };
     for (index, work) in works.iter().enumerate() {
         match work {
@@ -364,6 +371,9 @@ impl Writer<'_> {
         for slot in 0..slots {
             loads.push(self.load_slot(work, group, slot, half));
         }
+        if !std::mem::replace(&mut self.has_twiddles, true) {
+            loads.push(self.twiddles(group));
+        }
         let mut rotate = self.blank(Opcode::BlindRotate, group);
         rotate.unit = self.machine.xpus as u8;
         rotate.entry = half as u8;
@@ -380,6 +390,22 @@ impl Writer<'_> {
             let sources: Vec<(u64, Vec<Wait>)> = (0..slots).zip(extracted).collect();
             self.switch(switched, group, sources, self.large_count - slots);
         }
+    }
+
+    /// The twiddle factors, to Private-A2 and on to the XPUs.
+    fn twiddles(&mut self, group: &Group) -> u32 {
+        let layout = self.streams.layout;
+        let mut load = self.blank(Opcode::LoadTwiddles, group);
+        load.length = layout.sizes.ring_degree as u32;
+        let pieces = layout.twiddles();
+        load.amount = pieces.iter().map(|piece| piece.bursts * BURST_BYTES).sum::<u64>() as u32;
+        let latency = self.machine.memory_latency as i64;
+        let loaded = self.push(load, Unit::KeyDma, vec![Wait::all(self.fetch)], 0, latency, Priority::Rotation);
+        let fill = Instruction { opcode: Opcode::FillTwiddles, unit: self.machine.xpus as u8, ..load };
+        // Each bank reads its share as fast as it reads a key.
+        let points = pieces.iter().map(|piece| piece.bursts * BURST_BYTES / POINT_BYTES).max().unwrap_or(0);
+        let occupancy = points.div_ceil(self.machine.path().row_points) as i64;
+        self.push(fill, Unit::Array, vec![Wait::all(loaded)], occupancy, KEY_HOP, Priority::Rotation)
     }
 
     fn load_slot(&mut self, work: &Bootstraps, group: &Group, slot: u64, half: u64) -> u32 {

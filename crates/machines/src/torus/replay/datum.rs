@@ -16,6 +16,8 @@ pub enum Datum {
     Amounts(Arc<Vec<u32>>),
     /// A test polynomial, by its number.
     Table(u32),
+    /// Twiddle factors of the ring of a degree.
+    Twiddles(u32),
     /// Polynomials of the bootstrapping key, each by its row and column, of an iteration.
     BootstrapKey(u32, Arc<[(u32, u32)]>),
     /// A tile of the key-switch key, by its number.
@@ -40,7 +42,9 @@ impl Datum {
     /// Whether both are stripes of one key or table.
     pub fn same_stripes(&self, other: &Self) -> bool {
         match (self, other) {
-            (Datum::Table(one), Datum::Table(other)) | (Datum::Tile(one), Datum::Tile(other)) => one == other,
+            (Datum::Table(one), Datum::Table(other))
+            | (Datum::Twiddles(one), Datum::Twiddles(other))
+            | (Datum::Tile(one), Datum::Tile(other)) => one == other,
             (Datum::BootstrapKey(one, these), Datum::BootstrapKey(other, those)) => one == other && these == those,
             _ => false,
         }
@@ -54,6 +58,7 @@ impl Datum {
             Datum::Spectrum(_) => "a spectrum",
             Datum::Amounts(_) => "rotation amounts",
             Datum::Table(_) => "a test polynomial",
+            Datum::Twiddles(_) => "twiddle factors",
             Datum::BootstrapKey(..) => "bootstrapping key",
             Datum::Tile(_) => "key-switch key",
             Datum::Words => "instruction words",
