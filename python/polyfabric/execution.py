@@ -85,9 +85,7 @@ def with_keys(program: TracedProgram, options: PlanOptions, keys: Keys) -> PlanO
             f"the keys are of {keys.scheme.upper()}, and {program.name} is a program of {program.scheme.upper()}; bring keys that were "
             "made for it"
         )
-    # Whoever made the keys has accepted their set.
-    security = 0 if options.security is None else options.security
-    return replace(options, parameters=matching(keys, options.parameters), security=security)
+    return options.accepting(matching(keys, options.parameters))
 
 
 def run_plan(
@@ -196,4 +194,4 @@ def cost(program: TracedProgram, options: PlanOptions) -> Report:
 
 def unguarded(options: PlanOptions) -> PlanOptions:
     """The options where nothing is encrypted: any set's security will do, unless bits of it are asked for."""
-    return replace(options, security=0 if options.security is None else options.security)
+    return options.accepting(options.parameters)

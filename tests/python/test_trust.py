@@ -172,7 +172,7 @@ def test_circuit_privacy_without_room_is_refused() -> None:
         weighed.cost(circuit_privacy=59)
     with pytest.raises(pf.InputError, match=r"circuit_privacy='much' is no number"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"circuit_privacy=4 is for programs of TFHE"):
+    with pytest.raises(pf.InputError, match=r"circuit_privacy=4 \(--circuit-privacy\) is for programs of TFHE"):
         pf.Specification.of(squares, circuit_privacy=4)
 
 

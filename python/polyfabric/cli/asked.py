@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ..execution import place
 from ..keys import CLIENT, SERVER, Keys, matching, present
 from ..machines import Machine
 from ..progress import ProgressHook, bars
-from ..reports import Report
+from ..reports import Report, expect_folder
 from ..schemes.options import PlanOptions
 from .console import security_warnings
 
@@ -110,10 +110,7 @@ class Asked:
 
     def options_with(self, keys: Keys | None) -> PlanOptions:
         """The same for keys that are there, whose set whoever made them has accepted."""
-        if keys is None:
-            return self.options
-        security = 0 if self.security is None else self.security
-        return replace(self.options, parameters=matching(keys, self.parameters), security=security)
+        return self.options if keys is None else self.options.accepting(matching(keys, self.parameters))
 
     @property
     def indices(self) -> list[int]:
@@ -134,15 +131,22 @@ class Asked:
         for name in self.extras:
             if name in names:
                 continue
+            if name in OWNERS and (self.cost or self.step is not None):
+                raise InputError(
+                    f"{FLAGS[name]} is of a whole run of {OWNERS[name]}; leave it out with --step or --cost"
+                )
             if name in OWNERS:
                 raise InputError(f"{FLAGS[name]} is of {OWNERS[name]}, not {self.program}; leave it out")
             takes = ", ".join(FLAGS[own] for own in names)
             raise InputError(f"{FLAGS[name]} is not for {self.program}, which takes {takes}; leave it out")
 
-    def expect_report(self) -> None:
-        """Refuses a folder for a machine's report where no machine runs, before anything does."""
+    def expect_places(self) -> None:
+        """Refuses, before any key is made, a folder that cannot be written, and one for a machine's report where no machine runs."""
         if self.report_to is not None and self.machine is None:
             raise InputError("--report writes a machine's report; this run is not on a machine")
+        for folder in (self.folder, self.report_to):
+            if folder is not None and self.step in (None, "keys", "encrypt"):
+                expect_folder(folder)
 
     @contextmanager
     def kept_keys(self, scheme: str) -> Iterator[tuple[Keys | None, ProgressHook]]:

@@ -21,7 +21,7 @@ GENERATIONS = 4
 def run(asked: Asked) -> int:
     """Plays and shows; 0 if every generation equals the clear one."""
     asked.take_only("board", "size", "generations", "folder", "unroll")
-    asked.expect_report()
+    asked.expect_places()
     size, board = asked.size, asked.board
     cells = drawn(board or "glider", SIZE if size is None else size)
     if size is not None and cells.shape != (size, size):

@@ -66,7 +66,7 @@ def capital(asked: Asked) -> int:
 def _whole(asked: Asked, run: Callable[..., Any], show: Callable[[Console, Any], None], *takes: str) -> int:
     """Runs an application that takes these options beside those of all; 0 if it is right. Keys that one takes are of TFHE."""
     asked.take_only(*takes)
-    asked.expect_report()
+    asked.expect_places()
     with asked.kept_keys("tfhe") as (keys, progress):
         done = run(
             on=asked.on,

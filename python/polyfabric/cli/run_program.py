@@ -8,7 +8,6 @@ from .. import programs
 from ..errors import InputError
 from ..execution import run_plan, unguarded
 from ..progress import bars
-from ..reports import expect_folder
 from ..schemes.elements import ElementResult
 from ..schemes.plan import RunResult
 from ..stages import Decrypted, Steps
@@ -23,14 +22,13 @@ def run(asked: Asked) -> int:
     asked.take_only(*(name for name in FLAGS if name not in OWNERS))
     if asked.cost:
         return _cost(asked)
-    if asked.folder is not None and asked.step in (None, "keys", "encrypt"):
-        # Where keys will be written is told before they are made.
-        expect_folder(asked.folder)
     if asked.unroll != 1 and asked.folder is not None:
         raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
+    if asked.step is not None and asked.report_to is not None:
+        raise InputError("--report is of a whole run; leave it out with --step")
+    asked.expect_places()
     if asked.step is not None:
         return _step(asked, scheme)
-    asked.expect_report()
     with asked.kept_keys(scheme) as (keys, progress):
         planned = programs.planned(asked.program, asked.options_with(keys), asked.batch)
         given = inputs.of(planned.program, asked.given)
@@ -66,8 +64,8 @@ def _cost(asked: Asked) -> int:
 def _step(asked: Asked, scheme: str) -> int:
     if asked.folder is None:
         raise InputError("--step works through files; name their folder with --keys DIR")
-    if asked.measure or asked.report_to is not None:
-        raise InputError("--measure and --report are of a whole run; leave out --step")
+    if asked.measure:
+        raise InputError("--measure is of a whole run; leave it out with --step")
     if asked.flood is not None and asked.step != "decrypt":
         raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:

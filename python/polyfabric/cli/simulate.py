@@ -163,12 +163,15 @@ def simulate(
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
         planned = _planned(program, options, batch)
         if isinstance(planned, ElementPlan):
-            of_slots = {"--streams": stream_file, "--groups": show_groups, "--operations": show_operations}
-            of_slots |= {"--steps": show_steps, "--save": save_file, "--load": load_file}
-            of_slots |= {f"--{name.replace('_', '-')}": given for name, given in choices.items()}
-            for option, given in of_slots.items():
-                if given:
-                    raise InputError(f"{option} is of programs on slots, but {program} is of TFHE; leave it out")
+            of_slots = {
+                "--streams": stream_file,
+                "--groups": show_groups,
+                "--operations": show_operations,
+                "--steps": show_steps,
+                "--save": save_file,
+            }
+            for option in (option for option, given in of_slots.items() if given):
+                raise InputError(f"{option} is of programs on slots, but {program} is of TFHE; leave it out")
         if load_file is not None:
             mapped: Mapped = machine.load(planned, load_file, **choices)
         else:

@@ -44,7 +44,14 @@ def noise_of(
 ) -> _native.NoiseReport:
     """The noise with a set; with what hides outputs if that is asked for. Refused where the program fails more often than is accepted."""
     processor = options.machine is None
-    noise = program.native.noise(parameters, key_switch, arithmetic, options.unroll, processor, options.public)
+    noise = program.native.noise(
+        parameters,
+        key_switch,
+        arithmetic,
+        key_unrolling=options.unroll,
+        processor=processor,
+        public=options.public,
+    )
     noise.check(target(options))
     if options.circuit_privacy is not None:
         noise = noise.with_circuit_privacy(options.circuit_privacy, target(options))

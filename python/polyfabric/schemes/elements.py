@@ -18,6 +18,7 @@ from ..reports.units import bytes_text
 from ..timing import of_lookups
 from .choosing import choose, expect_security, first_order
 from .context import Context, Source, Values
+from .facts import ElementNoise
 from .options import PlanOptions, refuse_meaningless
 from .plan import Execution, Expected, Plan, RunResult, common
 
@@ -115,7 +116,7 @@ class ElementPlan(Plan):
     key_switch: str
     """Its place: "none", "before" or "after" the look-ups."""
     kernel: _native.KernelProgram
-    noise: dict[str, Any]
+    noise: ElementNoise
     unroll: int = 1
     """Secret bits that one iteration of blind rotation takes: more are fewer iterations, a larger key and more noise."""
     machine: Machine | None = field(default=None, repr=False)
@@ -153,7 +154,8 @@ class ElementPlan(Plan):
         kernel = program.native.lower(
             parameters, key_switch, None if machine is None else machine.native, options.unroll
         )
-        return cls(program, parameters, key_switch, kernel, json.loads(noise.to_json()), options.unroll, machine)
+        found = json.loads(noise.to_json())
+        return cls(program, parameters, key_switch, kernel, found, unroll=options.unroll, machine=machine)
 
     @classmethod
     def built_in(
@@ -169,8 +171,9 @@ class ElementPlan(Plan):
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         on = None if machine is None else machine.native
         native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on, unroll)
-        noise = {"parameters": chosen.name, "message_bits": message_bits, "log2_failure": log2_failure}
-        return cls(Program(native), chosen, "none" if name == "pbs" else "after", kernel, noise, unroll, machine)
+        noise = ElementNoise(parameters=chosen.name, message_bits=message_bits, log2_failure=log2_failure)
+        switch = "none" if name == "pbs" else "after"
+        return cls(Program(native), chosen, switch, kernel, noise, unroll=unroll, machine=machine)
 
     @cached_property
     def context(self) -> ElementContext:
@@ -325,7 +328,7 @@ class ElementResult(RunResult):
     plan: ElementPlan = field(repr=False)
 
     @property
-    def noise(self) -> dict[str, Any]:
+    def noise(self) -> ElementNoise:
         """The noise that was predicted for every look-up and output, and how often that fails."""
         return self.plan.noise
 

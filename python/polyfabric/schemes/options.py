@@ -46,6 +46,11 @@ class PlanOptions:
         switch = self.key_switch or ("set" if self.machine is None else "auto")
         return replace(self, parameters=parameters, key_switch=switch)
 
+    def accepting(self, parameters: str | Parameters | None) -> PlanOptions:
+        """These options with a set of any security, unless bits of it are asked for: whoever made keys has accepted their set, and where nothing is
+        encrypted none is too weak."""
+        return replace(self, parameters=parameters, security=0 if self.security is None else self.security)
+
     def checked(self, program: TracedProgram) -> PlanOptions:
         """These options, once all that are given mean something for `program`, and are of their types."""
         given = {own.name: value for own in fields(self) if (value := getattr(self, own.name)) != own.default}

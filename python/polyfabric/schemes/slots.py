@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log, log2, sqrt
@@ -25,6 +25,7 @@ from ..reports.units import security as security_text
 from ..slot_parameters import SlotParameters, chosen
 from ..timing import of_slots
 from .context import STANDARD_SECURITY, Context, Source, Values
+from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
 from .plan import Execution, Expected, Plan, RunResult, common
 
@@ -159,7 +160,7 @@ class SlotPlan(Plan):
 
     program: SlotProgram
     native: _native.SlotPlan = field(repr=False)
-    facts: dict[str, Any] = field(repr=False)
+    facts: SlotFacts = field(repr=False)
     measure: bool = False
     """Whether the value of every operation is kept, so that its error can be measured."""
     public: bool = False
@@ -179,7 +180,13 @@ class SlotPlan(Plan):
         on = None if options.machine is None else options.machine.native
         given = asked.native if isinstance(asked, SlotParameters) else asked
         native = _native.SlotPlan.make(
-            program.native, given, bool(options.measure), on, wanted, bits, bool(options.public)
+            program.native,
+            given,
+            measured=bool(options.measure),
+            machine=on,
+            key_switch=wanted,
+            security=bits,
+            public=bool(options.public),
         )
         facts = json.loads(native.to_json())
         found = facts["parameters"]
@@ -338,7 +345,7 @@ class SlotPlan(Plan):
         """By output: what its error stays within, for any inputs within their types, noise for others included; with BGV, 0."""
         return self._bounds_of(self.facts["nodes"], flood)
 
-    def _bounds_of(self, nodes: list[dict[str, Any]], flood: float | None) -> dict[str, float]:
+    def _bounds_of(self, nodes: Sequence[SlotNode], flood: float | None) -> dict[str, float]:
         """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
         but for a probability of 2^-40."""
         noise = (flood or 0.0) * sqrt((40 + log2(self.program.slots)) * log(2))
@@ -348,7 +355,7 @@ class SlotPlan(Plan):
     def result(self, done: Execution) -> SlotResult:
         """An execution, compared with what it should give."""
         program, client, expected = self.program, done.keys.client, done.expected
-        nodes = [dict(node) for node in self.facts["nodes"]]
+        nodes: list[SlotNode] = [node.copy() for node in self.facts["nodes"]]
         bound_for = "any inputs"
         limits = self.bounds()
         if program.scheme == "ckks" and any(limits[name] >= _largest(expected.values[name]) > 0 for name in limits):
@@ -384,11 +391,11 @@ class SlotResult(RunResult):
     the program approximates none."""
     bound_for: str
     """What the bounds are of: "any inputs" within their types, or, where those bounds say nothing, "these inputs"."""
-    nodes: list[dict[str, Any]]
+    nodes: list[SlotNode]
     """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
 
     @property
-    def first_beyond(self) -> dict[str, Any] | None:
+    def first_beyond(self) -> SlotNode | None:
         """The first operation whose measured error is beyond its bound."""
         return next((node for node in self.nodes if node.get("measured", 0.0) > node.get("bound", 0.0)), None)
 
