@@ -103,6 +103,7 @@ def run_plan(
     With a plan for a machine, the schedule that is reported on is carried out, on the ciphertexts.
     """
     workers(threads)
+    on = _place_of(planned, on)
     planned.check_flood(flood)
     flat = planned.program.flatten(inputs)
     expected = planned.evaluate(flat)
@@ -124,7 +125,7 @@ def run_plan(
     laps("decrypt")
     return planned.result(
         Execution(
-            on=_name(planned, on),
+            on=on,
             inputs=flat,
             found=found,
             expected=expected,
@@ -149,7 +150,7 @@ def execute(
     lap: Callable[[str], None] = lambda _: None,
 ) -> tuple[Ciphertexts, Report | None]:
     """What the server does: ciphertexts in, ciphertexts out, and the machine's report if its schedule was carried out."""
-    simulation = None
+    simulation, on = None, _place_of(planned, on)
     if planned.machine is not None:
         mapped = planned.machine.map(planned)
         if mapped.compiled:
@@ -163,8 +164,14 @@ def execute(
     return planned.hidden(server, results), simulation
 
 
-def _name(planned: Plan, on: str | None) -> str:
-    return on or (HERE[0] if planned.machine is None else planned.machine.name)
+def _place_of(planned: Plan, on: str | None) -> str:
+    """Where a plan is executed: `on`, which must be a place that it is for, or without it this computer's processors, or its machine."""
+    own = HERE[0] if planned.machine is None else planned.machine.name
+    if on is not None and (on in HERE) != (planned.machine is None):
+        raise InputError(
+            f"the plan of {planned.program.name} is for {own}, not for {on}; plan it for the place where it is to run"
+        )
+    return on or own
 
 
 class Laps:

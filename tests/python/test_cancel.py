@@ -129,7 +129,15 @@ def test_after_an_interrupt_the_next_operation_runs() -> None:
 
 def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "polyfabric", "run", "pbs", "--batch", "5000", "--keys", "keys"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's job in the background ignores interrupts, and so does what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     # Until it has imported everything and is at the keys, or behind them: on a busy machine that takes longer.
     maps = Path(f"/proc/{process.pid}/maps")
     for _ in range(300):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.execution import run_plan
 
 PROGRAMS = """
 import polyfabric as pf
@@ -148,6 +149,16 @@ def test_what_means_nothing_or_asks_too_much_is_refused(scheme: str, option: dic
     program, inputs = CASES[scheme]
     with pytest.raises(pf.Error, match=message):
         program.run(inputs, **option)
+
+
+def test_a_plan_is_executed_where_it_is_for() -> None:
+    program, inputs = CASES["tfhe"]
+    with pytest.raises(pf.InputError, match="the plan of elements is for cpu, not for morphling; plan it for"):
+        run_plan(program.plan(), inputs, on="morphling")
+    planned = program.plan(machine=pf.machine("morphling"))
+    with pytest.raises(pf.InputError, match="the plan of elements is for morphling, not for interpreter; plan it for"):
+        run_plan(planned, inputs, on="interpreter")
+    assert run_plan(planned, inputs).on == "morphling"
 
 
 def test_a_reading_takes_a_machine(polyfabric: Any) -> None:
