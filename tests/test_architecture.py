@@ -222,3 +222,11 @@ def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine)
     allowed = {registry / "registry.rs", registry / "lib.rs", sizes}
     found = [line for path in places if path not in allowed for line in names_machine(path, machine)]
     assert found == []
+
+
+def test_what_elements_and_slots_share_knows_neither():
+    folder = ROOT / "python" / "polyfabric"
+    shared = ("stages.py", "sides.py", "runnable.py", "store.py", "models/model.py", "cli/asked.py", "cli/inputs.py")
+    for name in (*shared, "schemes/plan.py"):
+        code = code_of(folder / name)
+        assert not re.findall(r"\b(?:Element|Slot)(?:Plan|Context|Result)\b|_native\.[A-Z]\w*\(", code), name

@@ -25,8 +25,9 @@ from .errors import (
     ParameterError,
     ProgramError,
     RunError,
+    SecurityWarning,
 )
-from .execution import Keys, RunResult, SecurityWarning
+from .keys import Keys
 from .language.integers import Integer, Table
 from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
 from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
@@ -53,8 +54,8 @@ from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
 from .runnable import Program, SlotProgram, program
+from .schemes.plan import RunResult
 from .sides import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
-from .slot_execution import SlotKeys
 from .slot_parameters import SlotParameters
 from .specification import Specification
 from .store import KeyStore
@@ -94,7 +95,6 @@ __all__ = [
     "SInt",
     "SecurityWarning",
     "Server",
-    "SlotKeys",
     "SlotParameters",
     "SlotProgram",
     "SlotType",

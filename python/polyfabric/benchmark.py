@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from . import slot_execution
 from ._native import instruction_set
-from .execution import Keys, built_in, named_parameters
+from .execution import plan, run_plan
+from .keys import Keys
 from .language.slots import rotate
 from .language.types import Complex
 from .progress import working
 from .runnable import SlotProgram, program
+from .schemes.elements import ElementPlan, named_parameters
 
 ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")
@@ -58,7 +59,7 @@ def _in_batch(built_in_name: str, operation: str, set_name: str, unroll: int) ->
     with working(f"{set_name}: {operation}"):
         keys = Keys.generate(parameters, unroll=unroll)
         for batch in BATCHES:
-            planned = built_in(built_in_name, parameters, batch, unroll=unroll)
+            planned = ElementPlan.built_in(built_in_name, parameters, batch, unroll=unroll)
             inputs = planned.program.flatten({"x": [index % 2 for index in range(batch)]})
             expected = planned.program.native.evaluate(inputs)
             ciphertexts = keys.client.encrypt(planned.signature, inputs)
@@ -104,8 +105,8 @@ def _on_slots(operation: str, on_slots: SlotProgram) -> Row:
     random = np.random.default_rng()
     inputs = {name: random.uniform(-0.5, 0.5, 8192) + 0j for name in on_slots.inputs}
     with working(f"{SLOT_SET}: {operation}"):
-        planned = slot_execution.plan(on_slots, SLOT_SET)
-        keys = slot_execution.SlotKeys.generate(planned)
-        done = [slot_execution.run_plan(planned, inputs, keys=keys, threads=1) for _ in range(ROUNDS)]
+        planned = plan(on_slots, SLOT_SET)
+        keys = Keys.generate(planned)
+        done = [run_plan(planned, inputs, keys=keys, threads=1) for _ in range(ROUNDS)]
     median = statistics.median(result.seconds["execute"] for result in done)
     return Row(operation, SLOT_SET, 1e3 * median, all(max(result.error.values()) < 1e-4 for result in done))

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from math import log2
 from typing import Any
 
-from . import _native, machines, programs, slot_execution
-from .errors import Error, InputError, MachineError
-from .execution import Plan, SecurityWarning
-from .machines import Machine
+from . import _native, machines, programs
+from .errors import Error, InputError, MachineError, SecurityWarning
+from .machines import Kernel, Machine
 from .progress import ProgressHook
 from .reports import Report
-from .slot_execution import SlotPlan
+from .schemes.elements import ElementPlan
+from .schemes.options import PlanOptions
+from .schemes.plan import Plan
 
 BATCH = 1920
 """Ciphertexts of a built-in program of TFHE: a run so long that its ends weigh little, and a multiple of the usual batches."""
@@ -22,8 +23,6 @@ BATCH = 1920
 OWN, DERIVED = "own", "derived"
 WIDTHS = (OWN, DERIVED)
 """Whose widths: those of the machine's file, or those that the design method gives it for the parameter set."""
-
-_Planned = Plan | SlotPlan | _native.ResidueKernel
 
 
 def compare(
@@ -147,28 +146,22 @@ def _timed(machine: Machine, program: str, parameters: str | None, batch: int | 
         "efficiency": found["efficiency"],
         "readings": found["readings"],
         "traffic_bytes": found["traffic_bytes"],
-        **(_arithmetic(machine, planned) if isinstance(planned, Plan) else {}),
+        **(_arithmetic(machine, planned) if isinstance(planned, ElementPlan) else {}),
     }
 
 
-def _planned(program: str, parameters: str | None, batch: int | None, machine: Machine) -> _Planned:
+def _planned(program: str, parameters: str | None, batch: int | None, machine: Machine) -> Plan | Kernel:
     """The program for a machine, whatever its noise and security: it is timed, and encrypts nothing."""
     if program in programs.MICROBENCHMARKS:
         return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
-    own = programs.on_slots(program, parameters)
-    if own is not None:
-        if batch is not None:
-            raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")
-        chosen = programs.slot_parameters(program, parameters)
-        switch = slot_execution.switch_for(parameters, machine, None)
-        return slot_execution.plan(own, chosen, machine=machine, key_switch=switch, security=0)
     if program in _native.built_in_names():
         return programs.timed(program, parameters, batch or 1, machine)
     if program == "digits":
         from .apps.digits.classify import prepare
 
         return prepare(batch or 1, machine, parameters, 0.0)[0]
-    return programs.planned(program, parameters, batch, machine, 0.0)
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)
+    return programs.planned(program, options, batch)
 
 
 def _over(rate: float, amount: float | None) -> float | None:
@@ -176,7 +169,7 @@ def _over(rate: float, amount: float | None) -> float | None:
     return rate / amount if amount else None
 
 
-def _arithmetic(machine: Machine, planned: Plan) -> dict[str, Any]:
+def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
     """What a machine's numbers are for a set, and how often they come out wrong."""
     widths = machine.widths(planned.parameters)
     return {

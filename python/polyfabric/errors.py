@@ -41,3 +41,7 @@ class CancelledError(Error):
 
 class InternalError(Error):
     """A defect of Polyfabric itself."""
+
+
+class SecurityWarning(UserWarning):
+    """A parameter set under 128 bits was named and is used, or a decryption of CKKS is to be shared."""

@@ -19,10 +19,12 @@ from statistics import geometric_mean
 from typing import Any
 
 from . import _native, machines, programs
-from .errors import Error, FileError, InputError, MachineError, RunError
-from .execution import Plan, SecurityWarning
+from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
+from .machines import Kernel
 from .progress import ProgressHook
 from .reports import Report, write_text
+from .schemes.options import PlanOptions
+from .schemes.plan import Plan
 
 Value = float | str
 """Of an axis: a figure's value in the unit of the machine file, or the name of a network."""
@@ -178,7 +180,7 @@ def _machine(task: Task) -> machines.Machine:
 
 
 @cache
-def _planned(task: Task, name: str) -> Plan | _native.ResidueKernel:
+def _planned(task: Task, name: str) -> Plan | Kernel:
     """A program, lowered once a worker: for every point the same. Nothing is encrypted, so any set's security will do."""
     program, _, parameters = name.partition("@")
     machine = _machine(task)
@@ -188,7 +190,7 @@ def _planned(task: Task, name: str) -> Plan | _native.ResidueKernel:
             return programs.residue_kernel(program, parameters or None, machine)
         if program in _native.built_in_names():
             return programs.timed(program, parameters or None, task.batch, machine)
-        return programs.planned(program, parameters or None, None, machine, 0.0)
+        return programs.planned(program, PlanOptions(parameters=parameters or None, machine=machine, max_failure=0.0))
 
 
 def explore(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _native
 from .errors import FileError, InputError
@@ -14,8 +15,11 @@ from .progress import ProgressHook
 from .reports import Report, write_text
 
 if TYPE_CHECKING:
-    from .execution import Plan
-    from .slot_execution import SlotPlan
+    from .schemes.context import Ciphertexts, ServerKey
+    from .schemes.plan import Plan
+
+Kernel: TypeAlias = _native.KernelProgram | _native.ResidueKernel
+"""A kernel program: of TFHE, or on residue polynomials, as CKKS and BGV are lowered to."""
 
 
 def names() -> list[str]:
@@ -106,43 +110,110 @@ class Machine:
         """Whether it executes programs of CKKS and BGV; of TFHE else."""
         return self.native.on_slots
 
-    def compile(
-        self, planned: SlotPlan | _native.ResidueKernel, **options: str | float | None
-    ) -> _native.MappedProgram:
-        """A plan of CKKS or BGV, or a kernel program, compiled and checked: report, timeline, replay.
+    def map(self, planned: Kernel | Plan, **options: str | float | None) -> Mapped:
+        """A plan, or a kernel program, mapped onto the machine: report, timeline, replay.
 
         `options` are those of the machine (`machine_options`), with underscores for dashes; `None` is as if it were left out.
         """
-        return self.native.compile(_kernel(planned), _given(options))
+        kernel = _kernel(planned)
+        if isinstance(kernel, _native.KernelProgram):
+            return MappedElements(self.native, kernel, _given(options))
+        return MappedSlots(self.native.compile(kernel, _given(options)))
 
-    def load(
-        self, planned: SlotPlan | _native.ResidueKernel, path: Path, **options: str | float | None
-    ) -> _native.MappedProgram:
-        """A program of CKKS or BGV as `save_compiled` wrote it: not compiled, but checked again."""
-        return self.native.load(_kernel(planned), _read_compiled(path), _given(options))
+    def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
+        """A program of CKKS or BGV as `MappedSlots.save` wrote it: not compiled, but checked again."""
+        kernel = _kernel(planned)
+        if isinstance(kernel, _native.KernelProgram):
+            raise InputError(
+                "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
+            )
+        return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
 
-    def simulate(self, planned: Plan | SlotPlan | _native.ResidueKernel) -> Report:
+    def simulate(self, planned: Kernel | Plan) -> Report:
         """The report of the machine's schedule for a plan."""
-        from .execution import Plan
+        return self.map(planned).report()
 
-        if not isinstance(planned, Plan):
-            return simulation(self.compile(planned))
-        return Report("simulation", json.loads(self.native.simulate(planned.kernel)), self._trace(planned))
+
+class Mapped(ABC):
+    """A program with a machine's schedule for it."""
+
+    compiled: ClassVar[bool]
+    """Whether its schedule is made and checked already; if not, it is made and checked as it is asked for."""
+
+    @abstractmethod
+    def report(self) -> Report:
+        """Time, stalls, traffic and energy of its checked schedule."""
+
+    @abstractmethod
+    def replay(
+        self, server: ServerKey, inputs: Ciphertexts, progress: ProgressHook | None = None
+    ) -> tuple[Ciphertexts, Report]:
+        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
+
+
+class MappedElements(Mapped):
+    """A program of TFHE on a machine: loops stay loops in its schedule, which is drawn up anew for each use."""
+
+    compiled = False
+
+    def __init__(self, machine: _native.Machine, kernel: _native.KernelProgram, options: Mapping[str, str]) -> None:
+        if options:
+            raise InputError(
+                f"--{next(iter(options))} is of programs on slots, but {kernel.name} is of TFHE; leave it out"
+            )
+        self._machine = machine
+        self._kernel = kernel
+
+    def report(self) -> Report:
+        """Time, stalls, traffic and energy of its checked schedule."""
+        return self._report(json.loads(self._machine.simulate(self._kernel)))
+
+    def replay(
+        self, server: _native.ServerKey, inputs: _native.Ciphertexts, progress: ProgressHook | None = None
+    ) -> tuple[_native.Ciphertexts, Report]:
+        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
+        outputs, saturations, text = self._machine.replay(self._kernel, server, inputs, progress)
+        return outputs, self._report({**json.loads(text), "saturations": saturations})
+
+    def _report(self, data: dict[str, Any]) -> Report:
+        return Report("simulation", data, lambda: self._machine.trace(self._kernel))
+
+
+class MappedSlots(Mapped):
+    """A program of CKKS or BGV on a machine, compiled and checked."""
+
+    compiled = True
+
+    def __init__(self, native: _native.MappedProgram) -> None:
+        self.native = native
+
+    def report(self) -> Report:
+        """Time, stalls, traffic and energy of its checked schedule."""
+        return Report("simulation", json.loads(self.native.report()), self.native.trace)
 
     def replay(
         self,
-        planned: Plan,
-        server: _native.ServerKey,
-        inputs: _native.Ciphertexts,
-        progress: ProgressHook | None = None,
-    ) -> tuple[_native.Ciphertexts, Report]:
-        """Executes the machine's schedule on ciphertexts, with its arithmetic, in its order; and reports on it."""
-        outputs, saturations, text = self.native.replay(planned.kernel, server, inputs, progress)
-        report = Report("simulation", {**json.loads(text), "saturations": saturations}, self._trace(planned))
-        return outputs, report
+        server: _native.SlotServer,
+        inputs: _native.SlotCiphertexts,
+        progress: ProgressHook | None = None,  # noqa: ARG002 - the replay does not say how far it is
+    ) -> tuple[_native.SlotCiphertexts, Report]:
+        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
+        return self.native.replay(server, inputs), self.report()
 
-    def _trace(self, planned: Plan) -> Callable[[], str]:
-        return lambda: self.native.trace(planned.kernel)
+    def groups(self) -> list[dict[str, Any]]:
+        """The compiler's groups of operations that share a key-switch hint."""
+        return json.loads(self.native.groups())
+
+    def write_streams(self, path: Path) -> None:
+        """Writes the instruction streams: in binary form to a `.bin` file, else as text."""
+        if path.suffix != ".bin":
+            write_text(path, self.native.streams_text())
+        else:
+            _write_bytes(path, self.native.streams())
+
+    def save(self, path: Path) -> None:
+        """Writes what the compiler found out of the program, for `Machine.load`."""
+        _write_bytes(path, self.native.save())
 
 
 def machine_options() -> list[dict[str, Any]]:
@@ -154,26 +225,8 @@ def _given(options: dict[str, str | float | None]) -> dict[str, str]:
     return {name.replace("_", "-"): str(value) for name, value in options.items() if value is not None}
 
 
-def _kernel(planned: SlotPlan | _native.ResidueKernel) -> _native.ResidueKernel:
-    return planned if isinstance(planned, _native.ResidueKernel) else planned.native.kernel()
-
-
-def simulation(mapped: _native.MappedProgram) -> Report:
-    """The report of a compiled program."""
-    return Report("simulation", json.loads(mapped.report()), mapped.trace)
-
-
-def write_streams(mapped: _native.MappedProgram, path: Path) -> None:
-    """Writes the instruction streams of a compiled program: in binary form to a `.bin` file, else as text."""
-    if path.suffix != ".bin":
-        write_text(path, mapped.streams_text())
-    else:
-        _write_bytes(path, mapped.streams())
-
-
-def save_compiled(mapped: _native.MappedProgram, path: Path) -> None:
-    """Writes what the compiler found out of a program, for `Machine.load`."""
-    _write_bytes(path, mapped.save())
+def _kernel(planned: Kernel | Plan) -> Kernel:
+    return planned if isinstance(planned, _native.KernelProgram | _native.ResidueKernel) else planned.kernel
 
 
 LARGEST_COMPILED = 1 << 32

@@ -7,11 +7,12 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from math import ceil
 from pathlib import Path
 
-from . import _native, slot_execution
+from . import _native
 from .apps import (
     bgv_bootstrapping,
     bitonic_sorting,
@@ -28,10 +29,14 @@ from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
 from .apps.trained_digits import PROGRAMS as TRAINED
 from .errors import Error, InputError, NoiseError, ProgramError
-from .execution import DEFAULT_TARGET, Plan, built_in, plan
+from .execution import make_plan
 from .machines import Machine
 from .names import suggestion
-from .runnable import Program, SlotProgram
+from .runnable import Program, Runnable, SlotProgram
+from .schemes.choosing import expect_security, target
+from .schemes.elements import ElementPlan
+from .schemes.options import PlanOptions
+from .schemes.plan import Plan
 from .stage_programs import Repeated
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
@@ -103,9 +108,10 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
     return found if isinstance(found, SlotProgram) else None
 
 
-def slot_parameters(name: str, parameters: str | None) -> str | None:
-    """The parameter set of a program on slots: the one named, or the application's own."""
-    return PAPERS[name][1] if parameters is None and name in PAPERS else parameters
+def scheme_of(name: str, parameters: str | None = None) -> str:
+    """The scheme of a program that `planned` plans: "tfhe", "ckks" or "bgv"."""
+    own = on_slots(name, parameters)
+    return "tfhe" if own is None else own.scheme
 
 
 def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.ResidueKernel:
@@ -129,13 +135,11 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
         raise InputError(
             f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )
-    return slot_execution.plan(
-        own, slot_parameters(name, parameters), machine=machine, key_switch="set", security=0
-    ).native.kernel()
+    return planned(name, PlanOptions(parameters=parameters, machine=machine, key_switch="set", security=0)).kernel
 
 
 @cache
-def load(name: str) -> Program | SlotProgram:
+def load(name: str) -> Runnable:
     """The program that `FILE.py:FUNCTION` or `FILE.pf` names."""
     path, _, function = name.partition(":")
     file = Path(path)
@@ -172,8 +176,8 @@ def load(name: str) -> Program | SlotProgram:
     finally:
         sys.path.pop(0)
     found = getattr(module, function, None)
-    if not isinstance(found, Program | SlotProgram):
-        programs = [key for key, value in vars(module).items() if isinstance(value, Program | SlotProgram)]
+    if not isinstance(found, Runnable):
+        programs = [key for key, value in vars(module).items() if isinstance(value, Runnable)]
         raise InputError(
             f"{file} has no program {function!r}; "
             + (suggestion(function, programs) if programs else "decorate a function with @pf.program(..)")
@@ -191,69 +195,50 @@ def read(file: Path) -> str:
         raise InputError(f"{file}: not a text file ({error.reason} at byte {error.start}); check the path") from error
 
 
-def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> Plan:
+def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> ElementPlan:
     """The plan of a built-in program to be timed, whatever its noise."""
-    return built_in(name, parameters or DEFAULT_SET_ON_MACHINE, batch, machine=machine)
+    return ElementPlan.built_in(name, parameters or DEFAULT_SET_ON_MACHINE, batch, machine=machine)
 
 
-def planned(
-    name: str,
-    parameters: str | None,
-    batch: int | None,
-    machine: Machine | None,
-    target: float | None,
-    unroll: int = 1,
-    circuit_privacy: float | None = None,
-    public: bool = False,
-) -> Plan:
-    """The plan of any program but the digits, within its noise budget."""
-    if name in _native.built_in_names():
-        if circuit_privacy is not None:
-            raise InputError(f"--circuit-privacy hides a program's weights, and {name} has none; leave it out")
-        if public:
-            raise InputError(f"--public is of your own program or an application, not of {name}; leave it out")
-        default = DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE
-        made = built_in(name, parameters or default, batch or 1, machine=machine, unroll=unroll)
-        accepted = DEFAULT_TARGET if target is None else target
-        if made.noise["log2_failure"] > accepted:
-            place = "this computer" if machine is None else machine.name
-            raise NoiseError(
-                f"{name} on {place}: a ciphertext of parameter set {made.parameters.name} comes out wrong with probability "
-                f"2^{made.noise['log2_failure']:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; choose "
-                f"another set, or accept it with --max-failure {ceil(made.noise['log2_failure'])}"
-            )
-        return made
+def planned(name: str, options: PlanOptions, batch: int | None = None) -> Plan:
+    """The plan of any program but those that run whole, with their data: of a built-in one on `batch` ciphertexts, or one.
+
+    A program of a paper has the paper's parameter set unless one is named.
+    """
+    named = options.parameters if isinstance(options.parameters, str) else None
+    own = on_slots(name, named)
+    if own is None and name in _native.built_in_names():
+        return _built_in(name, options, batch or 1)
     if name == "adder":
         from .apps.adder import adder
 
-        return _planned(adder(8, batch or 1), parameters, machine, target, unroll, circuit_privacy, public)
-    application = {**NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
-    program = load(name) if application is None else application()
-    if isinstance(program, SlotProgram):
-        raise InputError(
-            f"{name} is a program of {program.scheme.upper()}, and {machine.name if machine else 'this'} executes TFHE; "
-            "name a machine for it"
-        )
+        return make_plan(adder(8, batch or 1), options)
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
-    return _planned(program, parameters, machine, target, unroll, circuit_privacy, public)
+    if own is not None:
+        return make_plan(own, options.with_default_set(PAPERS[name][1]) if name in PAPERS else options)
+    application = {**NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
+    return make_plan(load(name) if application is None else application(), options)
 
 
-def _planned(
-    program: Program,
-    parameters: str | None,
-    machine: Machine | None,
-    target: float | None,
-    unroll: int,
-    circuit_privacy: float | None,
-    public: bool,
-) -> Plan:
-    return plan(
-        program,
-        parameters,
-        machine=machine,
-        target=target,
-        unroll=unroll,
-        circuit_privacy=circuit_privacy,
-        public=public,
-    )
+def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
+    """A built-in program, refused where it fails more often than is accepted."""
+    machine = options.machine
+    if options.circuit_privacy is not None:
+        raise InputError(f"--circuit-privacy hides a program's weights, and {name} has none; leave it out")
+    if options.public:
+        raise InputError(f"--public is of your own program or an application, not of {name}; leave it out")
+    chosen = options.parameters or (DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE)
+    options = replace(options, parameters=chosen)
+    made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
+    options.checked(made.program)
+    expect_security(made.program, made.parameters, options)
+    accepted = target(options)
+    if made.log2_failure > accepted:
+        place = "this computer" if machine is None else machine.name
+        raise NoiseError(
+            f"{name} on {place}: a ciphertext of parameter set {made.parameters.name} comes out wrong with probability "
+            f"2^{made.log2_failure:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; choose "
+            f"another set, or accept it with --max-failure {ceil(made.log2_failure)}"
+        )
+    return made

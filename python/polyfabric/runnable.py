@@ -7,197 +7,162 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import execution, slot_execution, slot_stages
+from . import execution
 from .errors import InputError
+from .execution import place
+from .keys import CLIENT, PUBLIC, present
 from .language import program as written
 from .language import slot_program as written_on_slots
 from .language.place import pass_over, refuse
 from .language.program import SCHEMES
+from .language.traced import TracedProgram
 from .language.types import IntegerType, SlotType, Type
 from .machines import load as load_machine
 from .names import suggestion
-from .slot_execution import SlotKeys
+from .schemes.options import PlanOptions
+from .stages import Encrypted, Executed, Steps
 
 if TYPE_CHECKING:
-    from .execution import Keys, RunResult
-    from .language.shapes import Clear
-    from .language.slot_shapes import SlotOutputs
-    from .language.slots import Numbers
+    from .keys import Keys
     from .machines import Machine
     from .progress import ProgressHook
     from .reports import Report
-    from .slot_execution import SlotRunResult
-    from .slot_parameters import SlotParameters
+    from .schemes.context import Parameters
+    from .schemes.plan import Plan, RunResult
 
 pass_over(__file__)
 
 
-class Program(written.Program):
-    """A program on encrypted data. Made by `@pf.program`, or from its text by `Program.parse`."""
+class Runnable(TracedProgram):
+    """What can be done with a program, on elements or on slots. An option that has no meaning for one of the two is refused with the reason."""
 
-    def kernel_text(self, parameters: str | None = None) -> str:
+    def plan(self, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `run`
+        """The program planned, with the options of `run` that plan it: the parameter set, its noise, and its kernel program."""
+        return execution.plan(self, parameters, **options)
+
+    def kernel_text(self, parameters: str | Parameters | None = None) -> str:
         """The kernel program as text: what a runtime or a machine executes."""
-        return execution.plan(self, parameters).kernel.text()
+        return execution.plan(self, parameters, security=0).kernel.text()
 
     # -- execution ------------------------------------------------------------------------------------------------
 
     def run(
         self,
-        inputs: Mapping[str, Clear],
+        inputs: Mapping[str, Any],
         *,
         on: str = "cpu",
-        parameters: str | None = None,
+        parameters: str | Parameters | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
         max_failure: float | None = None,
+        security: float | None = None,
+        public: bool = False,
         unroll: int = 1,
         circuit_privacy: float | None = None,
-        public: bool = False,
+        measure: bool = False,
+        key_switch: str | None = None,
+        flood: float | None = None,
         progress: ProgressHook | None = None,
     ) -> RunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear.
 
-        `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, replayed on the ciphertexts with
-        its arithmetic. Without `parameters`, a set is chosen. `max_failure` is log2 of the failure probability that is accepted, -128 without it. `unroll` is the
-        number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
+        `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, carried out on the ciphertexts with
+        its arithmetic. Without `parameters`, the cheapest set that carries the program is taken; those of your own are `pf.SlotParameters` or a file, of CKKS
+        and BGV. `max_failure` is log2 of the failure probability that is accepted, -128 without it with TFHE; of CKKS and BGV it is what the bounds of errors
+        are drawn for. A set below `security` bits is refused; without it, one of your own below 128. With `public`, inputs are encrypted with the public
+        key, as others encrypt them, and failures and errors are counted for that.
+
+        TFHE: `unroll` is the number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
         and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
-        program than its values. With `public`, inputs are encrypted with the public key, as others encrypt them, and failures counted for that.
+        program than its values.
+
+        CKKS and BGV: with `measure` the error of every operation is measured. `key_switch` is "set" for the parameter set's, "auto" for the compiler's
+        choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named. `flood`, with CKKS, is for outputs that others will see:
+        noise of that deviation is added to every slot, and a warning says what it hides.
         """
-        return execution.run(
-            self,
-            inputs,
-            on=on,
+        options = PlanOptions(
             parameters=parameters,
-            keys=keys,
-            threads=threads,
-            target=max_failure,
+            max_failure=max_failure,
+            security=security,
+            public=public,
             unroll=unroll,
             circuit_privacy=circuit_privacy,
-            public=public,
-            progress=progress,
+            measure=measure,
+            key_switch=key_switch,
         )
+        return execution.run(self, inputs, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress)
 
     def simulate(
         self,
-        machine: str,
+        machine: str | Machine,
         *,
-        parameters: str | None = None,
+        parameters: str | Parameters | None = None,
         readings: Sequence[str] = (),
         max_failure: float | None = None,
+        security: float | None = None,
+        key_switch: str | None = None,
     ) -> Report:
-        """The time, stalls, traffic and energy of a machine's schedule for this program.
+        """The time, stalls, traffic and energy of a machine's checked schedule for this program.
 
-        `machine` is a name or a file of yours; `readings` are choices `fact=option` of what its paper leaves open; `max_failure` as in `run`.
+        `machine` is a name, a file of yours, or the machine; `readings` are choices `fact=option` of what its paper leaves open; the rest as in `run`, but
+        that nothing is encrypted, and any set's security will do.
         """
-        return execution.simulate(self, machine, parameters=parameters, readings=readings, target=max_failure)
+        if not isinstance(machine, str) and readings:
+            raise InputError(
+                f"{machine.name} is loaded, with readings of its own; name it, or load it with {readings[0]}"
+            )
+        target = load_machine(machine, readings) if isinstance(machine, str) else machine
+        options = PlanOptions(
+            parameters=parameters, machine=target, max_failure=max_failure, security=security, key_switch=key_switch
+        )
+        return execution.simulate(self, options)
 
     def cost(
         self,
-        parameters: str | None = None,
+        parameters: str | Parameters | None = None,
         *,
         max_failure: float | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> Report:
-        """What running takes, before running: look-ups, time on this CPU, memory, key and ciphertext sizes, noise.
+        """What running takes, before running: time on this CPU, memory, sizes of keys and ciphertexts, and noise or error bounds; of TFHE
+        look-ups, of CKKS and BGV levels and operations.
 
-        With `public`, the noise of inputs that are encrypted with a public key.
+        Options as in `run`, but that nothing is encrypted, and any set's security will do.
         """
-        return execution.cost(self, parameters, max_failure, circuit_privacy, public)
-
-
-class SlotProgram(written_on_slots.SlotProgram):
-    """A CKKS or BGV program. Made by `@pf.program`, or from its text by `SlotProgram.parse`."""
-
-    def kernel_text(self, parameters: str | SlotParameters | None = None) -> str:
-        """The kernel program as text: what a runtime or a machine executes."""
-        return slot_execution.plan(self, parameters, security=0).native.kernel().text()
-
-    # -- execution --------------------------------------------------------------------------------------------------
-
-    def run(
-        self,
-        inputs: Mapping[str, Numbers],
-        *,
-        on: str = "cpu",
-        parameters: str | SlotParameters | None = None,
-        keys: SlotKeys | None = None,
-        threads: int | None = None,
-        measure: bool = False,
-        security: float | None = None,
-        key_switch: str | None = None,
-        flood: float | None = None,
-        public: bool = False,
-        progress: ProgressHook | None = None,
-    ) -> SlotRunResult:
-        """Encrypts, executes, decrypts, and compares with the program in the clear; with `measure` every operation.
-
-        `on` is "cpu", "interpreter", or a machine for CKKS and BGV, whose schedule is then carried out. Without `parameters`, a set's name or
-        file or `pf.SlotParameters`, the smallest ring of 128 bits of security is taken whose modulus carries the program's levels; a set below
-        `security` bits is refused, and one of your own below 128 unless `security` allows it. `key_switch` is "set" for the parameter set's,
-        "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named.
-        `flood`, with CKKS, is for outputs that others will see: noise of that deviation is added to every slot, and a warning says what it hides.
-        With `public`, inputs are encrypted with the public key, as others encrypt them, and errors are bounded for that.
-        """
-        return slot_execution.run(
-            self,
-            inputs,
-            on=on,
-            parameters=parameters,
-            keys=keys,
-            threads=threads,
-            measure=measure,
-            security=security,
-            key_switch=key_switch,
-            flood=flood,
-            public=public,
-            progress=progress,
+        options = PlanOptions(
+            parameters=parameters, max_failure=max_failure, circuit_privacy=circuit_privacy, public=public
         )
+        return execution.cost(self, options)
 
-    def simulate(
-        self, machine: str | Machine, *, parameters: str | SlotParameters | None = None, key_switch: str | None = None
-    ) -> Report:
-        """The time, stalls, traffic and energy of the program on a machine, from a checked schedule; `key_switch` as in `run`."""
-
-        target = load_machine(machine) if isinstance(machine, str) else machine
-        return target.simulate(slot_execution.plan(self, parameters, machine=target, key_switch=key_switch, security=0))
-
-    def cost(self, parameters: str | SlotParameters | None = None, *, public: bool = False) -> Report:
-        """What running takes, before running: levels, keys and their sizes, memory, operations, error bounds.
-
-        With `public`, the error bounds of inputs that are encrypted with a public key.
-        """
-        return slot_execution.cost(self, parameters, public=public)
-
-    # -- execution in steps through files, by several parties -----------------------------------------------------------
+    # -- execution in steps through files, by several parties -----------------------------------------------------
 
     def make_keys(
         self,
         folder: str | Path,
         *,
-        parameters: str | SlotParameters | None = None,
-        security: float | None = None,
-        key_switch: str | None = None,
         progress: ProgressHook | None = None,
-    ) -> SlotKeys:
-        """Makes keys in `folder`: `client.key` for the client alone, `server.key` for the server, `public.key` for whoever encrypts."""
-        options: dict[str, Any] = {"parameters": parameters, "security": security, "key_switch": key_switch}
-        slot_stages.make_keys(self, Path(folder), **options, progress=progress)
-        return SlotKeys.load(folder, self.scheme)
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> Keys:
+        """Makes keys in `folder`: `client.key` for the client alone, `server.key` for the server, and `public.key` for whoever encrypts, of TFHE
+        with `public=True`.
 
-    def encrypt(
-        self, inputs: Mapping[str, Numbers], folder: str | Path, *, security: float | None = None
-    ) -> dict[str, Any]:
+        `options` are those of `run` that plan the program, here and in the other steps. Of TFHE each step is to be given the same `public`,
+        `circuit_privacy` and `max_failure`.
+        """
+        return self._steps(folder, None, progress, options).make_keys().keys
+
+    def encrypt(self, inputs: Mapping[str, Any], folder: str | Path, **options: Any) -> Encrypted:  # noqa: ANN401 - those of `run`
         """Encrypts inputs with the client key in `folder`, or with the public key in it: `NAME.in.ct` for each.
 
         With a public key alone only some of the inputs may be given. Its parameter set must have `security` bits, or 128.
         """
         path = Path(folder)
-        if not any((path / name).exists() for name in ("client.key", "public.key")):
+        if not present(path, CLIENT, PUBLIC):
             raise InputError(
-                f"{self.name}: {path} has neither client.key nor public.key; bring one, or make_keys(folder) first"
+                f"{self.name}: {path} has neither {CLIENT} nor {PUBLIC}; bring one, or make_keys(folder) first"
             )
-        return slot_stages.encrypt(self, path, inputs, security=security)
+        return self._steps(path, None, None, options).encrypt(lambda _: inputs)
 
     def execute(
         self,
@@ -206,15 +171,28 @@ class SlotProgram(written_on_slots.SlotProgram):
         on: str = "cpu",
         threads: int | None = None,
         progress: ProgressHook | None = None,
-    ) -> dict[str, Any]:
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> Executed:
         """Executes on the inputs in `folder`, with its `server.key`: `NAME.out.ct` for each output."""
-        return slot_stages.execute(
-            self, Path(folder), on=on, machine=execution.place(on), threads=threads, progress=progress
-        )
+        return self._steps(folder, place(on), progress, options).execute(on=on, threads=threads)
 
-    def decrypt(self, folder: str | Path, *, flood: float | None = None) -> SlotOutputs:
-        """Decrypts the outputs in `folder` with its `client.key`; with `flood`, for others."""
-        return self.shaped(slot_stages.decrypted(self, Path(folder), None, flood)[1])
+    def decrypt(self, folder: str | Path, *, flood: float | None = None, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - those of `run`
+        """Decrypts the outputs in `folder` with its `client.key`; with `flood`, of CKKS, for others."""
+        return self._steps(folder, None, None, options).outputs(flood=flood)
+
+    def _steps(
+        self, folder: str | Path, machine: Machine | None, progress: ProgressHook | None, options: dict[str, Any]
+    ) -> Steps:
+        asked = PlanOptions(machine=machine, **options)
+        return Steps(Path(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
+
+
+class Program(Runnable, written.Program):
+    """A program on encrypted elements, with TFHE. Made by `@pf.program`, or from its text by `Program.parse`."""
+
+
+class SlotProgram(Runnable, written_on_slots.SlotProgram):
+    """A CKKS or BGV program. Made by `@pf.program`, or from its text by `SlotProgram.parse`."""
 
 
 traced = partial(written.trace, kinds=(Program, SlotProgram))

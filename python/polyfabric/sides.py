@@ -21,19 +21,15 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from .computer import workers
 from .errors import CancelledError, FileError, InputError
-from .execution import Plan, hidden, workers
-from .execution import plan as plan_elements
-from .language.program import Program
-from .language.shapes import Shapes
-from .language.slot_program import SlotProgram
-from .language.slot_shapes import SlotShapes
+from .execution import execute, plan
+from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of
+from .language.traced import TracedProgram
 from .reports import write_bytes, write_together
-from .slot_execution import STANDARD_SECURITY, SlotPlan, check_key_memory, real_outputs
-from .slot_execution import plan as plan_slots
-from .slot_parameters import SlotParameters
-from .specification import Specification, refuse_circuit_privacy
+from .schemes.context import STANDARD_SECURITY, ClientKey, content
+from .schemes.context import PublicKey as AnyPublicKey
+from .specification import Specification
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
@@ -173,168 +169,6 @@ def _content(path: Path) -> bytes:
         raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
 
 
-@dataclass(frozen=True)
-class Elements:
-    """TFHE's half of a client, and of a server where `planned` is there."""
-
-    signature: _native.Signature
-    parameters: _native.Parameters
-    shapes: Shapes
-    planned: Plan | None = None
-
-    @property
-    def security(self) -> tuple[str, float]:
-        """The parameter set, and its bits."""
-        return self.parameters.name, self.parameters.security_bits
-
-    def generate(self) -> _native.ClientKey:
-        """A fresh secret key."""
-        return _native.ClientKey.generate(self.parameters)
-
-    def load(self, source: bytes | Path) -> _native.ClientKey:
-        """A secret key, which must be of the specification's parameter set."""
-        key = _native.ClientKey.load(source)
-        if key.parameters != self.parameters:
-            raise InputError(
-                f"the client key is of parameter set {key.parameters.name}, the specification asks for {self.parameters.name}; "
-                "make a client of this specification"
-            )
-        return key
-
-    def evaluation_key(self, key: _native.ClientKey, progress: ProgressHook | None) -> bytes:
-        """The server's keys, for transport."""
-        return _bytes(_native.ServerKey.generate(key, progress).save())
-
-    def public_key(self, key: _native.ClientKey) -> bytes:
-        """What others encrypt with."""
-        return _bytes(_native.PublicKey.generate(key).save())
-
-    def load_public(self, data: bytes) -> _native.PublicKey:
-        """A public key, which must be of the specification's parameter set."""
-        public = _native.PublicKey.load(data)
-        if public.parameters != self.parameters:
-            raise InputError(
-                f"the public key is of parameter set {public.parameters.name}, the specification asks for {self.parameters.name}; "
-                "bring the key of a client of this specification"
-            )
-        return public
-
-    def encrypt_publicly(self, public: _native.PublicKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
-        """A file's bytes for each input that is given."""
-        flat = self.shapes.flatten(inputs, partly=True)
-        return {name: _bytes(public.encrypt_to(self.signature, name, values)) for name, values in flat.items()}
-
-    def encrypt(self, key: _native.ClientKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
-        """A file's bytes for each input."""
-        ciphertexts = key.encrypt(self.signature, self.shapes.flatten(inputs))
-        return {
-            name: _bytes(ciphertexts.save(self.parameters, self.signature, False, name)) for name in self.shapes.inputs
-        }
-
-    def decrypt(self, key: _native.ClientKey, parts: Mapping[str, bytes]) -> dict[str, Any]:
-        """The values of the outputs."""
-        ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, True, dict(parts))
-        return dict(self.shapes.shaped(key.decrypt(self.signature, ciphertexts)))
-
-    @classmethod
-    def served(
-        cls, program: Program, data: bytes, circuit_privacy: float | None, public: bool
-    ) -> tuple[Elements, _native.ServerKey]:
-        """What serves `program` for the client of an evaluation key."""
-        server = _native.ServerKey.load(data)
-        planned = plan_elements(program, server.parameters, circuit_privacy=circuit_privacy, public=public)
-        return cls(planned.signature, planned.parameters, program.shapes, planned), server
-
-    def execute(
-        self, server: _native.ServerKey, parts: Mapping[str, bytes], threads: int, progress: ProgressHook | None
-    ) -> dict[str, bytes]:
-        """A file's bytes for each output."""
-        assert self.planned is not None
-        ciphertexts = _native.Ciphertexts.load(self.parameters, self.signature, False, dict(parts), server)
-        results = hidden(self.planned, server, self.planned.kernel.run(server, ciphertexts, threads, progress))
-        return {name: _bytes(results.save(self.parameters, self.signature, True, name)) for name in self.shapes.outputs}
-
-
-@dataclass(frozen=True)
-class Slots:
-    """The half of CKKS and BGV of a client, and of a server where `planned` is there."""
-
-    signature: _native.SlotSignature
-    shapes: SlotShapes
-    key_bytes: int
-    public: bool
-    planned: SlotPlan | None = None
-
-    @property
-    def security(self) -> tuple[str, float]:
-        """The parameter set, and its bits."""
-        found = SlotParameters(self.signature.parameters).to_dict()
-        return str(found["name"]), float(found["security_bits"])
-
-    def generate(self) -> _native.SlotClient:
-        """A fresh secret key."""
-        check_key_memory(self.signature.name, self.key_bytes)
-        return _native.SlotClient.generate(self.signature)
-
-    def load(self, source: bytes | Path) -> _native.SlotClient:
-        """A secret key."""
-        return _native.SlotClient.load(self.signature.scheme, source)
-
-    def evaluation_key(self, key: _native.SlotClient, progress: ProgressHook | None) -> bytes:
-        """The keys that the program asks for, for transport."""
-        return _bytes(key.server(self.signature, progress).save())
-
-    def public_key(self, key: _native.SlotClient) -> bytes:
-        """What others encrypt with."""
-        return _bytes(key.public().save())
-
-    def load_public(self, data: bytes) -> _native.SlotPublicKey:
-        """A public key."""
-        return _native.SlotPublicKey.load(self.signature.scheme, data)
-
-    def encrypt_publicly(self, public: _native.SlotPublicKey, inputs: Mapping[str, Any]) -> dict[str, bytes]:
-        """A file's bytes for each input that is given."""
-        if not self.public:
-            raise InputError(
-                f"{self.signature.name} is not planned for inputs of a public key, which have more noise; make the specification with "
-                "public=True"
-            )
-        flat = self.shapes.flatten(inputs, partly=True)
-        return {name: _bytes(public.encrypt_to(self.signature, name, values)) for name, values in flat.items()}
-
-    def encrypt(self, key: _native.SlotClient, inputs: Mapping[str, Any]) -> dict[str, bytes]:
-        """A file's bytes for each input."""
-        ciphertexts = key.encrypt(self.signature, self.shapes.flatten(inputs))
-        return {name: _bytes(ciphertexts.save(self.signature, False, name)) for name in self.shapes.inputs}
-
-    def decrypt(self, key: _native.SlotClient, parts: Mapping[str, bytes]) -> dict[str, Any]:
-        """The values of the outputs."""
-        ciphertexts = _native.SlotCiphertexts.load(self.signature, True, dict(parts))
-        return self.shapes.shaped(key.decrypt(self.signature, ciphertexts, real_outputs(self.shapes)))
-
-    @classmethod
-    def served(cls, program: SlotProgram, data: bytes, public: bool) -> tuple[Slots, _native.SlotServer]:
-        """What serves `program` for the client of an evaluation key."""
-        server = _native.SlotServer.load(program.scheme, data)
-        planned = plan_slots(program, SlotParameters(server.parameters), security=0, key_switch="set", public=public)
-        server.expect_keys(planned.native)
-        return cls(planned.signature, program.shapes, planned.facts["key_bytes"], public, planned), server
-
-    def execute(
-        self, server: _native.SlotServer, parts: Mapping[str, bytes], threads: int, progress: ProgressHook | None
-    ) -> dict[str, bytes]:
-        """A file's bytes for each output."""
-        assert self.planned is not None
-        ciphertexts = _native.SlotCiphertexts.load(self.signature, False, dict(parts))
-        results = server.execute(self.planned.native, ciphertexts, threads, progress)
-        return {name: _bytes(results.save(self.signature, True, name)) for name in self.shapes.outputs}
-
-
-def _bytes(data: bytes | None) -> bytes:
-    assert data is not None
-    return bytes(data)
-
-
 class Client:
     """Who encrypts and decrypts: has a specification and a secret key, and needs no program."""
 
@@ -342,7 +176,7 @@ class Client:
         """With a fresh key, from the operating system's randomness. A specification is somebody else's: one whose parameter set has less than
         `security` bits is refused."""
         self._begin(specification, security)
-        self._key = self._half.generate()
+        self._key = self._context.generate()
 
     def _begin(self, specification: Specification, security: float) -> None:
         if not isinstance(specification, Specification):
@@ -351,7 +185,7 @@ class Client:
                 "or its file by pf.Specification.load"
             )
         self.specification = specification
-        self._half: Any = specification.half
+        self._context = specification.context
         specification.expect_security(security)
         self._evaluation_key: EvaluationKey | None = None
 
@@ -366,27 +200,31 @@ class Client:
     def make_evaluation_key(self, progress: ProgressHook | None = None) -> EvaluationKey:
         """`evaluation_key`, with progress."""
         if self._evaluation_key is None:
-            self._evaluation_key = EvaluationKey(self._half.evaluation_key(self._key, progress))
+            self._evaluation_key = EvaluationKey(content(self._context.server_key(self._key, progress).save()))
         return self._evaluation_key
 
     @property
     def public_key(self) -> PublicKey:
         """What others encrypt with for this client, where the specification was made with `public=True`: a fresh one each time, of the same secret key."""
-        return PublicKey(self._half.public_key(self._key))
+        return PublicKey(content(public_key_of(self._key).save()))
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
         """Inputs by name, encrypted: what is sent to the server."""
-        return Ciphertexts(self._half.encrypt(self._key, inputs), ".in.ct")
+        context = self._context
+        ciphertexts = context.encrypt(self._key, context.shapes.flatten(inputs))
+        names = context.shapes.inputs
+        return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
 
     def decrypt(self, answer: Ciphertexts) -> dict[str, Any]:
         """The values of an answer. What no execution of the program leaves is refused."""
         if answer.ending != ".out.ct":
             raise InputError("these are the inputs of a program; give what the server answered")
-        return dict(self._half.decrypt(self._key, answer.parts))
+        results = self._context.read(dict(answer.parts), outputs=True)
+        return dict(self._context.shapes.shaped(self._context.decrypt(self._key, results)))
 
     def to_bytes(self) -> bytes:
         """Its secret key: whoever has it reads everything."""
-        return _bytes(self._key.save())
+        return content(self._key.save())
 
     @classmethod
     def from_bytes(cls, specification: Specification, data: bytes, *, security: float = STANDARD_SECURITY) -> Client:
@@ -406,7 +244,8 @@ class Client:
     def _of(cls, specification: Specification, source: bytes | Path, security: float) -> Client:
         made = cls.__new__(cls)
         made._begin(specification, security)
-        made._key = made._half.load(source)
+        made._key = load_client_key(made._context.scheme, source)
+        _expect_set(made._key, specification, "client", "make a client of this specification")
         return made
 
 
@@ -424,15 +263,18 @@ class Encryptor:
             )
         specification.expect_security(security)
         self.specification = specification
-        self._half: Any = specification.half
-        self._key = self._half.load_public(public_key.data)
+        self._context = specification.context
+        self._key = load_public_key(self._context.scheme, public_key.data)
+        _expect_set(self._key, specification, "public", "bring the key of a client of this specification")
 
     def __repr__(self) -> str:
         return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme}>"
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
         """Inputs by name, encrypted: all of them, or some. Those of several who encrypt make one request, `ours | theirs`."""
-        return Ciphertexts(self._half.encrypt_publicly(self._key, inputs), ".in.ct")
+        flat = self._context.shapes.flatten(inputs, partly=True)
+        parts = {name: content(self._context.encrypt_to(self._key, name, values)) for name, values in flat.items()}
+        return Ciphertexts(parts, ".in.ct")
 
 
 class Server:
@@ -440,7 +282,7 @@ class Server:
 
     def __init__(
         self,
-        program: Program | SlotProgram,
+        program: TracedProgram,
         evaluation_key: EvaluationKey,
         *,
         threads: int | None = None,
@@ -456,13 +298,11 @@ class Server:
             )
         self.program = program
         self._threads = workers(threads)
-        self._half: Elements | Slots
-        self._key: Any
-        if isinstance(program, Program):
-            self._half, self._key = Elements.served(program, evaluation_key.data, circuit_privacy, public)
-        else:
-            refuse_circuit_privacy(program, circuit_privacy)
-            self._half, self._key = Slots.served(program, evaluation_key.data, public)
+        self._key = load_server_key(program.scheme, evaluation_key.data)
+        # The client has chosen the set.
+        options = {"circuit_privacy": circuit_privacy, "public": public, "security": 0}
+        self._plan = plan(program, parameters_of(self._key), **options)
+        self._plan.expect_keys(self._key)
 
     def __repr__(self) -> str:
         return f"<server of {self.program.name}>"
@@ -483,9 +323,12 @@ class Server:
         if request.ending != ".in.ct":
             raise InputError("these are the outputs of a program; give what the client encrypted")
         begin = time.perf_counter()
-        answer = Ciphertexts(
-            self._half.execute(self._key, request.parts, self._threads, _watched(progress, cancel)), ".out.ct"
-        )
+        context = self._plan.context
+        inputs = context.read(dict(request.parts), outputs=False, server=self._key)
+        results, _ = execute(self._plan, self._key, inputs, threads=self._threads, progress=_watched(progress, cancel))
+        names = context.shapes.outputs
+        parts = {name: content(context.write(results, name, outputs=True)) for name in names}
+        answer = Ciphertexts(parts, ".out.ct")
         facts = {
             "program": self.program.name,
             "seconds": time.perf_counter() - begin,
@@ -500,6 +343,15 @@ class Server:
     ) -> list[Ciphertexts]:
         """Executes on each of several requests of the client, in order."""
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
+
+
+def _expect_set(key: ClientKey | AnyPublicKey, specification: Specification, which: str, remedy: str) -> None:
+    """Refuses a key of another parameter set."""
+    found, wanted = parameters_of(key), specification.context.parameters
+    if found != wanted:
+        raise InputError(
+            f"the {which} key is of parameter set {found.name}, the specification asks for {wanted.name}; {remedy}"
+        )
 
 
 def _watched(progress: ProgressHook | None, cancel: Event | None) -> ProgressHook | None:

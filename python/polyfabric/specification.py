@@ -11,36 +11,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import _native
 from .errors import FileError, InputError, ParameterError
-from .execution import plan as plan_elements
-from .language.program import Program
-from .language.shapes import Shapes, written
-from .language.slot_program import SlotProgram
-from .language.slot_shapes import SlotShapes
+from .execution import make_plan
+from .keys import SCHEMES
+from .language.shapes import written
+from .language.traced import TracedProgram
 from .reports import write_text
 from .reports.units import security as security_text
-from .slot_execution import plan as plan_slots
+from .schemes.context import Context
+from .schemes.elements import ElementContext
+from .schemes.options import PlanOptions
+from .schemes.slots import SlotContext
 from .slot_parameters import is_file
-
-if TYPE_CHECKING:
-    from .sides import Elements, Slots
-
-SCHEMES = ("tfhe", "ckks", "bgv")
 
 FORMAT = "polyfabric-specification"
 VERSION = 2
-
-
-def refuse_circuit_privacy(program: SlotProgram, bits: float | None) -> None:
-    """Fails where answers of CKKS or BGV are asked to hide how they were computed."""
-    if bits is not None:
-        raise InputError(
-            f"{program.name}: circuit_privacy={bits!r} is for programs of TFHE; an answer of {program.scheme.upper()} shows its noise to "
-            "its client, as docs/threat-model.md says: leave it out"
-        )
 
 
 @dataclass(frozen=True)
@@ -52,7 +39,7 @@ class Specification:
     @classmethod
     def of(
         cls,
-        program: Program | SlotProgram,
+        program: TracedProgram,
         parameters: str | None = None,
         *,
         circuit_privacy: float | None = None,
@@ -60,39 +47,19 @@ class Specification:
     ) -> Specification:
         """That of `program`, with a parameter set that is chosen for it unless one is named. `circuit_privacy`: the bits with which the server's
         answers hide how they were computed, which make their errors larger. `public`: inputs may be encrypted with a client's public key."""
-        if not isinstance(program, Program | SlotProgram):
+        if not isinstance(program, TracedProgram):
             raise InputError(
                 f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
             )
-        head = {"format": FORMAT, "version": VERSION, "program": program.name}
-        if isinstance(program, Program):
-            planned = plan_elements(program, parameters, circuit_privacy=circuit_privacy, public=public)
-            return cls(
-                {
-                    **head,
-                    "scheme": "tfhe",
-                    "signature": json.loads(planned.signature.to_json()),
-                    "parameters": json.loads(planned.parameters.to_json()),
-                    "shapes": program.shapes.to_dict(),
-                }
-            )
-        refuse_circuit_privacy(program, circuit_privacy)
         if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
             raise InputError(
                 f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
-                "`polyfabric params --scheme`, or none"
+                "`polyfabric params`, of CKKS and BGV with --scheme, or none"
             )
-        slots = plan_slots(program, parameters, key_switch="set", public=public)
-        return cls(
-            {
-                **head,
-                "scheme": program.scheme,
-                "signature": json.loads(slots.signature.to_json()),
-                "shapes": program.shapes.to_dict(),
-                "key_bytes": slots.facts["key_bytes"],
-                "public": public,
-            }
-        )
+        options = PlanOptions(parameters=parameters, circuit_privacy=circuit_privacy, public=public)
+        context = make_plan(program, options).context
+        head = {"format": FORMAT, "version": VERSION, "program": program.name, "scheme": program.scheme}
+        return cls({**head, **context.to_dict()})
 
     # -- as bytes and files ---------------------------------------------------------------------------------------
 
@@ -117,7 +84,7 @@ class Specification:
             )
         made = cls(found)
         try:
-            made.program_name, made.scheme, made.half  # noqa: B018 - whatever is missing is told now
+            made.program_name, made.scheme, made.context  # noqa: B018 - whatever is missing is told now
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise FileError(
                 f"{name}: a damaged specification ({type(problem).__name__}: {problem}); get it again"
@@ -151,7 +118,7 @@ class Specification:
 
     def expect_security(self, bits: float) -> None:
         """Fails if its parameter set has less than so many bits: whoever serves the program chose it."""
-        name, found = self.half.security
+        name, found = self.context.parameters.name, self.context.security_bits
         if found < bits:
             raise ParameterError(
                 f"the specification of {self.program_name} asks for parameter set {name}, which has {security_text(found)} bits of "
@@ -160,26 +127,8 @@ class Specification:
             )
 
     @cached_property
-    def half(self) -> Elements | Slots:
+    def context(self) -> Context:
         """What clients and servers of the scheme do with it."""
-        from .sides import Elements, Slots
-
         if self.scheme not in SCHEMES:
             raise ValueError(f"there is no scheme {self.scheme:.80}")
-        if self.scheme == "tfhe":
-            signature = _native.Signature.from_json(json.dumps(self.data["signature"]))
-            parameters = _native.Parameters.from_json(json.dumps(self.data["parameters"]))
-            return Elements(signature, parameters, Shapes.of(self.data["shapes"], signature))
-        slots = _native.SlotSignature.from_json(json.dumps(self.data["signature"]))
-        if slots.scheme != self.scheme:
-            raise ValueError(f"the scheme is {self.scheme}, the signature's {slots.scheme}")
-        shapes = SlotShapes.of(self.data["shapes"], slots.name, slots.slots, slots.plaintext_modulus)
-        if (set(shapes.inputs), set(shapes.outputs)) != (set(slots.inputs), set(slots.outputs)):
-            raise ValueError("the types are not those of the program's inputs and outputs")
-        for own in self.data["signature"]["inputs"]:
-            encoding = own["encoding"]
-            if self.scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
-                raise ValueError("the program is planned for inputs of other sizes")
-        key_bytes = written(int, self.data["key_bytes"], "the size of the keys")
-        public = written(bool, self.data["public"], "whether inputs may be encrypted with a public key")
-        return Slots(slots, shapes, key_bytes, public)
+        return ElementContext.of(self.data) if self.scheme == "tfhe" else SlotContext.of(self.data, self.scheme)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import slot_execution
+from .execution import plan
 from .language.slot_program import SlotProgram
 from .machines import Machine
 from .progress import ProgressHook
@@ -38,7 +38,7 @@ def simulated(
     for done, stage in enumerate(stages):
         if progress is not None:
             progress(f"{name}: {stage.program.name} on {machine.name}", done, len(stages))
-        planned = slot_execution.plan(stage.program, parameters, machine=machine, key_switch="set", security=0)
+        planned = plan(stage.program, parameters, machine=machine, key_switch="set", security=0)
         report = machine.simulate(planned).to_dict()
         kinds.append(
             {

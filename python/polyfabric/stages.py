@@ -1,151 +1,265 @@
 """A run in steps through files: the client makes keys and encrypts, the server executes, the client decrypts.
 
-The folder holds `client.key`, `server.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output; of a plan for inputs of a public key
-`public.key` too, with which others encrypt. The server needs `server.key` and the inputs. `expected.json`, the clear results, is the client's like its key.
+The folder holds `client.key`, `server.key`, `public.key` where others encrypt too, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The
+server needs `server.key` and the inputs; who encrypts for the client, `public.key`. `expected.json`, the clear results, is the client's like its
+key. Every file names the key generation that it is of; files of two are refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _native
 from .errors import FileError, ParameterError
-from .execution import Keys, Plan, matching
-from .execution import execute as execute_plan
-from .language.program import Clear, Program
-from .machines import Machine
-from .progress import ProgressHook
+from .execution import execute
+from .keys import (
+    CLIENT,
+    PUBLIC,
+    SERVER,
+    Keys,
+    load_client_key,
+    load_public_key,
+    load_server_key,
+    matching,
+    present,
+)
 from .reports import write_text, write_together
 from .reports.units import security as security_text
-from .slot_execution import STANDARD_SECURITY
+from .schemes.context import STANDARD_SECURITY, ClientKey, ServerKey, Values
+from .schemes.options import PlanOptions
+from .schemes.plan import Plan, plain
+
+if TYPE_CHECKING:
+    from .language.traced import TracedProgram
+    from .progress import ProgressHook
 
 STEPS = ("keys", "encrypt", "execute", "decrypt")
 
-PlanFor = Callable[[str | None], Plan]
-"""The plan for the parameter set of that name, or for one to be chosen."""
+EXPECTED = "expected.json"
+
+Inputs = Callable[["TracedProgram"], Mapping[str, Any]]
+"""The inputs for a program, as the user gives them."""
 
 
-def make_keys(plan_for: PlanFor, folder: Path, progress: ProgressHook) -> dict[str, Any]:
-    """Makes the client's key and the server's; refuses a folder that has keys."""
-    present = [name for name in ("client.key", "server.key", "public.key") if (folder / name).exists()]
-    if present:
-        raise FileError(
-            f"{folder / present[0]}: there are keys already, which new ones would replace; name another folder"
-        )
-    planned = plan_for(None)
-    keys = Keys.generate(planned.parameters, progress)
-    files = {"client.key": keys.client.save, "server.key": keys.server.save}
-    if planned.public:
-        files["public.key"] = _native.PublicKey.generate(keys.client).save
-    write_together(folder, files)
-    return {"step": "keys", "parameters": planned.parameters.name, "folder": str(folder)}
+@dataclass(frozen=True)
+class KeysMade:
+    """What `Steps.make_keys` made."""
+
+    keys: Keys
+    folder: Path
+    files: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the keys, as data."""
+        name = self.keys.parameters.name
+        return {"step": "keys", "parameters": name, "folder": str(self.folder), "files": self.files}
 
 
-def encrypt(
-    plan_for: PlanFor,
-    folder: Path,
-    inputs: Callable[[Program], Mapping[str, Clear]],
-    progress: ProgressHook,
-    named: str | None = None,
-) -> dict[str, Any]:
-    """Encrypts the inputs: with the client key, which is made if the folder has none, or with a public key that is there without it.
+@dataclass(frozen=True)
+class Encrypted:
+    """What `Steps.encrypt` encrypted."""
 
-    The client notes the expected outputs beside its key. Who has the public key alone may encrypt some of the inputs, and notes nothing; the key's
-    parameter set must then be the one that is `named`, or have 128 bits.
-    """
-    if (folder / "public.key").exists() and not (folder / "client.key").exists():
-        return _encrypt_publicly(plan_for, folder, inputs, named)
-    if (folder / "server.key").exists() and not (folder / "client.key").exists():
-        raise FileError(
-            f"{folder / 'server.key'}: it is of a client whose client.key is not here, and new keys would replace it; bring "
-            "that client.key, or name another folder"
-        )
-    if (folder / "client.key").exists():
-        keys = Keys.load(folder, progress)
-        planned = plan_for(keys.parameters.name)
-    else:
-        planned = plan_for(None)
-        keys = Keys.generate(planned.parameters, progress)
-    program = planned.program
-    flat = program.flatten(inputs(program))
-    expected = program.native.evaluate(flat)
-    ciphertexts = keys.client.encrypt(planned.signature, flat)
-    if not (folder / "client.key").exists():
-        keys.save(folder)
-    for name in program.inputs:
-        ciphertexts.save(planned.parameters, planned.signature, False, name, folder / f"{name}.in.ct")
-    write_text(folder / "expected.json", json.dumps(expected), private=True)
-    return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
+    parameters: str
+    folder: Path
+    inputs: list[str]
+    """Names of those that were given: of somebody with a public key alone, some."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        return {"step": "encrypt", "parameters": self.parameters, "folder": str(self.folder), "inputs": self.inputs}
 
 
-def _encrypt_publicly(
-    plan_for: PlanFor, folder: Path, inputs: Callable[[Program], Mapping[str, Clear]], named: str | None
-) -> dict[str, Any]:
-    public = _native.PublicKey.load(folder / "public.key")
-    found = matching(public, named)
-    # The client has chosen the set, and who encrypts must be content with it.
-    if named is None and found.security_bits < STANDARD_SECURITY:
-        raise ParameterError(
-            f"{folder / 'public.key'}: it is of parameter set {found.name}, which has {security_text(found.security_bits)} bits of security, "
-            f"not {STANDARD_SECURITY:g}: what is encrypted with it may be read; ask for another key, or accept it with --params {found.name}"
-        )
-    planned = plan_for(found.name)
-    # A name may stand before other figures in a file.
-    matching(public, planned.parameters)
-    program = planned.program
-    flat = program.flatten(inputs(program), partly=True)
-    for name, values in flat.items():
-        public.encrypt_to(planned.signature, name, values, folder / f"{name}.in.ct")
-    return {"step": "encrypt", "parameters": planned.parameters.name, "folder": str(folder), "inputs": flat}
+@dataclass(frozen=True)
+class Executed:
+    """What `Steps.execute` executed."""
+
+    parameters: str
+    on: str
+    work: dict[str, int]
+    """How many look-ups, or operations on slots."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        return {"step": "execute", "parameters": self.parameters, "on": self.on, **self.work}
 
 
-def execute(
-    plan_for: PlanFor,
-    folder: Path,
-    *,
-    on: str,
-    machine: Machine | None,
-    threads: int | None,
-    progress: ProgressHook,
-) -> dict[str, Any]:
-    """Reads the server key and the inputs, executes, writes the outputs. Never reads the client key."""
-    server = _native.ServerKey.load(folder / "server.key", progress)
-    planned = plan_for(server.parameters.name)
-    files = {name: folder / f"{name}.in.ct" for name in planned.program.inputs}
-    ciphertexts = _native.Ciphertexts.load(planned.parameters, planned.signature, False, files, server)
-    results, _ = execute_plan(planned, server, ciphertexts, on=on, machine=machine, threads=threads, progress=progress)
-    for name in planned.program.outputs:
-        results.save(planned.parameters, planned.signature, True, name, folder / f"{name}.out.ct")
-    return {"step": "execute", "parameters": planned.parameters.name, "on": on, "lookups": planned.kernel.lookups}
+@dataclass(frozen=True)
+class Decrypted:
+    """What `Steps.decrypt` read, and how it compares with what this client noted; what others encrypted is not known here."""
+
+    outputs: dict[str, Any]
+    bound: dict[str, float]
+    """By output: what its error stays within; 0 of exact schemes."""
+    expected: dict[str, Any] | None = None
+    error: dict[str, float] | None = None
+    """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether every output is the clear program's; nothing if that is not known."""
+        return None if self.error is None else all(self.error[name] <= self.bound[name] for name in self.error)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        data = {"step": "decrypt", "output": plain(self.outputs), "bound": self.bound}
+        if self.expected is None:
+            return data
+        return {**data, "correct": self.correct, "expected": plain(self.expected), "error": self.error}
 
 
-def decrypt(plan_for: PlanFor, folder: Path) -> dict[str, Any]:
-    """Reads the client key and the outputs, and decrypts; compares with what was expected, where this client noted it."""
-    client = _native.ClientKey.load(folder / "client.key")
-    planned = plan_for(client.parameters.name)
-    program = planned.program
-    files = {name: folder / f"{name}.out.ct" for name in program.outputs}
-    results = _native.Ciphertexts.load(planned.parameters, planned.signature, True, files)
-    values = client.decrypt(planned.signature, results)
-    if not (folder / "expected.json").exists():
-        return {"step": "decrypt", "output": program.shaped(values)}
-    expected = _read(folder / "expected.json")
-    return {
-        "step": "decrypt",
-        "correct": values == expected,
-        "output": program.shaped(values),
-        "expected": program.shaped(expected),
-    }
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one program through the files of one folder."""
+
+    folder: Path
+    scheme: str
+    options: PlanOptions
+    """As they are asked for; the set is that of the keys, where there are some."""
+    plan: Callable[[PlanOptions], Plan]
+    """Plans the program."""
+    progress: ProgressHook | None = None
+
+    def make_keys(self) -> KeysMade:
+        """Makes the client's key, the server's, and a public one where others may encrypt; refuses a folder that has keys."""
+        there = present(self.folder)
+        if there:
+            raise FileError(
+                f"{self.folder / there[0]}: there are keys already, which new ones would replace; name another folder"
+            )
+        # Every set of CKKS and BGV carries the noise of a public key; of TFHE it may take a larger set, which is to be asked for.
+        public = self.options.public or self.scheme != "tfhe"
+        keys = Keys.generate(self.plan(replace(self.options, public=public)), self.progress)
+        files = {CLIENT: keys.client.save, SERVER: keys.server.save}
+        if public:
+            files[PUBLIC] = keys.public().save
+        write_together(self.folder, files)
+        return KeysMade(keys, self.folder, list(files))
+
+    def encrypt(self, inputs: Inputs) -> Encrypted:
+        """Encrypts the inputs: with the client key, which is made if the folder has none, or with a public key that is there without it.
+
+        The client notes the expected outputs beside its key. Who has the public key alone may encrypt some of the inputs, and notes nothing; the
+        key's set must then be the one that is named, or have the security that is asked for, 128 bits without a word.
+        """
+        there = present(self.folder)
+        if CLIENT not in there and PUBLIC in there:
+            return self._encrypt_publicly(inputs)
+        if CLIENT not in there and SERVER in there:
+            raise FileError(
+                f"{self.folder / SERVER}: it is of a client whose {CLIENT} is not here, and new keys would replace it; bring "
+                f"that {CLIENT}, or name another folder"
+            )
+        keys = Keys.load(self.folder, self.scheme, self.progress) if there else None
+        planned = self.plan(self.options) if keys is None else self._plan_of_client(keys.client)
+        program = planned.program
+        flat = program.flatten(inputs(program))
+        expected = planned.evaluate(flat).values
+        made = keys is None
+        keys = Keys.generate(planned, self.progress) if keys is None else keys
+        planned.expect_keys(keys.server)
+        ciphertexts = planned.context.encrypt(keys.client, flat)
+        if made:
+            keys.save(self.folder)
+        for name in program.inputs:
+            planned.context.write(ciphertexts, name, self._input(name), outputs=False)
+        write_text(self.folder / EXPECTED, json.dumps(expected), private=True)
+        return Encrypted(planned.parameters.name, self.folder, list(flat))
+
+    def _encrypt_publicly(self, inputs: Inputs) -> Encrypted:
+        public = load_public_key(self.scheme, self.folder / PUBLIC)
+        found = matching(public, self.options.parameters)
+        planned = self.plan(replace(self.options, parameters=found, security=0, public=True))
+        # The client has chosen the set, and who encrypts must be content with it.
+        accepted = self.options.security
+        if accepted is None:
+            accepted = STANDARD_SECURITY if self.options.parameters is None else 0.0
+        bits = planned.context.security_bits
+        if bits < accepted:
+            least = security_text(bits)
+            raise ParameterError(
+                f"{self.folder / PUBLIC}: it is of parameter set {found.name}, which has {least} bits of security, not {accepted:g}: what is "
+                f"encrypted with it may be read; ask for another key, or accept it with --params {found.name} or security={least} "
+                f"(--security {least})"
+            )
+        program = planned.program
+        flat = program.flatten(inputs(program), partly=True)
+        if len(flat) == len(program.inputs):
+            planned.evaluate(flat)
+        for name, values in flat.items():
+            planned.context.encrypt_to(public, name, values, self._input(name))
+        return Encrypted(planned.parameters.name, self.folder, list(flat))
+
+    def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
+        """Reads the server key and the inputs, executes, writes the outputs. Never reads the client key."""
+        server = load_server_key(self.scheme, self.folder / SERVER, self.progress)
+        planned = self._plan_of(server)
+        planned.expect_keys(server)
+        files = {name: self._input(name) for name in planned.program.inputs}
+        ciphertexts = planned.context.read(files, outputs=False, server=server)
+        results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
+        for name in planned.program.outputs:
+            planned.context.write(results, name, self._output(name), outputs=True)
+        return Executed(planned.parameters.name, on, planned.work)
+
+    def decrypt(self, *, flood: float | None = None) -> Decrypted:
+        """Reads the client key and the outputs, and decrypts; with `flood`, for others. Compares with what was expected, where this client noted
+        it."""
+        planned, found = self._decrypted(flood)
+        outputs, bounds = planned.program.shaped(found), planned.bounds(flood)
+        if not (self.folder / EXPECTED).exists():
+            return Decrypted(outputs, bounds)
+        expected = _read(self.folder / EXPECTED, found)
+        return Decrypted(outputs, bounds, planned.program.shaped(expected), planned.errors(found, expected))
+
+    def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
+        """What `decrypt` reads, compared with nothing."""
+        planned, found = self._decrypted(flood)
+        return planned.program.shaped(found)
+
+    def _decrypted(self, flood: float | None) -> tuple[Plan, Values]:
+        client = load_client_key(self.scheme, self.folder / CLIENT)
+        planned = self._plan_of_client(client)
+        planned.check_flood(flood)
+        files = {name: self._output(name) for name in planned.program.outputs}
+        return planned, planned.decrypt(client, planned.context.read(files, outputs=True), flood)
+
+    def _plan_of(self, key: ClientKey | ServerKey, *, public: bool = False) -> Plan:
+        """The plan with the set of a key, which whoever made it has accepted."""
+        found = matching(key, self.options.parameters)
+        public = public or self.options.public
+        return self.plan(replace(self.options, parameters=found, security=0, public=public))
+
+    def _plan_of_client(self, key: ClientKey) -> Plan:
+        """The client's plan: where it has a public key, inputs may be encrypted with that."""
+        return self._plan_of(key, public=PUBLIC in present(self.folder))
+
+    def _input(self, name: str) -> Path:
+        return self.folder / f"{name}.in.ct"
+
+    def _output(self, name: str) -> Path:
+        return self.folder / f"{name}.out.ct"
 
 
-def _read(path: Path) -> dict[str, list[int]]:
+def _read(path: Path, found: Values) -> Values:
+    """The values of `path`, which must be as many as those `found`."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"{path}: cannot read ({error.strerror}); run --step encrypt first") from error
-    except ValueError as error:
-        raise FileError(f"{path}: not the file that --step encrypt wrote ({error}); run it again") from error
-    return {str(name): [int(x) for x in values] for name, values in data.items()}
+        return {name: _like(data[name], sample) for name, sample in found.items()}
+    except OSError as problem:
+        raise FileError(f"{path}: cannot read ({problem.strerror}); run --step encrypt first") from problem
+    except (ValueError, TypeError, KeyError) as problem:
+        raise FileError(f"{path}: not the file that --step encrypt wrote ({problem}); run it again") from problem
+
+
+def _like(values: Any, sample: Any) -> Any:  # noqa: ANN401 - what a file holds
+    """`values` in the form of `sample`: integers, or the real and the imaginary parts."""
+    if isinstance(sample, tuple):
+        re, im = ([float(value) for value in half] for half in values)
+        if (len(re), len(im)) == (len(sample[0]), len(sample[1])):
+            return re, im
+    elif len(values) == len(sample):
+        return [int(value) for value in values]
+    raise ValueError("another number of values")

@@ -8,8 +8,7 @@ from pathlib import Path
 from threading import Lock
 
 from .errors import InputError
-from .language.program import Program
-from .language.slot_program import SlotProgram
+from .language.traced import TracedProgram
 from .sides import EvaluationKey, Server
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -21,7 +20,7 @@ class KeyStore:
 
     def __init__(
         self,
-        program: Program | SlotProgram,
+        program: TracedProgram,
         folder: str | Path,
         *,
         most_bytes: int = 2 << 30,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 
 if TYPE_CHECKING:
-    from .execution import Plan
-    from .slot_execution import SlotPlan
+    from .schemes.elements import ElementPlan
+    from .schemes.slots import SlotPlan
 
 ROUNDS = 3
 """Of each measurement, of which the shortest counts."""
@@ -41,7 +41,7 @@ class LookupTimes:
     each: float
 
 
-def of_lookups(planned: Plan) -> float:
+def of_lookups(planned: ElementPlan) -> float:
     """Seconds of processor time that a plan of TFHE takes; what its look-ups take, beside which linear operations take nothing."""
     batches = planned.kernel.rotation_batches
     if not batches:
@@ -60,15 +60,17 @@ def _timed_set(literal: Mapping[str, Any]) -> str:
 
 @cache
 def _lookup_times(literal: str, unroll: int) -> LookupTimes:
-    from .execution import Keys, built_in
+    from .schemes.elements import ElementContext, ElementPlan
 
     parameters = _native.Parameters.from_json(literal)
-    keys = Keys.generate(parameters, unroll=unroll)
+    context = ElementContext.of_keys(parameters, unroll)
+    client = context.generate()
+    server = context.server_key(client)
 
     def of(batch: int) -> float:
-        planned = built_in("pbs", parameters, batch, unroll=unroll)
-        ciphertexts = keys.client.encrypt(planned.signature, {"x": [0] * batch})
-        return _shortest(lambda: planned.kernel.run(keys.server, ciphertexts, 1))
+        planned = ElementPlan.built_in("pbs", parameters, batch, unroll=unroll)
+        ciphertexts = client.encrypt(planned.signature, {"x": [0] * batch})
+        return _shortest(lambda: planned.kernel.run(server, ciphertexts, 1))
 
     one, many = of(1), of(TIMED_BATCH)
     each = (many - one) / (TIMED_BATCH - 1)
@@ -116,19 +118,20 @@ def _butterfly(of: SlotPlan) -> float:
     from .language.slots import rotate
     from .language.types import Mod, Real, is_packed
     from .runnable import program
-    from .slot_execution import SlotKeys, plan
-    from .slot_parameters import SlotParameters
+    from .schemes.options import PlanOptions
+    from .schemes.slots import SlotPlan
 
     modulus = of.program.native.plaintext_modulus
     one = Real if modulus is None else Mod(modulus)
     kind = one.vector(TIMED_SLOTS) if is_packed(modulus) else one
-    typed, chosen = program("timed", x=kind), SlotParameters(of.signature.parameters)
+    typed, options = program("timed", x=kind), PlanOptions(parameters=of.parameters, security=0)
     timed = typed(lambda x: x * x if kind.scalar else rotate(x * x, 1))
     try:
-        own = plan(timed, chosen, security=0)
+        own = SlotPlan.make(timed, options)
     except ProgramError:
         timed = typed(lambda x: x + x)
-        own = plan(timed, chosen, security=0)
-    keys = SlotKeys.generate(own)
-    ciphertexts = keys.client.encrypt(own.signature, timed.flatten({"x": 0 if kind.scalar else [0] * TIMED_SLOTS}))
-    return _shortest(lambda: keys.server.execute(own.native, ciphertexts, 1)) / _butterflies(own.facts)
+        own = SlotPlan.make(timed, options)
+    client = own.context.generate()
+    server = own.context.server_key(client)
+    ciphertexts = client.encrypt(own.signature, timed.flatten({"x": 0 if kind.scalar else [0] * TIMED_SLOTS}))
+    return _shortest(lambda: server.execute(own.native, ciphertexts, 1)) / _butterflies(own.facts)

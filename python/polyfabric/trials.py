@@ -8,11 +8,11 @@ from typing import Any
 
 from . import _native, machines
 from .comparison import DERIVED, OWN
-from .errors import Error
-from .execution import SecurityWarning, named_parameters
+from .errors import Error, SecurityWarning
 from .machines import Machine
 from .progress import ProgressHook
 from .reports import Report
+from .schemes.elements import named_parameters
 
 TOO_COARSE = -40.0
 """log2 of a look-up's failure probability above which widths that would suffice are derived."""

@@ -17,7 +17,7 @@ PROMPT = 0.2
 SCRIPT = """
 import signal, time, sys
 import polyfabric as pf
-from polyfabric import execution, slot_execution
+from polyfabric import execution
 at = []
 def interrupted(number, frame):
     at.extend((time.perf_counter(), time.process_time()))
@@ -38,28 +38,28 @@ F1_PROGRAM = (
     "machine, program = pf.machines.load('f1'), PROGRAMS['lola-mnist']\n"
     "built = program.build()\n"
     "def planned():\n"
-    "    return slot_execution.plan(built, program.parameters, machine=machine, key_switch='set', security=0)\n"
+    "    return execution.plan(built, program.parameters, machine=machine, key_switch='set', security=0)\n"
 )
 
 WORK = {
     "execution, TFHE": (
         "p = pf.program(x=pf.Int(0, 3).vector(5000))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
         "planned = execution.plan(p, 'polyfabric-2-p128-t64')\n"
-        "keys = execution.Keys.generate(planned.parameters)",
+        "keys = pf.Keys.generate(planned.parameters)",
         "execution.run_plan(planned, {'x': [1] * 5000}, on='cpu', keys=keys)",
     ),
     "the interpreter": (
         "p = pf.program(x=pf.Int(0, 3).vector(200))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
         "planned = execution.plan(p, 'polyfabric-2-p128-t64')\n"
-        "keys = execution.Keys.generate(planned.parameters)",
+        "keys = pf.Keys.generate(planned.parameters)",
         "execution.run_plan(planned, {'x': [1] * 200}, on='interpreter', keys=keys)",
     ),
-    "keys, TFHE": ("", "[execution.Keys.generate('polyfabric-4-p128-t64') for _ in range(200)]"),
+    "keys, TFHE": ("", "[pf.Keys.generate('polyfabric-4-p128-t64') for _ in range(200)]"),
     "execution, CKKS": (
         "p = pf.program(x=pf.Real.vector(8192))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 400)), x * x))\n"
-        "planned = slot_execution.plan(p, 'ckks-depth-7')\n"
+        "planned = execution.plan(p, 'ckks-depth-7')\n"
         "keys = None",
-        "slot_execution.run_plan(planned, {'x': [0.5] * 8192})",
+        "execution.run_plan(planned, {'x': [0.5] * 8192})",
     ),
     "a simulation": (
         "from polyfabric import programs\nfrom polyfabric.machines import load\nmachine = load('morphling')",
@@ -69,26 +69,26 @@ WORK = {
         "p = pf.program(x=pf.Int(0, 3).vector(64))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
         "machine = pf.machines.load('morphling')\n"
         "planned = execution.plan(p, machine=machine)\n"
-        "keys = execution.Keys.generate(planned.parameters)",
-        "execution.run_plan(planned, {'x': [1] * 64}, on='morphling', machine=machine, keys=keys)",
+        "keys = pf.Keys.generate(planned.parameters)",
+        "execution.run_plan(planned, {'x': [1] * 64}, keys=keys)",
     ),
     "a plan, CKKS": (F1_PROGRAM, "[planned() for _ in range(50)]"),
-    "a compilation, F1": (F1_PROGRAM + "made = planned()", "[machine.compile(made) for _ in range(20)]"),
+    "a compilation, F1": (F1_PROGRAM + "made = planned()", "[machine.map(made) for _ in range(20)]"),
     "a replay, F1": (
         F1_PROGRAM + "made = planned()\n"
-        "keys = slot_execution.SlotKeys.generate(made)\n"
+        "keys = pf.Keys.generate(made)\n"
         "inputs = built.flatten(program.example(np.random.default_rng())[0])\n"
         "ciphertexts = keys.client.encrypt(made.signature, inputs)\n"
-        "mapped = machine.compile(made)",
+        "mapped = machine.map(made)",
         "[mapped.replay(keys.server, ciphertexts) for _ in range(5)]",
     ),
     "a compilation and a replay, Osiris": (
         "p = pf.program(x=pf.Real.vector(1024))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 40)), x * x))\n"
         "machine = pf.machines.load('osiris')\n"
-        "planned = slot_execution.plan(p, 'osiris-III', machine=machine, security=0)\n"
-        "keys = slot_execution.SlotKeys.generate(planned)\n"
+        "planned = execution.plan(p, 'osiris-III', machine=machine, security=0)\n"
+        "keys = pf.Keys.generate(planned)\n"
         "ciphertexts = keys.client.encrypt(planned.signature, p.flatten({'x': [0.5] * 1024}))",
-        "[machine.compile(planned).replay(keys.server, ciphertexts) for _ in range(20)]",
+        "[machine.map(planned).replay(keys.server, ciphertexts) for _ in range(20)]",
     ),
 }
 
@@ -129,7 +129,15 @@ def test_after_an_interrupt_the_next_operation_runs() -> None:
 
 def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "polyfabric", "run", "pbs", "--batch", "5000", "--keys", "keys"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's job in the background ignores interrupts, and so does what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     # Until it has imported everything and is at the keys, or behind them: on a busy machine that takes longer.
     maps = Path(f"/proc/{process.pid}/maps")
     for _ in range(300):

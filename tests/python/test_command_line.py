@@ -136,7 +136,7 @@ def test_results_are_read_without_what_was_expected(polyfabric, tmp_path):
     compared = json.loads(polyfabric(*common, "--step", "decrypt").out)
     (tmp_path / "keys" / "expected.json").unlink()
     alone = json.loads(polyfabric(*common, "--step", "decrypt").out)
-    assert alone == {"step": "decrypt", "output": compared["output"]}
+    assert alone == {"step": "decrypt", "output": compared["output"], "bound": {"y": 0.0}}
 
 
 def test_simulate(polyfabric, tmp_path):

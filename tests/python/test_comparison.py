@@ -10,6 +10,7 @@ import pytest
 from polyfabric import machines, programs
 from polyfabric.comparison import BATCH, compare
 from polyfabric.reports import plots, rows
+from polyfabric.schemes.elements import named_parameters
 
 TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
 SET = "morphling-I"
@@ -47,7 +48,7 @@ def test_a_row_is_the_machines_own_simulation(side_by_side, name):
 def test_the_widths_are_those_of_the_arithmetic(side_by_side):
     for row in side_by_side["machines"]:
         machine = pf.machine(row["machine"])
-        parameters = pf.execution.named_parameters(SET, warn=False)
+        parameters = named_parameters(SET, warn=False)
         assert row["widths"] == machine.widths(parameters)
         assert row["log2_failure"] <= 0
         assert set(row["widths"]) == {"key", "forward", "inverse", "forward_twiddle", "inverse_twiddle"}
@@ -84,7 +85,7 @@ def test_derived_widths_decrypt_and_their_price_is_told(name):
 def test_multipliers_cost_the_product_of_their_factors_bits():
     from polyfabric.comparison import _multiplier_bits
 
-    parameters = pf.execution.named_parameters("toy-256", warn=False)
+    parameters = named_parameters("toy-256", warn=False)
     literal = json.loads(parameters.to_json())
     half, columns = literal["ring_degree"] // 2, literal["glwe_dimension"] + 1
     levels = literal["bootstrap_gadget"]["levels"]

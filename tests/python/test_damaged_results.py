@@ -148,7 +148,7 @@ def test_ciphertexts_of_another_program_type_or_step(case: str) -> None:
     own, other, inputs = ANOTHER[case]
     specification = pf.Specification.of(own)
     key = pf.Client(specification).to_bytes()
-    set_name = specification.half.security[0]
+    set_name = specification.context.parameters.name
     client, foreign = (pf.Client.from_bytes(pf.Specification.of(program, set_name), key) for program in (own, other))
     server = pf.Server(own, client.evaluation_key)
     refused = pytest.raises(pf.Error, match="bring the file that was written for this program")

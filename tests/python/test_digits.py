@@ -9,7 +9,6 @@ from polyfabric.apps.digits.classify import classify
 from polyfabric.apps.digits.data import ascii_art, split
 from polyfabric.apps.digits.network import Network, shipped
 from polyfabric.apps.digits.train import Recipe, accuracy, augmented, train
-from polyfabric.machines import load
 
 
 def test_at_least_95_percent_of_the_held_out_images_are_right():
@@ -75,10 +74,10 @@ def test_fifty_images_on_the_cpu():
 
 
 def test_three_images_by_morphlings_replay():
-    done = classify(range(3), on="morphling", machine=load("morphling"))
+    done = classify(range(3), on="morphling")
     assert [image.activations_equal for image in done.images] == [64] * 3
     assert done.correct
-    report = done.run.report
+    report = done.run.simulation
     assert report is not None
     assert report["saturations"] == 0
     assert sum(report["stalls"].values()) == pytest.approx(report["cycles"])

@@ -12,10 +12,10 @@ from polyfabric import _native, statements
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
-from polyfabric.execution import SecurityWarning
-from polyfabric.machines import load, simulation
+from polyfabric.errors import SecurityWarning
+from polyfabric.execution import plan
+from polyfabric.machines import load
 from polyfabric.papers.f1_figures import figure_9, table_5, table_5_means
-from polyfabric.slot_execution import plan
 from polyfabric.statements import Add, Mul, Program, Rotate
 
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
@@ -148,7 +148,7 @@ def test_figure_9_divides_what_the_report_has(polyfabric):
 def test_table_5_is_relative_to_the_full_machine():
     kernel = _native.ResidueKernel.microbenchmark("permute", 12, 3, 4, 2)
     machine = load("f1")
-    own = simulation(machine.compile(kernel))["seconds"]
+    own = machine.simulate(kernel)["seconds"]
     variants = {
         "ntt": {"low_throughput": "ntt"},
         "automorphism": {"low_throughput": "automorphism"},
@@ -157,7 +157,7 @@ def test_table_5_is_relative_to_the_full_machine():
     rows = table_5("lola_mnist", machine, kernel, own)
     assert [row["id"] for row in rows] == [f"table5.lola_mnist.{column}" for column in variants]
     for row, options in zip(rows, variants.values(), strict=True):
-        assert row["value"] * own == pytest.approx(simulation(machine.compile(kernel, **options))["seconds"])
+        assert row["value"] * own == pytest.approx(machine.map(kernel, **options).report()["seconds"])
     squared = [{**row, "value": row["value"] ** 3} for row in rows]
     means = table_5_means(rows + squared)
     assert [row["id"] for row in means] == [f"table5.gmean.{column}" for column in variants]
@@ -277,9 +277,12 @@ def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
             ("simulate", "matvec", "--machine", "f1", "--key-switch", "d7"),
             '"d7" for 16 limbs; choose from: listing1, d16',
         ),
-        (("run", "digits", "--key-switch", "d4"), "of programs of CKKS and BGV"),
+        (("run", "digits", "--key-switch", "d4"), "--key-switch is not for digits"),
         (("simulate", "permute", "--machine", "f1", "--key-switch", "d4"), "leave it out"),
-        (("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"), "pbs is of TFHE"),
+        (
+            ("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"),
+            "pbs: key_switch='d4' (--key-switch) is for programs of CKKS and BGV; TFHE's stands",
+        ),
         (("run", "database-lookup", "--on", "f1", "--key-switch", "d4"), "leave it out"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from polyfabric import programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, clear_example, execute
-from polyfabric.slot_execution import plan
+from polyfabric.schemes.options import PlanOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 
@@ -150,12 +150,12 @@ def test_texts_that_do_not_fit_are_refused():
 @pytest.mark.parametrize(("name", "limbs"), [("lola-mnist", 4), ("lola-mnist-encrypted", 6), ("helr", 16)])
 def test_programs_start_at_the_papers_limbs(name, limbs):
     program = PROGRAMS[name]
-    facts = plan(program.build(), program.parameters).facts
+    facts = programs.planned(name, PlanOptions()).facts
+    assert facts["parameters"]["name"] == program.parameters
     kernel_limbs = facts["input_bytes"] // (2 * 16384 * 8)
     assert facts["parameters"]["ring_degree"] == 16384
     assert max(use["limbs"] for use in facts["key_switches"]) <= limbs
     assert kernel_limbs >= limbs
-    assert programs.slot_parameters(name, None) == program.parameters
 
 
 def test_scaled_factors_use_no_level():

@@ -50,20 +50,20 @@ def test_every_neighbourhood_of_a_cell():
 
 @pytest.mark.parametrize("size", [5, 8])
 def test_a_cell_takes_44_look_ups(size):
-    planned, _ = prepare(size, size, 1, parameters=TOY, target=0.0)
+    planned, _ = prepare(size, size, 1, parameters=TOY, max_failure=0.0)
     assert planned.kernel.lookups == GATES * size * size
 
 
 def test_what_a_generation_leaves_is_what_the_next_takes():
-    planned, _ = prepare(5, 5, 2, parameters=TOY, target=0.0)
+    planned, _ = prepare(5, 5, 2, parameters=TOY, max_failure=0.0)
     signature = json.loads(planned.signature.to_json())
     (taken,), (left,) = signature["inputs"], signature["outputs"]
     for fact in ("step", "key", "length"):
         assert taken[fact] == left[fact], fact
     # The noise is that of two generations: the second takes what the first left.
-    two = pf.execution.plan(life.life(5, 5, 2), TOY, target=0.0)
+    two = pf.execution.plan(life.life(5, 5, 2), TOY, max_failure=0.0)
     assert planned.key_switch == two.key_switch
-    _, failure = prepare(5, 5, 8, parameters=TOY, target=0.0)
+    _, failure = prepare(5, 5, 8, parameters=TOY, max_failure=0.0)
     assert failure == pytest.approx(two.noise["log2_failure"] + 3)
 
 
@@ -71,7 +71,7 @@ def test_what_a_generation_leaves_is_what_the_next_takes():
 def test_generations_on_ciphertexts_equal_the_clear_ones(parameters):
     seen = []
     board = np.random.default_rng().random((5, 5)) < 0.4
-    game = play(board, 3, parameters=parameters, target=0.0, show=seen.append)
+    game = play(board, 3, parameters=parameters, max_failure=0.0, show=seen.append)
     assert game.correct
     assert [generation.number for generation in seen] == [0, 1, 2, 3]
     for before, after in pairwise(seen):
@@ -81,14 +81,14 @@ def test_generations_on_ciphertexts_equal_the_clear_ones(parameters):
 
 def test_a_wrong_generation_is_told(monkeypatch):
     monkeypatch.setattr(life, "following", lambda board: ~board)
-    game = play(np.zeros((3, 3), dtype=bool), 1, parameters=TOY, target=0.0)
+    game = play(np.zeros((3, 3), dtype=bool), 1, parameters=TOY, max_failure=0.0)
     assert not game.correct
 
 
 def test_too_many_generations_for_a_set_are_refused():
-    _, one = prepare(5, 5, 1, parameters=TOY, target=0.0)
+    _, one = prepare(5, 5, 1, parameters=TOY, max_failure=0.0)
     with pytest.raises(pf.NoiseError):
-        prepare(5, 5, 64, parameters=TOY, target=one)
+        prepare(5, 5, 64, parameters=TOY, max_failure=one)
 
 
 def test_boards_are_drawn(tmp_path):
@@ -139,8 +139,8 @@ def test_the_command(polyfabric):
 
 def test_what_the_command_refuses(polyfabric):
     for words, message in (
-        (("run", "life", "--step", "keys", "--keys", "k"), "life plays a --board whole"),
-        (("run", "adder", "--board", "glider"), "are of life, not adder"),
+        (("run", "life", "--step", "keys", "--keys", "k"), "--step is not for life, which takes --board"),
+        (("run", "adder", "--board", "glider"), "--board is of life, not adder"),
         (("run", "life", "--generations", "4", "--size", "3", "--params", "fpt-I"), "more than 2^-1"),
     ):
         done = polyfabric(*words)

@@ -9,10 +9,10 @@ import polyfabric as pf
 import pytest
 from polyfabric.apps import osiris_programs
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
-from polyfabric.execution import SecurityWarning
+from polyfabric.errors import SecurityWarning
+from polyfabric.execution import plan
 from polyfabric.machines import load
 from polyfabric.papers import osiris
-from polyfabric.slot_execution import plan
 
 REDUCED = "toy-12-boot-osiris"
 

@@ -7,11 +7,10 @@ from functools import reduce
 import numpy as np
 import pytest
 from polyfabric.apps import lenet, multiplexed, resnet20
-from polyfabric.errors import MachineError
-from polyfabric.execution import SecurityWarning
+from polyfabric.errors import MachineError, SecurityWarning
+from polyfabric.execution import plan
 from polyfabric.machines import load
 from polyfabric.papers import osiris_networks, osiris_roofline
-from polyfabric.slot_execution import plan
 
 SMALL_LENET = lenet.Shape(side=8, frame=8, window=3, maps=(2, 8), hidden=8, classes=3, slots=128)
 SMALL = resnet20.Shape(side=4, colours=1, channels=(2, 4), blocks=1, classes=3, degrees=(7, 7), gap=2.0**-3, whole=1)

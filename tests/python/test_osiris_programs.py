@@ -13,9 +13,9 @@ from polyfabric import stage_programs
 from polyfabric.apps import bitonic_sorting, helr_1024
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
-from polyfabric.execution import SecurityWarning
+from polyfabric.errors import SecurityWarning
+from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.slot_execution import plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HELR_SET = "toy-12-boot-osiris"

@@ -62,7 +62,7 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
 
 def test_a_program_that_the_other_scheduler_cannot_order_is_no_fault():
     class Machine:
-        def compile(self, planned, **options):
+        def map(self, planned, **options):
             raise pf.MachineError(
                 "CSR is intractable for this program in the time given" if "scheduler" in options else "broken"
             )

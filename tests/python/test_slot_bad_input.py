@@ -158,7 +158,7 @@ def test_told_before_the_work(own, snapshot, arguments):
 
 def test_memory_that_will_not_fit(own):
     """8191 rotations' keys at N = 2^14 are 40 GiB as seeds: refused before one is made, where a computer has less."""
-    from polyfabric.slot_execution import available_bytes
+    from polyfabric.computer import available_bytes
 
     available = available_bytes()
     if available is None or available > 30 << 30:

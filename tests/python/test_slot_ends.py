@@ -114,9 +114,9 @@ def test_what_is_behind_an_outputs_end_is_not_compared():
     assert done.outputs["result"] == [0, 1, 4, 9, 16]
     wrong = done.plan.program.native.evaluate({"x": list(range(8))})
     wrong["result"][6] += 1
-    assert pf.slot_execution.errors(part, wrong, part.native.evaluate({"x": list(range(8))})) == {"result": 0.0}
+    assert done.plan.errors(wrong, part.native.evaluate({"x": list(range(8))})) == {"result": 0.0}
     wrong["result"][4] += 1
-    assert pf.slot_execution.errors(part, wrong, part.native.evaluate({"x": list(range(8))})) == {"result": 1.0}
+    assert done.plan.errors(wrong, part.native.evaluate({"x": list(range(8))})) == {"result": 1.0}
 
 
 @pytest.mark.parametrize("length", [5, 8])

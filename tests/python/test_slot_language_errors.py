@@ -152,7 +152,7 @@ def test_inputs_that_are_none(inputs, message):
         ({"parameters": 5}, r"parameters=5; give a name, a file's, as 'mine\.toml', or pf\.SlotParameters"),
         ({"key_switch": 5}, r"key_switch=5; give a name"),
         ({"security": math.nan}, r"security=nan; give a number of bits, such as 128"),
-        ({"keys": "folder"}, r"keys are str; give those of a result, or pf\.SlotKeys\.load\(folder\)"),
+        ({"keys": "folder"}, r"keys are str; give those of a result, or pf\.Keys\.load\(folder\)"),
     ],
 )
 def test_options_that_are_none(option, message):

@@ -90,8 +90,8 @@ def test_python_takes_the_fields_of_a_file(tmp_path):
     assert done.parameters == "small"
     # Whoever made the keys has accepted their set, and files of keys carry it.
     done.keys.save(tmp_path)
-    keys = pf.SlotKeys.load(tmp_path)
-    assert keys.parameter_set == own
+    keys = pf.Keys.load(tmp_path)
+    assert keys.parameters == own
     for parameters in (None, own):
         with pytest.warns(pf.SecurityWarning):
             assert squared.run({"x": X}, keys=keys, parameters=parameters).correct

@@ -92,10 +92,10 @@ def test_two_others_encrypt_for_a_client(line, tmp_path, function, values):
 def test_python_has_the_same_steps(tmp_path):
     client, sensor, server = (tmp_path / name for name in ("client", "sensor", "server"))
     keys = TURNED.make_keys(client)
-    assert keys.parameters == "ckks-depth-1"
+    assert keys.parameters.name == "ckks-depth-1"
     shared(tmp_path, "client", "sensor", "public.key")
     x = np.array([0.5, 0.25j, -0.5, 0.75 - 0.25j])
-    assert TURNED.encrypt({"x": x}, sensor)["inputs"] == ["x"]
+    assert TURNED.encrypt({"x": x}, sensor).inputs == ["x"]
     shared(tmp_path, "client", "server", "server.key")
     shared(tmp_path, "sensor", "server", "x.in.ct")
     TURNED.execute(server)
@@ -162,14 +162,20 @@ def clients(two_clients, tmp_path):
 def test_the_set_of_a_public_key_must_have_the_security_that_its_user_wants(line, clients):
     wanted = ("mixed", "--keys", "for_one", "--step", "encrypt")
     told = line(*wanted, status=2)
-    assert "parameter set toy-10 has 8.8 bits of security" in told
-    assert "accept this one for experiments with security=8.8 (--security 8.8)" in told
+    assert "for_one/public.key: it is of parameter set toy-10, which has 8.8 bits of security, not 128" in told
+    assert "accept it with --params toy-10 or security=8.8 (--security 8.8)" in told
     assert not (clients / "for_one" / "x.in.ct").exists()
     line(*wanted, "--security", "8")
     line(*wanted, "--params", "toy-10")
-    assert "public.key is of parameter set toy-10, the program is lowered for toy-11" in line(
+    assert "the keys are of parameter set toy-10, not toy-11; name that set" in line(
         *wanted, "--params", "toy-11", status=2
     )
+
+
+def test_public_may_be_given_to_every_step_as_with_tfhe(line, clients):
+    for step in ("encrypt", "execute", "decrypt"):
+        done = line("mixed", "--keys", "one", "--step", step, "--public")
+    assert done["correct"]
 
 
 def test_a_ciphertext_for_another_client_is_refused(line, clients):
@@ -197,20 +203,14 @@ def test_a_damaged_public_key_is_refused(line, clients, damage):
     ("function", "keys", "arguments", "message"),
     [
         ("mixed", "one", ("--step", "keys"), "one/client.key: there are keys already, which new ones would replace"),
-        (
-            "mixed",
-            "one",
-            ("--step", "encrypt", "--public"),
-            "--public is of a whole run; leave it out: --step keys makes",
-        ),
         ("residues", "for_one", ("--step", "encrypt", "--security", "0"), "for_one/public.key: "),
         ("mixed", "for_one", ("--step", "encrypt", "--security", "0", "--input", "z=1"), "there is no input 'z'"),
         ("mixed", "for_one", ("--step", "execute"), "for_one/server.key: "),
         ("mixed", "for_one", ("--step", "decrypt"), "for_one/client.key: "),
-        ("mixed", "server", ("--step", "encrypt"), "server/client.key: "),
+        ("mixed", "server", ("--step", "encrypt"), "server/server.key: it is of a client whose client.key is not here"),
         ("signs", "for_one", ("--step", "encrypt", "--security", "0", "--input", "x=0,0,0,2.5,0,0,0,0"), "2.5"),
     ],
-    ids=["keys_again", "public_step", "scheme", "input", "no_server_key", "no_client_key", "server_alone", "interval"],
+    ids=["keys_again", "scheme", "input", "no_server_key", "no_client_key", "server_alone", "interval"],
 )
 def test_what_does_not_fit_is_told(line, clients, function, keys, arguments, message):
     shared(clients, "one", "server", "server.key")

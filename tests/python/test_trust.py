@@ -13,8 +13,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped as flipped_bytes
-from polyfabric import parameters, stages
-from polyfabric.execution import plan
+from polyfabric import parameters
 from polyfabric.reports.units import security
 
 
@@ -81,12 +80,10 @@ def test_bits_of_a_ckks_result(tmp_path: Path) -> None:
 
 
 def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
-    def plan_for(name: str | None) -> stages.Plan:
-        return plan(turned, name or "toy-256", target=0.0)
-
-    stages.encrypt(plan_for, tmp_path, lambda _: {"x": [1, 4]}, lambda *_: None)
-    stages.execute(plan_for, tmp_path, on="cpu", machine=None, threads=1, progress=lambda *_: None)
-    assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 0]}
+    turned.make_keys(tmp_path, parameters="toy-256", max_failure=0.0)
+    turned.encrypt({"x": [1, 4]}, tmp_path, max_failure=0.0)
+    turned.execute(tmp_path, threads=1, max_failure=0.0)
+    assert turned.decrypt(tmp_path, max_failure=0.0) == {"result": [3, 0]}
     # The body of the last ciphertext: its bit 26 is 1/64 of the torus, which errors do not reach, its bit 30 a step and a half.
     path = tmp_path / "result.out.ct"
     kept = tmp_path / "kept"
@@ -95,11 +92,11 @@ def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
         shutil.copy(kept, path)
         flipped(path, path.stat().st_size + byte, bit)
         with pytest.raises(pf.Error, match="the ciphertext was damaged or altered"):
-            stages.decrypt(plan_for, tmp_path)
+            turned.decrypt(tmp_path, max_failure=0.0)
     # Bit 31 is half of the torus, three whole steps: another value that the program may give. Encryption hides, it does not sign.
     shutil.copy(kept, path)
     flipped(path, path.stat().st_size - 33, 7)
-    assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 3]}
+    assert turned.decrypt(tmp_path, max_failure=0.0) == {"result": [3, 3]}
 
 
 def test_ciphertexts_of_another_program_or_step(tmp_path: Path) -> None:
@@ -162,12 +159,10 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
     same = [plain.execute(request).parts["result"] for _ in range(2)]
     assert same[0] == same[1], "without, a result is a function of the request, and tells of the program"
 
-    def plan_for(name: str | None) -> stages.Plan:
-        return plan(weighed, name, circuit_privacy=4)
-
-    stages.encrypt(plan_for, tmp_path, lambda _: {"x": [1, 3]}, lambda *_: None)
-    stages.execute(plan_for, tmp_path, on="cpu", machine=None, threads=1, progress=lambda *_: None)
-    assert stages.decrypt(plan_for, tmp_path)["output"] == {"result": [3, 1]}
+    weighed.make_keys(tmp_path, circuit_privacy=4)
+    weighed.encrypt({"x": [1, 3]}, tmp_path, circuit_privacy=4)
+    weighed.execute(tmp_path, threads=1, circuit_privacy=4)
+    assert weighed.decrypt(tmp_path, circuit_privacy=4) == {"result": [3, 1]}
 
 
 def test_circuit_privacy_without_room_is_refused() -> None:
@@ -177,7 +172,7 @@ def test_circuit_privacy_without_room_is_refused() -> None:
         weighed.cost(circuit_privacy=59)
     with pytest.raises(pf.InputError, match=r"circuit_privacy='much' is no number"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"circuit_privacy=4 is for programs of TFHE"):
+    with pytest.raises(pf.InputError, match=r"circuit_privacy=4 \(--circuit-privacy\) is for programs of TFHE"):
         pf.Specification.of(squares, circuit_privacy=4)
 
 

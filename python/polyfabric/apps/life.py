@@ -8,7 +8,6 @@ The server computes generation after generation on ciphertexts: what one left is
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,11 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import Bool, Program, Value, _native, program
+from ..computer import workers
 from ..errors import InputError, NoiseError
-from ..execution import DEFAULT_TARGET, Keys, Plan, decrypted, execute, matching, plan, workers
+from ..execution import execute, plan
+from ..keys import Keys, matching
 from ..machines import Machine
 from ..progress import ProgressHook
 from ..reports import Report
+from ..schemes.choosing import DEFAULT_TARGET
+from ..schemes.elements import ElementPlan
+from ..schemes.options import PlanOptions
 
 Board = NDArray[np.bool_]
 """Rows of cells that live or do not."""
@@ -179,7 +183,7 @@ class Game:
     generations: list[Generation]
     seconds: dict[str, float]
     keys: Keys = field(repr=False)
-    report: Report | None = field(default=None, repr=False)
+    simulation: Report | None = field(default=None, repr=False)
     """The machine's report of one generation, when a machine's schedule was replayed."""
 
     @property
@@ -200,8 +204,8 @@ class Game:
             "generations": [generation.to_dict() for generation in self.generations],
             "seconds": self.seconds,
         }
-        if self.report is not None:
-            data["machine"] = self.report.to_dict()
+        if self.simulation is not None:
+            data["machine"] = self.simulation.to_dict()
         return data
 
 
@@ -212,28 +216,28 @@ def prepare(
     *,
     machine: Machine | None = None,
     parameters: str | _native.Parameters | None = None,
-    target: float | None = None,
+    max_failure: float | None = None,
     unroll: int = 1,
-) -> tuple[Plan, float]:
+) -> tuple[ElementPlan, float]:
     """The plan of one generation, and log2 of the failure probability of all.
 
     A generation takes what the one before left, which has more noise than fresh ciphertexts: set, key switch and failure are those of two
     generations in one program.
     """
-    target = DEFAULT_TARGET if target is None else target
+    accepted = DEFAULT_TARGET if max_failure is None else max_failure
     share = log2(generations)
-    two = plan(life(rows, columns, 2), parameters, machine=machine, target=target - share, unroll=unroll)
-    failure = two.noise["log2_failure"] + share
-    if failure > target:
+    two = plan(life(rows, columns, 2), parameters, machine=machine, max_failure=accepted - share, unroll=unroll)
+    failure = two.log2_failure + share
+    if failure > accepted:
         raise NoiseError(
-            f"life: {generations} generations fail with probability 2^{failure:.1f}, more than 2^{target:.1f}; play fewer, choose another "
+            f"life: {generations} generations fail with probability 2^{failure:.1f}, more than 2^{accepted:.1f}; play fewer, choose another "
             f"set, or accept it with --max-failure {ceil(failure)}"
         )
     one = life(rows, columns)
     transform = "f64" if machine is None else machine.transform(two.parameters)
     noise = one.native.noise(two.parameters, two.key_switch, transform, unroll, machine is None)
-    kernel = one.native.lower(two.parameters, two.key_switch, None if machine is None else machine.native, unroll)
-    return Plan(one, two.parameters, two.key_switch, kernel, json.loads(noise.to_json()), unroll), failure
+    options = PlanOptions(machine=machine, unroll=unroll)
+    return ElementPlan.lowered(one, two.parameters, two.key_switch, noise, options), failure
 
 
 def play(
@@ -245,7 +249,7 @@ def play(
     parameters: str | _native.Parameters | None = None,
     keys: Keys | None = None,
     threads: int | None = None,
-    target: float | None = None,
+    max_failure: float | None = None,
     unroll: int = 1,
     progress: ProgressHook | None = None,
     show: Step | None = None,
@@ -258,24 +262,24 @@ def play(
         parameters = matching(keys, parameters)
     rows, columns = board.shape
     planned, failure = prepare(
-        rows, columns, generations, machine=machine, parameters=parameters, target=target, unroll=unroll
+        rows, columns, generations, machine=machine, parameters=parameters, max_failure=max_failure, unroll=unroll
     )
     (entry,), (exit_,) = planned.program.inputs, planned.program.outputs
     began = time.perf_counter()
     if keys is None:
-        keys = Keys.generate(planned.parameters, progress, unroll=unroll)
+        keys = Keys.generate(planned, progress)
     made = time.perf_counter()
     cells = keys.client.encrypt(planned.signature, {entry: board.reshape(-1).astype(int).tolist()})
-    played, report = [], None
+    played, simulation = [], None
     if show is not None:
         show(Generation(0, board, board, 0.0))
     for number, expected in enumerate(_clear(board, generations), 1):
         start = time.perf_counter()
-        left, found = execute(planned, keys.server, cells, on=on, machine=machine, threads=threads, progress=progress)
+        left, found = execute(planned, keys.server, cells, on=on, threads=threads, progress=progress)
         seconds = time.perf_counter() - start
-        values = decrypted(planned, keys.client, left, machine)[exit_]
+        values = planned.decrypt(keys.client, left)[exit_]
         played.append(Generation(number, np.array(values, dtype=bool).reshape(board.shape), expected, seconds))
-        report = found if report is None else report
+        simulation = found if simulation is None else simulation
         if show is not None:
             show(played[-1])
         cells = left.carried({exit_: entry})
@@ -288,7 +292,7 @@ def play(
         generations=played,
         seconds={"keys": made - began, "execute": sum(generation.seconds for generation in played)},
         keys=keys,
-        report=report,
+        simulation=simulation,
     )
 
 

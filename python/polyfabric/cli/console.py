@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..execution import SecurityWarning
+from ..errors import SecurityWarning
 
 
 def out() -> Console:

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import InputError
-from ..language.program import Program
-from ..language.slot_program import SlotProgram
+from ..language.traced import TracedProgram
+from ..language.types import IntegerType, SlotType, TextType, Type
 from ..programs import read as read_file
 
 
 def inputs(
-    program: Program | SlotProgram, given: tuple[str, ...], read: Callable[[str, str], Any] | None = None
+    program: TracedProgram, given: tuple[str, ...], read: Callable[[str, str], Any] | None = None
 ) -> dict[str, Any]:
     """Inputs from `NAME=VALUE[,VALUE..]` and from JSON files; `read` gives the values of a text, integers without it."""
     read = _integers if read is None else read
@@ -40,23 +43,33 @@ def inputs(
     return values
 
 
-def slot_inputs(program: SlotProgram, given: tuple[str, ...]) -> dict[str, Any]:
-    """Inputs of a program on slots, as `inputs` takes them, but of any numbers; drawn at random where none are given."""
-    import numpy as np
-
+def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
+    """Inputs of a program, of integers or of any numbers; drawn at random where none are given, for programs that are run to see them run."""
     if given:
-        return inputs(program, given, _numbers)
+        return inputs(program, given, _integers if program.kind == "elements" else _numbers)
     generator = np.random.default_rng()
-    values: dict[str, Any] = {}
-    for name, kind in program.inputs.items():
-        if kind.modulus is not None:
-            values[name] = generator.integers(0, kind.modulus, kind.length)
-        elif kind.kind == "real":
-            values[name] = generator.uniform(-kind.bound, kind.bound, kind.length)
-        else:
-            re, im = generator.uniform(-1, 1, (2, kind.length)) * kind.bound / 2**0.5
-            values[name] = re + 1j * im
-    return values
+    draw = _drawn_elements if program.kind == "elements" else _drawn_slots
+    return {name: draw(kind, generator) for name, kind in program.inputs.items()}
+
+
+def _drawn_elements(kind: Type | IntegerType, generator: np.random.Generator) -> int | list[int]:
+    if isinstance(kind, IntegerType):
+        lo, hi = (ord(" "), ord("~")) if isinstance(kind, TextType) else kind.bounds
+        # Of any width: wider than a generator's own integers.
+        numbers = [lo + int.from_bytes(generator.bytes(-(-kind.bits // 8))) % (hi - lo + 1) for _ in range(kind.length)]
+        return numbers[0] if kind.scalar else numbers
+    lo, hi, stride = kind.element.bounds
+    drawn = (lo + stride * generator.integers(0, (hi - lo) // stride + 1, size=kind.length)).tolist()
+    return drawn[0] if kind.scalar else drawn
+
+
+def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]:
+    if kind.modulus is not None:
+        return generator.integers(0, kind.modulus, kind.length)
+    if kind.kind == "real":
+        return generator.uniform(-kind.bound, kind.bound, kind.length)
+    re, im = generator.uniform(-1, 1, (2, kind.length)) * kind.bound / 2**0.5
+    return re + 1j * im
 
 
 def _numbers(name: str, text: str) -> complex | list[complex]:
@@ -76,16 +89,3 @@ def _integers(name: str, text: str) -> int | list[int]:
     except ValueError as error:
         raise InputError(f"input {name!r}: {text!r} is not integers separated by commas; correct it") from error
     return numbers[0] if len(numbers) == 1 else numbers
-
-
-def drawn(program: Program) -> dict[str, int | list[int]]:
-    """Random inputs, for programs that are run to see them run."""
-    import numpy as np
-
-    generator = np.random.default_rng()
-    values: dict[str, int | list[int]] = {}
-    for name, kind in program.inputs.items():
-        lo, hi, stride = kind.element.bounds
-        drawn = (lo + stride * generator.integers(0, (hi - lo) // stride + 1, size=kind.length)).tolist()
-        values[name] = drawn[0] if kind.scalar else drawn
-    return values

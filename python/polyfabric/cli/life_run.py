@@ -2,67 +2,56 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from ..apps.life import SIZE, Game, Generation, Step, drawn, play
 from ..errors import InputError
-from ..execution import Keys
-from ..machines import Machine
+from ..keys import CLIENT, SERVER, Keys, present
 from ..progress import ProgressHook, bars
 from ..reports.units import probability, scaled
-from .console import out, print_json, security_warnings, warning_line
+from .asked import Asked
+from .console import out, print_json, security_warnings
 
 GENERATIONS = 4
 """Played unless another number is asked for."""
 
 
-def run(
-    board: str | None,
-    size: int | None,
-    generations: int | None,
-    *,
-    on: str,
-    machine: Machine | None,
-    parameters: str | None,
-    folder: Path | None,
-    threads: int | None,
-    target: float | None,
-    unroll: int,
-    report_to: Path | None,
-    as_json: bool,
-) -> int:
+def run(asked: Asked) -> int:
     """Plays and shows; 0 if every generation equals the clear one."""
+    asked.take_only("board", "size", "generations", "folder", "unroll")
+    asked.expect_places()
+    size, board = asked.size, asked.board
     cells = drawn(board or "glider", SIZE if size is None else size)
     if size is not None and cells.shape != (size, size):
         raise InputError(
             f"--size is of a pattern's board; {board} draws its own of {cells.shape[0]} x {cells.shape[1]}"
         )
-    count = GENERATIONS if generations is None else generations
+    count = GENERATIONS if asked.generations is None else asked.generations
     console = out()
-    kept = folder is not None and any((folder / name).exists() for name in ("client.key", "server.key"))
-    keys = Keys.load(folder) if folder is not None and kept else None
+    kept = asked.folder is not None and present(asked.folder, CLIENT, SERVER)
+    keys = Keys.load(asked.folder, "tfhe") if asked.folder is not None and kept else None
+    if asked.unroll != 1 and asked.folder is not None:
+        raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
 
     def played(progress: ProgressHook | None, show: Step | None) -> Game:
         return play(
             cells,
             count,
-            on=on,
-            machine=machine,
-            parameters=parameters,
+            on=asked.on,
+            machine=asked.machine,
+            parameters=asked.parameters,
             keys=keys,
-            threads=threads,
-            target=target,
-            unroll=unroll,
+            threads=asked.threads,
+            max_failure=asked.max_failure,
+            unroll=asked.unroll,
             progress=progress,
             show=show,
         )
 
     with security_warnings():
-        if as_json:
+        if asked.as_json:
             with bars() as progress:
                 game = played(progress, None)
         elif console.is_terminal:
@@ -72,13 +61,8 @@ def run(
         else:
             with bars() as progress:
                 game = played(progress, lambda generation: console.print(_drawing(generation), end="\n\n"))
-    if folder is not None and not kept:
-        game.keys.save(folder)
-    if report_to is not None and game.report is not None:
-        game.report.save(report_to)
-    elif report_to is not None:
-        warning_line("--report writes a machine's report; this run was not on a machine")
-    if as_json:
+    asked.keep(keys, game.keys, game.simulation)
+    if asked.as_json:
         print_json(game.to_dict())
     else:
         _show(console, game)
@@ -110,6 +94,6 @@ def _show(console: Console, game: Game) -> None:
     console.print(f"this run     {times}")
     if not game.correct:
         console.print("[bold red]wrong: an encrypted generation differs from the clear one[/]")
-    if game.report is not None:
+    if game.simulation is not None:
         console.print()
-        game.report.print(console)
+        game.simulation.print(console)

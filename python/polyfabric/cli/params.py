@@ -10,11 +10,11 @@ from rich.table import Table
 
 from ..comparison import OWN, WIDTHS
 from ..errors import InputError
-from ..execution import DEFAULT_TARGET
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import bars, working
 from ..reports.units import bytes_text, probability, security
+from ..schemes.choosing import DEFAULT_TARGET
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
 from .console import grid, out, print_json, warning_line

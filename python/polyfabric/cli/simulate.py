@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from .. import _native, programs, slot_execution
+from .. import _native, programs
 from ..errors import InputError
-from ..execution import Plan
-from ..machines import load, save_compiled, simulation, write_streams
+from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
-from ..slot_execution import SlotPlan, operation_counts
+from ..reports import Report
+from ..schemes.elements import ElementPlan
+from ..schemes.options import PlanOptions
+from ..schemes.plan import Plan
+from ..schemes.slots import SlotPlan
 from .console import grid, out, print_json, security_warnings
 from .machine_choices import machine_choices
 from .simulate_stages import stages, steps
+
+BATCH = 64
+"""Ciphertexts of a built-in program, unless another number is asked for."""
 
 
 @click.command()
@@ -37,10 +42,10 @@ from .simulate_stages import stages, steps
 )
 @click.option(
     "--max-failure",
-    "target",
+    "max_failure",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability that is accepted, as a power of 2; -128 without it.",
+    help="Largest failure probability that is accepted, as a power of 2: of TFHE -128 without it, of CKKS and BGV what their bounds are drawn for.",
 )
 @click.option(
     "--timeline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the Perfetto timeline."
@@ -76,7 +81,7 @@ from .simulate_stages import stages, steps
     "--security",
     type=float,
     metavar="BITS",
-    help="CKKS, BGV: refuse a parameter set of fewer bits of security; 128 without it for one of yours.",
+    help="Refuse a parameter set of fewer bits of security; 128 without it for one of yours.",
 )
 @click.option(
     "--save",
@@ -112,7 +117,7 @@ def simulate(
     parameters: str | None,
     batch: int | None,
     readings: tuple[str, ...],
-    target: float | None,
+    max_failure: float | None,
     timeline: Path | None,
     folder: Path | None,
     stream_file: Path | None,
@@ -152,96 +157,95 @@ def simulate(
         }
         stages(program, parameters, machine, single, as_json=as_json)
         return
-    planned: Plan | SlotPlan | _native.ResidueKernel
+    options = PlanOptions(
+        parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
+    )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        own = programs.on_slots(program, parameters)
-        if program in programs.MICROBENCHMARKS:
-            if key_switch is not None:
-                raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
-            planned = programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
-        elif own is not None:
-            if batch is not None:
-                raise InputError(f"--batch repeats a built-in program; {program} takes the inputs that it declares")
-            planned = slot_execution.plan(
-                own,
-                programs.slot_parameters(program, parameters),
-                machine=machine,
-                key_switch=slot_execution.switch_for(parameters, machine, key_switch),
-                security=security,
-            )
-        elif program in _native.built_in_names():
-            planned = programs.planned(program, parameters, batch or 64, machine, target)
-        elif program == "digits":
-            from ..apps.digits.classify import prepare
-
-            planned, _ = prepare(batch or 1, machine, parameters, target)
-        else:
-            planned = programs.planned(program, parameters, batch, machine, target)
-        groups: list[dict[str, Any]] = []
-        if isinstance(planned, Plan):
+        planned = _planned(program, options, batch)
+        if isinstance(planned, ElementPlan):
             of_slots = {
                 "--streams": stream_file,
                 "--groups": show_groups,
                 "--operations": show_operations,
                 "--steps": show_steps,
-                **{f"--{name.replace('_', '-')}": given for name, given in choices.items()},
-                "--key-switch": key_switch,
-                "--security": security is not None,
                 "--save": save_file,
-                "--load": load_file,
             }
-            for option, given in of_slots.items():
-                if given:
-                    raise InputError(f"{option} is of programs on slots, but {program} is of TFHE")
-            report = machine.simulate(planned)
+            for option in (option for option, given in of_slots.items() if given):
+                raise InputError(f"{option} is of programs on slots, but {program} is of TFHE; leave it out")
+        if load_file is not None:
+            mapped: Mapped = machine.load(planned, load_file, **choices)
         else:
-            if load_file is not None:
-                mapped = machine.load(planned, load_file, **choices)
-            else:
-                mapped = machine.compile(planned, **choices)
-            report = simulation(mapped)
-            if show_groups:
-                groups = json.loads(mapped.groups())
+            mapped = machine.map(planned, **choices)
+        report = mapped.report()
+        groups: list[dict[str, Any]] = []
+        if isinstance(mapped, MappedSlots):
+            groups = mapped.groups() if show_groups else []
             if stream_file is not None:
-                write_streams(mapped, stream_file)
+                mapped.write_streams(stream_file)
             if save_file is not None:
-                save_compiled(mapped, save_file)
+                mapped.save(save_file)
         if timeline is not None:
             report.timeline(timeline)
         if folder is not None:
             report.save(folder)
+    on_slots = planned if isinstance(planned, SlotPlan) else None
     if as_json:
-        data = {**report.to_dict(), "groups": groups} if show_groups else report.to_dict()
-        if isinstance(planned, SlotPlan):
-            data = {**data, "key_switch": planned.facts["key_switch"]}
-        if show_operations and isinstance(planned, SlotPlan):
-            data["homomorphic_operations"] = operation_counts(planned)
-            data["key_switches"] = planned.facts["key_switches"]
-        if show_steps and isinstance(planned, SlotPlan):
-            data["steps"] = planned.facts["steps"]
-        print_json(data)
-    else:
-        report.print(out())
-        if isinstance(planned, SlotPlan) and planned.key_switch is not None:
+        print_json(_data(report, on_slots, groups if show_groups else None, show_operations, show_steps))
+        return
+    report.print(out())
+    if on_slots is not None:
+        if on_slots.key_switch is not None:
             out().print()
-            planned.key_switch.print(out())
-        if show_operations and isinstance(planned, SlotPlan):
-            _operations(out(), planned)
-        if show_steps and isinstance(planned, SlotPlan):
-            steps(out(), planned.facts["steps"])
-        if show_groups:
-            table = grid("hint", "operations", "instructions")
-            for group in groups:
-                table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
-            out().print()
-            out().print(table)
-        for path in filter(None, (timeline, folder, stream_file, save_file)):
-            out().print(f"\nwritten: {path}")
+            on_slots.key_switch.print(out())
+        if show_operations:
+            _operations(out(), on_slots)
+        if show_steps:
+            steps(out(), on_slots.facts["steps"])
+    if show_groups:
+        table = grid("hint", "operations", "instructions")
+        for group in groups:
+            table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
+        out().print()
+        out().print(table)
+    for path in filter(None, (timeline, folder, stream_file, save_file)):
+        out().print(f"\nwritten: {path}")
+
+
+def _planned(program: str, options: PlanOptions, batch: int | None) -> Plan | Kernel:
+    """What is to be mapped: a plan, or the kernel program of a microbenchmark."""
+    if program in programs.MICROBENCHMARKS:
+        if options.key_switch is not None:
+            raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
+        named = options.parameters if isinstance(options.parameters, str) else None
+        return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
+    if program == "digits":
+        from ..apps.digits.classify import prepare
+
+        return prepare(batch or 1, options.machine, options.parameters, options.max_failure)[0]
+    if program in _native.built_in_names():
+        batch = batch or BATCH
+    return programs.planned(program, options, batch)
+
+
+def _data(
+    report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]] | None, operations: bool, steps: bool
+) -> dict[str, Any]:
+    """The report, and what else is asked for, as data."""
+    data = report.to_dict() if groups is None else {**report.to_dict(), "groups": groups}
+    if planned is None:
+        return data
+    data = {**data, "key_switch": planned.facts["key_switch"]}
+    if operations:
+        data["homomorphic_operations"] = planned.operation_counts()
+        data["key_switches"] = planned.facts["key_switches"]
+    if steps:
+        data["steps"] = planned.facts["steps"]
+    return data
 
 
 def _operations(console: Console, planned: SlotPlan) -> None:
     """Homomorphic operations by kind and limbs; key switches, and the hints that they read, by limbs."""
-    counts = operation_counts(planned)
+    counts = planned.operation_counts()
     limbs = sorted({row["limbs"] for row in [*counts, *planned.facts["key_switches"]]}, reverse=True)
     table = grid("operation", *[f"{count} limbs" for count in limbs])
     rows = [(row["operation"], row["limbs"], row["count"]) for row in counts]

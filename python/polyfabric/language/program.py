@@ -13,10 +13,11 @@ from ..errors import ProgramError
 from . import slot_program
 from .integers import Integer
 from .place import refuse, source, whole
-from .shapes import Clear, Outputs, Shapes
+from .shapes import Shapes
 from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
 from .slots import SlotValue
+from .traced import TracedProgram
 from .types import IntegerType, SlotType, Type
 from .values import Tracer, Value
 
@@ -24,8 +25,13 @@ P = TypeVar("P", bound="Program")
 S = TypeVar("S", bound=SlotProgram)
 
 
-class Program:
-    """A program on encrypted data, as it is written."""
+class Program(TracedProgram):
+    """A program on encrypted elements, with TFHE, as it is written."""
+
+    kind = "elements"
+    native: _native.Program
+    shapes: Shapes
+    scheme = "tfhe"
 
     def __init__(
         self,
@@ -34,57 +40,12 @@ class Program:
         doc: str | None = None,
         integers: Mapping[str, IntegerType] | None = None,
     ) -> None:
-        self.native = native
-        self.shapes = Shapes(native, scalars, integers)
-        self.__name__ = native.name
-        self.__doc__ = doc or f"The program {native.name}."
+        self._begin(native, Shapes(native, scalars, integers), doc)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output is a vector; integers of any width are vectors of their digits."""
         return cls(_native.Program.parse(text))
-
-    @property
-    def name(self) -> str:
-        """The program's name."""
-        return self.native.name
-
-    @property
-    def inputs(self) -> dict[str, Type | IntegerType]:
-        """Type of each input."""
-        return self.shapes.inputs
-
-    @property
-    def outputs(self) -> dict[str, Type | IntegerType]:
-        """Type of each output, with its inferred range."""
-        return self.shapes.outputs
-
-    def text(self) -> str:
-        """The homomorphic program as text, which `Program.parse` reads back."""
-        return self.native.text()
-
-    def __repr__(self) -> str:
-        inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
-        outputs = ", ".join(f"{name}: {kind}" for name, kind in self.outputs.items())
-        return f"<program {self.name}({inputs}) -> {outputs}>"
-
-    # -- values ---------------------------------------------------------------------------------------------------
-
-    def flatten(self, inputs: Mapping[str, Clear], *, partly: bool = False) -> dict[str, list[int]]:
-        """See `Shapes.flatten`."""
-        return self.shapes.flatten(inputs, partly=partly)
-
-    def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
-        """Outputs as the user reads them: single values as integers, texts as texts."""
-        return self.shapes.shaped(outputs)
-
-    def evaluate(self, inputs: Mapping[str, Clear]) -> Outputs:
-        """What the program computes, in the clear: the answer that every execution must give."""
-        return self.shaped(self.native.evaluate(self.flatten(inputs)))
-
-    def __call__(self, **inputs: Clear) -> Outputs:
-        """`evaluate`, by keyword."""
-        return self.evaluate(inputs)
 
 
 SCHEMES = ("tfhe", "ckks", "bgv")

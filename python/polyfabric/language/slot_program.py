@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 from .. import _native
 from .place import refuse, whole
 from .slot_shapes import SlotOutputs, SlotShapes
-from .slots import Approximated, Native, SlotTracer, SlotValue
+from .slots import Approximated, SlotTracer, SlotValue
+from .traced import TracedProgram
 from .types import MOST_SLOTS, SlotType, is_packed
 
 if TYPE_CHECKING:
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="SlotProgram")
 
 
-class SlotProgram:
-    """A CKKS or BGV program, as it is written."""
+class SlotProgram(TracedProgram):
+    """A program on vectors of slots, with CKKS or BGV, as it is written."""
+
+    kind = "slots"
+    native: _native.SlotProgram
+    shapes: SlotShapes
 
     def __init__(
         self,
@@ -29,34 +34,11 @@ class SlotProgram:
         mapped: Mapping[int, tuple[int, float, float, int]] | None = None,
         functions: Mapping[int, Approximated] | None = None,
     ) -> None:
-        self.native = program
-        self.shapes = SlotShapes(program.name, program.slots, program.plaintext_modulus, inputs, outputs)
-        """Its types, for values that go in and come out."""
+        self._begin(program, SlotShapes(program.name, program.slots, program.plaintext_modulus, inputs, outputs), doc)
         self.functions = dict(functions or {})
         """What approximations approximate, by their last node."""
         self.mapped = dict(mapped or {})
         """Of polynomials whose operand was brought to [-1, 1] before, by node: what it was, its interval, and in how many slots."""
-        self.inputs = self.shapes.inputs
-        """Type of each input."""
-        self.outputs = self.shapes.outputs
-        """Type of each output."""
-        self.__name__ = program.name
-        self.__doc__ = doc or f"The program {program.name}."
-
-    @property
-    def name(self) -> str:
-        """The program's name."""
-        return self.native.name
-
-    @property
-    def scheme(self) -> str:
-        """ "ckks" or "bgv"."""
-        return self.native.scheme
-
-    @property
-    def slots(self) -> int:
-        """Slots of every vector."""
-        return self.native.slots
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -68,36 +50,19 @@ class SlotProgram:
         inputs = {name: SlotType(kind, modulus, slots, scalar, bound) for name, bound in program.inputs}
         return cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
 
-    def text(self) -> str:
-        """The homomorphic program as text, which `SlotProgram.parse` reads back."""
-        return self.native.text()
+    @property
+    def scheme(self) -> str:
+        """ "ckks" or "bgv"."""
+        return self.native.scheme
 
-    def __repr__(self) -> str:
-        inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
-        outputs = ", ".join(f"{name}: {kind}" for name, kind in self.outputs.items())
-        return f"<program {self.name}({inputs}) -> {outputs}>"
-
-    # -- values -----------------------------------------------------------------------------------------------------
-
-    def flatten(self, inputs: Mapping[str, Numbers], *, partly: bool = False) -> dict[str, Native]:
-        """See `SlotShapes.flatten`."""
-        return self.shapes.flatten(inputs, partly=partly)
-
-    def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
-        """See `SlotShapes.shaped`."""
-        return self.shapes.shaped(outputs)
-
-    def evaluate(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
-        """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
-        return self.shaped(self.native.evaluate(self.flatten(inputs)))
+    @property
+    def slots(self) -> int:
+        """Slots of every vector."""
+        return self.native.slots
 
     def evaluate_functions(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
         """What `evaluate` would give with the true functions in place of the polynomials that approximate them."""
         return self.shaped(self.native.evaluate_functions(self.flatten(inputs), self.functions))
-
-    def __call__(self, **inputs: Numbers) -> SlotOutputs:
-        """`evaluate`, by keyword."""
-        return self.evaluate(inputs)
 
 
 def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotType], *, least: int = 1) -> SlotTracer:

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Error, NoiseError, ProgramError
-from ..execution import multiplications, plan
+from ..execution import plan
 from ..language.types import Int
 from ..language.values import Value, concat, dot, lookup, sign
 from ..runnable import Program, traced
+from ..schemes.choosing import multiplications
 
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import execution, slot_execution
 from ..errors import InputError
-from ..execution import Keys, place
-from ..runnable import Program, SlotProgram
-from ..slot_execution import SlotKeys
+from ..execution import make_plan, place, run_plan, with_keys
+from ..keys import Keys
+from ..runnable import Runnable
+from ..schemes.options import PlanOptions
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
 from .network import Network
 from .reading import Reading
@@ -64,13 +64,13 @@ class ModelRun:
     parameters: str
     seconds: dict[str, float]
     """By step, all rows together."""
-    keys: Keys | SlotKeys = field(repr=False)
+    keys: Keys = field(repr=False)
 
 
 class Model(ABC):
     """A model of scikit-learn or ONNX that predicts on encrypted rows. Made by `pf.from_sklearn` and `pf.from_onnx`."""
 
-    program: Program | SlotProgram
+    program: Runnable
     """What the server executes."""
     fidelity: Fidelity
     batch: int
@@ -82,8 +82,9 @@ class Model(ABC):
         self.reading = reading
 
     def __repr__(self) -> str:
-        scheme = "TFHE" if isinstance(self.program, Program) else self.program.scheme.upper()
-        return f"<encrypted {self.name} of {self.features} features, with {scheme}; {self.fidelity}>"
+        return (
+            f"<encrypted {self.name} of {self.features} features, with {self.program.scheme.upper()}; {self.fidelity}>"
+        )
 
     # -- the client's part ----------------------------------------------------------------------------------------
 
@@ -122,33 +123,22 @@ class Model(ABC):
         *,
         on: str = "cpu",
         parameters: str | None = None,
-        keys: Keys | SlotKeys | None = None,
+        keys: Keys | None = None,
         threads: int | None = None,
         progress: ProgressHook | None = None,
     ) -> ModelRun:
         """Encrypts the rows, `batch` at a time and all with one key, executes, decrypts, and compares with the clear program."""
         given = self.checked(rows)
-        machine = place(on)
+        options = PlanOptions(parameters=parameters, machine=place(on))
+        if keys is not None:
+            options = with_keys(self.program, options, keys)
+        made = make_plan(self.program, options)
         found: list[Floats] = []
         seconds: dict[str, float] = {}
         correct = True
-        planned: execution.Plan | slot_execution.SlotPlan
-        if isinstance(self.program, Program):
-            asked = execution.matching(keys, parameters) if isinstance(keys, Keys) else parameters
-            planned = execution.plan(self.program, asked, machine=machine)
-        else:
-            own = keys.parameter_set if isinstance(keys, SlotKeys) else parameters
-            planned = slot_execution.plan(
-                self.program, own, machine=machine, security=0 if isinstance(keys, SlotKeys) else None
-            )
         for start in range(0, len(given), self.batch):
             part = given[start : start + self.batch]
-            done: execution.RunResult | slot_execution.SlotRunResult
-            options: dict[str, Any] = {"on": on, "machine": machine, "threads": threads, "progress": progress}
-            if isinstance(planned, execution.Plan):
-                done = execution.run_plan(planned, self.encode(part), keys=keys, **options)  # type: ignore[arg-type]
-            else:
-                done = slot_execution.run_plan(planned, self.encode(part), keys=keys, **options)  # type: ignore[arg-type]
+            done = run_plan(made, self.encode(part), on=on, keys=keys, threads=threads, progress=progress)
             keys = done.keys
             correct = correct and done.correct
             found.append(self.decode(done.outputs)[: len(part)])

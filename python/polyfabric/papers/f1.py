@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .. import machines, slot_execution
+from .. import machines
 from ..apps import bgv_bootstrapping, ckks_bootstrapping
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
-from ..errors import Error
-from ..execution import SecurityWarning
+from ..errors import Error, SecurityWarning
+from ..execution import plan
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from ..reports import units
+from ..schemes.slots import SlotPlan
 from .f1_figures import beside_figure_9, figure_9, table_5, table_5_means
 from .rows import failed, predicted
 
@@ -55,11 +56,11 @@ _AUTHORS_PROGRAM = [
 
 def _compiled(
     program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str
-) -> tuple[SlotProgram, slot_execution.SlotPlan, dict[str, Any]]:
+) -> tuple[SlotProgram, SlotPlan, dict[str, Any]]:
     """A program with its plan for a machine and the report of its schedule there, whatever its security."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
-        planned = slot_execution.plan(program, parameters, machine=machine, key_switch=key_switch)
+        planned = plan(program, parameters, machine=machine, key_switch=key_switch)
     return program, planned, machine.simulate(planned).to_dict()
 
 
@@ -86,7 +87,7 @@ _TOO_LARGE = ("table3.lola_cifar",)
 """Cells whose programs are not compiled again for table 5."""
 
 
-def _composition(planned: slot_execution.SlotPlan, report: dict[str, Any]) -> str:
+def _composition(planned: SlotPlan, report: dict[str, Any]) -> str:
     """What a program's time is made of: operations, hints, traffic, and what memory alone would take."""
     uses = planned.facts["key_switches"]
     hints, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)

@@ -6,12 +6,12 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Error
-from ..machines import Machine, simulation
+from ..machines import Machine
 from .rows import failed, predicted, untold
 
 if TYPE_CHECKING:
     from .. import _native
-    from ..slot_execution import SlotPlan
+    from ..schemes.slots import SlotPlan
 
 _CLASSES = {
     "hints": "key-switch hints, compulsory",
@@ -114,7 +114,7 @@ def table_5(
     for column, options in _VARIANTS.items():
         name = f"table5.{cell}.{column}"
         try:
-            report = simulation(machine.compile(planned, **options)).to_dict()
+            report = machine.map(planned, **options).report().to_dict()
         except Error as error:
             # The paper too has programs for which that scheduler is intractable.
             rows.append(untold(name, str(error)) if "CSR is intractable" in str(error) else failed(name, error))

@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import machines
 from ..apps.life import life
-from ..errors import Error
-from ..execution import SecurityWarning, plan
+from ..errors import Error, SecurityWarning
+from ..execution import plan
 from ..progress import ProgressHook
 from .rows import failed, predicted
 
@@ -34,7 +34,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             machine = machines.load("fpt", [f"kernels={kernels}"])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SecurityWarning)
-                planned = plan(life(), name, machine=machine, target=0.0)
+                planned = plan(life(), name, machine=machine, max_failure=0.0)
             report = machine.simulate(planned).to_dict()
         except Error as error:
             rows.append(failed(f"table5.fpt.{cell}", error, place))

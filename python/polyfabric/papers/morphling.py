@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,10 @@ from .. import machines
 from ..apps.boosted_trees import xgboost
 from ..apps.networks import deepcnn, vgg9
 from ..errors import Error
-from ..execution import Plan, named_parameters
 from ..language.program import Program
 from ..progress import ProgressHook
+from ..schemes.elements import ElementPlan, named_parameters
+from ..schemes.options import PlanOptions
 from .rows import failed
 
 SETS = {"A": "morphling-A-t32", "B": "morphling-B", "C": "morphling-C"}
@@ -103,9 +103,8 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _plan(program: Program, name: str, order: str, machine: machines.Machine) -> Plan:
+def _plan(program: Program, name: str, order: str, machine: machines.Machine) -> ElementPlan:
     """The plan with the key switch before or after a look-up, to be timed whatever its noise."""
     parameters = named_parameters(name, warn=False)
-    kernel = program.native.lower(parameters, order, machine.native)
     noise = program.native.noise(parameters, order, machine.transform(parameters))
-    return Plan(program, parameters, order, kernel, json.loads(noise.to_json()))
+    return ElementPlan.lowered(program, parameters, order, noise, PlanOptions(machine=machine))

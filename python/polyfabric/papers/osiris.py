@@ -12,8 +12,7 @@ from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
 from ..apps.helr_1024 import helr_1024
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
-from ..errors import Error
-from ..execution import SecurityWarning
+from ..errors import Error, SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from . import osiris_networks

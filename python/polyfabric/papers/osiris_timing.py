@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 
-from .. import machines, slot_execution
-from ..execution import SecurityWarning
+from .. import machines
+from ..errors import SecurityWarning
+from ..execution import plan
 from ..language.slot_program import SlotProgram
+from ..schemes.slots import SlotPlan
 from ..slot_parameters import SlotParameters
 
 HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
@@ -18,10 +20,8 @@ CHAIN_IV: dict[str, str | None] = {
 }
 
 
-def planned(
-    program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine
-) -> slot_execution.SlotPlan:
+def planned(program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine) -> SlotPlan:
     """A program's plan with the set's own key switch; the paper's sets of less than 128 bits are taken as they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
-        return slot_execution.plan(program, parameters, machine=machine, key_switch="set", security=0)
+        return plan(program, parameters, machine=machine, key_switch="set", security=0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...execution import place
+from ...execution import place, plan, run_plan
 from ...progress import ProgressHook
-from ...slot_execution import SlotRunResult, plan, run_plan
+from ...schemes.slots import SlotResult
 from . import database_lookup
 from .store import T, capitals, columns, key, stride, text
 
@@ -21,7 +22,7 @@ class Answer:
     found: str
     """Decrypted; empty if no entry has the key."""
     expected: str
-    run: SlotRunResult
+    run: SlotResult
 
     @property
     def correct(self) -> bool:
@@ -43,17 +44,20 @@ def look_up(
     query: str,
     *,
     on: str = "cpu",
+    readings: Sequence[str] = (),
     parameters: str | None = None,
     threads: int | None = None,
     measure: bool = False,
+    max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Answer:
     """Encrypts the database and the query, looks up, decrypts."""
     table = capitals()
     inputs = {"query": key(query), **columns(table)}
     width = stride(len(table))
-    machine = place(on)
-    planned = plan(database_lookup(width), parameters, measured=measure, machine=machine)
-    run = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
+    planned = plan(
+        database_lookup(width), parameters, measure=measure, machine=place(on, readings), max_failure=max_failure
+    )
+    run = run_plan(planned, inputs, on=on, threads=threads, progress=progress)
     found = text([part % T for part in run.outputs["result"][::width]])
     return Answer(query, len(table), found, table.get(query.strip().upper(), ""), run)

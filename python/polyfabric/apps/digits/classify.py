@@ -10,9 +10,12 @@ import numpy as np
 
 from ... import _native
 from ...errors import InputError, NoiseError
-from ...execution import DEFAULT_TARGET, Keys, Plan, RunResult, plan, run_plan
+from ...execution import place, plan, run_plan
+from ...keys import Keys, matching
 from ...machines import Machine
 from ...progress import ProgressHook
+from ...schemes.choosing import DEFAULT_TARGET
+from ...schemes.elements import ElementPlan, ElementResult
 from . import digits
 from .data import split
 from .network import shipped
@@ -46,7 +49,7 @@ class Classification:
     """The images, the run, and where the scores were added."""
 
     images: list[Image]
-    run: RunResult
+    run: ElementResult
     encrypted_scores: bool
     why_not: Refusal | None = field(default=None)
     """Why the scores were added by the client, if they were."""
@@ -95,20 +98,20 @@ class Refusal:
 
 
 def prepare(
-    images: int, machine: Machine | None, parameters: str | _native.Parameters | None, target: float | None
-) -> tuple[Plan, Refusal | None]:
+    images: int, machine: Machine | None, parameters: str | _native.Parameters | None, max_failure: float | None
+) -> tuple[ElementPlan, Refusal | None]:
     """The plan, and why it leaves the scores to the client, if it does: the noise of adding them under encryption."""
     whole = digits(images=images)
     try:
-        return plan(whole, parameters, machine=machine, target=target), None
+        return plan(whole, parameters, machine=machine, max_failure=max_failure), None
     except NoiseError as error:
         reason = str(error)
-    planned = plan(digits(images=images, encrypted_scores=False), parameters, machine=machine, target=target)
+    planned = plan(digits(images=images, encrypted_scores=False), parameters, machine=machine, max_failure=max_failure)
     chosen = planned.parameters
     noise = whole.native.noise(chosen, planned.key_switch, "f64" if machine is None else machine.transform(chosen))
     try:
         # With the set that carries the activations, the reason is the scores' and no other.
-        noise.check(DEFAULT_TARGET if target is None else target)
+        noise.check(DEFAULT_TARGET if max_failure is None else max_failure)
     except NoiseError as error:
         reason = str(error)
     return planned, Refusal(reason, noise.log2_failure)
@@ -118,11 +121,11 @@ def classify(
     indices: Sequence[int],
     *,
     on: str = "cpu",
-    machine: Machine | None = None,
+    readings: Sequence[str] = (),
     parameters: str | _native.Parameters | None = None,
     keys: Keys | None = None,
     threads: int | None = None,
-    target: float | None = None,
+    max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Classification:
     """Encrypts, executes and decrypts the held-out images `indices`, as one batch."""
@@ -132,12 +135,12 @@ def classify(
             raise InputError(f"there is no held-out image {index}; they are numbered 0 to {len(held_out) - 1}")
     if len(indices) == 0:
         raise InputError("no image to classify; give at least one index")
-    planned, why_not = prepare(len(indices), machine, keys.parameters if keys else parameters, target)
+    if keys is not None:
+        parameters = matching(keys, parameters)
+    planned, why_not = prepare(len(indices), place(on, readings), parameters, max_failure)
     chosen = np.asarray(indices)
     signs = network.encode(held_out.images[chosen])
-    run = run_plan(
-        planned, {"pixels": signs.reshape(-1)}, on=on, machine=machine, keys=keys, threads=threads, progress=progress
-    )
+    run = run_plan(planned, {"pixels": signs.reshape(-1)}, on=on, keys=keys, threads=threads, progress=progress)
     activations = np.asarray(run.outputs["hidden"]).reshape(len(indices), network.hidden)
     clear = network.activations(signs)
     clear_scores = network.scores(clear)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...execution import place
+from ...execution import make_plan, place, run_plan
 from ...progress import ProgressHook
-from ...slot_execution import SlotRunResult, plain, plan, run_plan, switch_for
+from ...schemes.options import PlanOptions
+from ...schemes.plan import plain
+from ...schemes.slots import SlotResult
 from . import F1Program, Inputs
 
 
@@ -23,7 +26,7 @@ class Answer:
     """Decrypted."""
     expected: list[float]
     """In the clear, by the application's own arithmetic, not by the program."""
-    run: SlotRunResult
+    run: SlotResult
 
     @property
     def error(self) -> float:
@@ -66,18 +69,23 @@ def execute(
     program: F1Program,
     *,
     on: str = "cpu",
+    readings: Sequence[str] = (),
     parameters: str | None = None,
     threads: int | None = None,
     measure: bool = False,
+    max_failure: float | None = None,
     key_switch: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Answer:
     """Draws an example, encrypts it, executes, decrypts; `key_switch` as `SlotProgram.run` takes it."""
     inputs, expected = clear_example(program, np.random.default_rng())
-    machine = place(on)
-    switch = switch_for(parameters, machine, key_switch)
-    planned = plan(
-        program.build(), parameters or program.parameters, measured=measure, machine=machine, key_switch=switch
+    asked = PlanOptions(
+        parameters=parameters,
+        machine=place(on, readings),
+        measure=measure,
+        max_failure=max_failure,
+        key_switch=key_switch,
     )
-    run = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
+    made = make_plan(program.build(), asked.with_default_set(program.parameters))
+    run = run_plan(made, inputs, on=on, threads=threads, progress=progress)
     return Answer(program, program.answer(run.outputs).tolist(), expected.tolist(), run)

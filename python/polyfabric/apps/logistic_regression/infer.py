@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError
-from ...execution import place
+from ...execution import place, plan, run_plan
 from ...progress import ProgressHook
-from ...slot_execution import SlotRunResult, plan, run_plan
+from ...schemes.slots import SlotResult
 from . import STRIDE, logistic_regression
 from .data import split
 from .model import shipped
@@ -25,7 +26,7 @@ class Inference:
     clear: list[float]
     """By the model in the clear, with its true sigmoid."""
     labels: list[int]
-    run: SlotRunResult
+    run: SlotResult
 
     @property
     def classes(self) -> list[int]:
@@ -71,9 +72,11 @@ def infer(
     rows: int | None = None,
     *,
     on: str = "cpu",
+    readings: Sequence[str] = (),
     parameters: str | None = None,
     threads: int | None = None,
     measure: bool = False,
+    max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Inference:
     """Encrypts the first `rows` held-out rows (all without it), computes their probabilities, decrypts."""
@@ -84,10 +87,11 @@ def infer(
     encoded = model.encode(held_out.measurements[:count])
     padded = np.zeros((count, STRIDE))
     padded[:, : model.features] = encoded
-    machine = place(on)
-    planned = plan(logistic_regression(count), parameters, measured=measure, machine=machine)
+    planned = plan(
+        logistic_regression(count), parameters, measure=measure, machine=place(on, readings), max_failure=max_failure
+    )
     inputs = {"rows": padded.reshape(-1)}
-    result = run_plan(planned, inputs, on=on, machine=machine, threads=threads, progress=progress)
+    result = run_plan(planned, inputs, on=on, threads=threads, progress=progress)
     return Inference(
         probabilities=result.outputs["result"][::STRIDE],
         clear=model.probabilities(encoded).tolist(),

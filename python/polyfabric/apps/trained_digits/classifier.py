@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...execution import Keys, RunResult, plan, run_plan
-from ...machines import Machine
+from ...execution import place, plan, run_plan
+from ...keys import Keys, matching
 from ...progress import ProgressHook
 from ...runnable import Program
+from ...schemes.elements import ElementResult
 from ..digits.data import split
 
 
@@ -67,7 +68,7 @@ class Classification:
     """Whether every decrypted output equals the program's in the clear."""
     seconds: dict[str, float]
     """By step, all images together."""
-    run: RunResult = field(repr=False)
+    run: ElementResult = field(repr=False)
 
     @property
     def correct(self) -> bool:
@@ -94,11 +95,11 @@ def classify(
     indices: Sequence[int],
     *,
     on: str = "cpu",
-    machine: Machine | None = None,
+    readings: Sequence[str] = (),
     parameters: str | None = None,
     keys: Keys | None = None,
     threads: int | None = None,
-    target: float | None = None,
+    max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Classification:
     """Encrypts, executes and decrypts the held-out images `indices`, one after the other, all with one key."""
@@ -108,12 +109,13 @@ def classify(
             raise InputError(f"there is no held-out image {index}; they are numbered 0 to {len(held_out) - 1}")
     if len(indices) == 0:
         raise InputError("no image to classify; give at least one index")
-    planned = plan(classifier.program, parameters, machine=machine, target=target)
+    asked = parameters if keys is None else matching(keys, parameters)
+    planned = plan(classifier.program, asked, machine=place(on, readings), max_failure=max_failure)
     expected = classifier.clear(held_out.images[np.asarray(indices)])
     images, seconds, equal = [], dict[str, float](), True
     for index, clear in zip(indices, expected, strict=True):
         given = classifier.encode(held_out.images[index])
-        run = run_plan(planned, given, on=on, machine=machine, keys=keys, threads=threads, progress=progress)
+        run = run_plan(planned, given, on=on, keys=keys, threads=threads, progress=progress)
         keys, equal = run.keys, equal and run.correct
         scores = classifier.scores(run.outputs)
         images.append(Classified(index, int(held_out.labels[index]), int(scores.argmax()), int(clear), scores.tolist()))

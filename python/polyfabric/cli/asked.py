@@ -1,0 +1,163 @@
+"""What `polyfabric run` is asked for, and which programs take which options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..execution import place
+from ..keys import CLIENT, SERVER, Keys, matching, present
+from ..machines import Machine
+from ..progress import ProgressHook, bars
+from ..reports import Report, expect_folder
+from ..schemes.options import PlanOptions
+from .console import security_warnings
+
+FLAGS = {
+    "batch": "--batch",
+    "image": "--image",
+    "images": "--images",
+    "board": "--board",
+    "size": "--size",
+    "generations": "--generations",
+    "rows": "--rows",
+    "query": "--query",
+    "given": "--input",
+    "folder": "--keys",
+    "step": "--step",
+    "unroll": "--unroll",
+    "key_switch": "--key-switch",
+    "security": "--security",
+    "flood": "--flood",
+    "public": "--public",
+    "circuit_privacy": "--circuit-privacy",
+    "measure": "--measure",
+    "cost": "--cost",
+}
+"""Options that not every program takes."""
+
+OWNERS = {
+    "image": "digits and trained models",
+    "images": "digits and trained models",
+    "board": "life",
+    "size": "life",
+    "generations": "life",
+    "rows": "logistic-regression",
+    "query": "database-lookup",
+}
+"""Options of one application."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The command line of one run. A field that is not given has its default."""
+
+    program: str
+    on: str = "cpu"
+    parameters: str | None = None
+    readings: tuple[str, ...] = ()
+    threads: int | None = None
+    max_failure: float | None = None
+    report_to: Path | None = None
+    """Folder for a machine's report and timeline."""
+    as_json: bool = False
+    given: tuple[str, ...] = ()
+    """Inputs: NAME=VALUES, or files."""
+    folder: Path | None = None
+    """Of the keys, and of the files between steps."""
+    step: str | None = None
+    cost: bool = False
+    public: bool = False
+    security: float | None = None
+    unroll: int = 1
+    circuit_privacy: float | None = None
+    measure: bool = False
+    key_switch: str | None = None
+    flood: float | None = None
+    batch: int | None = None
+    image: int | None = None
+    images: int | None = None
+    board: str | None = None
+    size: int | None = None
+    generations: int | None = None
+    rows: int | None = None
+    query: str | None = None
+
+    @cached_property
+    def machine(self) -> Machine | None:
+        """The machine that runs it, by the readings that are chosen; nothing for this computer."""
+        return place(self.on, self.readings)
+
+    @property
+    def options(self) -> PlanOptions:
+        """What of it plans the program."""
+        return PlanOptions(
+            parameters=self.parameters,
+            machine=self.machine,
+            max_failure=self.max_failure,
+            security=self.security,
+            public=self.public,
+            unroll=self.unroll,
+            circuit_privacy=self.circuit_privacy,
+            measure=self.measure,
+            key_switch=self.key_switch,
+        )
+
+    def options_with(self, keys: Keys | None) -> PlanOptions:
+        """The same for keys that are there, whose set whoever made them has accepted."""
+        return self.options if keys is None else self.options.accepting(matching(keys, self.parameters))
+
+    @property
+    def indices(self) -> list[int]:
+        """The held-out images that are asked for: one, or the first ones."""
+        if self.image is not None and self.images is not None:
+            raise InputError("--image names one image, --images a number of them; give one of the two")
+        return list(range(self.images)) if self.images is not None else [self.image or 0]
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """The options that are given and that not every program takes."""
+        values = {own.name: getattr(self, own.name) for own in fields(self) if own.name in FLAGS}
+        defaults = {own.name: own.default for own in fields(self)}
+        return {name: value for name, value in values.items() if value != defaults[name]}
+
+    def take_only(self, *names: str) -> None:
+        """Refuses options that not every program takes, but for those called."""
+        for name in self.extras:
+            if name in names:
+                continue
+            if name in OWNERS and (self.cost or self.step is not None):
+                raise InputError(
+                    f"{FLAGS[name]} is of a whole run of {OWNERS[name]}; leave it out with --step or --cost"
+                )
+            if name in OWNERS:
+                raise InputError(f"{FLAGS[name]} is of {OWNERS[name]}, not {self.program}; leave it out")
+            takes = ", ".join(FLAGS[own] for own in names)
+            raise InputError(f"{FLAGS[name]} is not for {self.program}, which takes {takes}; leave it out")
+
+    def expect_places(self) -> None:
+        """Refuses, before any key is made, a folder that cannot be written, and one for a machine's report where no machine runs."""
+        if self.report_to is not None and self.machine is None:
+            raise InputError("--report writes a machine's report; this run is not on a machine")
+        for folder in (self.folder, self.report_to):
+            if folder is not None and self.step in (None, "keys", "encrypt"):
+                expect_folder(folder)
+
+    @contextmanager
+    def kept_keys(self, scheme: str) -> Iterator[tuple[Keys | None, ProgressHook]]:
+        """The keys of the folder, or none if it has none yet, with progress on the error stream."""
+        with security_warnings(), bars() as progress:
+            there = self.folder is not None and present(self.folder, CLIENT, SERVER)
+            yield Keys.load(self.folder, scheme, progress) if self.folder is not None and there else None, progress
+
+    def keep(self, used: Keys | None, keys: Keys, simulation: Report | None) -> None:
+        """Writes keys that were made to the folder, if one is named, and a machine's report."""
+        if self.folder is not None and used is None:
+            keys.save(self.folder)
+        if self.report_to is not None and simulation is not None:
+            simulation.save(self.report_to)

@@ -1,0 +1,178 @@
+"""`polyfabric run` of applications that run whole, with their own data, on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from ..apps.database.lookup import look_up
+from ..apps.digits.classify import Classification, Image, classify
+from ..apps.digits.data import ascii_art, split
+from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
+from ..apps.f1_programs.execute import Answer, execute
+from ..apps.logistic_regression.infer import Inference, infer
+from ..apps.trained_digits import CLASSIFIERS
+from ..apps.trained_digits.classifier import classify as classify_by
+from ..reports.units import probability
+from . import life_run, show_elements, show_slots
+from .asked import Asked
+from .console import out, print_json
+from .show_trained import show_trained
+
+
+def runner(asked: Asked) -> Callable[[Asked], int] | None:
+    """What runs the application that is asked for; nothing if it is a program like a user's own, or is asked for as one."""
+    whole = {"digits": digits, "logistic-regression": tumours, "database-lookup": capital}
+    if asked.program in whole or asked.cost:
+        return whole.get(asked.program)
+    if asked.program == "life":
+        return life_run.run
+    if asked.program in CLASSIFIERS and asked.step is None:
+        return trained
+    return example if asked.program in F1_PROGRAMS else None
+
+
+def digits(asked: Asked) -> int:
+    """Classifies held-out digits by the network that comes with the package; right if every activation equals the clear one."""
+    return _whole(asked, partial(classify, asked.indices), _show_digits, "image", "images", "folder")
+
+
+def trained(asked: Asked) -> int:
+    """Classifies held-out digits by a model that was trained on others; right if every result equals that of the model in the clear."""
+    classifier = CLASSIFIERS[asked.program]()
+    return _whole(asked, partial(classify_by, classifier, asked.indices), show_trained, "image", "images", "folder")
+
+
+def example(asked: Asked) -> int:
+    """Runs a program of F1's paper on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
+    run = partial(execute, F1_PROGRAMS[asked.program], key_switch=asked.key_switch, measure=asked.measure)
+    return _whole(asked, run, _show_on_slots, "measure", "key_switch")
+
+
+def tumours(asked: Asked) -> int:
+    """Classifies held-out tumours; right if every class is the clear model's."""
+    return _whole(asked, partial(infer, asked.rows, measure=asked.measure), _show_on_slots, "rows", "measure")
+
+
+def capital(asked: Asked) -> int:
+    """Looks a capital up; right if it is the table's."""
+    query = "CH" if asked.query is None else asked.query
+    return _whole(asked, partial(look_up, query, measure=asked.measure), _show_on_slots, "query", "measure")
+
+
+def _whole(asked: Asked, run: Callable[..., Any], show: Callable[[Console, Any], None], *takes: str) -> int:
+    """Runs an application that takes these options beside those of all; 0 if it is right. Keys that one takes are of TFHE."""
+    asked.take_only(*takes)
+    asked.expect_places()
+    with asked.kept_keys("tfhe") as (keys, progress):
+        done = run(
+            on=asked.on,
+            readings=asked.readings,
+            parameters=asked.parameters,
+            threads=asked.threads,
+            max_failure=asked.max_failure,
+            progress=progress,
+            **({} if keys is None else {"keys": keys}),
+        )
+    asked.keep(keys, done.run.keys, done.run.simulation)
+    if asked.as_json:
+        print_json(done.to_dict())
+    else:
+        show(out(), done)
+    return 0 if done.correct else 1
+
+
+def _show_digits(console: Console, done: Classification) -> None:
+    if len(done.images) <= 4:
+        for image in done.images:
+            _show_image(console, image)
+    else:
+        _show_many(console, done.images)
+    equal = sum(image.activations_equal for image in done.images)
+    total = sum(len(image.activations) for image in done.images)
+    console.print(f"activations  {equal} of {total} equal those of the clear network")
+    if done.encrypted_scores:
+        same = sum(image.scores_equal for image in done.images)
+        console.print(f"scores       added under encryption; those of {same} of {len(done.images)} images equal")
+    else:
+        fails = "" if done.why_not is None else f" would fail with probability {probability(done.why_not.log2_failure)}"
+        console.print(f"scores       added by the client: sums under {done.run.on}'s arithmetic{fails}")
+    console.print(
+        "client sees  the hidden activations and the scores, not the class alone: with many images, the first layer too"
+    )
+    held_out = split()[1]
+    right = sum(image.output == image.label for image in done.images)
+    console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")
+    show_elements.show_common(console, done.run)
+    if not done.correct:
+        console.print("[bold red]wrong: the encrypted run differs from the clear network[/]")
+
+
+def _show_image(console: Console, image: Image) -> None:
+    import numpy as np
+
+    top = sorted(enumerate(image.scores), key=lambda item: -item[1])[:3]
+    facts = [
+        f"held-out image {image.index}",
+        "",
+        f"decrypted class   [bold]{image.output}[/]",
+        f"clear network     {image.expected}",
+        f"true label        {image.label}",
+        "",
+        "scores            " + ", ".join(f"{digit}: {score:+d}" for digit, score in top) + ", ..",
+    ]
+    art = ascii_art(np.asarray(image.pixels))
+    console.print()
+    for row in range(8):
+        console.print(f"    {art[row]}    {facts[row] if row < len(facts) else ''}")
+    console.print()
+
+
+def _show_many(console: Console, images: list[Image]) -> None:
+    console.print()
+    for start in range(0, len(images), 16):
+        row = images[start : start + 16]
+        console.print("image    " + " ".join(f"{image.index:>3}" for image in row))
+        console.print("class    " + " ".join(f"{image.output:>3}" for image in row))
+        console.print(
+            "label    "
+            + " ".join(
+                f"{image.label:>3}" if image.output == image.label else f"[red]{image.label:>3}[/]" for image in row
+            )
+        )
+        console.print()
+
+
+def _show_on_slots(console: Console, done: Any) -> None:  # noqa: ANN401 - an application's result
+    console.print()
+    if isinstance(done, Inference):
+        for start in range(0, min(len(done.labels), 8), 4):
+            shown = range(start, min(start + 4, len(done.labels)))
+            words = ", ".join(f"{i}: {done.probabilities[i]:.4f}" for i in shown)
+            console.print(f"held-out rows     {words}{', ..' if len(done.labels) > 8 and start == 4 else ''}")
+        console.print(f"classes           {done.same} of {len(done.labels)} as by the model in the clear")
+        console.print(
+            f"right             {done.right} of {len(done.labels)} as labelled ({done.right / len(done.labels):.1%})"
+        )
+        console.print(f"probabilities     within {done.largest_difference:.1e} of the clear model's sigmoid")
+    elif isinstance(done, Answer):
+        shown = "  ".join(f"{value:.4g}" for value in done.found[: show_slots.SHOWN])
+        clear = "  ".join(f"{value:.4g}" for value in done.expected[: show_slots.SHOWN])
+        more = f"  .. {len(done.found):,} in all" if len(done.found) > show_slots.SHOWN else ""
+        console.print(f"decrypted         {shown}{more}")
+        console.print(f"in the clear      {clear}{more}")
+        if done.tolerance:
+            console.print(f"largest error     {done.error:.1e} of the largest number (tolerated {done.tolerance:.0e})")
+        if done.program.classifies:
+            console.print(f"largest score     {done.found.index(max(done.found))}")
+    else:
+        console.print(f"query             {done.query!r} among {done.entries} encrypted entries")
+        console.print(f"decrypted         [bold]{done.found or '(no such entry)'}[/]")
+        console.print(f"in the clear      {done.expected or '(no such entry)'}")
+    console.print()
+    show_slots.show_common(console, done.run)
+    if not done.correct:
+        console.print("[bold red]wrong: the encrypted run differs from the clear one[/]")

@@ -1,0 +1,55 @@
+"""What `polyfabric run` prints of a program of TFHE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from ..reports.rows import circuit_privacy
+from ..reports.units import bytes_text, probability, scaled
+from ..schemes.elements import ElementResult
+from .console import grid
+
+SHOWN = 24
+"""Values of an output that are printed."""
+
+
+def show(console: Console, result: ElementResult) -> None:
+    """Outputs beside those in the clear, and what the run took."""
+    console.print(f"[bold]{result.program}[/] on {result.on}")
+    table = grid("output", "decrypted", "expected", left=3)
+    for name, values in result.outputs.items():
+        table.add_row(name, _short(values), _short(result.expected[name]))
+    console.print(table)
+    verdict = (
+        "[green]equal to the clear program[/]" if result.correct else "[bold red]differs from the clear program[/]"
+    )
+    console.print(f"result       {verdict}")
+    show_common(console, result)
+
+
+def _short(values: Any) -> str:  # noqa: ANN401 - an integer or a list
+    if not isinstance(values, list) or len(values) <= SHOWN:
+        return str(values)
+    return f"[{', '.join(map(str, values[:SHOWN]))}, .. {len(values)} in all]".replace("[", "\\[")
+
+
+def show_common(console: Console, result: ElementResult) -> None:
+    """Parameters, sizes and times; what the machine takes."""
+    failure = result.log2_failure
+    console.print(
+        f"parameters   {result.parameters}; {result.lookups} look-ups; failure probability {probability(failure)}"
+    )
+    if "circuit_privacy_bits" in result.noise:
+        console.print(f"privacy      {circuit_privacy(result.noise)}")
+    sizes = result.sizes
+    console.print(
+        f"sizes        server key {bytes_text(sizes['server_key'])} ({bytes_text(sizes['server_key_compressed'])} to send), "
+        f"inputs {bytes_text(sizes['inputs'])}, outputs {bytes_text(sizes['outputs'])}"
+    )
+    times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in result.seconds.items())
+    console.print(f"this run     {times}")
+    if result.simulation is not None:
+        console.print()
+        result.simulation.print(console)

@@ -1,0 +1,87 @@
+"""What `polyfabric run` prints of a program of CKKS or BGV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from ..reports.slots import failure
+from ..reports.units import bytes_text, scaled, security
+from ..schemes.slots import SlotResult
+from .console import grid
+
+SHOWN = 6
+"""Numbers of an output that are printed."""
+
+
+def show(console: Console, result: SlotResult) -> None:
+    """Outputs beside those in the clear, with their errors, and what the run took."""
+    console.print(f"[bold]{result.program}[/] with {result.scheme.upper()} on {result.on}")
+    exact = result.scheme == "bgv"
+    table = grid(
+        "output", "decrypted", "expected", "wrong" if exact else "error", *([] if exact else ["bound"]), left=3
+    )
+    for name, values in result.outputs.items():
+        error, bound = result.error[name], result.bound[name]
+        figures = (f"{error:.0f}",) if exact else (f"{error:.1e}", f"{bound:.1e}")
+        table.add_row(name, _short(values), _short(result.expected[name]), *figures)
+    console.print(table)
+    show_common(console, result)
+
+
+def _short(values: Any) -> str:  # noqa: ANN401 - a number or a list
+    if not isinstance(values, list):
+        return _number(values)
+    shown = ", ".join(_number(value) for value in values[:SHOWN])
+    more = f", .. {len(values)} in all" if len(values) > SHOWN else ""
+    return f"\\[{shown}{more}]"
+
+
+def _number(value: complex) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.5f}"
+
+
+def show_common(console: Console, result: SlotResult) -> None:
+    """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured."""
+    if result.scheme == "bgv":
+        verdict = "equal to the clear program in every slot"
+    else:
+        name = max(result.error, key=lambda output: result.error[output])
+        of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
+        verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e}{of})"
+    if result.distance:
+        verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
+    style = "green" if result.correct else "bold red"
+    console.print(f"result            [{style}]{verdict if result.correct else 'differs from the clear program'}[/]")
+    facts, set_ = result.plan.facts, result.plan.facts["parameters"]
+    console.print(
+        f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "
+        f"{security(set_['security_bits'])} bits of security; inputs at level {facts['start_level']}"
+        + (", encrypted with a public key" if result.plan.public else "")
+    )
+    _, how_often = failure(result.scheme, facts["log2_failure"])
+    console.print(
+        f"fails             {how_often}" if result.scheme == "bgv" else f"bound             passed {how_often}"
+    )
+    sizes = result.sizes
+    console.print(
+        f"sizes             {len(facts['keys'])} switching keys {bytes_text(sizes['keys'])}, "
+        f"inputs {bytes_text(sizes['inputs'])}, outputs {bytes_text(sizes['outputs'])}"
+    )
+    times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in result.seconds.items())
+    console.print(f"this run          {times}")
+    if result.simulation is not None:
+        console.print()
+        result.simulation.print(console)
+    if result.plan.key_switch is not None:
+        console.print()
+        result.plan.key_switch.print(console)
+    if result.plan.measure:
+        console.print()
+        result.operations.print(console)
+        beyond = result.first_beyond
+        if beyond is not None:
+            console.print(f"[bold red]first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}[/]")

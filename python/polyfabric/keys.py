@@ -1,0 +1,157 @@
+"""Keys of all schemes, and their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import _native
+from .errors import InputError, ParameterError
+from .names import pick
+from .reports import write_together
+from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source
+from .schemes.elements import ElementContext, named_parameters
+from .schemes.plan import Plan
+from .slot_parameters import SlotParameters
+
+if TYPE_CHECKING:
+    from .progress import ProgressHook
+
+SCHEMES = ("tfhe", "ckks", "bgv")
+
+MARKS = {b"PLYFCKKS": "ckks", b"PLYF_BGV": "bgv"}
+"""How files of CKKS and of BGV begin; all others are read as TFHE's, which says what is wrong with them."""
+
+CLIENT, SERVER, PUBLIC = "client.key", "server.key", "public.key"
+"""Names of the files, in this order: the client's own, what it gives to its server, what it gives to whoever encrypts."""
+
+
+def load_client_key(scheme: str, source: Source) -> ClientKey:
+    """A secret key."""
+    return _native.ClientKey.load(source) if scheme == "tfhe" else _native.SlotClient.load(scheme, source)
+
+
+def load_server_key(scheme: str, source: Source, progress: ProgressHook | None = None) -> ServerKey:
+    """A server's keys."""
+    return _native.ServerKey.load(source, progress) if scheme == "tfhe" else _native.SlotServer.load(scheme, source)
+
+
+def load_public_key(scheme: str, source: Source) -> PublicKey:
+    """A public key."""
+    return _native.PublicKey.load(source) if scheme == "tfhe" else _native.SlotPublicKey.load(scheme, source)
+
+
+def parameters_of(key: ClientKey | ServerKey | PublicKey) -> Parameters:
+    """The parameter set that a key is of."""
+    own = key.parameters
+    return SlotParameters(own) if isinstance(own, _native.SlotParameters) else own
+
+
+def public_key_of(client: ClientKey) -> PublicKey:
+    """What others encrypt with for a client: a fresh one each time, of the same secret key."""
+    return client.public() if isinstance(client, _native.SlotClient) else _native.PublicKey.generate(client)
+
+
+def present(folder: Path, *names: str) -> list[str]:
+    """Those of the keys' files that are in `folder`: to be used, or to be refused."""
+    return [name for name in names or (CLIENT, SERVER, PUBLIC) if (folder / name).exists()]
+
+
+def matching(key: ClientKey | ServerKey | PublicKey | Keys, named: str | Parameters | None) -> Parameters:
+    """The parameter set of keys, which must be the one that was named, if any."""
+    own = key.parameters if isinstance(key, Keys) else parameters_of(key)
+    asked: object = named
+    if isinstance(named, str):
+        # A file of one's own is read; the name of a set that comes with the project says which one.
+        asked = named_parameters(named, warn=False) if isinstance(own, _native.Parameters) else _of_slots(named)
+    if asked is not None and asked != (own.name if isinstance(asked, str) else own):
+        raise InputError(
+            f"the keys are of parameter set {own.name}, not {_name(asked)}; name that set, or make new keys"
+        )
+    return own
+
+
+def _of_slots(named: str) -> SlotParameters | str:
+    from .slot_parameters import is_file
+
+    return SlotParameters.load(named) if is_file(named) else named
+
+
+def _name(asked: object) -> str:
+    return str(getattr(asked, "name", asked))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A client's secret key, and what its server executes with: of TFHE the keys of a parameter set, of CKKS and BGV those that one program
+    asks for."""
+
+    client: ClientKey
+    server: ServerKey
+
+    @property
+    def parameters(self) -> Parameters:
+        """Their parameter set, whether it comes with the project or not."""
+        return parameters_of(self.client)
+
+    @property
+    def scheme(self) -> str:
+        """ "tfhe", "ckks" or "bgv"."""
+        own = self.client.parameters
+        return own.scheme if isinstance(own, _native.SlotParameters) else "tfhe"
+
+    @classmethod
+    def generate(
+        cls, of: Plan | str | _native.Parameters, progress: ProgressHook | None = None, *, unroll: int = 1
+    ) -> Keys:
+        """Fresh keys, from the operating system's randomness: for a plan, or for a parameter set of TFHE, whose keys serve all programs with
+        `unroll` secret bits an iteration."""
+        if isinstance(of, Plan):
+            of.check_memory()
+            context = of.context
+        elif isinstance(of, str | _native.Parameters):
+            context = ElementContext.of_keys(named_parameters(of) if isinstance(of, str) else of, unroll)
+        else:
+            raise TypeError(
+                f"Keys.generate takes the plan of a program, which says what keys it needs, or a parameter set of TFHE, not {of!r}; give the "
+                "plan of a result, done.plan, or let program.run(..) make the keys"
+            )
+        client = context.generate()
+        return cls(client, context.server_key(client, progress))
+
+    def public(self) -> PublicKey:
+        """What others encrypt with: a fresh one each time, of the same secret key."""
+        return public_key_of(self.client)
+
+    def save(self, folder: str | Path) -> None:
+        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
+        write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save})
+
+    def save_public(self, folder: str | Path) -> None:
+        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt."""
+        write_together(folder, {PUBLIC: self.public().save})
+
+    @classmethod
+    def load(cls, folder: str | Path, scheme: str | None = None, progress: ProgressHook | None = None) -> Keys:
+        """The keys that `save` wrote, of one key generation. Their files say which scheme they are of; with `scheme`, "tfhe", "ckks" or "bgv", those of
+        another one are refused."""
+        path = Path(folder)
+        chosen = _scheme_of(path / CLIENT) if scheme is None else pick("scheme", scheme, SCHEMES)
+        keys = cls(load_client_key(chosen, path / CLIENT), load_server_key(chosen, path / SERVER, progress))
+        if keys.parameters != parameters_of(keys.server):
+            raise ParameterError(
+                f"{path}: {CLIENT} is of {keys.parameters.name}, {SERVER} of {parameters_of(keys.server).name}; "
+                "use the two files of one key generation"
+            )
+        keys.server.expect_client(keys.client)  # type: ignore[arg-type]
+        return keys
+
+
+def _scheme_of(path: Path) -> str:
+    """The scheme of a file of keys, by its first bytes; what cannot be read is told by who reads all of it."""
+    try:
+        with path.open("rb") as file:
+            return MARKS.get(file.read(8), "tfhe")
+    except OSError:
+        return "tfhe"

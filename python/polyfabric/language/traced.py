@@ -1,0 +1,84 @@
+"""What programs of all schemes share as they are written: a name, types, a text, and what they compute in the clear."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from .. import _native
+    from .shapes import Shapes
+    from .slot_shapes import SlotShapes
+    from .types import IntegerType, SlotType, Type
+
+
+class TracedProgram(ABC):
+    """A program on encrypted data, as it is written: what a function is traced to, or a text is read as."""
+
+    kind: ClassVar[str]
+    """What it computes on: "elements", with TFHE, or "slots", with CKKS and BGV."""
+    native: _native.Program | _native.SlotProgram
+    """The homomorphic program."""
+    shapes: Shapes | SlotShapes
+    """Its types, for values that go in and come out."""
+
+    def _begin(
+        self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes, doc: str | None
+    ) -> None:
+        self.native = native
+        self.shapes = shapes
+        self.__name__ = native.name
+        self.__doc__ = doc or f"The program {native.name}."
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self:
+        """The program that `text()` printed."""
+
+    @property
+    @abstractmethod
+    def scheme(self) -> str:
+        """ "tfhe", "ckks" or "bgv"."""
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.native.name
+
+    @property
+    def inputs(self) -> Mapping[str, Type | IntegerType | SlotType]:
+        """Type of each input."""
+        return self.shapes.inputs
+
+    @property
+    def outputs(self) -> Mapping[str, Type | IntegerType | SlotType]:
+        """Type of each output, of elements with its inferred range."""
+        return self.shapes.outputs
+
+    def text(self) -> str:
+        """The homomorphic program as text, which `parse` reads back."""
+        return self.native.text()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs.items())
+        outputs = ", ".join(f"{name}: {kind}" for name, kind in self.outputs.items())
+        return f"<program {self.name}({inputs}) -> {outputs}>"
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, Any]:
+        """Inputs as the lower links take them, checked against names, lengths and types; `partly`, of those given."""
+        return self.shapes.flatten(inputs, partly=partly)
+
+    def shaped(self, outputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Outputs as the user reads them: single values as numbers, texts as texts, vectors without the slots behind their end."""
+        return self.shapes.shaped(outputs)
+
+    def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
+        return self.shaped(self.native.evaluate(self.flatten(inputs)))
+
+    def __call__(self, **inputs: Any) -> dict[str, Any]:  # noqa: ANN401 - values of the program's types
+        """`evaluate`, by keyword."""
+        return self.evaluate(inputs)

@@ -1,0 +1,104 @@
+"""What a client does, whichever the scheme: make keys, encrypt, decrypt, for one program with one parameter set, without the program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .. import _native
+from ..slot_parameters import SlotParameters
+
+if TYPE_CHECKING:
+    from ..language.shapes import Shapes
+    from ..language.slot_shapes import SlotShapes
+    from ..progress import ProgressHook
+
+STANDARD_SECURITY = 128.0
+"""Bits that a set of one's own, or of somebody else's key or specification, must have unless fewer are asked for."""
+
+Parameters: TypeAlias = _native.Parameters | SlotParameters
+"""A checked parameter set."""
+
+ClientKey: TypeAlias = _native.ClientKey | _native.SlotClient
+"""What decrypts."""
+
+ServerKey: TypeAlias = _native.ServerKey | _native.SlotServer
+"""What executes: bootstrapping and switching keys."""
+
+PublicKey: TypeAlias = _native.PublicKey | _native.SlotPublicKey
+"""What others encrypt with."""
+
+Ciphertexts: TypeAlias = _native.Ciphertexts | _native.SlotCiphertexts
+"""Encrypted inputs of a program, or its outputs."""
+
+Source: TypeAlias = "bytes | Path"
+"""A file, or its bytes."""
+
+Values: TypeAlias = dict[str, Any]
+"""By name: a list of integers of elements and residues, the real and the imaginary parts of complex slots."""
+
+
+class Context(ABC):
+    """The encodings of a program's inputs and outputs with one parameter set. A specification says as much, and a plan has one."""
+
+    signature: Any
+    """The native one: names, encodings and bounds."""
+    shapes: Shapes | SlotShapes
+    """Types of what goes in and comes out."""
+
+    scheme: str
+    """ "tfhe", "ckks" or "bgv"."""
+    parameters: Parameters
+    """The parameter set."""
+    security_bits: float
+    """Bits of security of the parameter set; 0 if none are known."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """As data: what a specification says beside the program's name and scheme."""
+
+    # -- keys -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def generate(self) -> ClientKey:
+        """A fresh secret key, from the operating system's randomness."""
+
+    @abstractmethod
+    def server_key(self, client: ClientKey, progress: ProgressHook | None = None) -> ServerKey:
+        """The keys that the program's server needs of a client."""
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def encrypt(self, client: ClientKey, values: Values) -> Ciphertexts:
+        """Inputs, encrypted with the secret key."""
+        return client.encrypt(self.signature, values)  # type: ignore[arg-type]
+
+    def encrypt_to(self, public: PublicKey, name: str, values: Any, path: Path | None = None) -> bytes | None:  # noqa: ANN401 - those of one input
+        """The file of an input that somebody else encrypts, written to `path`, or returned without it."""
+        return public.encrypt_to(self.signature, name, values, path)
+
+    @abstractmethod
+    def encrypt_publicly(self, public: PublicKey, values: Values, server: ServerKey) -> Ciphertexts:
+        """Inputs, encrypted with a public key, as the server has them."""
+
+    @abstractmethod
+    def decrypt(self, client: ClientKey, results: Ciphertexts) -> Values:
+        """The outputs' values. What no execution of the program leaves is refused."""
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def read(self, sources: Mapping[str, Source], *, outputs: bool, server: ServerKey | None = None) -> Ciphertexts:
+        """The inputs, or the outputs, that are in files; inputs with the key of the server that takes them."""
+
+    @abstractmethod
+    def write(self, ciphertexts: Ciphertexts, name: str, path: Path | None = None, *, outputs: bool) -> bytes | None:
+        """The file of one of them, written to `path`, or returned without it."""
+
+
+def content(data: bytes | None) -> bytes:
+    """What was returned in place of being written."""
+    assert data is not None
+    return bytes(data)

@@ -1,0 +1,343 @@
+"""Elements, with TFHE: every value of a vector is encrypted by itself, and look-ups refresh its noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..errors import Error, InputError, NoiseError, SecurityWarning
+from ..language.place import warn_user
+from ..language.program import Program
+from ..language.shapes import Shapes
+from ..reports.units import bytes_text
+from ..timing import of_lookups
+from .choosing import choose, expect_security, first_order
+from .context import Context, Source, Values
+from .facts import ElementNoise
+from .options import PlanOptions, refuse_meaningless
+from .plan import Execution, Expected, Plan, RunResult, common
+
+if TYPE_CHECKING:
+    from ..machines import Machine
+    from ..progress import ProgressHook
+
+LIKELY = -20.0
+"""log2 of the failure probability above which a result that is no message is most likely a failure, and not damage."""
+
+
+def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
+    """The set called `name`; under 128 bits of security with a warning."""
+    parameters = _native.Parameters.named(name)
+    if warn and parameters.security_warning is not None:
+        warn_user(parameters.security_warning, SecurityWarning)
+    return parameters
+
+
+@dataclass(frozen=True)
+class ElementContext(Context):
+    """What a client of TFHE does. Without signature and types it makes keys alone, which serve all programs of their set."""
+
+    signature: _native.Signature | None
+    parameters: _native.Parameters
+    shapes: Shapes | None
+    unroll: int = 1
+    """Secret bits that an iteration of blind rotation takes."""
+
+    scheme = "tfhe"
+
+    @classmethod
+    def of_keys(cls, parameters: _native.Parameters, unroll: int) -> ElementContext:
+        """For keys of a parameter set, whatever the program."""
+        return cls(None, parameters, None, unroll)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> ElementContext:
+        """From `to_dict`."""
+        signature = _native.Signature.from_json(json.dumps(data["signature"]))
+        parameters = _native.Parameters.from_json(json.dumps(data["parameters"]))
+        return cls(signature, parameters, Shapes.of(data["shapes"], signature))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data: what a specification says beside the program's name and scheme."""
+        return {
+            "signature": json.loads(self.signature.to_json()),
+            "parameters": json.loads(self.parameters.to_json()),
+            "shapes": self.shapes.to_dict(),
+        }
+
+    @property
+    def security_bits(self) -> float:
+        """Bits of security of the parameter set; 0 if none are known."""
+        return self.parameters.security_bits
+
+    def generate(self) -> _native.ClientKey:
+        """A fresh secret key, from the operating system's randomness."""
+        return _native.ClientKey.generate(self.parameters)
+
+    def server_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> _native.ServerKey:
+        """The keys that a server needs of a client."""
+        return _native.ServerKey.generate(client, progress, self.unroll)
+
+    def encrypt_publicly(
+        self, public: _native.PublicKey, values: Values, server: _native.ServerKey
+    ) -> _native.Ciphertexts:
+        """Inputs, encrypted with a public key, as the server has them once it has unpacked their files."""
+        files = {name: public.encrypt_to(self.signature, name, own) for name, own in values.items()}
+        return self.read(files, outputs=False, server=server)
+
+    def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts) -> Values:
+        """The outputs' values. What no execution of the program leaves is refused."""
+        return client.decrypt(self.signature, results)
+
+    def read(
+        self, sources: Mapping[str, Source], *, outputs: bool, server: _native.ServerKey | None = None
+    ) -> _native.Ciphertexts:
+        """The inputs, or the outputs, that are in files."""
+        return _native.Ciphertexts.load(self.parameters, self.signature, outputs, sources, server)
+
+    def write(
+        self, ciphertexts: _native.Ciphertexts, name: str, path: Path | None = None, *, outputs: bool
+    ) -> bytes | None:
+        """The file of one of them, written to `path`, or returned without it."""
+        return ciphertexts.save(self.parameters, self.signature, outputs, name, path)
+
+
+@dataclass(frozen=True)
+class ElementPlan(Plan):
+    """A program of TFHE, the parameter set that carries it, and its kernel program."""
+
+    program: Program
+    parameters: _native.Parameters
+    key_switch: str
+    """Its place: "none", "before" or "after" the look-ups."""
+    kernel: _native.KernelProgram
+    noise: ElementNoise
+    unroll: int = 1
+    """Secret bits that one iteration of blind rotation takes: more are fewer iterations, a larger key and more noise."""
+    machine: Machine | None = field(default=None, repr=False)
+
+    @classmethod
+    def make(cls, program: Program, options: PlanOptions) -> ElementPlan:
+        """Chooses or checks the parameter set, checks the noise, and lowers.
+
+        Without a set: the cheapest default one with which the program fails no more often than is accepted, on the machine's torus. With it:
+        that set, refused if the program fails more often.
+        """
+        asked = options.parameters
+        if asked is None:
+            found = choose(program, options)
+        elif isinstance(asked, str | _native.Parameters):
+            named = named_parameters(asked) if isinstance(asked, str) else asked
+            expect_security(program, named, options)
+            found = first_order(program, named, options)
+        else:
+            raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE")
+        expect_security(program, found.parameters, options)
+        return cls.lowered(program, found.parameters, found.key_switch, found.noise, options)
+
+    @classmethod
+    def lowered(
+        cls,
+        program: Program,
+        parameters: _native.Parameters,
+        key_switch: str,
+        noise: _native.NoiseReport,
+        options: PlanOptions,
+    ) -> ElementPlan:
+        """The plan with a set and a key switch that somebody else has chosen, and whose noise is known."""
+        machine = options.machine
+        kernel = program.native.lower(
+            parameters, key_switch, None if machine is None else machine.native, options.unroll
+        )
+        found = json.loads(noise.to_json())
+        return cls(program, parameters, key_switch, kernel, found, unroll=options.unroll, machine=machine)
+
+    @classmethod
+    def built_in(
+        cls,
+        name: str,
+        parameters: str | _native.Parameters,
+        batch: int,
+        *,
+        machine: Machine | None = None,
+        unroll: int = 1,
+    ) -> ElementPlan:
+        """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, whatever its noise."""
+        chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
+        on = None if machine is None else machine.native
+        native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on, unroll)
+        noise = ElementNoise(parameters=chosen.name, message_bits=message_bits, log2_failure=log2_failure)
+        switch = "none" if name == "pbs" else "after"
+        return cls(Program(native), chosen, switch, kernel, noise, unroll=unroll, machine=machine)
+
+    @cached_property
+    def context(self) -> ElementContext:
+        """What its client does with it."""
+        signature = _native.Signature.of(self.program.native, self.kernel, self.error_bounds, self.public)
+        return ElementContext(signature, self.parameters, self.program.shapes, self.unroll)
+
+    @property
+    def error_bounds(self) -> dict[str, float]:
+        """By output: what an error of its phase stays within; a larger one is refused, as no run of this plan leaves it."""
+        bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
+
+    @property
+    def floods(self) -> dict[str, float]:
+        """By output: the deviation of the noise that hides how it was computed; nothing without circuit privacy."""
+        rows = self.noise.get("outputs", [])
+        return {row["name"]: row["flood_deviation"] for row in rows if "flood_deviation" in row}
+
+    @property
+    def public(self) -> bool:
+        """Whether inputs may be encrypted with the client's public key."""
+        return self.noise.get("inputs") == "public"
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that any look-up or output is wrong."""
+        return float(self.noise["log2_failure"])
+
+    # -- before running -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        """Bytes of keys and ciphertexts."""
+        return json.loads(self.kernel.sizes())
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the server takes: keys and ciphertexts."""
+        own = self.parameters
+        # The bootstrapping key is held in the transform domain too, 8 bytes a coefficient.
+        transformed = own.bootstrap_key_bytes * 64 // own.torus_bits
+        return own.server_key_bytes + transformed + self._sizes["inputs"] + self._sizes["outputs"]
+
+    @property
+    def key_text(self) -> str:
+        """What of that is keys, in words."""
+        return f"{bytes_text(self.parameters.server_key_bytes)} for the server's keys, and their transforms"
+
+    @property
+    def work(self) -> dict[str, int]:
+        """How many look-ups an execution has."""
+        return {"lookups": self.kernel.lookups}
+
+    def facts_of_cost(self) -> dict[str, Any]:
+        """Look-ups, sizes and noise."""
+        own = self.parameters
+        return {
+            "parameters": own.name,
+            "security_bits": own.security_bits,
+            "key_switch": self.key_switch,
+            "lookups": self.kernel.lookups,
+            "memory_bytes": self.memory_bytes,
+            "server_key_bytes": own.server_key_bytes,
+            "server_key_compressed_bytes": own.compressed_key_bytes,
+            "client_key_bytes": self._sizes["client_key"],
+            "input_bytes": self._sizes["inputs"],
+            "output_bytes": self._sizes["outputs"],
+            "noise": self.noise,
+        }
+
+    def processor_seconds(self) -> float:
+        """Processor time that an execution takes here."""
+        return of_lookups(self)
+
+    def check_flood(self, flood: float | None) -> None:
+        """Refuses all: what is decrypted is exact."""
+        if flood is not None:
+            refuse_meaningless(self.program, {"flood": flood})
+
+    def expect_keys(self, server: _native.ServerKey) -> None:
+        """Nothing: a server's keys are of a parameter set, and do for every program with it."""
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def evaluate(self, inputs: Values) -> Expected:
+        """What it gives in the clear."""
+        return Expected(self.program.native.evaluate(inputs))
+
+    def compute(
+        self,
+        server: _native.ServerKey,
+        ciphertexts: _native.Ciphertexts,
+        threads: int | None,
+        progress: ProgressHook | None,
+    ) -> _native.Ciphertexts:
+        """Executes on this computer, with so many threads; without any by the interpreter, operation by operation."""
+        if threads is None:
+            return self.kernel.interpret(server, ciphertexts, progress)
+        return self.kernel.run(server, ciphertexts, threads, progress)
+
+    def hidden(self, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:
+        """The results as they leave the server: re-randomised and flooded if the plan asks for it."""
+        return server.rerandomise(results, self.floods) if self.floods else results
+
+    def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts, flood: float | None = None) -> Values:
+        """What the results say. One that is no message of a program that was known to fail is told as such."""
+        self.check_flood(flood)
+        try:
+            return self.context.decrypt(client, results)
+        except Error as error:
+            if self.log2_failure <= LIKELY:
+                raise
+            remedy, place = "choose another parameter set", ""
+            if self.machine is not None:
+                place = f" on {self.machine.name}"
+                remedy += f", or widths that suffice for this one: polyfabric widths --machine {self.machine.name} --params {self.parameters.name}"
+            raise NoiseError(
+                f"{self.program.name}: a result decrypts to no value of its range. With parameter set {self.parameters.name}{place} the "
+                f"program comes out wrong with probability 2^{self.log2_failure:.1f}, which was accepted; {remedy}. If it did not fail: {error}"
+            ) from error
+
+    # -- comparing ------------------------------------------------------------------------------------------------
+
+    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+        """By output: how many values are wrong."""
+        return {
+            name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
+            for name, values in found.items()
+        }
+
+    def bounds(self, flood: float | None = None) -> dict[str, float]:  # noqa: ARG002 - no noise is in exact values
+        """0: no value may be wrong."""
+        return dict.fromkeys(self.program.outputs, 0.0)
+
+    def result(self, done: Execution) -> ElementResult:
+        """An execution, compared with what it should give."""
+        server: Any = done.keys.server
+        sizes = {
+            "server_key": server.bytes,
+            "server_key_compressed": server.compressed_bytes,
+            "inputs": done.ciphertext_bytes,
+            "outputs": done.results.bytes,
+        }
+        return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementResult(RunResult):
+    """What an execution of TFHE gave."""
+
+    plan: ElementPlan = field(repr=False)
+
+    @property
+    def noise(self) -> ElementNoise:
+        """The noise that was predicted for every look-up and output, and how often that fails."""
+        return self.plan.noise
+
+    @property
+    def lookups(self) -> int:
+        """Look-ups of the execution."""
+        return self.plan.kernel.lookups
+
+    def facts(self) -> dict[str, Any]:
+        """Noise, look-ups and the machine's report."""
+        machine = {} if self.simulation is None else {"machine": self.simulation.to_dict()}
+        return {"noise": self.noise, "lookups": self.lookups, **machine}

@@ -1,0 +1,239 @@
+"""A program, the parameter set that carries it, and what running it leaves: the skeleton that elements and slots share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..computer import available_bytes, cores
+from ..errors import RunError
+from ..reports import Report
+from ..reports.units import bytes_text
+from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
+
+if TYPE_CHECKING:
+    from .. import _native
+    from ..keys import Keys
+    from ..language.traced import TracedProgram
+    from ..machines import Machine
+    from ..progress import ProgressHook
+    from .options import PlanOptions
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a program gives in the clear."""
+
+    values: Values
+    magnitudes: list[float] = field(default_factory=list, repr=False)
+    """The largest value of each operation, of slots."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """One execution as it was, before it is compared with what it should give."""
+
+    on: str
+    inputs: Values
+    found: Values
+    """The decrypted outputs."""
+    expected: Expected
+    results: Ciphertexts
+    seconds: dict[str, float]
+    ciphertext_bytes: int
+    """Of the inputs."""
+    keys: Keys
+    flood: float | None
+    simulation: Report | None
+
+
+class Plan(ABC):
+    """A program, the parameter set that carries it, and its kernel program, for this computer or for a machine."""
+
+    program: TracedProgram
+    machine: Machine | None
+    """The machine that executes it; this computer without one."""
+
+    parameters: Parameters
+    """The parameter set."""
+    public: bool
+    """Whether inputs may be encrypted with the client's public key."""
+    kernel: _native.KernelProgram | _native.ResidueKernel
+    """The kernel program: what a runtime or a machine executes."""
+    log2_failure: float
+    """log2 of the probability that a result is wrong: of CKKS, that it is off by more than its bound."""
+    memory_bytes: int
+    """Memory that the server takes: keys and ciphertexts."""
+    key_text: str
+    """What of that is keys, in words."""
+    work: dict[str, int]
+    """How many look-ups an execution has, or operations on slots."""
+
+    @classmethod
+    @abstractmethod
+    def make(cls, program: Any, options: PlanOptions) -> Plan:  # noqa: ANN401 - of the plan's kind
+        """Chooses or checks the parameter set, checks noise and security, and lowers."""
+
+    @property
+    @abstractmethod
+    def context(self) -> Context:
+        """What its client does with it."""
+
+    @property
+    def signature(self) -> Any:  # noqa: ANN401 - of either kind
+        """What a client has to know of the program."""
+        return self.context.signature
+
+    # -- before running -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def facts_of_cost(self) -> dict[str, Any]:
+        """What its cost report says beside its time."""
+
+    @abstractmethod
+    def processor_seconds(self) -> float:
+        """Processor time that an execution takes here, all threads together."""
+
+    def cost(self) -> Report:
+        """What running it on this computer takes, before running it."""
+        processor = self.processor_seconds()
+        times = {"processor_seconds": processor, "seconds": processor / cores()}
+        data = {"program": self.program.name, **times, **self.facts_of_cost()}
+        return Report("cost" if self.program.kind == "elements" else "slot cost", data)
+
+    def check_memory(self, available: int | None = None) -> None:
+        """Refuses a plan that does not fit the memory, before any key is made."""
+        left = available_bytes() if available is None else available
+        if left is not None and self.memory_bytes > left:
+            raise RunError(
+                f"{self.program.name}: {bytes_text(self.memory_bytes)} of memory are needed with parameter set {self.parameters.name} "
+                f"({self.key_text}), but {bytes_text(left)} are left; name a smaller set, use fewer rotations or values, or a "
+                "computer with more memory"
+            )
+
+    @abstractmethod
+    def check_flood(self, flood: float | None) -> None:
+        """Refuses noise for outputs that others will see, where it is none, or hides nothing."""
+
+    @abstractmethod
+    def expect_keys(self, server: ServerKey) -> None:
+        """Fails if a server's keys lack one that the program asks for."""
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def evaluate(self, inputs: Values) -> Expected:
+        """What it gives in the clear. Inputs whose values the plan does not carry are refused."""
+
+    @abstractmethod
+    def compute(
+        self, server: ServerKey, ciphertexts: Ciphertexts, threads: int | None, progress: ProgressHook | None
+    ) -> Ciphertexts:
+        """Executes on this computer, with so many threads; without any by the interpreter, operation by operation."""
+
+    @abstractmethod
+    def hidden(self, server: ServerKey, results: Ciphertexts) -> Ciphertexts:
+        """The results as they leave the server: re-randomised and flooded if the plan asks for it."""
+
+    @abstractmethod
+    def decrypt(self, client: ClientKey, results: Ciphertexts, flood: float | None = None) -> Values:
+        """What the results say; with `flood`, of CKKS, as others may see them, with noise of that deviation in every slot and a warning."""
+
+    # -- comparing ------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+        """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+
+    @abstractmethod
+    def bounds(self, flood: float | None = None) -> dict[str, float]:
+        """By output: what its error stays within, for any inputs, noise for others included; 0 of exact schemes."""
+
+    @abstractmethod
+    def result(self, done: Execution) -> RunResult:
+        """An execution, compared with what it should give."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult(ABC):
+    """The answer, the answer expected, and what the execution took."""
+
+    program: str
+    scheme: str
+    on: str
+    parameters: str
+    """Name of the parameter set."""
+    outputs: dict[str, Any]
+    expected: dict[str, Any]
+    error: dict[str, float]
+    """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+    bound: dict[str, float]
+    """By output: what the error stays within, of CKKS but for a probability of 2^-40; 0 of exact schemes."""
+    seconds: dict[str, float]
+    sizes: dict[str, int]
+    """Bytes of the server's keys and of the ciphertexts."""
+    plan: Plan = field(repr=False)
+    keys: Keys = field(repr=False)
+    simulation: Report | None = field(default=None, repr=False)
+    """What the machine takes; nothing for a run on this computer."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether every output is the clear program's: exactly with TFHE and BGV, within its bound with CKKS."""
+        return all(self.error[name] <= self.bound[name] for name in self.error)
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that it is wrong: of CKKS, that a bound is passed."""
+        return self.plan.log2_failure
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What is of its kind alone, as data."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data; complex numbers as pairs."""
+        return {
+            "program": self.program,
+            "scheme": self.scheme,
+            "on": self.on,
+            "parameters": self.parameters,
+            "correct": self.correct,
+            "output": plain(self.outputs),
+            "expected": plain(self.expected),
+            "error": self.error,
+            "bound": self.bound,
+            "log2_failure": self.log2_failure,
+            "seconds": self.seconds,
+            "sizes_bytes": self.sizes,
+            **self.facts(),
+        }
+
+
+def common(plan: Plan, done: Execution) -> dict[str, Any]:
+    """The fields of a result that are the same for all schemes."""
+    program = plan.program
+    return {
+        "program": program.name,
+        "scheme": program.scheme,
+        "on": done.on,
+        "parameters": plan.parameters.name,
+        "outputs": program.shaped(done.found),
+        "expected": program.shaped(done.expected.values),
+        "error": plan.errors(done.found, done.expected.values),
+        "seconds": done.seconds,
+        "plan": plan,
+        "keys": done.keys,
+        "simulation": done.simulation,
+    }
+
+
+def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries of them
+    """`values` as JSON takes them: complex numbers as pairs."""
+    if isinstance(values, Mapping):
+        return {name: plain(value) for name, value in values.items()}
+    if isinstance(values, list):
+        return [plain(value) for value in values]
+    return [values.real, values.imag] if isinstance(values, complex) else values

@@ -1,0 +1,447 @@
+"""Slots, with CKKS and BGV: a vector is encrypted as one, and rescaling or switching the modulus keeps its noise small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil, log, log2, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _native
+from ..computer import available_bytes
+from ..errors import InputError, NoiseError, ParameterError, RunError, SecurityWarning
+from ..language.place import warn_user
+from ..language.shapes import written
+from ..language.slot_program import SlotProgram
+from ..language.slot_shapes import SlotShapes, numbers
+from ..reports import Report
+from ..reports.units import bytes_text
+from ..reports.units import security as security_text
+from ..slot_parameters import SlotParameters, chosen
+from ..timing import of_slots
+from .context import STANDARD_SECURITY, Context, Source, Values
+from .facts import SlotFacts, SlotNode
+from .options import PlanOptions
+from .plan import Execution, Expected, Plan, RunResult, common
+
+if TYPE_CHECKING:
+    from ..language.slots import Native
+    from ..machines import Machine
+    from ..progress import ProgressHook
+
+MOST_FLOOD = 2.0**48
+"""The largest deviation that noise is drawn with, in units of a polynomial."""
+
+
+@dataclass(frozen=True)
+class SlotContext(Context):
+    """What a client of CKKS or BGV does."""
+
+    signature: _native.SlotSignature
+    shapes: SlotShapes
+    key_bytes: int
+    """Of the switching keys that the program asks for."""
+    public: bool
+    """Whether the program is planned for inputs of a public key."""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], scheme: str) -> SlotContext:
+        """From `to_dict`, which anybody may have written."""
+        signature = _native.SlotSignature.from_json(json.dumps(data["signature"]))
+        if signature.scheme != scheme:
+            raise ValueError(f"the scheme is {scheme}, the signature's {signature.scheme}")
+        shapes = SlotShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
+        if (set(shapes.inputs), set(shapes.outputs)) != (set(signature.inputs), set(signature.outputs)):
+            raise ValueError("the types are not those of the program's inputs and outputs")
+        for own in data["signature"]["inputs"]:
+            encoding = own["encoding"]
+            if scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
+                raise ValueError("the program is planned for inputs of other sizes")
+        key_bytes = written(int, data["key_bytes"], "the size of the keys")
+        return cls(
+            signature,
+            shapes,
+            key_bytes,
+            written(bool, data["public"], "whether inputs may be encrypted with a public key"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data: what a specification says beside the program's name and scheme."""
+        return {
+            "signature": json.loads(self.signature.to_json()),
+            "shapes": self.shapes.to_dict(),
+            "key_bytes": self.key_bytes,
+            "public": self.public,
+        }
+
+    @property
+    def scheme(self) -> str:
+        """ "ckks" or "bgv"."""
+        return self.signature.scheme
+
+    @cached_property
+    def parameters(self) -> SlotParameters:
+        """The parameter set."""
+        return SlotParameters(self.signature.parameters)
+
+    @property
+    def security_bits(self) -> float:
+        """Bits of security of the parameter set; 0 if none are known."""
+        return float(self.parameters.to_dict()["security_bits"])
+
+    def generate(self) -> _native.SlotClient:
+        """A fresh secret key, from the operating system's randomness; refused where the keys that follow would not fit the memory."""
+        left = available_bytes()
+        if left is not None and self.key_bytes > left:
+            raise RunError(
+                f"{self.signature.name}: its switching keys take {bytes_text(self.key_bytes)}, but {bytes_text(left)} are left; use a "
+                "machine with more memory"
+            )
+        return _native.SlotClient.generate(self.signature)
+
+    def server_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> _native.SlotServer:
+        """The switching keys that the program asks for."""
+        return client.server(self.signature, progress)
+
+    def encrypt_to(
+        self, public: _native.SlotPublicKey, name: str, values: Native, path: Path | None = None
+    ) -> bytes | None:
+        """The file of an input that somebody else encrypts, written to `path`, or returned without it."""
+        if not self.public:
+            raise InputError(
+                f"{self.signature.name} is not planned for inputs of a public key, which have more noise; make the specification with "
+                "public=True"
+            )
+        return public.encrypt_to(self.signature, name, values, path)
+
+    def encrypt_publicly(
+        self,
+        public: _native.SlotPublicKey,
+        values: Values,
+        server: _native.SlotServer,  # noqa: ARG002 - nothing is to be unpacked
+    ) -> _native.SlotCiphertexts:
+        """Inputs, encrypted with a public key."""
+        return public.encrypt(self.signature, values)
+
+    def decrypt(self, client: _native.SlotClient, results: _native.SlotCiphertexts) -> Values:
+        """The outputs' slots. What no execution of the program leaves is refused."""
+        return client.decrypt(self.signature, results, self.real_outputs)
+
+    @property
+    def real_outputs(self) -> list[str]:
+        """The outputs whose slots are real numbers."""
+        return [name for name, kind in self.shapes.outputs.items() if kind.kind == "real"]
+
+    def read(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        outputs: bool,
+        server: _native.SlotServer | None = None,  # noqa: ARG002 - nothing is to be unpacked
+    ) -> _native.SlotCiphertexts:
+        """The inputs, or the outputs, that are in files."""
+        return _native.SlotCiphertexts.load(self.signature, outputs, sources)
+
+    def write(
+        self, ciphertexts: _native.SlotCiphertexts, name: str, path: Path | None = None, *, outputs: bool
+    ) -> bytes | None:
+        """The file of one of them, written to `path`, or returned without it."""
+        return ciphertexts.save(self.signature, outputs, name, path)
+
+
+@dataclass(frozen=True)
+class SlotPlan(Plan):
+    """A program of CKKS or BGV, the parameter set that carries it, and what running it takes."""
+
+    program: SlotProgram
+    native: _native.SlotPlan = field(repr=False)
+    facts: SlotFacts = field(repr=False)
+    measure: bool = False
+    """Whether the value of every operation is kept, so that its error can be measured."""
+    public: bool = False
+    """Whether inputs are encrypted with the client's public key, which leaves more noise."""
+    machine: Machine | None = field(default=None, repr=False)
+
+    @classmethod
+    def make(cls, program: SlotProgram, options: PlanOptions) -> SlotPlan:
+        """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
+
+        With a machine, the program is lowered as that wants it, in its words.
+        """
+        asked = chosen(options.parameters)
+        own = isinstance(asked, SlotParameters)
+        bits = (STANDARD_SECURITY if own else 0.0) if options.security is None else options.security
+        wanted = options.key_switch or ("auto" if options.machine is not None and asked is None else "set")
+        on = None if options.machine is None else options.machine.native
+        given = asked.native if isinstance(asked, SlotParameters) else asked
+        native = _native.SlotPlan.make(
+            program.native,
+            given,
+            measured=bool(options.measure),
+            machine=on,
+            key_switch=wanted,
+            security=bits,
+            public=bool(options.public),
+        )
+        facts = json.loads(native.to_json())
+        found = facts["parameters"]
+        if found["security_bits"] < bits:
+            by_default = own and options.security is None
+            raise ParameterError(f"{program.name}: {_too_weak(found, bits, asked is not None, by_default)}")
+        warning = found.get("warning")
+        if warning is not None:
+            warn_user(warning, SecurityWarning)
+        made = cls(program, native, facts, bool(options.measure), bool(options.public), options.machine)
+        if options.max_failure is not None and made.log2_failure > options.max_failure:
+            what = "may fail" if program.scheme == "bgv" else "may pass a bound of its errors"
+            raise NoiseError(
+                f"{program.name}: with parameter set {found['name']} it {what} with probability 2^{made.log2_failure:.1f}, more than "
+                f"2^{options.max_failure:.1f}; the bounds of its errors are drawn for that: accept it with "
+                f"max_failure={ceil(made.log2_failure)} (--max-failure {ceil(made.log2_failure)})"
+            )
+        return made
+
+    @cached_property
+    def context(self) -> SlotContext:
+        """What its client does with it."""
+        return SlotContext(self.native.signature(), self.program.shapes, self.facts["key_bytes"], self.public)
+
+    @property
+    def parameters(self) -> SlotParameters:
+        """The parameter set."""
+        return self.context.parameters
+
+    @property
+    def kernel(self) -> _native.ResidueKernel:
+        """The kernel program."""
+        return self.native.kernel()
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that a bound is passed: of BGV, that it fails."""
+        return float(self.facts["log2_failure"])
+
+    @property
+    def key_switch(self) -> Report | None:
+        """Its key switch on the machine that it is for, and what the compiler estimated of the others."""
+        facts = self.facts["key_switch"]
+        return None if facts is None else Report("key switch", facts)
+
+    # -- before running -------------------------------------------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the server takes: keys and ciphertexts."""
+        return int(self.facts["memory_bytes"])
+
+    @property
+    def key_text(self) -> str:
+        """What of that is keys, in words."""
+        return f"{bytes_text(self.facts['key_bytes'])} for {len(self.facts['keys'])} switching keys"
+
+    @property
+    def work(self) -> dict[str, int]:
+        """How many operations an execution has."""
+        return {"operations": len(self.facts["nodes"])}
+
+    def facts_of_cost(self) -> dict[str, Any]:
+        """Levels, keys, sizes and operations."""
+        facts = self.facts
+        return {
+            "scheme": self.program.scheme,
+            "slots": self.program.slots,
+            **{name: facts[name] for name in ("parameters", "start_level", "bootstraps", "keys", "key_bytes")},
+            **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
+            **{name: facts[name] for name in ("log2_failure", "operations", "limb_operations", "nodes")},
+        }
+
+    def processor_seconds(self) -> float:
+        """Processor time that an execution takes here."""
+        return of_slots(self)
+
+    def operation_counts(self) -> list[dict[str, Any]]:
+        """The homomorphic operations by kind and limbs: a product's before its rescaling."""
+        counts: dict[tuple[str, int], int] = {}
+        for node in self.facts["nodes"]:
+            key = (node["op"], node["limbs"])
+            counts[key] = counts.get(key, 0) + 1
+        return [{"operation": op, "limbs": limbs, "count": count} for (op, limbs), count in counts.items()]
+
+    def check_flood(self, flood: float | None) -> None:
+        """Refuses noise that is none, and noise for a scheme whose decryptions are exact."""
+        if flood is None:
+            return
+        if self.program.scheme != "ckks":
+            raise InputError(f"flood={flood!r} hides the noise of CKKS; what BGV decrypts has none in it: leave it out")
+        # A unit of the decrypted polynomial, in a slot.
+        scale = 2 ** min(node["scale_log2"] for node in self.facts["nodes"] if node["op"] == "output")
+        unit = sqrt(2 * self.program.slots) / scale
+        if not isinstance(flood, int | float) or not (flood == 0 or unit <= flood <= unit * MOST_FLOOD):
+            raise InputError(
+                f"flood={flood!r}; give the deviation of the noise to add to every slot, from {unit:.1e} to "
+                f"{unit * MOST_FLOOD:.1e} at the scale of the outputs, or 0 for none"
+            )
+
+    def expect_keys(self, server: _native.SlotServer) -> None:
+        """Fails if a server's keys lack one that the program asks for."""
+        server.expect_keys(self.native)
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def evaluate(self, inputs: Values) -> Expected:
+        """What it gives in the clear. Inputs whose values leave no room, or an interval, are refused."""
+        return Expected(*self.native.evaluate(inputs, self.program.mapped))
+
+    def compute(
+        self,
+        server: _native.SlotServer,
+        ciphertexts: _native.SlotCiphertexts,
+        threads: int | None,
+        progress: ProgressHook | None,
+    ) -> _native.SlotCiphertexts:
+        """Executes on this computer, with so many threads; without any by the interpreter, operation by operation."""
+        return server.execute(self.native, ciphertexts, threads, progress)
+
+    def hidden(self, server: _native.SlotServer, results: _native.SlotCiphertexts) -> _native.SlotCiphertexts:  # noqa: ARG002 - nothing hides them
+        """The results as they are: an answer of CKKS or BGV shows its noise to its client."""
+        return results
+
+    def decrypt(
+        self, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None = None
+    ) -> Values:
+        """The outputs; with `flood` as others may see them, with noise of that deviation in every slot, and a warning."""
+        if flood is None:
+            # What is measured may be anything: the first operation beyond its bound is then named.
+            real = None if self.measure else self.context.real_outputs
+            return client.decrypt(self.signature, results, real)
+        found, notices = client.decrypt_to_share(self.signature, results, self.context.real_outputs, flood)
+        for notice in dict.fromkeys(notices):
+            warn_user(notice + self._hides(flood), SecurityWarning)
+        return found
+
+    def _hides(self, flood: float) -> str:
+        """How well noise of that deviation hides what the encryption leaves in a result, by its bound for any inputs."""
+        if flood == 0:
+            return ""
+        # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) bounds in a coefficient, which is no larger than a slot.
+        coefficient = flood / sqrt(2 * self.program.slots)
+        largest_bound = max(self.bounds().values())
+        bits = max(0.0, 2 * log2(coefficient / (sqrt(12) * largest_bound)))
+        return f"; by the bound of its error, {largest_bound:.1e}, one of them is hidden to {bits:.0f} bits of statistical security"
+
+    # -- comparing ------------------------------------------------------------------------------------------------
+
+    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+        """By output: the largest error of its own slots, not of those behind its end; with BGV, the number of wrong ones."""
+        kinds = self.program.outputs.items()
+        return {name: _error(found[name], expected[name], None if kind.scalar else kind.length) for name, kind in kinds}
+
+    def bounds(self, flood: float | None = None) -> dict[str, float]:
+        """By output: what its error stays within, for any inputs within their types, noise for others included; with BGV, 0."""
+        return self._bounds_of(self.facts["nodes"], flood)
+
+    def _bounds_of(self, nodes: Sequence[SlotNode], flood: float | None) -> dict[str, float]:
+        """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
+        but for a probability of 2^-40."""
+        noise = (flood or 0.0) * sqrt((40 + log2(self.program.slots)) * log(2))
+        limits = [node.get("bound", 0.0) + noise for node in nodes if node["op"] == "output"]
+        return dict(zip(self.program.outputs, limits, strict=True))
+
+    def result(self, done: Execution) -> SlotResult:
+        """An execution, compared with what it should give."""
+        program, client, expected = self.program, done.keys.client, done.expected
+        nodes: list[SlotNode] = [node.copy() for node in self.facts["nodes"]]
+        bound_for = "any inputs"
+        limits = self.bounds()
+        if program.scheme == "ckks" and any(limits[name] >= _largest(expected.values[name]) > 0 for name in limits):
+            bound_for = "these inputs"
+            here = self.native.bounds(expected.magnitudes)
+            for node in nodes:
+                node["bound"] = here[node["node"]]
+        if self.measure:
+            measured = client.errors(self.native, done.inputs, done.results)
+            for node in nodes:
+                if node["node"] in measured:
+                    node["measured"] = measured[node["node"]]
+        distance: dict[str, float] = {}
+        if program.functions:
+            distance = self.errors(done.found, program.native.evaluate_functions(done.inputs, program.functions))
+        return SlotResult(
+            **common(self, done),
+            bound=self._bounds_of(nodes, done.flood),
+            sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
+            distance=distance,
+            bound_for=bound_for,
+            nodes=nodes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlotResult(RunResult):
+    """What an execution of CKKS or BGV gave."""
+
+    plan: SlotPlan = field(repr=False)
+    distance: dict[str, float]
+    """By output: the largest distance of a slot from what the true functions give, in place of the polynomials that approximate them; nothing if
+    the program approximates none."""
+    bound_for: str
+    """What the bounds are of: "any inputs" within their types, or, where those bounds say nothing, "these inputs"."""
+    nodes: list[SlotNode]
+    """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
+
+    @property
+    def first_beyond(self) -> SlotNode | None:
+        """The first operation whose measured error is beyond its bound."""
+        return next((node for node in self.nodes if node.get("measured", 0.0) > node.get("bound", 0.0)), None)
+
+    @property
+    def operations(self) -> Report:
+        """The operations as a report."""
+        return Report("operations", {"program": self.program, "parameters": self.parameters, "rows": self.nodes})
+
+    def facts(self) -> dict[str, Any]:
+        """Errors, bounds and operations."""
+        return {
+            "parameters": self.plan.facts["parameters"],
+            "distance_from_true_functions": self.distance,
+            "bound_for": self.bound_for,
+            "public_key": self.plan.public,
+            "operations": self.nodes,
+            "key_switch": self.plan.facts["key_switch"],
+            "simulation": None if self.simulation is None else self.simulation.to_dict(),
+        }
+
+
+def _too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: bool) -> str:
+    """Why a set of so few bits is refused, and what to do."""
+    has = (
+        f"{security_text(found['security_bits'])} bits of security"
+        if found["security_bits"]
+        else "no security that is known of"
+    )
+    figures = f"logQP {found['log2_q'] + found['log2_p']:.0f} at degree {found['ring_degree']}"
+    known = f"parameter set {found['name']} has {has} ({found['security_source']}; {figures})"
+    if by_default:
+        least = security_text(found["security_bits"])
+        return (
+            f"{known}, but {bits:.0f} are needed; take a set with a larger ring_degree or fewer bits of moduli, or accept this one "
+            f"for experiments with security={least} (--security {least})"
+        )
+    other = ", or none" if named else ""
+    return f"{known}, but {bits:.0f} are asked for; name a set with a larger degree{other}, or ask for fewer"
+
+
+def _error(found: Native, expected: Native, slots: int | None) -> float:
+    """The largest error of so many slots, or of all; with BGV, the number of wrong ones."""
+    a, b = numbers(found)[:slots], numbers(expected)[:slots]
+    return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
+
+
+def _largest(slots: Native) -> float:
+    """The largest absolute value of a slot."""
+    return float(np.abs(numbers(slots)).max(initial=0.0))
