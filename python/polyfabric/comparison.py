@@ -1,21 +1,23 @@
-"""Machines side by side: one program with one parameter set, and what each machine makes of it."""
+"""Machines side by side: one program with one parameter set, or on each machine with its own, and what each makes of it."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log2
 from typing import Any
 
 from . import _native, machines, programs
 from .errors import Error, InputError, MachineError, SecurityWarning
 from .machines import Kernel, Machine
+from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
 from .schemes.elements import ElementPlan
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+from .schemes.slots import SlotPlan
 
 BATCH = 1920
 """Ciphertexts of a built-in program of TFHE: a run so long that its ends weigh little, and a multiple of the usual batches."""
@@ -29,7 +31,7 @@ def compare(
     program: str,
     names: Sequence[str] = (),
     *,
-    parameters: str | None = None,
+    parameters: str | Mapping[str, str] | None = None,
     batch: int | None = None,
     readings: Sequence[str] = (),
     widths: str = OWN,
@@ -37,24 +39,25 @@ def compare(
 ) -> Report:
     """Times `program` on machines, by name or as files; without `names`, on all that execute programs of its scheme.
 
-    Nothing is encrypted, so any set's security and noise will do; how often the arithmetic of each machine would fail stands beside its
+    `parameters` is a set for all, or by machine the set that it is to hold. Nothing is encrypted, so any set's security and noise will do; how often the arithmetic of each machine would fail stands beside its
     time. A machine that cannot hold the program says why, and the others stand. With `widths="derived"`, every machine has a second row, with
     the fixed-point widths that `polyfabric widths` derives for it and the set. `readings` go to the machines that have them.
     """
     on_slots = _on_slots(program)
-    if widths == DERIVED and (on_slots or not _set_of(program, parameters)):
+    if widths == DERIVED and (on_slots or not _set_of(program, parameters if isinstance(parameters, str) else None)):
         cause = "products of residues are exact" if on_slots else "name one with --params"
         raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
     chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
     _expect_known(readings, chosen)
+    sets = _sets(parameters, chosen)
     rows: list[dict[str, Any]] = []
     for done, machine in enumerate(chosen):
         if progress is not None:
             progress("compare", done, len(chosen))
-        own = _row(machine, program, parameters, batch, on_slots=on_slots)
+        own = _row(machine, program, sets[machine.name], batch, on_slots=on_slots)
         rows.append(own)
         if widths == DERIVED and not machine.on_slots:
-            rows.append(_derived_row(machine, program, parameters, batch, own))
+            rows.append(_derived_row(machine, program, sets[machine.name], batch, own))
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
@@ -96,6 +99,19 @@ def _expect_known(readings: Sequence[str], chosen: Sequence[Machine]) -> None:
             raise InputError(
                 f"--reading {reading}: none of these machines leaves {fact!r} open; they have {', '.join(known) or 'none'}"
             )
+
+
+def _sets(parameters: str | Mapping[str, str] | None, chosen: Sequence[Machine]) -> dict[str, str | None]:
+    """The set of each machine."""
+    if not isinstance(parameters, Mapping):
+        return {machine.name: parameters for machine in chosen}
+    names = [machine.name for machine in chosen]
+    for name in parameters:
+        if name not in names:
+            raise InputError(
+                f"--params {name}={parameters[name]}: {name!r} is none of the machines; {suggestion(name, names)}"
+            )
+    return {name: parameters.get(name) for name in names}
 
 
 def _row(
@@ -146,6 +162,7 @@ def _timed(machine: Machine, program: str, parameters: str | None, batch: int | 
         "efficiency": found["efficiency"],
         "readings": found["readings"],
         "traffic_bytes": found["traffic_bytes"],
+        "slots": planned.program.slots if isinstance(planned, SlotPlan) else None,
         **(_arithmetic(machine, planned) if isinstance(planned, ElementPlan) else {}),
     }
 

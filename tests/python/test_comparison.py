@@ -126,6 +126,20 @@ def squares(x):
     return pf.lookup(x, lambda v: v * v % 4)
 
 
+def test_each_machine_may_hold_a_set_of_its_own(polyfabric):
+    sets = {"f1": "f1-lola-mnist", "osiris": "f1-lola-mnist-d2"}
+    report = compare("lola-mnist", ["f1", "osiris"], parameters=sets)
+    assert {row["machine"]: row["parameters"] for row in report["machines"]} == sets
+    assert len({row["slots"] for row in report["machines"]}) == 1
+    shown = report.table()
+    assert all(name in shown for name in sets.values())
+    with pytest.raises(pf.InputError, match=r"--params strix=x: 'strix' is none of the machines"):
+        compare("lola-mnist", ["f1"], parameters={"strix": "x"})
+    for asked in ("f1=", "f1=a,b"):
+        done = polyfabric("compare", "lola-mnist", "--machines", "f1", "--params", asked, status=2)
+        assert "is not MACHINE=SET" in done.stderr
+
+
 def test_a_whole_program_is_measured_in_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(

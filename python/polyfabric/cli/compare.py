@@ -8,6 +8,7 @@ import click
 
 from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
+from ..errors import InputError
 from ..progress import bars
 from .console import out, print_json
 
@@ -24,7 +25,7 @@ from .console import out, print_json
     "--params",
     "parameters",
     metavar="SET",
-    help="Parameter set; without it, a built-in program has a default one, and each machine chooses for others.",
+    help="Parameter set, or one for each machine: M1=SET,M2=SET. Without it, a built-in program has a default one, and each machine chooses for others.",
 )
 @click.option(
     "--batch", type=click.IntRange(1), metavar="N", help=f"Ciphertexts of a built-in program; {BATCH:,} without it."
@@ -73,7 +74,7 @@ def compare(
         report = compared(
             program,
             names.split(",") if names else (),
-            parameters=parameters,
+            parameters=_by_machine(parameters),
             batch=batch,
             readings=readings,
             widths=widths,
@@ -89,3 +90,16 @@ def compare(
     report.print(out())
     for path in filter(None, (plot, folder)):
         out().print(f"\nwritten: {path}")
+
+
+def _by_machine(text: str | None) -> str | dict[str, str] | None:
+    """A set for all machines, or for each: `M1=SET,M2=SET`."""
+    if text is None or "=" not in text:
+        return text
+    pairs = [item.partition("=") for item in text.split(",")]
+    for item, (machine, _, chosen) in zip(text.split(","), pairs, strict=True):
+        if not machine or not chosen:
+            raise InputError(
+                f"--params {text}: {item!r} is not MACHINE=SET; give each machine its set, as f1=SET,osiris=SET"
+            )
+    return {machine: chosen for machine, _, chosen in pairs}

@@ -39,10 +39,16 @@ def rows(d: dict[str, Any]) -> list[Rows]:
         "reaches",
     )
     table = [(*_figures(row), *_fails(row)) if torus else _figures(row) for row in held]
-    sets = ", ".join(dict.fromkeys(row["parameters"] for row in held))
-    title = f"{d['program']}, {sets}: {held[0]['operation']} a second"
+    sets = list(dict.fromkeys(row["parameters"] for row in held))
     fails = ("fails",) if torus else ()
-    tables = [Rows(title, (*columns, *fails), table, note=NOTE)]
+    of = f", {sets[0]}" if len(sets) == 1 else ""
+    tables = [Rows(f"{d['program']}{of}: {held[0]['operation']} a second", (*columns, *fails), table, note=NOTE)]
+    if len(sets) > 1:
+        # A program may fill as many slots as its set has.
+        holds = [
+            (row["machine"], row["parameters"], "-" if row["slots"] is None else f"{row['slots']:,}") for row in held
+        ]
+        tables.append(Rows("what each holds", ("machine", "parameters", "slots"), holds, left=2))
     if d["widths"] != "own":
         tables.append(_widths(held))
     refused = [(_name(row), row["error"]) for row in d["machines"] if "error" in row]
