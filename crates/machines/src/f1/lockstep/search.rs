@@ -5,8 +5,8 @@ use super::place::{Choice, Given, Order, Placed, place};
 /// Where in an operation the preparation of the next one begins and ends, at first, as parts of it.
 const AHEAD: [[f64; 2]; 3] = [[1.0, 1.0], [0.85, 0.9], [0.6, 1.0]];
 
-/// Limbs abreast, and the patience with the port from the clusters, that are tried.
-const SIDES: [(usize, u64); 4] = [(1, 1), (1, 3), (1, 6), (2, 1)];
+/// Limbs abreast, and the patience with the port from the clusters, that are tried beside one and one beat.
+const SIDES: [(usize, u64); 3] = [(1, 3), (1, 6), (2, 1)];
 
 /// How far the preparation of a limb is moved at once, at most.
 const STEP: f64 = 0.08;
@@ -71,22 +71,27 @@ impl<'a> Search<'a> {
         let prepared = if self.stages.len() > 1 { self.stages[0].len() } else { 0 };
         let limbs: Vec<usize> = (0..self.stages.last()?.len()).collect();
         let registers = self.given.geometry.registers;
-        for registers in (0..registers).step_by((registers / 16).max(1)) {
+        let held = || (0..registers).step_by((registers / 16).max(1));
+        for registers in held() {
             for [begin, end] in AHEAD {
                 let part =
                     |index: usize| begin + (end - begin) * index as f64 / prepared.max(2).saturating_sub(1) as f64;
                 let ahead: Vec<f64> = (0..prepared).map(part).collect();
                 for eager in [false, true] {
-                    for (abreast, patient) in SIDES {
-                        if self.given.attempts.get() < effort / 2 {
-                            let (ahead, limbs) = (ahead.clone(), limbs.clone());
-                            self.attempt(Way { registers, eager, ahead, limbs, abreast, patient }, 0);
-                        }
+                    if self.given.attempts.get() < effort / 2 {
+                        let (ahead, limbs) = (ahead.clone(), limbs.clone());
+                        self.attempt(Way { registers, eager, ahead, limbs, abreast: 1, patient: 1 }, 0);
                     }
                 }
             }
         }
         let bound = self.given.bound();
+        for (abreast, patient) in SIDES {
+            let Some(Tried { way, .. }) = self.best.clone().filter(|best| best.pace > bound) else { break };
+            for registers in held() {
+                self.attempt(Way { registers, abreast, patient, ..way.clone() }, 0);
+            }
+        }
         while self.best.as_ref()?.pace > bound {
             let left = effort.saturating_sub(self.given.attempts.get());
             if left == 0 {
