@@ -74,4 +74,23 @@ impl Bank {
             access.reserve(at, duration);
         }
     }
+
+    /// The same of a vector that enters or leaves, if it can: what leaves takes the first access that is free and what enters the last, so that
+    /// neither is split over several where they are not reserved in the order of time.
+    pub fn reserve_apart(&mut self, way: Way, at: u64, duration: u64) -> bool {
+        let port = match way {
+            Way::Leave => &mut self.leave,
+            Way::Enter => &mut self.enter,
+            Way::Memory => return false,
+        };
+        let free = |access: &&mut Timeline| access.is_free(at, duration);
+        let access = match way {
+            Way::Enter => self.accesses.iter_mut().rev().find(free),
+            _ => self.accesses.iter_mut().find(free),
+        };
+        let Some(access) = access.filter(|_| port.is_free(at, duration)) else { return false };
+        port.reserve(at, duration);
+        access.reserve(at, duration);
+        true
+    }
 }

@@ -150,9 +150,11 @@ pub(super) fn together(
         return Ok(None);
     }
     let mut home = ordered.home.clone();
-    for row in planned.iter().flat_map(|planned| &planned.run.rows) {
-        for (cluster, instructions) in (0..).zip(&row.instructions) {
-            instructions.iter().for_each(|&instruction| home[instruction as usize] = cluster);
+    for run in planned.iter().map(|planned| planned.run) {
+        for (operation, instructions) in run.rows.iter().flat_map(|row| row.instructions.iter().enumerate()) {
+            for (place, &instruction) in (0..).zip(instructions) {
+                home[instruction as usize] = run.columns.cluster(operation, run.columns.of(place)) as u16;
+            }
         }
     }
     cycle::schedule(&ordered.translation.graph, &home, movement, &planned, machine, geometry).map(Some)

@@ -191,11 +191,16 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Notes the banks in which a run wants its values: what a cluster reads alone in one bank, the vectors of the hint over all of them.
+    /// Notes the banks in which a run wants its values: those of the operation that reads them, the vectors of the hint over all of them.
     fn prefer(&mut self, run: &Run) {
-        let clusters = run.rows.iter().flat_map(|row| row.outside.iter().enumerate());
-        let alone = clusters.flat_map(|(cluster, values)| values.iter().map(move |&value| (value, cluster)));
-        for (value, bank) in run.hint.iter().copied().zip(0..).chain(alone) {
+        let columns = &run.columns;
+        let hint = (0..).zip(&run.hint).map(|(index, &value)| (value, columns.bank_of_hint(index)));
+        let operations = run.rows.iter().flat_map(|row| row.outside.iter().enumerate());
+        let alone = operations.flat_map(|(operation, values)| {
+            let of = move |(index, &value)| (value, columns.cluster(operation, columns.of_outside(index)));
+            (0..).zip(values).map(of)
+        });
+        for (value, bank) in hint.chain(alone) {
             self.preferred.entry(value).or_insert((bank % self.banks.len()) as u16);
         }
     }

@@ -320,11 +320,11 @@ impl Arranger<'_> {
         }
     }
 
-    /// The instructions of every lane, if there are as many as clusters.
+    /// The instructions of every lane, if clusters can be dealt out to them evenly.
     fn in_lanes(&self, members: &[u32], operations: &[Operation]) -> Vec<Vec<u32>> {
         let lanes = self.lanes(members, operations);
         let count = lanes.values().map(|&(lane, _)| lane + 1).max().unwrap_or(0);
-        if count != self.clusters {
+        if count == 0 || !self.clusters.is_multiple_of(count) {
             return Vec::new();
         }
         let mut instructions = vec![Vec::new(); count as usize];

@@ -127,7 +127,8 @@ impl Bench<'_> {
         }
     }
 
-    /// As many ciphertexts as the scratchpad holds beside the hint, all inputs of each counted, so that memory does not set the time.
+    /// As many ciphertexts as the scratchpad holds beside the hint, all inputs of each counted, so that memory does not set the time; and of
+    /// those so many that clusters share them evenly.
     fn ciphertexts(&self, operation: Operation, log2_degree: u32, limbs: usize) -> Result<usize, RowFailure> {
         let degree = RingDegree::new(1 << log2_degree).map_err(failed)?;
         let vectors = self.figures.geometry(degree).map_err(failed)?.slots * self.figures.banks;
@@ -136,7 +137,10 @@ impl Bench<'_> {
             Operation::Permute => (1, 2 * limbs * (limbs + 1)),
             Operation::Ntt | Operation::Automorphism => (1, 0),
         };
-        Ok((vectors.saturating_sub(hints) / (inputs * 2 * limbs)).clamp(1, CIPHERTEXTS))
+        let most = (vectors.saturating_sub(hints) / (inputs * 2 * limbs)).clamp(1, CIPHERTEXTS);
+        let clusters = self.figures.clusters;
+        let even = |count: &usize| count.is_multiple_of(clusters) || clusters.is_multiple_of(*count);
+        Ok((1..=most).rev().find(even).unwrap_or(most))
     }
 
     fn further(&mut self, operation: Operation, shape: Shape) -> Result<Further, RowFailure> {

@@ -215,63 +215,60 @@ impl Scheduler<'_> {
         let network = self.network;
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
         order.sort_by_key(|&index| plan.placed.moves[index].0);
+        let mut left: HashSet<(u32, u64)> = HashSet::new();
+        let register = |operation: usize, stay: u32| {
+            let cluster = run.columns.cluster(operation, plan.placed.stays[stay as usize].column) as u16;
+            Register { cluster, index: plan.registers[stay as usize] }
+        };
         for index in order {
             let (cycle, row, what) = &plan.placed.moves[index];
             let (at, row) = (start + cycle, &run.rows[*row]);
             match what {
                 Move::Fetch(operand, stay) => {
-                    for cluster in 0..self.clusters.len() {
-                        let value = value(run, row, cluster, *operand);
-                        let slot = self.leave(value, at - network)?;
-                        let register = Register { cluster: cluster as u16, index: plan.registers[*stay as usize] };
+                    for operation in 0..row.instructions.len() {
+                        let value = value(run, row, operation, *operand);
+                        let slot = self.leave(value, at - network, &mut left)?;
+                        let register = register(operation, *stay);
                         self.push(at - network, Action::Fetch { slot, register, value });
                     }
                 }
                 Move::Spread(spread) => {
                     let spread = &plan.placed.spreads[*spread];
-                    for (cluster, &place) in spread.values.iter().enumerate() {
+                    for (operation, &place) in spread.values.iter().enumerate() {
                         let value = run.hint[place as usize];
-                        let slot = self.leave(value, at - network)?;
-                        let register =
-                            Register { cluster: cluster as u16, index: plan.registers[spread.stay as usize] };
+                        let slot = self.leave(value, at - network, &mut left)?;
+                        let register = register(operation, spread.stay);
                         self.push(at - network, Action::Fetch { slot, register, value });
                     }
                 }
                 Move::WriteBack(place, stay) => {
-                    for cluster in 0..self.clusters.len() {
-                        let value = row.instructions[cluster][*place as usize];
-                        let slot = self.enter(value, cluster, at + network)?;
-                        let register = Register { cluster: cluster as u16, index: plan.registers[*stay as usize] };
+                    for (operation, instructions) in row.instructions.iter().enumerate() {
+                        let value = instructions[*place as usize];
+                        let register = register(operation, *stay);
+                        let slot = self.enter(value, usize::from(register.cluster), at + network)?;
                         self.push(at, Action::WriteBack { register, slot, value });
                     }
                 }
                 Move::Execute(place, unit, sources, stay) => {
                     let operands = run.operands(*place);
                     let result = stay.map(|stay| plan.registers[stay as usize]);
-                    for cluster in 0..self.clusters.len() {
+                    for operation in 0..row.instructions.len() {
                         let mut from = [Source::Register(0); 2];
                         for ((from, source), &operand) in from.iter_mut().zip(sources).zip(operands) {
                             *from = match source.ok_or(NEVER)? {
                                 From::Stay(stay) => Source::Register(plan.registers[stay as usize]),
-                                From::Cluster(holder, stay) => Source::Cluster(Register {
-                                    cluster: holder as u16,
-                                    index: plan.registers[stay as usize],
-                                }),
+                                From::Cluster(holder, stay) => Source::Cluster(register(holder, stay)),
                                 From::Scratchpad => {
-                                    let value = value(run, row, cluster, operand);
-                                    // All receive the hint from one read.
-                                    let slot = match (operand, cluster) {
-                                        (Operand::Shared(_), 1..) => self.held[value as usize].ok_or(NEVER)?.slot,
-                                        _ => self.leave(value, at - network)?,
-                                    };
-                                    Source::Scratchpad(slot)
+                                    let value = value(run, row, operation, operand);
+                                    Source::Scratchpad(self.leave(value, at - network, &mut left)?)
                                 }
                             };
                         }
                         if operands.len() == 1 {
                             from[1] = from[0];
                         }
-                        let instruction = row.instructions[cluster][*place as usize];
+                        let instruction = row.instructions[operation][*place as usize];
+                        let cluster = run.columns.cluster(operation, run.columns.of(*place));
                         self.run_one(instruction, (cluster, *unit), at, from, result)?;
                     }
                 }
@@ -315,14 +312,16 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// A value leaves the scratchpad in `at`, from its slot.
-    fn leave(&mut self, value: u32, at: u64) -> Result<Slot, u64> {
+    /// A value leaves the scratchpad in `at`, from its slot: once for all that receive it, as `left` says.
+    fn leave(&mut self, value: u32, at: u64, left: &mut HashSet<(u32, u64)>) -> Result<Slot, u64> {
         let held = self.held[value as usize].ok_or(NEVER)?;
         if held.at >= at {
             return Err(held.at + 1 - at);
         }
-        self.touch(value, at);
-        self.reserve_bank(held.slot.bank, Way::Leave, at)?;
+        if left.insert((value, at)) {
+            self.touch(value, at);
+            self.reserve_bank(held.slot.bank, Way::Leave, at)?;
+        }
         Ok(held.slot)
     }
 
@@ -339,12 +338,10 @@ impl Scheduler<'_> {
     }
 
     fn reserve_bank(&mut self, bank: u16, way: Way, at: u64) -> Result<(), u64> {
-        let free = self.through_bank(bank, way, at);
-        if free > at {
-            return Err(free - at);
+        if self.banks[bank as usize].reserve_apart(way, at, self.geometry.occupancy) {
+            return Ok(());
         }
-        self.banks[bank as usize].reserve(way, at, self.geometry.occupancy);
-        Ok(())
+        Err((self.through_bank(bank, way, at) - at).max(1))
     }
 }
 
@@ -359,7 +356,7 @@ fn first_reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, u64> {
         let row = &run.rows[*row];
         match what {
             Move::Fetch(operand, _) => {
-                (0..row.instructions.len()).for_each(|cluster| read(value(run, row, cluster, *operand), *cycle));
+                (0..row.instructions.len()).for_each(|operation| read(value(run, row, operation, *operand), *cycle));
             }
             Move::Spread(spread) => {
                 let places = &plan.placed.spreads[*spread].values;
@@ -368,7 +365,8 @@ fn first_reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, u64> {
             Move::Execute(place, _, sources, _) => {
                 for (source, &operand) in sources.iter().zip(run.operands(*place)) {
                     if let Some(From::Scratchpad) = source {
-                        (0..row.instructions.len()).for_each(|cluster| read(value(run, row, cluster, operand), *cycle));
+                        (0..row.instructions.len())
+                            .for_each(|operation| read(value(run, row, operation, operand), *cycle));
                     }
                 }
             }
@@ -378,10 +376,10 @@ fn first_reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, u64> {
     first
 }
 
-fn value(run: &Run, row: &Row, cluster: usize, operand: Operand) -> u32 {
+fn value(run: &Run, row: &Row, operation: usize, operand: Operand) -> u32 {
     match operand {
-        Operand::Own(place) => row.instructions[cluster][place as usize],
-        Operand::Outside(index) => row.outside[cluster][index as usize],
+        Operand::Own(place) => row.instructions[operation][place as usize],
+        Operand::Outside(index) => row.outside[operation][index as usize],
         Operand::Shared(index) => run.hint[index as usize],
     }
 }

@@ -1,11 +1,13 @@
 //! Equal operations in all clusters at once: phase 3 for what a list scheduler cannot see.
 //!
 //! Where as many equal operations share a hint as there are clusters, each cluster takes one, and all do the same in every cycle: each
-//! vector of the hint is read once for all. So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
+//! vector of the hint is read once for all. Where there are fewer, a half of them or a quarter, as many clusters share each operation: each has
+//! the limbs of its column (`columns`), and all clusters of a column do the same. So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
 //! units begin on a beat that keeps register banks apart (`stagger`), an instruction is placed together with what follows at once, in
 //! any gap in time (`place`), registers are given to intervals of time and not to whoever comes first (`reserve`), and the next row's
 //! transforms come into this row's gaps. Of several ways to do so the shortest is taken.
 
+mod columns;
 mod pattern;
 mod place;
 mod reserve;
@@ -21,6 +23,7 @@ use search::Search;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+pub use columns::Columns;
 pub use pattern::Operand;
 pub use place::{From, Move, Placed, Spread, Stay};
 
@@ -30,7 +33,7 @@ const TRIED: usize = 1500;
 /// Places in which instructions are tried in a program, while schedules are sought: a second or two.
 const EFFORT: u64 = 8_000_000;
 
-/// Equal operations, one for each cluster.
+/// Equal operations, one for each cluster of a column.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The instructions of each, by their place in the pattern.
@@ -43,6 +46,8 @@ pub struct Row {
 #[derive(Clone, Debug)]
 pub struct Run {
     pattern: Pattern,
+    /// The columns of clusters.
+    pub columns: Columns,
     /// Whether a result is wanted outside its operation.
     leaves: Vec<bool>,
     ready: Vec<Vec<Ready>>,
@@ -96,11 +101,13 @@ pub fn runs(graph: &Graph, groups: &[Vec<Vec<u32>>], clusters: usize) -> Vec<Run
             open = false;
             continue;
         };
-        let alike = open && runs.last().is_some_and(|run| run.pattern == pattern && run.hint == hint);
+        let columns = Columns::new(&pattern, clusters, lanes.len());
+        let alike = |run: &Run| run.pattern == pattern && run.columns == columns && run.hint == hint;
+        let alike = open && runs.last().is_some_and(alike);
         let ready = alike.then(|| row.ready(&made)).flatten().unwrap_or_else(|| {
             made.clear();
             let leaves = vec![false; pattern.len()];
-            runs.push(Run { pattern, leaves, ready: Vec::new(), hint, rows: Vec::new() });
+            runs.push(Run { pattern, columns, leaves, ready: Vec::new(), hint, rows: Vec::new() });
             vec![Ready::Now; row.outside[0].len()]
         });
         if let Some(run) = runs.last_mut() {
@@ -125,9 +132,10 @@ pub fn runs(graph: &Graph, groups: &[Vec<Vec<u32>>], clusters: usize) -> Vec<Run
     runs
 }
 
-/// The row of these lanes, with its pattern and its hint, if they are equal and as many as there are clusters.
+/// The row of these lanes, with its pattern and its hint, if they are equal, and as many as a column has clusters: no more columns than those.
 fn row(graph: &Graph, lanes: &[Vec<u32>], clusters: usize) -> Option<(Pattern, Vec<u32>, Row)> {
-    let first = lanes.first().filter(|_| lanes.len() == clusters)?;
+    let first =
+        lanes.first().filter(|_| clusters.is_multiple_of(lanes.len()) && clusters / lanes.len() <= lanes.len())?;
     let (pattern, Values { hint, .. }) = pattern::pattern(graph, first);
     let mut outside = Vec::with_capacity(clusters);
     for lane in lanes {
@@ -170,7 +178,10 @@ impl Run {
 
     /// Whether another run does the same with another hint, in as many rows.
     fn is_like(&self, other: &Self) -> bool {
-        self.pattern == other.pattern && self.leaves == other.leaves && self.ready == other.ready
+        self.pattern == other.pattern
+            && self.columns == other.columns
+            && self.leaves == other.leaves
+            && self.ready == other.ready
     }
 
     /// The shortest schedule that is found with some effort; none where clusters have too little for one, or cannot share what the
@@ -179,7 +190,7 @@ impl Run {
         if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
             return None;
         }
-        let given = Given::new((&self.pattern, &self.leaves, &self.ready), machine, geometry);
+        let given = Given::new((&self.pattern, &self.leaves, &self.ready), &self.columns, machine, geometry);
         let tried = (TRIED / self.pattern.len()).clamp(2, self.rows.len());
         let choice = Search::new(&given, tried).run(effort)?;
         let placed = place(&given, self.rows.len(), &choice, &[])?;
@@ -192,12 +203,13 @@ impl Run {
 fn registers(stays: &[Stay], count: usize) -> Option<Vec<u16>> {
     let mut order: Vec<usize> = (0..stays.len()).collect();
     order.sort_unstable_by_key(|&stay| stays[stay].from);
-    let mut free_from = vec![0; count];
+    let columns = stays.iter().map(|stay| stay.column + 1).max().unwrap_or(0);
+    let mut free_from = vec![vec![0; count]; columns];
     let mut registers = vec![0; stays.len()];
     for stay in order {
-        let Stay { from, last } = stays[stay];
-        let register = free_from.iter().position(|&free| free <= from)?;
-        free_from[register] = last + 1;
+        let Stay { from, last, column } = stays[stay];
+        let register = free_from[column].iter().position(|&free| free <= from)?;
+        free_from[column][register] = last + 1;
         registers[stay] = register as u16;
     }
     Some(registers)

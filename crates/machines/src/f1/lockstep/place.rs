@@ -1,5 +1,6 @@
 //! The schedule of equal operations, one after the other, in one cluster.
 
+use super::Columns;
 use super::pattern::{Operand, Pattern};
 use super::reserve::Table;
 use super::residence::Residence;
@@ -8,6 +9,7 @@ use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, Geometry};
 use polyfabric_kernels::cancel;
 use std::cell::Cell;
+use std::collections::HashMap;
 
 /// The port from the scratchpad.
 const SCRATCHPAD: usize = 0;
@@ -24,8 +26,8 @@ const LINGER: u64 = 2;
 /// Beats in which the products of a transform follow it.
 const WINDOW: u64 = 3;
 
-/// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
-const PREFER: u64 = 1;
+/// Beats that a vector may wait in a register because another column receives it already.
+const JOIN: u64 = 1;
 
 /// Beats before its reader in which a vector is brought to a register.
 const FETCH: u64 = 8;
@@ -42,6 +44,8 @@ pub struct Choice {
     pub registers: usize,
     /// Whether only products with the hint wait for their turn, and not everything.
     pub eager: bool,
+    /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
+    pub patient: u64,
 }
 
 /// When an operation finds a value that it reads from outside.
@@ -60,6 +64,8 @@ pub struct Stay {
     pub from: u64,
     /// The cycle in which it is last read.
     pub last: u64,
+    /// The column of the clusters.
+    pub column: usize,
 }
 
 /// Where a unit takes an operand from.
@@ -69,11 +75,11 @@ pub enum From {
     Stay(u32),
     /// The scratchpad.
     Scratchpad,
-    /// A register of the cluster of this number: it holds one vector of the hint.
+    /// A register of the cluster of this number in the column: it holds one vector of the hint.
     Cluster(usize, u32),
 }
 
-/// Something that all clusters do in the same cycle, which is that of its first chunk.
+/// Something that all clusters of a column do in the same cycle, which is that of its first chunk.
 #[derive(Clone, Debug)]
 pub enum Move {
     /// An operand comes to a register.
@@ -108,10 +114,12 @@ enum Done {
     Stay(u32, Stay),
     Brought(usize, Option<u32>),
     Joined(usize),
+    Left(usize, u64),
 }
 
 struct Mark {
-    table: usize,
+    tables: Vec<usize>,
+    outlets: usize,
     done: usize,
     stays: usize,
     spreads: usize,
@@ -131,17 +139,23 @@ pub struct Placer<'a> {
     /// Whether a result is read by other operations, or leaves.
     leaves: &'a [bool],
     ready: &'a [Vec<Ready>],
-    /// Scratchpad banks, over which the vectors of the hint are dealt out.
-    scratchpad_banks: u32,
+    columns: &'a Columns,
+    /// The column of the instruction in hand.
+    here: usize,
     residence: Residence,
     eager: bool,
-    clusters: usize,
+    patient: u64,
     banks: u64,
     beat: u64,
     latencies: Latencies,
     stagger: Stagger,
     units: Vec<Unit>,
-    table: Table,
+    /// Of each column, what its clusters have.
+    tables: Vec<Table>,
+    /// The scratchpad's ports to the clusters: of the banks that belong to each column.
+    outlets: Table,
+    /// What leaves through them, by number and cycle: who reads the same in the same cycles shares it.
+    left: HashMap<(usize, u64), usize>,
     values: Vec<Value>,
     /// Where a value from the scratchpad was last brought to, by row and by place, outside ones behind the pattern's own.
     brought: Vec<Option<u32>>,
@@ -154,8 +168,8 @@ pub struct Placer<'a> {
     floor: u64,
     /// Beats that an instruction waits for a place, at most.
     patience: u64,
-    /// The row in hand, and where its last product with the hint is.
-    turn: (usize, u64),
+    /// Of each column the row in hand, and where its last product with the hint is.
+    turns: Vec<(usize, u64)>,
     /// Whether an instruction found too few registers after everything else.
     stuck: bool,
     /// Whether registers are counted when all of several instructions have their places.
@@ -181,6 +195,8 @@ pub struct Placed {
 pub struct Given<'a> {
     /// The operation.
     pub pattern: &'a Pattern,
+    /// The columns of clusters that its limbs are dealt out to.
+    pub columns: &'a Columns,
     /// Whether each result is wanted outside.
     pub leaves: &'a [bool],
     /// Of every row, when it finds what it reads.
@@ -201,19 +217,22 @@ impl<'a> Given<'a> {
     /// For an operation in all its rows.
     pub fn new(
         (pattern, leaves, ready): (&'a Pattern, &'a [bool], &'a [Vec<Ready>]),
+        columns: &'a Columns,
         machine: &'a F1,
         geometry: &'a Geometry,
     ) -> Self {
         let latencies = Latencies::new(machine, geometry);
         let staggers = [false, true].map(|aligned| Stagger::new(machine, geometry, &latencies, aligned));
-        Self { pattern, leaves, ready, machine, geometry, latencies, staggers, attempts: Cell::new(0) }
+        Self { pattern, columns, leaves, ready, machine, geometry, latencies, staggers, attempts: Cell::new(0) }
     }
 
-    /// Cycles that the busiest kind of unit takes for an operation.
+    /// Cycles that the busiest kind of unit takes for an operation in each cluster.
     pub fn bound(&self) -> u64 {
         let beats = UnitKind::ALL.map(|kind| {
-            let work = (0..self.pattern.len() as u32).filter(|&place| self.pattern.unit(place) == kind).count();
-            work.div_ceil(self.machine.units[kind as usize])
+            let mut work = vec![0_usize; self.columns.count()];
+            let places = (0..self.pattern.len() as u32).filter(|&place| self.pattern.unit(place) == kind);
+            places.for_each(|place| work[self.columns.of(place)] += 1);
+            work.into_iter().max().unwrap_or(0).div_ceil(self.machine.units[kind as usize])
         });
         beats.into_iter().max().unwrap_or(0) as u64 * self.geometry.occupancy
     }
@@ -234,8 +253,9 @@ pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Opti
             }
         }
         placer.forget(row);
-        reached.push(placer.turn.1);
-        if limit.get(row).is_some_and(|&limit| limit < placer.turn.1) {
+        let turn = placer.turns.iter().map(|&(_, turn)| turn).max().unwrap_or(0);
+        reached.push(turn);
+        if limit.get(row).is_some_and(|&limit| limit < turn) {
             return None;
         }
     }
@@ -246,8 +266,8 @@ pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Opti
 
 impl<'a> Placer<'a> {
     fn new(given: &'a Given<'a>, rows: usize, choice: &Choice) -> Self {
-        let &Given { pattern, leaves, ready, machine, geometry, latencies, .. } = given;
-        let residence = Residence::new(pattern, &choice.order, choice.registers);
+        let &Given { pattern, columns, leaves, ready, machine, geometry, latencies, .. } = given;
+        let residence = Residence::new(pattern, columns, &choice.order, choice.registers);
         let aligned = residence.transforms_bring(pattern);
         let stagger = given.staggers[usize::from(aligned)];
         let mut widths = vec![1; BANKS];
@@ -270,16 +290,19 @@ impl<'a> Placer<'a> {
             pattern,
             leaves,
             ready,
-            scratchpad_banks: machine.banks as u32,
+            columns,
+            here: 0,
             residence,
             eager: choice.eager,
-            clusters: machine.clusters,
+            patient: choice.patient,
             banks: machine.register_banks as u64,
             beat: geometry.occupancy,
             latencies,
             stagger,
             units,
-            table: Table::new(geometry.occupancy, &widths, geometry.registers),
+            tables: vec![Table::new(geometry.occupancy, &widths, geometry.registers); columns.count()],
+            outlets: Table::new(geometry.occupancy, &vec![1; columns.count()], 0),
+            left: HashMap::new(),
             values: vec![Value::default(); rows * pattern.len()],
             brought: vec![None; rows * slots],
             stays: Vec::new(),
@@ -289,7 +312,7 @@ impl<'a> Placer<'a> {
             settled: vec![false; rows * pattern.len()],
             floor: 0,
             patience: pattern.len() as u64,
-            turn: (0, 0),
+            turns: vec![(0, 0); columns.count()],
             stuck: false,
             together: false,
             attempts: &given.attempts,
@@ -302,7 +325,8 @@ impl<'a> Placer<'a> {
 
     fn mark(&self) -> Mark {
         Mark {
-            table: self.table.mark(),
+            tables: self.tables.iter().map(Table::mark).collect(),
+            outlets: self.outlets.mark(),
             done: self.done.len(),
             stays: self.stays.len(),
             spreads: self.spreads.len(),
@@ -311,12 +335,14 @@ impl<'a> Placer<'a> {
     }
 
     fn undo(&mut self, mark: &Mark) {
-        self.table.undo(mark.table);
+        self.tables.iter_mut().zip(&mark.tables).for_each(|(table, &mark)| table.undo(mark));
+        self.outlets.undo(mark.outlets);
         while self.done.len() > mark.done {
             match self.done.pop() {
                 Some(Done::Value(index, value)) => self.values[index] = value,
                 Some(Done::Stay(index, stay)) => self.stays[index as usize] = stay,
                 Some(Done::Brought(index, before)) => self.brought[index] = before,
+                Some(Done::Left(column, at)) => drop(self.left.remove(&(column, at))),
                 Some(Done::Joined(spread)) => drop(self.spreads[spread].values.pop()),
                 None => {}
             }
@@ -333,7 +359,9 @@ impl<'a> Placer<'a> {
         let begun = self.moves.iter().filter(|(_, of, _)| *of == before).map(|&(cycle, ..)| cycle).min();
         self.floor = begun.unwrap_or(0).max(self.floor);
         // Whoever begins there may bring its operands some beats before.
-        self.table.forget(self.floor.saturating_sub((FETCH + 2) * self.beat));
+        let kept = self.floor.saturating_sub((FETCH + 2) * self.beat);
+        self.tables.iter_mut().chain([&mut self.outlets]).for_each(|table| table.forget(kept));
+        self.left.retain(|&(_, at), _| at >= kept);
     }
 
     /// The cycle from which something can arrive from the scratchpad.
@@ -368,7 +396,7 @@ impl<'a> Placer<'a> {
 
     /// What is ready long before its turn waits outside the registers.
     fn not_before(&self, row: usize, place: u32) -> u64 {
-        match self.turn {
+        match self.turns[self.here] {
             (of, turn) if of == row && (!self.eager || self.reads_hint(place)) => {
                 turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat)
             }
@@ -380,8 +408,49 @@ impl<'a> Placer<'a> {
         from + (begins + self.beat - from % self.beat) % self.beat
     }
 
+    fn table(&self) -> &Table {
+        &self.tables[self.here]
+    }
+
+    /// The number of what an operand is, and the column whose banks hold it.
+    fn outlet(&self, row: usize, operand: Operand) -> (usize, usize) {
+        let rows = self.values.len() / self.pattern.len();
+        let slots = self.brought.len() / rows;
+        match operand {
+            Operand::Own(place) => (row * slots + place as usize, self.columns.of(place)),
+            Operand::Outside(index) => {
+                let number = row * slots + self.pattern.len() + index as usize;
+                (number, self.columns.of_outside(index))
+            }
+            Operand::Shared(index) => {
+                (rows * slots + index as usize, self.columns.bank_of_hint(index) % self.columns.count())
+            }
+        }
+    }
+
+    /// Whether a vector can come from the scratchpad in `at`.
+    fn can_receive(&self, row: usize, operand: Operand, at: u64) -> bool {
+        let (number, column) = self.outlet(row, operand);
+        self.table().is_free(SCRATCHPAD, at)
+            && (self.left.get(&(column, at)) == Some(&number) || self.outlets.is_free(column, at))
+    }
+
+    /// Reserves what it takes, if it can.
+    fn receive(&mut self, row: usize, operand: Operand, at: u64) -> bool {
+        let (number, column) = self.outlet(row, operand);
+        if !self.can_receive(row, operand, at) {
+            return false;
+        }
+        self.tables[self.here].take(SCRATCHPAD, at);
+        if self.outlets.take(column, at) {
+            self.left.insert((column, at), number);
+            self.done.push(Done::Left(column, at));
+        }
+        true
+    }
+
     fn access(&mut self, at: u64) -> bool {
-        self.table.take(BANKS + (at % self.banks) as usize, at)
+        self.tables[self.here].take(BANKS + (at % self.banks) as usize, at)
     }
 
     fn reads_hint(&self, place: u32) -> bool {
@@ -394,6 +463,7 @@ impl<'a> Placer<'a> {
         if self.settled[self.value(row, place)] {
             return Some(());
         }
+        self.here = self.columns.of(place);
         let users = &self.pattern.users[place as usize];
         let products = !users.is_empty() && users.iter().all(|&user| self.only_waits_for(user, place));
         let from = self.operands_ready(row, place).max(self.not_before(row, place));
@@ -481,14 +551,15 @@ impl<'a> Placer<'a> {
             }
         }
         let [scratchpad, clusters] = found;
-        let patience = PREFER * self.beat;
+        let patience = self.patient * self.beat;
         let (at, unit) = match (scratchpad, clusters) {
             (Some(a), Some(b)) if a.0 + patience <= b.0 + self.beat / 2 => a,
             (_, Some(b)) => b,
             (a, None) => a?,
         };
-        if self.turn.0 < row || self.turn.1 < at {
-            self.turn = (row, at);
+        let turn = &mut self.turns[self.here];
+        if turn.0 < row || turn.1 < at {
+            *turn = (row, at);
         }
         self.execute(row, place, unit, at).then_some(())
     }
@@ -519,7 +590,7 @@ impl<'a> Placer<'a> {
     /// Reserves all that an instruction takes in a cycle; what was reserved stays if something is missing.
     fn execute(&mut self, row: usize, place: u32, unit: usize, at: u64) -> bool {
         self.attempts.set(self.attempts.get() + 1);
-        if !self.table.take(self.units[unit].track, at) {
+        if !self.tables[self.here].take(self.units[unit].track, at) {
             return false;
         }
         let mut sources = [None; 2];
@@ -535,7 +606,7 @@ impl<'a> Placer<'a> {
         let network = self.latencies.network;
         let mut value = Value { stay: None, readers, arrives: 0 };
         if readers == 0 {
-            if !self.table.take(OUT, write) {
+            if !self.tables[self.here].take(OUT, write) {
                 return false;
             }
             value.arrives = write + 2 * network + 1;
@@ -543,22 +614,22 @@ impl<'a> Placer<'a> {
             if !self.access(write) {
                 return false;
             }
-            self.table.count(write, 1);
+            self.tables[self.here].count(write, 1);
             let stay = self.stays.len() as u32;
             let mut last = write;
             if leaves {
                 let back = write + 1..=write + self.beat;
                 let free = |at: &u64| {
-                    self.table.is_free(OUT, *at) && self.table.is_free(BANKS + (*at % self.banks) as usize, *at)
+                    self.table().is_free(OUT, *at) && self.table().is_free(BANKS + (*at % self.banks) as usize, *at)
                 };
                 let Some(back) = back.into_iter().find(free) else { return false };
-                self.table.take(OUT, back);
+                self.tables[self.here].take(OUT, back);
                 self.access(back);
                 self.moves.push((back, row, Move::WriteBack(place, stay)));
                 value.arrives = back + 2 * network + 1;
                 last = back;
             }
-            self.stays.push(Stay { from: write, last });
+            self.stays.push(Stay { from: write, last, column: self.here });
             value.stay = Some(stay);
         }
         let index = self.value(row, place);
@@ -569,8 +640,8 @@ impl<'a> Placer<'a> {
     }
 
     fn registers_suffice(&mut self) -> bool {
-        self.stuck = !self.table.registers_suffice_at_last();
-        !self.stuck && self.table.registers_suffice()
+        self.stuck = !self.table().registers_suffice_at_last();
+        !self.stuck && self.table().registers_suffice()
     }
 
     /// An operand of an instruction that begins in `at`.
@@ -589,13 +660,13 @@ impl<'a> Placer<'a> {
                 self.done.push(Done::Value(index, value));
                 self.values[index].readers -= 1;
                 if self.values[index].readers == 0 {
-                    self.table.count(self.stays[stay as usize].last + 1, -1);
+                    self.tables[self.here].count(self.stays[stay as usize].last + 1, -1);
                 }
                 Some(From::Stay(stay))
             }
             Operand::Shared(value) if self.units[unit].kind == UnitKind::Multiply => {
                 if from_scratchpad && self.units[unit].number == 0 {
-                    return self.table.take(SCRATCHPAD, at).then_some(From::Scratchpad);
+                    return self.receive(row, operand, at).then_some(From::Scratchpad);
                 }
                 self.spread(value, at)
             }
@@ -622,17 +693,17 @@ impl<'a> Placer<'a> {
                 Operand::Shared(_) => return None,
             };
         if let Some(stay) = self.brought[key] {
-            let Stay { from, last } = self.stays[stay as usize];
-            if from < at && at <= last + LINGER * self.beat && self.access(at) {
+            let Stay { from, last, column } = self.stays[stay as usize];
+            if column == self.here && from < at && at <= last + LINGER * self.beat && self.access(at) {
                 if last < at {
-                    self.table.count(last + 1, 1);
-                    self.table.count(at + 1, -1);
+                    self.tables[self.here].count(last + 1, 1);
+                    self.tables[self.here].count(at + 1, -1);
                     self.extend(stay, at);
                 }
                 return Some(From::Stay(stay));
             }
         }
-        if streams && arrives <= at && self.table.take(SCRATCHPAD, at) {
+        if streams && arrives <= at && self.receive(row, operand, at) {
             return Some(From::Scratchpad);
         }
         let earliest = arrives.max(at.saturating_sub(FETCH * self.beat));
@@ -640,20 +711,27 @@ impl<'a> Placer<'a> {
         let mut found = None;
         while arrival < at {
             let bank = BANKS + (arrival % self.banks) as usize;
-            if self.table.is_free(SCRATCHPAD, arrival) && self.table.is_free(bank, arrival) {
+            // One that another column receives too costs no read; it may wait here for that.
+            let (number, column) = self.outlet(row, operand);
+            let joins = self.left.get(&(column, arrival)) == Some(&number);
+            let near = joins && arrival + JOIN * self.beat >= at;
+            if self.can_receive(row, operand, arrival) && self.table().is_free(bank, arrival) {
                 found = Some(arrival);
+                if near {
+                    break;
+                }
             }
             arrival += self.beat;
         }
         let arrival = found?;
-        self.table.take(SCRATCHPAD, arrival);
+        self.receive(row, operand, arrival);
         if !self.access(arrival) || !self.access(at) {
             return None;
         }
         let stay = self.stays.len() as u32;
-        self.stays.push(Stay { from: arrival, last: at });
-        self.table.count(arrival, 1);
-        self.table.count(at + 1, -1);
+        self.stays.push(Stay { from: arrival, last: at, column: self.here });
+        self.tables[self.here].count(arrival, 1);
+        self.tables[self.here].count(at + 1, -1);
         self.done.push(Done::Brought(key, self.brought[key]));
         self.brought[key] = Some(stay);
         self.moves.push((arrival, row, Move::Fetch(operand, stay)));
@@ -665,25 +743,27 @@ impl<'a> Placer<'a> {
     fn spread(&mut self, value: u32, at: u64) -> Option<From> {
         let network = self.latencies.network;
         let depart = at.checked_sub(network)?;
-        if !self.table.take(CLUSTERS, at) || !self.access(depart) {
+        if !self.tables[self.here].take(CLUSTERS, at) || !self.access(depart) {
             return None;
         }
         // The newest ones only: older ones have left their registers.
-        for index in (0..self.spreads.len()).rev().take(3) {
+        let newest = (0..self.spreads.len()).rev();
+        let newest = newest.filter(|&index| self.stays[self.spreads[index].stay as usize].column == self.here);
+        let newest: Vec<usize> = newest.take(3).collect();
+        for index in newest {
             let Spread { values, stay } = &self.spreads[index];
-            let (stay, Stay { from, last }) = (*stay, self.stays[*stay as usize]);
+            let (stay, Stay { from, last, column }) = (*stay, self.stays[*stay as usize]);
             let holder = values.iter().position(|&held| held == value);
-            let same_bank =
-                values.iter().filter(|&&held| held % self.scratchpad_banks == value % self.scratchpad_banks).count();
-            if from >= depart || (holder.is_none() && (values.len() == self.clusters || same_bank > 0)) {
+            let joins = self.columns.leave_together(values, value);
+            if column != self.here || from >= depart || (holder.is_none() && !joins) {
                 continue;
             }
             if last < depart {
-                let mark = self.table.mark();
-                self.table.count(last + 1, 1);
-                self.table.count(depart + 1, -1);
-                if !self.table.registers_suffice() {
-                    self.table.undo(mark);
+                let mark = self.table().mark();
+                self.tables[self.here].count(last + 1, 1);
+                self.tables[self.here].count(depart + 1, -1);
+                if !self.table().registers_suffice() {
+                    self.tables[self.here].undo(mark);
                     continue;
                 }
                 self.extend(stay, depart);
@@ -700,19 +780,18 @@ impl<'a> Placer<'a> {
         let mut found = None;
         while arrival < depart {
             let bank = BANKS + (arrival % self.banks) as usize;
-            let free = [(SCRATCHPAD, arrival), (bank, arrival)];
-            if free.into_iter().all(|(track, at)| self.table.is_free(track, at)) {
+            if self.can_receive(0, Operand::Shared(value), arrival) && self.table().is_free(bank, arrival) {
                 found = Some(arrival);
             }
             arrival += self.beat;
         }
         let arrival = found?;
-        self.table.take(SCRATCHPAD, arrival);
+        self.receive(0, Operand::Shared(value), arrival);
         self.access(arrival);
         let stay = self.stays.len() as u32;
-        self.stays.push(Stay { from: arrival, last: depart });
-        self.table.count(arrival, 1);
-        self.table.count(depart + 1, -1);
+        self.stays.push(Stay { from: arrival, last: depart, column: self.here });
+        self.tables[self.here].count(arrival, 1);
+        self.tables[self.here].count(depart + 1, -1);
         self.moves.push((arrival, 0, Move::Spread(self.spreads.len())));
         self.spreads.push(Spread { values: vec![value], stay });
         Some(From::Cluster(0, stay))

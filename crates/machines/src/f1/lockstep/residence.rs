@@ -1,5 +1,6 @@
 //! Which values wait for their readers in a register, and which in the scratchpad.
 
+use super::Columns;
 use super::pattern::{Operand, Pattern};
 use crate::f1::graph::UnitKind;
 
@@ -16,7 +17,7 @@ pub struct Residence {
 impl Residence {
     /// For an operation in `order`: what is read soon stays. What waits longer stays from its first to its last reader if it gets one of
     /// `registers`, those first that spare most readers in least time; else its readers bring it from the first on that is not soon.
-    pub fn new(pattern: &Pattern, order: &[(bool, u32)], registers: usize) -> Self {
+    pub fn new(pattern: &Pattern, columns: &Columns, order: &[(bool, u32)], registers: usize) -> Self {
         let mut position = vec![0; pattern.len()];
         let (ahead, own): (Vec<_>, Vec<_>) = order.iter().partition(|(next, _)| *next);
         for (index, &(_, place)) in ahead.iter().chain(&own).enumerate() {
@@ -24,7 +25,8 @@ impl Residence {
         }
         let mut waits = Vec::new();
         for (place, users) in (0_u32..).zip(&pattern.users) {
-            let mut readers: Vec<usize> = users.iter().map(|&user| position[user as usize]).collect();
+            let own = |user: &&u32| columns.of(**user) == columns.of(place);
+            let mut readers: Vec<usize> = users.iter().filter(own).map(|&user| position[user as usize]).collect();
             readers.sort_unstable();
             readers.dedup();
             let begin = position[place as usize];
@@ -36,14 +38,20 @@ impl Residence {
         }
         waits.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut held = vec![0; pattern.len()];
-        let mut away = vec![Vec::new(); pattern.len()];
+        // Another column's clusters have it from the scratchpad alone.
+        let elsewhere = |place: u32| {
+            let users = pattern.users[place as usize].iter().copied();
+            users.filter(|&user| columns.of(user) != columns.of(place)).collect()
+        };
+        let mut away: Vec<Vec<u32>> = (0..pattern.len() as u32).map(elsewhere).collect();
         for (_, begin, end, first, place) in waits {
             if held[begin..=end].iter().all(|&held| held < registers) {
                 held[begin..=end].iter_mut().for_each(|held| *held += 1);
                 continue;
             }
-            let late = pattern.users[place as usize].iter().filter(|&&user| position[user as usize] >= first);
-            away[place as usize] = late.copied().collect();
+            let users = pattern.users[place as usize].iter().copied();
+            let late = users.filter(|&user| columns.of(user) == columns.of(place) && position[user as usize] >= first);
+            away[place as usize].extend(late);
         }
         Self { away }
     }

@@ -5,6 +5,9 @@ use super::place::{Choice, Given, Order, Placed, place};
 /// Where in an operation the preparation of the next one begins and ends, at first, as parts of it.
 const AHEAD: [[f64; 2]; 3] = [[1.0, 1.0], [0.85, 0.9], [0.6, 1.0]];
 
+/// Limbs abreast, and the patience with the port from the clusters, that are tried beside one and one beat.
+const SIDES: [(usize, u64); 3] = [(1, 3), (1, 6), (2, 1)];
+
 /// How far the preparation of a limb is moved at once, at most.
 const STEP: f64 = 0.08;
 
@@ -26,6 +29,10 @@ struct Way {
     ahead: Vec<f64>,
     /// The order of the last stage's limbs.
     limbs: Vec<usize>,
+    /// How many of them go abreast in a column, digit by digit: so a digit's coefficients come to a register once for all.
+    abreast: usize,
+    /// Beats that a vector of the hint waits for the port from the clusters.
+    patient: u64,
 }
 
 /// A way, and what comes of it.
@@ -64,19 +71,27 @@ impl<'a> Search<'a> {
         let prepared = if self.stages.len() > 1 { self.stages[0].len() } else { 0 };
         let limbs: Vec<usize> = (0..self.stages.last()?.len()).collect();
         let registers = self.given.geometry.registers;
-        for registers in (0..registers).step_by((registers / 16).max(1)) {
+        let held = || (0..registers).step_by((registers / 16).max(1));
+        for registers in held() {
             for [begin, end] in AHEAD {
                 let part =
                     |index: usize| begin + (end - begin) * index as f64 / prepared.max(2).saturating_sub(1) as f64;
                 let ahead: Vec<f64> = (0..prepared).map(part).collect();
                 for eager in [false, true] {
                     if self.given.attempts.get() < effort / 2 {
-                        self.attempt(Way { registers, eager, ahead: ahead.clone(), limbs: limbs.clone() }, 0);
+                        let (ahead, limbs) = (ahead.clone(), limbs.clone());
+                        self.attempt(Way { registers, eager, ahead, limbs, abreast: 1, patient: 1 }, 0);
                     }
                 }
             }
         }
         let bound = self.given.bound();
+        for (abreast, patient) in SIDES {
+            let Some(Tried { way, .. }) = self.best.clone().filter(|best| best.pace > bound) else { break };
+            for registers in held() {
+                self.attempt(Way { registers, abreast, patient, ..way.clone() }, 0);
+            }
+        }
         while self.best.as_ref()?.pace > bound {
             let left = effort.saturating_sub(self.given.attempts.get());
             if left == 0 {
@@ -135,12 +150,35 @@ impl<'a> Search<'a> {
         way
     }
 
+    /// The instructions of tasks side by side: each task as far as the others are, by the part of it.
+    fn merged<'b>(tasks: impl Iterator<Item = &'b Vec<u32>>) -> Vec<u32> {
+        let mut places: Vec<(f64, u32)> = Vec::new();
+        for task in tasks {
+            let part = |index: usize| index as f64 / task.len() as f64;
+            places.extend(task.iter().enumerate().map(|(index, &place)| (part(index), place)));
+        }
+        // Of equal parts, the first task's comes first.
+        places.sort_by(|a, b| a.0.total_cmp(&b.0));
+        places.into_iter().map(|(_, place)| place).collect()
+    }
+
     fn choice(&self, way: &Way) -> Choice {
         let prepared = way.ahead.len();
         let (first, rest) = self.stages.split_at(usize::from(prepared > 0));
         let (middle, last) = rest.split_at(rest.len().saturating_sub(1));
-        let last = way.limbs.iter().flat_map(|&limb| &last[0][limb]);
-        let own: Vec<u32> = middle.iter().flatten().flatten().chain(last).copied().collect();
+        // So many limbs of each column abreast.
+        let columns = self.given.columns;
+        let tasks = |column: usize| {
+            let own = move |task: &&Vec<u32>| columns.of(task[0]) == column;
+            way.limbs.iter().map(|&limb| &last[0][limb]).filter(own).collect::<Vec<_>>()
+        };
+        let tasks: Vec<Vec<&Vec<u32>>> = (0..columns.count()).map(tasks).collect();
+        let turns = tasks.iter().map(|own| own.len().div_ceil(way.abreast)).max().unwrap_or(0);
+        let last = (0..turns).flat_map(|turn| {
+            let own = tasks.iter().flat_map(|own| own.iter().skip(turn * way.abreast).take(way.abreast));
+            Self::merged(own.copied())
+        });
+        let own: Vec<u32> = middle.iter().flatten().flatten().copied().chain(last).collect();
         let mut order: Order = Vec::with_capacity(self.given.pattern.len());
         let mut next = 0;
         for (index, &place) in own.iter().enumerate() {
@@ -151,6 +189,6 @@ impl<'a> Search<'a> {
             order.push((false, place));
         }
         order.extend(first.iter().flat_map(|tasks| &tasks[next..]).flatten().map(|&place| (true, place)));
-        Choice { order, registers: way.registers, eager: way.eager }
+        Choice { order, registers: way.registers, eager: way.eager, patient: way.patient }
     }
 }

@@ -53,7 +53,7 @@ impl Latencies {
 
 impl Stagger {
     /// For a machine: the least delays with which the fewest streams meet in a bank. `aligned`: transforms take vectors from the
-    /// scratchpad too, so they begin when its port does.
+    /// scratchpad too, so they begin a cycle behind its port: such a vector passes through a register, and leaves it at once.
     pub fn new(machine: &F1, geometry: &Geometry, latencies: &Latencies, aligned: bool) -> Self {
         let banks = machine.register_banks as u64;
         let [transform, automorphism, multiply, add] = latencies.units;
@@ -61,7 +61,10 @@ impl Stagger {
         let delays = 0..DELAYS.min(banks);
         let mut best: Option<([u64; 2], [u64; 4])> = None;
         for first in delays.clone() {
-            let scratchpad = if aligned { (transform + 1).next_multiple_of(beat) } else { transform + 1 + first };
+            let scratchpad = match aligned {
+                true => (transform + 1).next_multiple_of(beat) + beat - 1,
+                false => transform + 1 + first,
+            };
             for second in delays.clone() {
                 let clusters = transform + 1 + second;
                 for third in delays.clone() {

@@ -108,6 +108,30 @@ fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() 
 }
 
 #[test]
+fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
+    // As at the paper's 2^14, a register file holds 8 vectors, a polynomial has more digits, and the scratchpad has room for half as many
+    // operations as there are clusters: two clusters share an operation.
+    let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 55 << 12, ..paper() };
+    let shape = Shape { log2_degree: 10, limbs: 9, special: 1, ciphertexts: 8, rounds: 4 };
+    let program = build(Operation::Permute, shape).expect("a program");
+    let ring = ring(1024, shape.limbs + shape.special);
+    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
+    let case = Case::new(program, ring, &Arc::new(gadget), 7);
+    let phases = ordered(&case.program, &machine);
+    let (ordered, _, geometry) = &phases;
+    assert_eq!(geometry.registers, 8);
+    let columns: Vec<usize> = ordered.runs.iter().map(|run| run.columns.count()).collect();
+    assert_eq!(columns, [2]);
+    let (apart, together) = both(&phases, &machine);
+    let together = together.expect("they go together");
+    let graph = &ordered.translation.graph;
+    let cycles = |scheduled: &Scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles;
+    let [apart, ended] = [cycles(&apart), cycles(&together)];
+    assert!(10 * ended < 9 * apart, "{ended} cycles together, {apart} one by one");
+    case.check(&ordered.translation, &together.actions, &machine, geometry);
+}
+
+#[test]
 fn a_run_that_the_scratchpad_does_not_serve_is_taken_back() {
     // Two of five clusters share a bank, which gives one vector at a time; or values make room for others meanwhile.
     let small = F1 { lanes: 32, register_file: 64 << 10, ..paper() };
