@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
+import platform
+import resource
+from pathlib import Path
 
 import polyfabric as pf
 import pytest
 from click.testing import CliRunner
+from polyfabric.computer import give_memory_back
 from polyfabric.papers import f1, f1_figures, morphling
 from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
@@ -139,3 +143,16 @@ def test_a_failure_reaches_the_comparison():
 def test_a_number_of_no_published_cell_is_refused():
     with pytest.raises(pf.MachineError, match=r'no cell "table6\.none"'):
         pf._native.reproduce("morphling", json.dumps([predicted("table6.none", 1.0, "why")]), None)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators give back by themselves")
+def test_memory_that_was_freed_goes_back():
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    pieces = [bytes(1000) for _ in range(200_000)]
+    held = resident()
+    # One of the last keeps the heap from shrinking by itself.
+    del pieces[:-1]
+    give_memory_back()
+    assert resident() < held - 100_000_000

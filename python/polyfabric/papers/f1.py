@@ -8,6 +8,7 @@ from typing import Any
 from .. import machines
 from ..apps import bgv_bootstrapping, ckks_bootstrapping
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
+from ..computer import give_memory_back
 from ..errors import Error, SecurityWarning
 from ..execution import plan
 from ..language.slot_program import SlotProgram
@@ -29,6 +30,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     ]
     rows, variants = [], []
     for done, (cell, build, parameters) in enumerate(programs):
+        give_memory_back()
         name = cell.removeprefix("table3.")
         if progress is not None:
             progress(f"compile {name.replace('_', '-')}", done, len(programs))

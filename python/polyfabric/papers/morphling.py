@@ -9,6 +9,7 @@ from typing import Any
 from .. import machines
 from ..apps.boosted_trees import xgboost
 from ..apps.networks import deepcnn, vgg9
+from ..computer import give_memory_back
 from ..errors import Error
 from ..language.program import Program
 from ..progress import ProgressHook
@@ -98,6 +99,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     for case in work:
         # One at a time: a schedule of VGG-9 takes gigabytes.
         rows.append(case.row(machine))
+        give_memory_back()
         if progress is not None:
             progress(f"simulated {case.program.name} with set {case.set}", len(rows), len(work))
     return rows

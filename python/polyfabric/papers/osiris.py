@@ -12,6 +12,7 @@ from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
 from ..apps.helr_1024 import helr_1024
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
+from ..computer import give_memory_back
 from ..errors import Error, SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
@@ -61,6 +62,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         if progress is not None:
             progress(label, done, len(work))
         rows += step()
+        give_memory_back()
     return rows + _ratios(rows)
 
 
