@@ -99,7 +99,5 @@ def _by_machine(text: str | None) -> str | dict[str, str] | None:
     pairs = [item.partition("=") for item in text.split(",")]
     for item, (machine, _, chosen) in zip(text.split(","), pairs, strict=True):
         if not machine or not chosen:
-            raise InputError(
-                f"--params {text}: {item!r} is not MACHINE=SET; give each machine its set: M1=SET,M2=SET"
-            )
+            raise InputError(f"--params {text}: {item!r} is not MACHINE=SET; give each machine its set: M1=SET,M2=SET")
     return {machine: chosen for machine, _, chosen in pairs}
