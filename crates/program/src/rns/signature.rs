@@ -169,9 +169,8 @@ impl Signature {
         let encoding = |outputs: bool, name: &str| {
             let ports = if outputs { &lowered.plan.outputs } else { &lowered.plan.inputs };
             let state = &ports.iter().find(|port| port.name == name)?.state;
-            // Where the modulus holds what is rarer, that is no reason to refuse.
             let half = parameters.ring().log2_product(&parameters.limbs(state.limbs)) - 1.0;
-            Some(Encoding::Bgv { factor: state.factor, log2_phase: state.noise.rare_bound.min(half) })
+            Some(Encoding::Bgv { factor: state.factor, log2_phase: state.noise.phase_limit(half) })
         };
         let set = ParameterSet::Bgv(parameters.clone());
         Self::new(program, set, &lowered.kernel, encoding, keys)

@@ -54,6 +54,9 @@ pub const KAPPA: f64 = 6.0;
 /// κ of bounds that are passed with a probability of e·κ²·e^(−κ²) = 2^−199: 2^-128 for 2^71 roots of polynomials.
 pub const RARE_KAPPA: f64 = 12.0;
 
+/// Bits of Q that are kept from phases where there is room: of numbers modulo Q a sixth is beyond, of N of them 0.84^N are not.
+const SHOWS_DAMAGE: f64 = 0.25;
+
 /// log2(2^a + 2^b).
 fn log2_sum(a: f64, b: f64) -> f64 {
     let (high, low) = if a > b { (a, b) } else { (b, a) };
@@ -108,6 +111,12 @@ impl Noise {
         transform.forward(&mut values);
         let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
         Self::new((square / coefficients.len() as f64).log2() / 2.0, |_| (largest + error).log2())
+    }
+
+    /// log2 of what a decrypted phase modulo Q is refused beyond, Q/2 being 2^`half`: the rarer bound, or less where that leaves too little of Q for a
+    /// damaged ciphertext to show. Its coefficients are anywhere modulo Q, and one of N that passes this is enough.
+    pub fn phase_limit(&self, half: f64) -> f64 {
+        self.rare_bound.min(half - SHOWS_DAMAGE).max(self.bound)
     }
 
     /// Of the sum of this and `other`.
@@ -379,6 +388,8 @@ mod tests {
         let noise = Noise { deviation: 10.0, bound: 20.0, rare_bound: 24.0 };
         assert_eq!([20.0, 24.0, 30.0].map(|limit| noise.kappa_within(limit)), [KAPPA, RARE_KAPPA, RARE_KAPPA]);
         assert!((noise.kappa_within(22.0) - 72f64.sqrt()).abs() < 1e-12 && noise.kappa_within(19.0) < KAPPA);
+        // What is refused leaves something of the modulus, and nothing that the bound allows.
+        assert_eq!([30.0, 24.0, 22.0, 20.1].map(|half| noise.phase_limit(half)), [24.0, 23.75, 21.75, 20.0]);
         // Nothing random: it is there or it is not.
         let message = model().message(16.0);
         assert_eq!(message.kappa_within(message.bound), RARE_KAPPA);

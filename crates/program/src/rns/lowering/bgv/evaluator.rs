@@ -195,6 +195,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     pub fn output(&mut self, name: &str, value: &BgvValue) -> Result<BgvValue> {
         let value = self.linear(value)?;
         let value = self.checked(value)?;
+        self.held.kappa = self.held.kappa.min(self.rules.kappa_of_output(&value.state));
         if let Some(lowering) = &mut self.lowering {
             lowering.output(name, &Self::ciphertext(&value));
         }

@@ -86,6 +86,11 @@ impl Rules {
         state.noise.kappa_within(self.log2_q[state.limbs] - 1.0)
     }
 
+    /// The κ up to which an output is not refused ([`Noise::phase_limit`]).
+    pub fn kappa_of_output(&self, state: &State) -> f64 {
+        state.noise.kappa_within(state.noise.phase_limit(self.log2_q[state.limbs] - 1.0))
+    }
+
     /// How the numbers that a conversion of `limbs` limbs gives are spread.
     fn spread(conversion: Conversion, limbs: usize) -> Spread {
         match conversion {
