@@ -13,7 +13,7 @@ from .reports import write_together
 from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source
 from .schemes.elements import ElementContext, named_parameters
 from .schemes.plan import Plan
-from .slot_parameters import SlotParameters
+from .slot_parameters import SlotParameters, is_file
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
@@ -73,8 +73,6 @@ def matching(key: ClientKey | ServerKey | PublicKey | Keys, named: str | Paramet
 
 
 def _of_slots(named: str) -> SlotParameters | str:
-    from .slot_parameters import is_file
-
     return SlotParameters.load(named) if is_file(named) else named
 
 

@@ -269,7 +269,8 @@ impl SlotPlan {
                     Some(Asked::Set(ParameterSet::Ckks(set))) => set.clone(),
                     Some(Asked::Set(other)) => return Err(other_scheme(&program, other)),
                     None if machine.is_some() => {
-                        let message = "a machine of 32-bit words needs a set of its primes; name one of the f1-* sets";
+                        let message =
+                            "a machine needs a set of primes of its words; name one (`polyfabric params` lists them)";
                         return Err(PlanError::new(Fault::Parameter, message));
                     }
                     None => choose_ckks(&program, security, 0.0)?,
