@@ -15,3 +15,6 @@ pub fn digit_vector(count: usize, bound: i32, seed: u32) -> Vec<i32> {
     let mut generator = ChaCha8Rng::seed_from_u64(u64::from(seed));
     (0..count).map(|_| generator.random_range(-bound..bound)).collect()
 }
+
+/// log2 of the degree of the largest ring in tests over all rings; a small one where the language is interpreted (`scripts/miri`).
+pub const LARGEST_LOG2: u32 = if cfg!(miri) { 5 } else { 17 };

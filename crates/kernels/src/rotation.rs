@@ -72,11 +72,11 @@ fn each<T: Torus>(out: &mut [T], from: &[T], own: &[T], f: &impl Fn(T, T) -> T) 
 mod tests {
     //! Does a rotation by blocks move and negate exactly what the definition says?
     use super::*;
-    use crate::random::torus_vector;
+    use crate::random::{LARGEST_LOG2, torus_vector};
 
     #[test]
     fn blocks_equal_the_definition() {
-        for log2_degree in 4..=16 {
+        for log2_degree in 4..=LARGEST_LOG2 {
             let degree = 1usize << log2_degree;
             let polynomial = torus_vector::<u32>(degree, 7 + log2_degree);
             for exponent in [0, 1, 7, degree / 2, degree - 1, degree, degree + 3, 2 * degree - 1] {

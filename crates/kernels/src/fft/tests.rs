@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::negacyclic::{ExactMultiplier, multiply_reference};
-use crate::random::{digit_vector, torus_vector};
+use crate::random::{LARGEST_LOG2, digit_vector, torus_vector};
 
 fn degree(log2: u32) -> RingDegree {
     RingDegree::new(1 << log2).unwrap()
@@ -46,7 +46,7 @@ fn errors<T: Torus>(result: &[T], expected: &[T]) -> (f64, f64) {
 
 #[test]
 fn every_set_stays_within_the_bound_at_32_bits() {
-    for log2_degree in 4..=17 {
+    for log2_degree in 4..=LARGEST_LOG2 {
         for (fft, kind) in kinds(log2_degree) {
             let (result, expected) = external_product::<u32>(&fft, 512, 4);
             let (largest, _) = errors(&result, &expected);
