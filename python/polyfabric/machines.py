@@ -65,10 +65,6 @@ class Machine:
         """The option that is chosen of every open fact."""
         return dict(self.native.readings)
 
-    def transform(self, parameters: _native.Parameters) -> str | float:
-        """The noise of its arithmetic: "exact", "f64", or the variance of a coefficient, a fraction of the torus squared."""
-        return self.native.transform(parameters)
-
     def findings(self) -> list[dict[str, Any]]:
         """What its widths make of every set on its torus: transform noise, predicted and measured, and failure."""
         return json.loads(self.native.findings())

@@ -33,8 +33,7 @@ from .execution import make_plan
 from .machines import Machine
 from .names import suggestion
 from .runnable import Program, Runnable, SlotProgram
-from .schemes.choosing import expect_security, target
-from .schemes.elements import ElementPlan
+from .schemes.elements import ElementPlan, expect_security
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
 from .stage_programs import Repeated
@@ -135,7 +134,8 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
         raise InputError(
             f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )
-    return planned(name, PlanOptions(parameters=parameters, machine=machine, key_switch="set", security=0)).kernel
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, key_switch="set", security=0)
+    return planned(name, options).kernel
 
 
 @cache
@@ -233,7 +233,7 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
     made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
     options.checked(made.program)
     expect_security(made.program, made.parameters, options)
-    accepted = target(options)
+    accepted = options.accepted_failure
     if made.log2_failure > accepted:
         place = "this computer" if machine is None else machine.name
         raise NoiseError(

@@ -68,8 +68,8 @@ class Runnable(TracedProgram):
 
         `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, carried out on the ciphertexts with
         its arithmetic. Without `parameters`, the cheapest set that carries the program is taken; those of your own are `pf.SlotParameters` or a file, of CKKS
-        and BGV. `max_failure` is log2 of the failure probability that is accepted, -128 without it with TFHE; of CKKS and BGV it is what the bounds of errors
-        are drawn for. A set below `security` bits is refused; without it, one of your own below 128. With `public`, inputs are encrypted with the public
+        and BGV. `max_failure` is log2 of the failure probability that is accepted, -128 without it; of CKKS it is what the bounds of errors are drawn
+        for. A set below `security` bits is refused; without it, one of your own below 128. With `public`, inputs are encrypted with the public
         key, as others encrypt them, and failures and errors are counted for that.
 
         TFHE: `unroll` is the number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again

@@ -224,7 +224,7 @@ def refreshed(x, y):
 
 @pytest.mark.parametrize(("x", "y"), [(5, 7), (0, 1), (4, 4)])
 def test_numbers_modulo_a_power_of_two_are_bootstrapped(x, y):
-    done = refreshed.run({"x": x, "y": y}, parameters="bgv-toy-256-bootstrap-t8", measure=True)
+    done = refreshed.run({"x": x, "y": y}, parameters="bgv-toy-256-bootstrap-t8", measure=True, max_failure=-20)
     assert done.correct
     assert done.outputs["once"] % 8 == (x * y + 3) % 8
     assert done.outputs["twice"] % 8 == ((x * y + 3) * x - y) % 8
@@ -242,6 +242,16 @@ def test_a_bootstrapping_of_bits_finds_a_secure_set():
     cost = refreshed.cost()
     assert cost["parameters"]["security_bits"] >= 128
     assert cost["parameters"]["bootstraps"]
+    assert cost["log2_failure"] <= -128
+
+
+def test_a_set_with_which_a_program_fails_too_often_is_refused_unless_that_is_accepted():
+    with pytest.raises(
+        pf.NoiseError, match=r"bgv-toy-256-bootstrap-t8 it may fail with probability 2\^-2\d.*max_failure=-2"
+    ):
+        refreshed.plan("bgv-toy-256-bootstrap-t8")
+    accepted = refreshed.plan("bgv-toy-256-bootstrap-t8", max_failure=-20)
+    assert -30 < accepted.log2_failure <= -20
 
 
 @pytest.mark.parametrize(

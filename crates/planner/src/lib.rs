@@ -3,7 +3,11 @@
 //!
 //! A plan is for this computer or for a machine, and for one program; whoever asks (the bindings, a server) decides nothing.
 
+pub mod elements;
 mod error;
 pub mod slots;
 
 pub use error::{Fault, PlanError};
+
+/// log2 of the failure probability that a program may have, wherever it runs and whoever names the set, unless the user takes more.
+pub const DEFAULT_FAILURE_LOG2: f64 = -128.0;

@@ -1,13 +1,12 @@
 //! Python bindings: the Rust links as `polyfabric._native`. Nothing is decided here; `python/polyfabric` is the public face.
 
-mod built_in;
+mod elements;
 mod failure;
 mod integers;
 mod isa;
 mod kernel;
 mod keys;
 mod machine;
-mod noise;
 mod parameters;
 mod program;
 mod progress;
@@ -24,7 +23,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::built_in::{built_in, built_in_names};
+    const DEFAULT_FAILURE_LOG2: f64 = polyfabric_planner::DEFAULT_FAILURE_LOG2;
+    #[pymodule_export]
+    use crate::elements::{built_in, built_in_names};
     #[pymodule_export]
     use crate::isa::instruction_set;
     #[pymodule_export]
@@ -33,8 +34,6 @@ mod _native {
     use crate::keys::{PyCiphertexts, PyClientKey, PyServerKey};
     #[pymodule_export]
     use crate::machine::{PyMachine, machine_names, machine_options};
-    #[pymodule_export]
-    use crate::noise::PyNoiseReport;
     #[pymodule_export]
     use crate::parameters::{PyParameters, default_parameter_names, parameter_names};
     #[pymodule_export]

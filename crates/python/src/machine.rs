@@ -3,7 +3,6 @@
 use crate::failure::{Failure, Kind, detached};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
-use crate::noise::TransformName;
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use polyfabric_kernels::fixed::TransformSpec;
@@ -15,7 +14,6 @@ use polyfabric_machines::torus::widths::Judge;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::AnyServerKey;
-use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -61,13 +59,8 @@ impl PyMachine {
         &self.0
     }
 
-    /// How programs for a set are lowered for the machine, with the key switch at `order`.
-    pub fn lowering(&self, parameters: &PyParameters, order: KeySwitchOrder) -> Result<TfheLowering, Failure> {
-        machines::contract::torus::lowering(&self.0, &parameters.0, order).map_err(refused)
-    }
-
     /// The arithmetic of the machine's widths for a set.
-    pub fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
+    fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
         machines::contract::torus::arithmetic(&self.0, &parameters.0).map_err(refused)
     }
 }
@@ -151,15 +144,6 @@ impl PyMachine {
     /// The file as it was read: figures with units and sources, components, readings.
     fn to_json(&self) -> PyResult<String> {
         Ok(json(self.0.literal())?)
-    }
-
-    /// What the machine's arithmetic adds to a product with `parameters`: "exact", "f64", or a variance.
-    fn transform(&self, parameters: &PyParameters) -> PyResult<TransformName> {
-        Ok(match self.arithmetic(parameters)?.transform(&parameters.0) {
-            Transform::Exact => TransformName::Name("exact".to_owned()),
-            Transform::F64 | Transform::F64Unfused => TransformName::Name("f64".to_owned()),
-            Transform::Measured { coefficient_variance } => TransformName::Variance(coefficient_variance),
-        })
     }
 
     /// Bits of each part of a number in its transforms for a set, sign included, as JSON; nothing where products are exact or in f64.

@@ -78,24 +78,6 @@ impl PyParameters {
         self.0.key_switch_key_len().map(|length| length as u64 * u64::from(self.0.torus_bits() / 8))
     }
 
-    /// Bytes of both keys and of the public encryptions of zero: what a server holds, before it transforms them.
-    #[getter]
-    fn server_key_bytes(&self) -> u64 {
-        let set = &self.0;
-        let elements = set.bootstrap_key_len() + set.key_switch_key_len().unwrap_or(0) + set.public_zeros_len();
-        elements as u64 * u64::from(set.torus_bits() / 8)
-    }
-
-    /// Bytes of both keys, and of the public encryptions of zero, in their transport form: the bodies and a seed of 32 bytes.
-    #[getter]
-    fn compressed_key_bytes(&self) -> u64 {
-        let set = &self.0;
-        let columns = set.glwe_dimension().ciphertext_polynomials();
-        let switch = set.key_switch_key_len().map_or(0, |length| length / set.lwe_dimension().ciphertext_len());
-        let bodies = set.bootstrap_key_len() / columns + switch + set.large_lwe_dimension().get();
-        bodies as u64 * u64::from(set.torus_bits() / 8) + 32
-    }
-
     /// Mean squares of the errors that building blocks add, over errors and keys, fractions of the torus squared.
     fn variances(&self) -> BTreeMap<&'static str, Option<f64>> {
         let set = &self.0;

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import ceil, log2
 from pathlib import Path
@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from .. import Bool, Program, Value, _native, program
 from ..computer import workers
 from ..errors import InputError, NoiseError
-from ..execution import execute, plan
+from ..execution import execute
 from ..keys import Keys, matching
 from ..machines import Machine
 from ..progress import ProgressHook
 from ..reports import Report
-from ..schemes.choosing import DEFAULT_TARGET
 from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 
@@ -224,20 +223,17 @@ def prepare(
     A generation takes what the one before left, which has more noise than fresh ciphertexts: set, key switch and failure are those of two
     generations in one program.
     """
-    accepted = DEFAULT_TARGET if max_failure is None else max_failure
-    share = log2(generations)
-    two = plan(life(rows, columns, 2), parameters, machine=machine, max_failure=accepted - share, unroll=unroll)
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=max_failure, unroll=unroll)
+    accepted, share = options.accepted_failure, log2(generations)
+    two = ElementPlan.make(life(rows, columns, 2), replace(options, max_failure=accepted - share))
     failure = two.log2_failure + share
     if failure > accepted:
         raise NoiseError(
             f"life: {generations} generations fail with probability 2^{failure:.1f}, more than 2^{accepted:.1f}; play fewer, choose another "
             f"set, or accept it with --max-failure {ceil(failure)}"
         )
-    one = life(rows, columns)
-    transform = "f64" if machine is None else machine.transform(two.parameters)
-    noise = one.native.noise(two.parameters, two.key_switch, transform, unroll, machine is None)
-    options = PlanOptions(machine=machine, unroll=unroll)
-    return ElementPlan.lowered(one, two.parameters, two.key_switch, noise, options), failure
+    same = replace(options, parameters=two.parameters, max_failure=0.0)
+    return ElementPlan.make(life(rows, columns), same, key_switch=two.key_switch), failure
 
 
 def play(

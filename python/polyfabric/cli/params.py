@@ -8,13 +8,13 @@ from typing import Any
 import click
 from rich.table import Table
 
+from .. import _native
 from ..comparison import OWN, WIDTHS
 from ..errors import InputError
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import bars, working
 from ..reports.units import bytes_text, probability, security
-from ..schemes.choosing import DEFAULT_TARGET
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
 from .console import grid, out, print_json, warning_line
@@ -123,7 +123,7 @@ def params(
         return
     out().print(_table(sets))
     out().print(
-        f"\nmessage bits: the widest padded message of which a look-up fails with 2^{DEFAULT_TARGET:.0f} at most, the default, fresh (direct) "
+        f"\nmessage bits: the widest padded message of which a look-up fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default, fresh (direct) "
         "and after a key switch (chained); beside it what that fails with, of none a single bit.\n"
         "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
     )
@@ -221,7 +221,7 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
     out().print(table)
     out().print(
         f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
-        f"external product, as a fraction of the torus. fits: fails with 2^{DEFAULT_TARGET:.0f} at most, the default; "
+        f"external product, as a fraction of the torus. fits: fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default; "
         "only 2^b: runs with --max-failure b; too coarse: fails with more than 2^-40."
     )
 
@@ -230,7 +230,7 @@ def _verdict(found: dict[str, Any]) -> str:
     """Whether a set's look-ups may run on the machine: by default, or where its failure probability is accepted."""
     if found["too_coarse"]:
         return "too coarse"
-    if found["log2_failure"] > DEFAULT_TARGET:
+    if found["log2_failure"] > _native.DEFAULT_FAILURE_LOG2:
         return f"only {probability(ceil(found['log2_failure']), digits=0)}"
     return "fits"
 
@@ -262,7 +262,7 @@ def _detail(chosen: ParameterSet) -> None:
         else:
             verdict = _bits(carried["message_bits"])
             console.print(
-                f"{way}: {verdict} within the default of 2^{DEFAULT_TARGET:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
+                f"{way}: {verdict} within the default of 2^{_native.DEFAULT_FAILURE_LOG2:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
                 + (f", {verdict} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
             )
     console.print(

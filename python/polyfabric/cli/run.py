@@ -73,7 +73,7 @@ from .asked import Asked
     "max_failure",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability that is accepted, as a power of 2: of TFHE -128 without it, of CKKS and BGV what their bounds are drawn for.",
+    help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
 )
 @click.option(
     "--reading",

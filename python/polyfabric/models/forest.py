@@ -20,7 +20,6 @@ from ..execution import plan
 from ..language.types import Int
 from ..language.values import Value, concat, dot, lookup, sign
 from ..runnable import Program, traced
-from ..schemes.choosing import multiplications
 
 Floats = NDArray[np.float64]
 
@@ -256,7 +255,7 @@ class EncryptedForest:
                     continue
                 program = self.program(layout)
                 try:
-                    found.append((multiplications(plan(program).kernel), layout, program))
+                    found.append((plan(program).kernel.multiplications, layout, program))
                 except NoiseError as error:
                     refusal = error
         if not found:

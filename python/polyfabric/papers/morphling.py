@@ -108,5 +108,5 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
 def _plan(program: Program, name: str, order: str, machine: machines.Machine) -> ElementPlan:
     """The plan with the key switch before or after a look-up, to be timed whatever its noise."""
     parameters = named_parameters(name, warn=False)
-    noise = program.native.noise(parameters, order, machine.transform(parameters))
-    return ElementPlan.lowered(program, parameters, order, noise, PlanOptions(machine=machine))
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
+    return ElementPlan.make(program, options, key_switch=order)

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from ..errors import Error, InputError, NoiseError, SecurityWarning
+from ..errors import Error, InputError, NoiseError, ParameterError, SecurityWarning
 from ..language.place import warn_user
 from ..language.program import Program
 from ..language.shapes import Shapes
 from ..reports.units import bytes_text
+from ..reports.units import security as security_text
 from ..timing import of_lookups
-from .choosing import choose, expect_security, first_order
 from .context import Context, Source, Values
-from .facts import ElementNoise
+from .facts import ElementMemory, ElementNoise
 from .options import PlanOptions, refuse_meaningless
 from .plan import Execution, Expected, Plan, RunResult, common
 
@@ -36,6 +36,16 @@ def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
     if warn and parameters.security_warning is not None:
         warn_user(parameters.security_warning, SecurityWarning)
     return parameters
+
+
+def expect_security(program: Program, parameters: _native.Parameters, options: PlanOptions) -> None:
+    """Refuses a set of fewer bits of security than are asked for."""
+    if options.security is not None and parameters.security_bits < options.security:
+        named = "name a set with more, or ask for fewer" if options.parameters is not None else "ask for fewer"
+        raise ParameterError(
+            f"{program.name}: parameter set {parameters.name} has {security_text(parameters.security_bits)} bits of security, but "
+            f"{options.security:g} are asked for; {named}"
+        )
 
 
 @dataclass(frozen=True)
@@ -112,9 +122,6 @@ class ElementPlan(Plan):
     """A program of TFHE, the parameter set that carries it, and its kernel program."""
 
     program: Program
-    parameters: _native.Parameters
-    key_switch: str
-    """Its place: "none", "before" or "after" the look-ups."""
     kernel: _native.KernelProgram
     noise: ElementNoise
     unroll: int = 1
@@ -122,40 +129,30 @@ class ElementPlan(Plan):
     machine: Machine | None = field(default=None, repr=False)
 
     @classmethod
-    def make(cls, program: Program, options: PlanOptions) -> ElementPlan:
+    def make(cls, program: Program, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
         """Chooses or checks the parameter set, checks the noise, and lowers.
 
         Without a set: the cheapest default one with which the program fails no more often than is accepted, on the machine's torus. With it:
-        that set, refused if the program fails more often.
+        that set, refused if the program fails more often. Its key switch stands at `key_switch`, "none", "before" or "after" the look-ups; without
+        that, at the first of these places with which the program stays in its noise budget.
         """
         asked = options.parameters
-        if asked is None:
-            found = choose(program, options)
-        elif isinstance(asked, str | _native.Parameters):
-            named = named_parameters(asked) if isinstance(asked, str) else asked
-            expect_security(program, named, options)
-            found = first_order(program, named, options)
-        else:
+        if asked is not None and not isinstance(asked, str | _native.Parameters):
             raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE")
-        expect_security(program, found.parameters, options)
-        return cls.lowered(program, found.parameters, found.key_switch, found.noise, options)
-
-    @classmethod
-    def lowered(
-        cls,
-        program: Program,
-        parameters: _native.Parameters,
-        key_switch: str,
-        noise: _native.NoiseReport,
-        options: PlanOptions,
-    ) -> ElementPlan:
-        """The plan with a set and a key switch that somebody else has chosen, and whose noise is known."""
-        machine = options.machine
-        kernel = program.native.lower(
-            parameters, key_switch, None if machine is None else machine.native, options.unroll
+        named = named_parameters(asked) if isinstance(asked, str) else asked
+        if named is not None:
+            expect_security(program, named, options)
+        kernel, noise = program.native.plan(
+            named,
+            key_switch,
+            None if options.machine is None else options.machine.native,
+            options.accepted_failure,
+            options.unroll,
+            options.public,
+            options.circuit_privacy,
         )
-        found = json.loads(noise.to_json())
-        return cls(program, parameters, key_switch, kernel, found, unroll=options.unroll, machine=machine)
+        expect_security(program, kernel.parameters, options)
+        return cls(program, kernel, json.loads(noise), unroll=options.unroll, machine=options.machine)
 
     @classmethod
     def built_in(
@@ -172,8 +169,17 @@ class ElementPlan(Plan):
         on = None if machine is None else machine.native
         native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on, unroll)
         noise = ElementNoise(parameters=chosen.name, message_bits=message_bits, log2_failure=log2_failure)
-        switch = "none" if name == "pbs" else "after"
-        return cls(Program(native), chosen, switch, kernel, noise, unroll=unroll, machine=machine)
+        return cls(Program(native), kernel, noise, unroll=unroll, machine=machine)
+
+    @property
+    def parameters(self) -> _native.Parameters:
+        """The parameter set that carries it."""
+        return self.kernel.parameters
+
+    @property
+    def key_switch(self) -> str:
+        """Its place: "none", "before" or "after" the look-ups."""
+        return self.kernel.key_switch
 
     @cached_property
     def context(self) -> ElementContext:
@@ -206,22 +212,19 @@ class ElementPlan(Plan):
     # -- before running -------------------------------------------------------------------------------------------
 
     @cached_property
-    def _sizes(self) -> dict[str, int]:
+    def memory(self) -> ElementMemory:
         """Bytes of keys and ciphertexts."""
-        return json.loads(self.kernel.sizes())
+        return json.loads(self.kernel.memory())
 
     @property
     def memory_bytes(self) -> int:
         """Memory that the server takes: keys and ciphertexts."""
-        own = self.parameters
-        # The bootstrapping key is held in the transform domain too, 8 bytes a coefficient.
-        transformed = own.bootstrap_key_bytes * 64 // own.torus_bits
-        return own.server_key_bytes + transformed + self._sizes["inputs"] + self._sizes["outputs"]
+        return self.memory["server"]
 
     @property
     def key_text(self) -> str:
         """What of that is keys, in words."""
-        return f"{bytes_text(self.parameters.server_key_bytes)} for the server's keys, and their transforms"
+        return f"{bytes_text(self.memory['server_key'])} for the server's keys, and their transforms"
 
     @property
     def work(self) -> dict[str, int]:
@@ -230,18 +233,18 @@ class ElementPlan(Plan):
 
     def facts_of_cost(self) -> dict[str, Any]:
         """Look-ups, sizes and noise."""
-        own = self.parameters
+        own, memory = self.parameters, self.memory
         return {
             "parameters": own.name,
             "security_bits": own.security_bits,
             "key_switch": self.key_switch,
             "lookups": self.kernel.lookups,
-            "memory_bytes": self.memory_bytes,
-            "server_key_bytes": own.server_key_bytes,
-            "server_key_compressed_bytes": own.compressed_key_bytes,
-            "client_key_bytes": self._sizes["client_key"],
-            "input_bytes": self._sizes["inputs"],
-            "output_bytes": self._sizes["outputs"],
+            "memory_bytes": memory["server"],
+            "server_key_bytes": memory["server_key"],
+            "server_key_compressed_bytes": memory["server_key_compressed"],
+            "client_key_bytes": memory["client_key"],
+            "input_bytes": memory["inputs"],
+            "output_bytes": memory["outputs"],
             "noise": self.noise,
         }
 
@@ -338,6 +341,5 @@ class ElementResult(RunResult):
         return self.plan.kernel.lookups
 
     def facts(self) -> dict[str, Any]:
-        """Noise, look-ups and the machine's report."""
-        machine = {} if self.simulation is None else {"machine": self.simulation.to_dict()}
-        return {"noise": self.noise, "lookups": self.lookups, **machine}
+        """Noise and look-ups."""
+        return {"noise": self.noise, "lookups": self.lookups}

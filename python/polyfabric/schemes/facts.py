@@ -5,6 +5,20 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 
+class ElementMemory(TypedDict):
+    """Bytes of a program's keys and ciphertexts."""
+
+    server_key: int
+    """Before the server transforms it."""
+    server_key_compressed: int
+    """In its transport form."""
+    client_key: int
+    inputs: int
+    outputs: int
+    server: int
+    """All that a server holds."""
+
+
 class LookupNoise(TypedDict):
     """The noise of one look-up, or of several alike. Variances are of the torus squared."""
 

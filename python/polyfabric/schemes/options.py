@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from .. import _native
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class PlanOptions:
     machine: Machine | None = None
     """The machine that is to execute; this computer without one."""
     max_failure: float | None = None
-    """log2 of the failure probability that is accepted: of TFHE 2^-128 without it, of CKKS and BGV what the bounds leave."""
+    """log2 of the failure probability that is accepted: -128 without it, of CKKS what the bounds of its errors are drawn for."""
     security: float | None = None
     """Bits of security that the set must have; without it 128 of a set of one's own, and any of a named one, with a warning below 128."""
     public: bool = False
@@ -38,6 +39,11 @@ class PlanOptions:
     key_switch: str | None = None
     """CKKS, BGV: "set" for the parameter set's, so on this computer or if a set is named; "auto" for the compiler's choice, so on a
     machine; or a named one, "listing1", or "d8" for eight digits."""
+
+    @property
+    def accepted_failure(self) -> float:
+        """log2 of the failure probability that is accepted where a failure is a wrong result."""
+        return _native.DEFAULT_FAILURE_LOG2 if self.max_failure is None else self.max_failure
 
     def with_default_set(self, parameters: str) -> PlanOptions:
         """These options with the set that a paper has for a program, unless one is named: the key switch is chosen as if none was."""

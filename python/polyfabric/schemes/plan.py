@@ -208,6 +208,7 @@ class RunResult(ABC):
             "log2_failure": self.log2_failure,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
+            **({} if self.simulation is None else {"machine": self.simulation.to_dict()}),
             **self.facts(),
         }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil, log, log2, sqrt
+from math import log, log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _native
 from ..computer import available_bytes
-from ..errors import InputError, NoiseError, ParameterError, RunError, SecurityWarning
+from ..errors import InputError, ParameterError, RunError, SecurityWarning
 from ..language.place import warn_user
 from ..language.shapes import written
 from ..language.slot_program import SlotProgram
@@ -187,6 +187,7 @@ class SlotPlan(Plan):
             key_switch=wanted,
             security=bits,
             public=bool(options.public),
+            max_failure=options.max_failure,
         )
         facts = json.loads(native.to_json())
         found = facts["parameters"]
@@ -196,15 +197,7 @@ class SlotPlan(Plan):
         warning = found.get("warning")
         if warning is not None:
             warn_user(warning, SecurityWarning)
-        made = cls(program, native, facts, bool(options.measure), bool(options.public), options.machine)
-        if options.max_failure is not None and made.log2_failure > options.max_failure:
-            what = "may fail" if program.scheme == "bgv" else "may pass a bound of its errors"
-            raise NoiseError(
-                f"{program.name}: with parameter set {found['name']} it {what} with probability 2^{made.log2_failure:.1f}, more than "
-                f"2^{options.max_failure:.1f}; the bounds of its errors are drawn for that: accept it with "
-                f"max_failure={ceil(made.log2_failure)} (--max-failure {ceil(made.log2_failure)})"
-            )
-        return made
+        return cls(program, native, facts, bool(options.measure), bool(options.public), options.machine)
 
     @cached_property
     def context(self) -> SlotContext:
@@ -413,7 +406,6 @@ class SlotResult(RunResult):
             "public_key": self.plan.public,
             "operations": self.nodes,
             "key_switch": self.plan.facts["key_switch"],
-            "simulation": None if self.simulation is None else self.simulation.to_dict(),
         }
 
 

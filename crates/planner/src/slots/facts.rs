@@ -5,7 +5,7 @@ use super::set_choice::bootstraps_of;
 use super::{KeySwitch, Lowering, SlotPlan, parameters};
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{NodeId, op_name};
-use polyfabric_program::rns::kernel::{LimbOps, LimbSet, OpKind};
+use polyfabric_program::rns::kernel::{Counts, LimbSet, OpKind};
 use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
 use polyfabric_program::rns::noise::{CKKS_BEYOND_LOG2, NodeReport, bgv_failure_log2};
 use polyfabric_schemes::rns::KeyId;
@@ -111,15 +111,23 @@ impl SlotPlan {
     }
 
     /// log2 of the probability that a bound of the plan is passed: of BGV, that it fails.
-    fn failure_log2(&self, operations: &LimbOps) -> f64 {
-        match &self.lowering {
+    ///
+    /// # Errors
+    /// [`Fault::Internal`] if the kernel program cannot be counted.
+    pub fn failure_log2(&self) -> Result<f64, PlanError> {
+        Ok(match &self.lowering {
             Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program().outputs().count() as f64).log2(),
             Lowering::Bgv(plan) => {
+                let operations = &self.counts()?.limb_ops;
                 // Every digit and every remainder is transformed once at least; an encryption brings four.
                 let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program().inputs().count() as u64;
                 bgv_failure_log2(&plan.lowered.plan.held, polynomials, plan.parameters.ring().degree().get())
             }
-        }
+        })
+    }
+
+    fn counts(&self) -> Result<Counts, PlanError> {
+        self.kernel().counts().map_err(PlanError::of(Fault::Internal))
     }
 
     /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node.
@@ -127,8 +135,7 @@ impl SlotPlan {
     /// # Errors
     /// [`Fault::Internal`] if the kernel program cannot be counted.
     pub fn facts(&self) -> Result<Value, PlanError> {
-        let kernel = self.kernel();
-        let counts = kernel.counts().map_err(PlanError::of(Fault::Internal))?;
+        let counts = self.counts()?;
         let ops = &counts.limb_ops;
         let storage = self.key_storage();
         let key_bytes = |id| self.key_bytes(id, storage[&id]);
@@ -145,7 +152,7 @@ impl SlotPlan {
             "output_bytes": memory.outputs,
             "plaintext_bytes": memory.plaintexts,
             "memory_bytes": memory.peak,
-            "log2_failure": self.failure_log2(ops),
+            "log2_failure": self.failure_log2()?,
             "operations": counts.ops,
             "limb_operations": {
                 "ntts": ops.ntts(),

@@ -8,7 +8,7 @@ mod set_choice;
 
 pub use key_switch::{KeySwitch, Wanted};
 
-use crate::{Fault, PlanError};
+use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
 use memory::prepared_bytes;
 use polyfabric_machines::contract::residue;
@@ -94,6 +94,9 @@ pub struct Request<'a> {
     pub key_switch: Wanted,
     /// Bits that a set of CKKS must have which is not asked for.
     pub security: f64,
+    /// log2 of the failure probability that is accepted. Without it [`DEFAULT_FAILURE_LOG2`] of BGV; of CKKS any, as what is passed is a bound of an
+    /// error, and how likely that is is told.
+    pub max_failure: Option<f64>,
 }
 
 /// A program with the parameters that carry it and its kernel program.
@@ -259,7 +262,7 @@ impl SlotPlan {
     /// # Errors
     /// [`PlanError`]: what no set carries, what a set or a machine does not hold, with cause, place and remedy.
     pub fn new(program: &Arc<Program>, request: Request<'_>) -> Result<Self, PlanError> {
-        let Request { asked, encryption, measured, machine, key_switch: wanted, security } = request;
+        let Request { asked, encryption, measured, machine, key_switch: wanted, security, max_failure } = request;
         let (written, mut folded) = (program, fold(program).map_err(refused)?);
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
@@ -326,7 +329,28 @@ impl SlotPlan {
                 (Lowering::Bgv(plan), chosen)
             }
         };
-        Ok(Self { written: Arc::clone(written), folded, lowering, key_switch, signature: OnceLock::new() })
+        let plan = Self { written: Arc::clone(written), folded, lowering, key_switch, signature: OnceLock::new() };
+        plan.expect_failure(max_failure)?;
+        Ok(plan)
+    }
+
+    /// Refuses a plan that fails more often than is accepted.
+    fn expect_failure(&self, max_failure: Option<f64>) -> Result<(), PlanError> {
+        let (what, default) = match &self.lowering {
+            Lowering::Ckks(_) => ("may pass a bound of its errors", f64::INFINITY),
+            Lowering::Bgv(_) => ("may fail", DEFAULT_FAILURE_LOG2),
+        };
+        let (found, accepted) = (self.failure_log2()?, max_failure.unwrap_or(default));
+        if found <= accepted {
+            return Ok(());
+        }
+        let (name, set, told) = (self.program().name(), self.set(), found.ceil());
+        let message = format!(
+            "{name}: with parameter set {} it {what} with probability 2^{found:.1}, more than 2^{accepted:.1}; choose another set, or \
+             accept it with max_failure={told} (--max-failure {told})",
+            set.name()
+        );
+        Err(PlanError::new(Fault::Noise, message))
     }
 
     /// The program as it is executed.

@@ -1,7 +1,7 @@
 //! Which parameter set a program on slots gets: one that is named, or the smallest that carries it.
 
 use super::{parameter, refused};
-use crate::{Fault, PlanError};
+use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::RingDegree;
 use polyfabric_machines::contract::residue;
 use polyfabric_machines::engine::description::Description;
@@ -12,9 +12,8 @@ use polyfabric_program::rns::levels::{
 use polyfabric_program::rns::lowering::bgv::Held;
 use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{RnsLowering, Target, bgv};
-use polyfabric_program::rns::noise::{DEFAULT_FAILURE_LOG2, Encryption, bgv_failure_log2};
+use polyfabric_program::rns::noise::{Encryption, bgv_failure_log2};
 use polyfabric_program::rns::parameters as ckks;
-use polyfabric_schemes::bgv::parameters::MIN_MARGIN;
 use polyfabric_schemes::rns::SecretDistribution;
 use polyfabric_schemes::rns::security::largest_log2_modulus;
 use polyfabric_schemes::set_file::ParameterSet;
@@ -150,10 +149,13 @@ struct Purpose {
 /// Random polynomials of a program, more than any meets.
 const MOST_POLYNOMIALS: u64 = 1 << 28;
 
-/// Whether the bounds of a program are passed with 2^-128 at most; a bootstrapping's rounding, which no set makes rarer, is apart.
+/// Deviations of a bootstrapping's rounding error that a derived set has room for: they are passed with 2^-166, a power of two more or less, and what an
+/// operand's noise takes of them is left to it.
+const SURE_MARGIN: f64 = 15.0;
+
+/// Whether the bounds of a program are passed with 2^-128 at most.
 fn is_sure(held: Held, degree: RingDegree) -> bool {
-    let bounds = Held { bootstraps: (0, f64::INFINITY), ..held };
-    bgv_failure_log2(&bounds, MOST_POLYNOMIALS, degree.get()) <= DEFAULT_FAILURE_LOG2
+    bgv_failure_log2(&held, MOST_POLYNOMIALS, degree.get()) <= DEFAULT_FAILURE_LOG2
 }
 
 /// The smallest ring of 128 bits that carries the program and fails with 2^-128 at most, with as few digits as do; the smallest that carries it, if none
@@ -273,9 +275,9 @@ fn derived(
         let weight = SecretDistribution::UniformTernary
             .expected_weight(polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?);
         // 2^(e−k−1) is to be at least as many deviations of the rounding error.
-        let exponent = bits + 1 + (MIN_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
+        let exponent = bits + 1 + (SURE_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
         literal["bootstrap"] = json!({ "exponent": exponent });
-        literal["sources"]["bootstrap"] = json!(format!("derived: {MIN_MARGIN} deviations of the rounding error"));
+        literal["sources"]["bootstrap"] = json!(format!("derived: {SURE_MARGIN} deviations of the rounding error"));
     }
     serde_json::from_value(literal).ok()
 }

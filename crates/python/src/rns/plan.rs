@@ -22,9 +22,10 @@ impl PySlotPlan {
     /// For `parameters`, a set or a set's name, or the smallest one of 128 bits that carries the program, of CKKS one of `security` bits. With
     /// `measured`, every encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
     /// that the machine's compiler chooses (`auto`), or a named one. With
-    /// `public`, errors are those of inputs that are encrypted with the public key.
+    /// `public`, errors are those of inputs that are encrypted with the public key. A plan that fails with more than 2^`max_failure`, of BGV 2^-128
+    /// without it, is refused.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false))]
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false, max_failure = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn make(
         py: Python<'_>,
@@ -35,6 +36,7 @@ impl PySlotPlan {
         key_switch: &str,
         security: f64,
         public: bool,
+        max_failure: Option<f64>,
     ) -> PyResult<Self> {
         let request = Request {
             asked: parameters.as_ref().map(Asked::as_ref),
@@ -43,6 +45,7 @@ impl PySlotPlan {
             machine: machine.map(PyMachine::description),
             key_switch: Wanted::from(key_switch),
             security,
+            max_failure,
         };
         detached(py, || Ok(Self(Arc::new(SlotPlan::new(&program.0, request)?))))
     }

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::dimension::{DimensionError, GlweDimension, LweDimension};
 use super::lwe::LweKind;
 use super::noise::LOSS_BITS;
+use super::random::MaskSeed;
 use super::security;
 use super::unrolling::KeyUnrolling;
 use crate::estimates;
@@ -352,6 +353,22 @@ impl Parameters {
     /// Torus elements of the k public GLWE encryptions of zero, k(k+1)·N.
     pub fn public_zeros_len(&self) -> usize {
         self.0.glwe_dimension.ciphertext_polynomials() * self.large_lwe_dimension().get()
+    }
+
+    /// Bytes of the bootstrapping key for `unrolling`, the key-switching key and the public encryptions of zero: what a server holds, before it
+    /// transforms them.
+    pub fn server_key_bytes(&self, unrolling: KeyUnrolling) -> u64 {
+        let bootstrap = self.unrolled_bootstrap_key_len(unrolling);
+        let elements = bootstrap + self.key_switch_key_len().unwrap_or(0) + self.public_zeros_len();
+        elements as u64 * u64::from(self.torus_bits() / 8)
+    }
+
+    /// Bytes of the same in the transport form: the bodies, and the seed of the masks.
+    pub fn compressed_key_bytes(&self, unrolling: KeyUnrolling) -> u64 {
+        let bootstrap = self.unrolled_bootstrap_key_len(unrolling) / self.0.glwe_dimension.ciphertext_polynomials();
+        let switch = self.key_switch_key_len().unwrap_or(0) / self.lwe_dimension().ciphertext_len();
+        let bodies = bootstrap + switch + self.large_lwe_dimension().get();
+        bodies as u64 * u64::from(self.torus_bits() / 8) + size_of::<MaskSeed>() as u64
     }
 
     fn bootstrap_key_elements(&self) -> u128 {

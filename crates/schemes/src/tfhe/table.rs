@@ -7,8 +7,8 @@ use super::encoding::Boolean;
 use super::lwe::LweKind;
 use super::noise::{self, Noise, Transform};
 use super::parameters::Parameters;
-use super::random::MaskSeed;
 use super::sets::{self, Entry, Family};
+use super::unrolling::KeyUnrolling;
 
 /// A set carries a message if one look-up fails with at most this probability (log2): what programs may fail with unless more is accepted.
 pub const CARRIED_FAILURE_LOG2: f64 = -128.0;
@@ -140,9 +140,6 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
     let word = u64::from(parameters.torus_bits() / 8);
     let bootstrap = parameters.bootstrap_key_len() as u64;
     let key_switch = parameters.key_switch_key_len().unwrap_or(0) as u64;
-    let bodies = bootstrap / parameters.glwe_dimension().ciphertext_polynomials() as u64
-        + key_switch / parameters.lwe_dimension().ciphertext_len() as u64
-        + parameters.large_lwe_dimension().get() as u64;
     let (without_key_switch, with_key_switch) = capacities(parameters);
     SetRow {
         name: parameters.name().to_owned(),
@@ -162,7 +159,7 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
         with_key_switch,
         bootstrap_key_bytes: bootstrap * word,
         key_switch_key_bytes: key_switch * word,
-        compressed_key_bytes: bodies * word + size_of::<MaskSeed>() as u64,
+        compressed_key_bytes: parameters.compressed_key_bytes(KeyUnrolling::ONE),
         ciphertext_bytes: parameters.lwe_dimension().ciphertext_len() as u64 * word,
         notes: notes(entry, parameters, without_key_switch, with_key_switch),
         sources: literal.sources.clone(),

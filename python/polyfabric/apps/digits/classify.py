@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from ...execution import place, plan, run_plan
 from ...keys import Keys, matching
 from ...machines import Machine
 from ...progress import ProgressHook
-from ...schemes.choosing import DEFAULT_TARGET
 from ...schemes.elements import ElementPlan, ElementResult
+from ...schemes.options import PlanOptions
 from . import digits
 from .data import split
 from .network import shipped
@@ -107,14 +107,14 @@ def prepare(
     except NoiseError as error:
         reason = str(error)
     planned = plan(digits(images=images, encrypted_scores=False), parameters, machine=machine, max_failure=max_failure)
-    chosen = planned.parameters
-    noise = whole.native.noise(chosen, planned.key_switch, "f64" if machine is None else machine.transform(chosen))
+    options = PlanOptions(parameters=planned.parameters, machine=machine, max_failure=max_failure)
     try:
         # With the set that carries the activations, the reason is the scores' and no other.
-        noise.check(DEFAULT_TARGET if max_failure is None else max_failure)
+        ElementPlan.make(whole, options, key_switch=planned.key_switch)
     except NoiseError as error:
         reason = str(error)
-    return planned, Refusal(reason, noise.log2_failure)
+    anyway = ElementPlan.make(whole, replace(options, max_failure=0.0), key_switch=planned.key_switch)
+    return planned, Refusal(reason, anyway.log2_failure)
 
 
 def classify(

@@ -14,9 +14,6 @@ use std::f64::consts::{LOG2_E, SQRT_2};
 /// log2 of the probability that a bound of CKKS is passed in some slot of one ciphertext.
 pub const CKKS_BEYOND_LOG2: f64 = -40.0;
 
-/// log2 of the probability that a BGV program's bounds are passed with, at most, the set that it gets without being asked.
-pub const DEFAULT_FAILURE_LOG2: f64 = -128.0;
-
 /// log2 of the probability that some bound of a BGV program on rings of degree `degree` is passed: that it decrypts to a wrong result, or is
 /// refused. `polynomials` is how many random ones its execution meets, at most.
 pub fn bgv_failure_log2(held: &Held, polynomials: u64, degree: usize) -> f64 {

@@ -1,0 +1,96 @@
+//! Plans of programs on elements.
+
+use crate::failure::{Failure, Kind, detached};
+use crate::kernel::PyKernelProgram;
+use crate::machine::PyMachine;
+use crate::parameters::PyParameters;
+use crate::program::PyProgram;
+use polyfabric_planner::DEFAULT_FAILURE_LOG2;
+use polyfabric_planner::elements::{self, ElementPlan, Request};
+use polyfabric_program::tfhe::builtin::NAMES;
+use polyfabric_program::tfhe::lowering::KeySwitchOrder;
+use polyfabric_program::tfhe::noise::Encryption;
+use polyfabric_schemes::tfhe::KeyUnrolling;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// The order that a user names.
+fn order_of(name: &str) -> Result<KeySwitchOrder, Failure> {
+    Ok(match name {
+        "none" => KeySwitchOrder::None,
+        "before" => KeySwitchOrder::Before,
+        "after" => KeySwitchOrder::After,
+        other => {
+            let message = format!("there is no key-switch order {other:?}; write none, before or after");
+            return Err(Failure::new(Kind::Program, message));
+        }
+    })
+}
+
+fn unrolling(bits: u32) -> Result<KeyUnrolling, Failure> {
+    KeyUnrolling::new(bits).map_err(Failure::of(Kind::Program))
+}
+
+#[pymethods]
+impl PyProgram {
+    /// (kernel program, noise as JSON) with `parameters`, or the cheapest default set with which the program fails with probability 2^`max_failure`
+    /// at most; the key switch "none", "before" or "after", or the first of them that does; keys for `key_unrolling` secret bits an iteration;
+    /// inputs of a `public` key, or the client's; outputs that hide with `circuit_privacy` bits how they were computed. With `machine`, its
+    /// arithmetic and the sums that it forms; else as a processor executes programs.
+    #[pyo3(signature = (
+        parameters = None, key_switch = None, machine = None, max_failure = DEFAULT_FAILURE_LOG2, key_unrolling = 1, public = false,
+        circuit_privacy = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named ones in Python")]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        parameters: Option<&PyParameters>,
+        key_switch: Option<&str>,
+        machine: Option<&PyMachine>,
+        max_failure: f64,
+        key_unrolling: u32,
+        public: bool,
+        circuit_privacy: Option<f64>,
+    ) -> PyResult<(PyKernelProgram, String)> {
+        let request = Request {
+            parameters: parameters.map(|parameters| &parameters.0),
+            key_switch: key_switch.map(order_of).transpose()?,
+            machine: machine.map(PyMachine::description),
+            max_failure,
+            unrolling: unrolling(key_unrolling)?,
+            encryption: if public { Encryption::Public } else { Encryption::Secret },
+            circuit_privacy,
+        };
+        detached(py, || {
+            let ElementPlan { kernel, noise } = ElementPlan::new(&self.0, &request)?;
+            let noise = serde_json::to_string(&noise).map_err(Failure::of(Kind::Internal))?;
+            Ok((PyKernelProgram(Arc::new(kernel)), noise))
+        })
+    }
+}
+
+/// Names of the built-in programs.
+#[pyfunction]
+pub fn built_in_names() -> Vec<&'static str> {
+    NAMES.to_vec()
+}
+
+/// (program, kernel program, message bits, log2 of one ciphertext's failure probability).
+#[pyfunction]
+#[pyo3(signature = (name, parameters, batch, machine = None, key_unrolling = 1))]
+pub fn built_in(
+    py: Python<'_>,
+    name: &str,
+    parameters: &PyParameters,
+    batch: usize,
+    machine: Option<&PyMachine>,
+    key_unrolling: u32,
+) -> PyResult<(PyProgram, PyKernelProgram, u32, f64)> {
+    let executed = (machine.map(PyMachine::description), unrolling(key_unrolling)?);
+    detached(py, || {
+        let built = elements::built_in(name, &parameters.0, batch, executed)?;
+        let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));
+        Ok((program, kernel, built.message_bits, built.log2_failure))
+    })
+}
