@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import log2
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -28,9 +27,6 @@ key is made in a fraction of a second."""
 
 TIMED_BATCH = 24
 """Look-ups of a timed batch."""
-
-PRODUCTS_A_BUTTERFLY, ADDITIONS_A_BUTTERFLY = 2, 4
-"""Products of a key switch, and additions, that take as long as one butterfly of a transform."""
 
 
 @dataclass(frozen=True)
@@ -99,16 +95,7 @@ def of_slots(planned: SlotPlan) -> float:
     own = planned.signature.parameters.to_json()
     if own not in _BUTTERFLIES:
         _BUTTERFLIES[own] = _butterfly(planned)
-    return _butterflies(planned.facts) * _BUTTERFLIES[own]
-
-
-def _butterflies(facts: Mapping[str, Any]) -> float:
-    """The operations of a plan as butterflies of number-theoretic transforms that would take as long."""
-    degree, operations = facts["parameters"]["ring_degree"], facts["limb_operations"]
-    transforms = operations["ntts"] * log2(degree) / 2
-    products = operations["multiplies"] / PRODUCTS_A_BUTTERFLY
-    additions = (operations["adds"] + operations["automorphisms"]) / ADDITIONS_A_BUTTERFLY
-    return degree * (transforms + products + additions)
+    return planned.facts["butterflies"] * _BUTTERFLIES[own]
 
 
 def _butterfly(of: SlotPlan) -> float:
@@ -134,4 +121,4 @@ def _butterfly(of: SlotPlan) -> float:
     client = own.context.generate()
     server = own.context.server_key(client)
     ciphertexts = client.encrypt(own.signature, timed.flatten({"x": 0 if kind.scalar else [0] * TIMED_SLOTS}))
-    return _shortest(lambda: server.execute(own.native, ciphertexts, 1)) / _butterflies(own.facts)
+    return _shortest(lambda: server.execute(own.native, ciphertexts, 1)) / own.facts["butterflies"]

@@ -5,13 +5,27 @@ use super::set_choice::bootstraps_of;
 use super::{KeySwitch, Lowering, SlotPlan, parameters};
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{NodeId, op_name};
-use polyfabric_program::rns::kernel::{Counts, LimbSet, OpKind};
+use polyfabric_program::rns::kernel::{Counts, LimbOps, LimbSet, OpKind};
 use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
 use polyfabric_program::rns::noise::{CKKS_BEYOND_LOG2, NodeReport, bgv_failure_log2};
 use polyfabric_schemes::rns::KeyId;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Products of a key switch that take a processor as long as one butterfly of a transform.
+const PRODUCTS_A_BUTTERFLY: f64 = 2.0;
+
+/// Additions and moves of coefficients that do.
+const ADDITIONS_A_BUTTERFLY: f64 = 4.0;
+
+/// Limb operations of a ring as butterflies of number-theoretic transforms that take a processor as long.
+fn butterflies(operations: &LimbOps, degree: usize) -> f64 {
+    let transforms = operations.ntts() as f64 * (degree as f64).log2() / 2.0;
+    let products = (operations.multiplies + operations.multiply_adds) as f64 / PRODUCTS_A_BUTTERFLY;
+    let additions = (operations.adds + operations.automorphisms) as f64 / ADDITIONS_A_BUTTERFLY;
+    degree as f64 * (transforms + products + additions)
+}
 
 impl SlotPlan {
     fn parameters(&self) -> Value {
@@ -161,6 +175,7 @@ impl SlotPlan {
                 "automorphisms": ops.automorphisms,
                 "key_limbs": ops.key_limbs,
             },
+            "butterflies": butterflies(ops, self.kernel().degree.get()),
             "key_switches": self.key_switches(),
             "key_switch": self.key_switch.as_ref().map(KeySwitch::to_json),
             "steps": self.steps(),

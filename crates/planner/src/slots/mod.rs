@@ -6,6 +6,9 @@ mod memory;
 pub mod parameters;
 mod set_choice;
 
+#[cfg(test)]
+mod tests;
+
 pub use key_switch::{KeySwitch, Wanted};
 
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};

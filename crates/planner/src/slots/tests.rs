@@ -1,0 +1,100 @@
+//! Do programs get the smallest set that carries them and fails rarely enough, are bootstraps placed, and is what no set or key switch does refused?
+
+use super::*;
+use polyfabric_program::rns::homomorphic::Builder;
+
+const T: u64 = 65537;
+
+fn request() -> Request<'static> {
+    Request {
+        asked: None,
+        encryption: Encryption::Secret,
+        measured: false,
+        machine: None,
+        key_switch: Wanted::Set,
+        security: 128.0,
+        max_failure: None,
+    }
+}
+
+/// x squared so many times.
+fn squarings(scheme: Scheme, slots: usize, count: usize) -> Arc<Program> {
+    let mut builder = Builder::new("squarings", scheme, slots).unwrap();
+    let mut x = builder.input("x").unwrap();
+    for _ in 0..count {
+        x = builder.square(x).unwrap();
+    }
+    builder.output("y", x).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
+/// A number modulo `modulus`, bootstrapped.
+fn refreshed(modulus: u64) -> Arc<Program> {
+    let mut builder = Builder::new("refreshed", Scheme::Bgv { plaintext_modulus: modulus }, 1).unwrap();
+    let x = builder.input("x").unwrap();
+    let fresh = builder.bootstrap(x).unwrap();
+    builder.output("y", fresh).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
+fn degree(plan: &SlotPlan) -> usize {
+    plan.kernel().degree.get()
+}
+
+/// Of security.
+fn bits(plan: &SlotPlan) -> f64 {
+    match &plan.lowering {
+        Lowering::Ckks(plan) => plan.parameters.security().bits,
+        Lowering::Bgv(plan) => plan.parameters.security().bits,
+    }
+}
+
+#[test]
+fn deeper_programs_get_larger_rings_and_fail_no_more_often() {
+    let mut last = 0;
+    for depth in [1, 2, 4, 8, 12] {
+        let program = squarings(Scheme::Bgv { plaintext_modulus: T }, 8, depth);
+        let plan = SlotPlan::new(&program, request()).unwrap();
+        let failure = plan.failure_log2().unwrap();
+        assert!(failure <= DEFAULT_FAILURE_LOG2, "depth {depth}: 2^{failure}");
+        assert!(degree(&plan) >= last && bits(&plan) >= 128.0, "depth {depth}");
+        last = degree(&plan);
+    }
+    assert!(last >= 1 << 15);
+}
+
+#[test]
+fn bootstraps_keep_to_the_default_in_sets_of_their_own() {
+    for modulus in [2, 4, 16] {
+        let plan = SlotPlan::new(&refreshed(modulus), request()).unwrap();
+        assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2, "modulo {modulus}");
+    }
+}
+
+#[test]
+fn a_named_set_that_fails_too_often_is_refused_unless_that_is_accepted() {
+    let program = refreshed(8);
+    let asked = Some(Asked::Name("bgv-toy-256-bootstrap-t8"));
+    let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
+    assert!(refusal.fault == Fault::Noise && refusal.to_string().contains("--max-failure -"), "{refusal}");
+    let accepted = SlotPlan::new(&program, Request { asked, max_failure: Some(-20.0), ..request() }).unwrap();
+    assert!((-60.0..=-20.0).contains(&accepted.failure_log2().unwrap()));
+}
+
+#[test]
+fn programs_deeper_than_every_chain_are_bootstrapped() {
+    let shallow = SlotPlan::new(&squarings(Scheme::Ckks, 4, 3), request()).unwrap();
+    let deep = SlotPlan::new(&squarings(Scheme::Ckks, 4, 40), request()).unwrap();
+    assert!(!shallow.is_changed() && deep.is_changed());
+    let bootstraps = |plan: &SlotPlan| set_choice::bootstraps_of(plan.program());
+    assert!(bootstraps(&shallow) == 0 && bootstraps(&deep) > 0);
+    assert!(degree(&shallow) < degree(&deep));
+}
+
+#[test]
+fn a_set_of_the_other_scheme_is_refused() {
+    let program = squarings(Scheme::Ckks, 4, 1);
+    let asked = Some(Asked::Name("bgv-2p12-109"));
+    let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
+    assert!(refusal.fault == Fault::Parameter && refusal.to_string().contains("is of BGV"), "{refusal}");
+}
