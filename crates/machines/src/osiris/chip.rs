@@ -141,7 +141,17 @@ impl Kinds {
         [self.inverse[slots - 1], self.conversion[alpha - 1], self.forward[slots - 1]]
     }
 
-    /// A transform of so many limbs.
+    /// An inverse transform of so many limbs interleaved.
+    pub fn inverse(&self, slots: usize) -> KindId {
+        self.inverse[slots - 1]
+    }
+
+    /// A conversion of so many source limbs.
+    pub fn conversion(&self, alpha: usize) -> KindId {
+        self.conversion[alpha - 1]
+    }
+
+    /// A transform of so many limbs interleaved.
     pub fn transform(&self, slots: usize) -> KindId {
         self.forward[slots - 1]
     }

@@ -93,22 +93,30 @@ impl ResidueMachine for OsirisKind {
         let figures = Osiris::new(machine)?;
         let failed = |cause: MapError| MachineError::mapping(machine, &program.name, cause);
         let units = figures.units(program.degree).map_err(|cause| failed(cause.into()))?;
-        let tasks = Tasks::of(program, figures.limb_extension, figures.limbs).map_err(failed)?;
+        let tasks = Tasks::of(program, figures.limb_extension, (figures.tiling, figures.limbs)).map_err(failed)?;
         let (tiles, limb) = (units.shape.tiles() as f64, figures.limb_bytes(program.degree));
-        let [mut stream, mut hadamard, mut automorphism] = [0.0; 3];
+        let [mut first, mut array, mut second, mut hadamard, mut automorphism] = [0.0; 5];
         for task in &tasks.tasks {
             // What will be refused is no candidate for the choice of a key switch.
             figures.holds(task).map_err(failed)?;
             match &task.work {
                 Work::ModChange { sources, targets, division, .. } => {
-                    stream += tiles * sources.len().max(targets.len()) as f64;
+                    let stream = tiles * sources.len().max(targets.len()) as f64;
+                    (first, array, second) = (first + stream, array + stream, second + stream);
+                    hadamard += if division.is_some() { tiles * targets.len() as f64 } else { 0.0 };
+                }
+                Work::Inverse { sources, .. } => first += tiles * sources.len() as f64,
+                Work::Convert { sources, targets, .. } => array += tiles * sources.len().max(targets.len()) as f64,
+                Work::Forward { targets, division, .. } => {
+                    second += tiles * targets.len() as f64;
                     hadamard += if division.is_some() { tiles * targets.len() as f64 } else { 0.0 };
                 }
                 Work::KeyProduct { .. } => hadamard += tiles,
                 Work::Pointwise { limbs, diagonal, .. } => {
                     hadamard += tiles * limbs.len() as f64;
                     // Either NTT unit makes diagonals.
-                    stream += if diagonal.is_some() { tiles * limbs.len() as f64 / 2.0 } else { 0.0 };
+                    let made = if diagonal.is_some() { tiles * limbs.len() as f64 / 2.0 } else { 0.0 };
+                    (first, second) = (first + made, second + made);
                 }
                 Work::Automorphism { .. } => automorphism += tiles,
             }
@@ -118,7 +126,8 @@ impl ResidueMachine for OsirisKind {
         let outputs: usize = tasks.outputs.iter().map(Vec::len).sum();
         let (hint_bytes, other_bytes) = (hints.len() as u64 * limb, (others.len() + outputs) as u64 * limb);
         let loads = vec![
-            ("ntt", stream),
+            ("ntt", f64::max(first, second)),
+            ("base_conversion", array),
             ("hadamard", hadamard / figures.hadamard_units as f64),
             ("automorphism", automorphism),
             ("hbm", (hint_bytes + other_bytes) as f64 / figures.memory_bytes),

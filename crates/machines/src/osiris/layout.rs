@@ -10,6 +10,7 @@ use super::mod_change::ModChangeUnits;
 use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_at_once};
 use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
 use crate::engine::schedule::{KindId, MemoryId, Order, Resource};
+use polyfabric_schemes::rns::LimbId;
 
 /// When something happens, in cycles.
 pub type Cycle = i64;
@@ -55,8 +56,8 @@ pub struct Segment {
     pub reads: Vec<Port>,
     /// In order.
     pub writes: Vec<Port>,
-    /// Of a key generator, its cell.
-    pub cell: Option<usize>,
+    /// Of a key generator its cell; of limbs that pass one after the other, which.
+    pub part: Option<usize>,
 }
 
 /// A stream between two units.
@@ -136,8 +137,18 @@ impl Planner<'_> {
     pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
         self.machine.holds(task)?;
         let sides = 0..self.chip.keys.len();
+        if let Some(limbs) = task.work.in_turn(self.machine.tiling) {
+            let parts: Vec<Work> = (0..limbs).map(|limb| task.work.part(limb)).collect();
+            let ways = if matches!(task.work, Work::Pointwise { .. }) { sides } else { 0..1 };
+            return Ok(ways.map(|side| self.one_after_the_other(side, &parts)).collect());
+        }
         Ok(match &task.work {
             Work::ModChange { .. } => vec![self.mod_change(task)?],
+            Work::Inverse { sources, results } => vec![self.inverse(sources, results)],
+            Work::Convert { sources, results, .. } => vec![self.convert(sources, results)],
+            Work::Forward { targets, division, results } => {
+                vec![self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)]
+            }
             Work::KeyProduct { terms, results, .. } => {
                 sides.map(|side| self.key_product(side, terms, results)).collect()
             }
@@ -156,7 +167,7 @@ impl Planner<'_> {
                         work: self.limb_words(),
                         reads: vec![self.read(*operand, 0, 1)],
                         writes: vec![self.whole(*result, latency)],
-                        cell: None,
+                        part: None,
                     }],
                     links: Vec::new(),
                 }]
@@ -197,25 +208,131 @@ impl Planner<'_> {
             };
             let (resource, kind, work) = (units[stage], kinds[stage], limbs[stage] as u64 * self.limb_words());
             let reads = std::mem::replace(&mut reads, next);
-            layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, cell: None });
+            layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, part: None });
             offset += latency + 1;
         }
         if let Some(kept) = division {
-            let latency = HadamardUnit::key_latency(self.machine.hadamard_height, depth) as Cycle;
-            reads.extend(kept.iter().enumerate().map(|(place, &residue)| self.read(residue, place, slots)));
-            layout.segments.push(Segment {
-                resource: self.chip.keys[0],
-                kind: self.chip.kinds.division,
-                offset,
-                latency,
-                cycles,
-                work: targets.len() as u64 * self.limb_words(),
-                reads,
-                writes: places(results, latency),
-                cell: None,
-            });
+            layout.segments.push(self.division(kept, results, slots, (offset, reads)));
         }
         Ok(layout)
+    }
+
+    /// What is kept, less the remainders that come with `reads`, by the product of the dropped limbs.
+    fn division(
+        &self,
+        kept: &[Residue],
+        results: &[Residue],
+        slots: usize,
+        (offset, mut reads): (Cycle, Vec<Port>),
+    ) -> Segment {
+        let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
+        reads.extend((0..).zip(kept).map(|(place, &residue)| self.read(residue, place, slots)));
+        let writes = (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency));
+        Segment {
+            resource: self.chip.keys[0],
+            kind: self.chip.kinds.division,
+            offset,
+            latency,
+            cycles: self.tiles() * slots as Cycle,
+            work: kept.len() as u64 * self.limb_words(),
+            reads,
+            writes: writes.collect(),
+            part: None,
+        }
+    }
+
+    /// Single limbs, each a limb's cycles behind the one before.
+    fn one_after_the_other(&self, side: usize, parts: &[Work]) -> Layout {
+        let mut whole = Layout::default();
+        for (number, part) in parts.iter().enumerate() {
+            let one = match part {
+                Work::Inverse { sources, results } => self.inverse(sources, results),
+                Work::Forward { targets, division, results } => {
+                    self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)
+                }
+                Work::Pointwise { limbs, diagonal, halves, .. } => self.pointwise(side, limbs.len(), *diagonal, halves),
+                _ => Layout::default(),
+            };
+            let before = whole.links.len();
+            let behind = |port: Port| match port {
+                Port::Wire(link) => Port::Wire(before + link),
+                place @ Port::Place(_) => place,
+            };
+            whole.links.extend(one.links);
+            whole.segments.extend(one.segments.into_iter().map(|segment| Segment {
+                offset: segment.offset + number as Cycle * self.tiles(),
+                reads: segment.reads.into_iter().map(behind).collect(),
+                writes: segment.writes.into_iter().map(behind).collect(),
+                part: Some(number),
+                ..segment
+            }));
+        }
+        whole
+    }
+
+    /// Limbs through the first NTT unit alone.
+    fn inverse(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
+        let slots = sources.len();
+        let latency = NttUnit::latency(self.units.shape, slots, self.units.depth) as Cycle;
+        let segment = Segment {
+            resource: self.chip.ntt[0],
+            kind: self.chip.kinds.inverse(slots),
+            offset: 0,
+            latency,
+            cycles: self.tiles() * slots as Cycle,
+            work: slots as u64 * self.limb_words(),
+            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, slots)).collect(),
+            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency)).collect(),
+            part: None,
+        };
+        Layout { segments: vec![segment], links: Vec::new() }
+    }
+
+    /// Coefficients that lie in the scratchpads through the array, a tile of each limb in turn.
+    fn convert(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
+        let ModChangeUnits { shape, height, depth } = self.units;
+        let slots = sources.len().max(results.len());
+        let latency = BaseConversionArray::latency(height, shape.lanes(), sources.len(), depth) as Cycle;
+        let segment = Segment {
+            resource: self.chip.array,
+            kind: self.chip.kinds.conversion(sources.len()),
+            offset: 0,
+            latency,
+            cycles: self.tiles() * slots as Cycle,
+            work: results.len() as u64 * self.limb_words(),
+            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, slots)).collect(),
+            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency)).collect(),
+            part: None,
+        };
+        Layout { segments: vec![segment], links: Vec::new() }
+    }
+
+    /// Coefficients that lie in the scratchpads through the second NTT unit, and the division behind it if there is one.
+    fn forward(&self, targets: &[(LimbId, Residue)], kept: Option<&[Residue]>, results: &[Residue]) -> Layout {
+        let slots = targets.len();
+        let latency = NttUnit::latency(self.units.shape, slots, self.units.depth) as Cycle;
+        let cycles = self.tiles() * slots as Cycle;
+        let mut layout = Layout::default();
+        let writes = match kept {
+            Some(_) => vec![layout.link(self.chip.wires[2], slots, cycles)],
+            None => (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency)).collect(),
+        };
+        let wire = writes.clone();
+        layout.segments.push(Segment {
+            resource: self.chip.ntt[1],
+            kind: self.chip.kinds.transform(slots),
+            offset: 0,
+            latency,
+            cycles,
+            work: slots as u64 * self.limb_words(),
+            reads: (0..).zip(targets).map(|(place, &(_, residue))| self.read(residue, place, slots)).collect(),
+            writes,
+            part: None,
+        });
+        if let Some(kept) = kept {
+            layout.segments.push(self.division(kept, results, slots, (latency + 1, wire)));
+        }
+        layout
     }
 
     /// An inner product of one limb with rows of a key.
@@ -238,7 +355,7 @@ impl Planner<'_> {
                 work,
                 reads: Vec::new(),
                 writes: vec![wire],
-                cell: Some(cell),
+                part: Some(cell),
             });
         }
         layout.segments.push(Segment {
@@ -250,7 +367,7 @@ impl Planner<'_> {
             work,
             reads,
             writes: results.iter().map(|&result| self.whole(result, latency)).collect(),
-            cell: None,
+            part: None,
         });
         layout
     }
@@ -274,7 +391,7 @@ impl Planner<'_> {
                 work,
                 reads: vec![self.read(source, 0, limbs)],
                 writes: vec![wire],
-                cell: None,
+                part: None,
             });
             reads.push(wire);
             offset = transform + 1;
@@ -289,7 +406,7 @@ impl Planner<'_> {
         let writes = results.map(|(limb, result)| self.write(result, limb, limbs, latency)).collect();
         let kind = if halves.len() == 2 { self.chip.kinds.both } else { self.chip.kinds.pointwise };
         let resource = self.chip.diagonals[side];
-        layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, cell: None });
+        layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, part: None });
         layout
     }
 }

@@ -3,6 +3,7 @@
 use super::mod_change::ModChangeUnits;
 use super::steps::StepSchedules;
 use super::tasks::{MapError, Task, Work};
+use super::tiling::Tiling;
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
 use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, PipelineDepth, Routing, Shape, ShapeError};
@@ -64,6 +65,13 @@ pub const SPECS: &[FigureSpec] = &[
         1.0,
         "whether products are divided by P and rescaled at once",
     ),
+    figure(
+        "machine.dataflow.limb_interleaving",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether limbs pass interleaved, or one after the other",
+    ),
 ];
 
 /// By what the numbers of baby and giant steps of a matrix are chosen.
@@ -118,6 +126,8 @@ pub struct Osiris {
     pub giant_step_centric: bool,
     /// Whether a division by P after a product divides by the dropped primes too.
     pub fused_rescale: bool,
+    /// How limbs pass.
+    pub tiling: Tiling,
 }
 
 impl Osiris {
@@ -155,6 +165,10 @@ impl Osiris {
             },
             giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
+            tiling: match d.flag("machine.dataflow.limb_interleaving")? {
+                true => Tiling::Interleaved,
+                false => Tiling::LimbByLimb,
+            },
         };
         let together = |first, second, cause, holds: bool| {
             if holds {
@@ -171,8 +185,10 @@ impl Osiris {
         )?;
         let memory = machine.memory_bytes / machine.tile_bytes();
         let (units, height) = (machine.hadamard_units as f64, machine.hadamard_height as f64);
+        // What waits between the units of a change of modulus is written and read twice more, if limbs pass one after the other.
+        let waiting = if machine.tiling == Tiling::LimbByLimb { 2.0 + 1.0 } else { 0.0 };
         // Interleaved limbs pass within (N/p - 1)·S + 1 cycles, which of the smallest ring, N/p = 2, are half of S·N/p.
-        let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + memory;
+        let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + waiting + memory;
         together(
             "memories.scratchpad.reads",
             "units.hadamard.height",
@@ -180,7 +196,7 @@ impl Osiris {
              automorphism unit, and memory; those of interleaved limbs twice on the smallest ring",
             machine.port_tiles.0 as f64 >= reads,
         )?;
-        let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + memory;
+        let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + waiting + memory;
         together(
             "memories.scratchpad.writes",
             "units.hadamard.count",
@@ -206,7 +222,7 @@ impl Osiris {
     /// [`MapError::Height`], [`MapError::Digits`].
     pub fn holds(&self, task: &Task) -> Result<(), MapError> {
         match &task.work {
-            Work::ModChange { sources, .. } if sources.len() > self.height => {
+            Work::ModChange { sources, .. } | Work::Convert { sources, .. } if sources.len() > self.height => {
                 let cause = HeightError { sources: sources.len(), height: self.height };
                 Err(MapError::Height { op: task.op, cause })
             }

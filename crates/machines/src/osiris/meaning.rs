@@ -83,14 +83,19 @@ impl<'a> Names<'a> {
     }
 
     /// What is kept, less the remainder, by the product of the dropped limbs: remainders come first.
-    fn division(&self, dropped: &[(LimbId, Residue)], targets: &[LimbId]) -> Vec<Sum> {
-        let of = |(place, &limb): (usize, &LimbId)| {
+    fn division(
+        &self,
+        dropped: impl Iterator<Item = LimbId> + Clone,
+        targets: impl ExactSizeIterator<Item = LimbId>,
+    ) -> Vec<Sum> {
+        let count = targets.len();
+        let of = |(place, limb): (usize, LimbId)| {
             let modulus = self.modulus(limb);
-            let factor = inverse_of_product(modulus, dropped.iter().map(|&(limb, _)| self.modulus(limb)));
-            let terms = vec![times(factor, targets.len() + place), times(modulus.neg(factor), place)];
+            let factor = inverse_of_product(modulus, dropped.clone().map(|limb| self.modulus(limb)));
+            let terms = vec![times(factor, count + place), times(modulus.neg(factor), place)];
             Sum { limb: limb.0, terms, addend: 0 }
         };
-        targets.iter().enumerate().map(of).collect()
+        targets.enumerate().map(of).collect()
     }
 }
 
@@ -111,7 +116,8 @@ impl Meaning for Names<'_> {
 
     fn step(&self, op: OpRef) -> Option<Step> {
         let task = self.scheduled.tasks.tasks.get(op.body_op as usize)?;
-        Some(match (&task.work, self.scheduled.chip.kinds.does(op.kind)) {
+        let work = task.work.of_event(self.scheduled.tiling, op.iteration)?;
+        Some(match (&*work, self.scheduled.chip.kinds.does(op.kind)) {
             (Work::ModChange { sources, targets, conversion, .. }, does) => {
                 let from = LimbSet::new(sources.iter().map(|&(limb, _)| limb));
                 let to = LimbSet::new(targets.iter().copied());
@@ -119,9 +125,26 @@ impl Meaning for Names<'_> {
                     Does::Inverse => Step::Transforms { inverse: true, limbs: from },
                     Does::Conversion => Step::Conversion { from, to, conversion: *conversion },
                     Does::Forward => Step::Transforms { inverse: false, limbs: to },
-                    Does::Division => Step::Sums(self.division(sources, targets)),
+                    Does::Division => {
+                        let dropped = sources.iter().map(|&(limb, _)| limb);
+                        Step::Sums(self.division(dropped, targets.iter().copied()))
+                    }
                     _ => return None,
                 }
+            }
+            (Work::Inverse { sources, .. }, Does::Inverse) => {
+                Step::Transforms { inverse: true, limbs: LimbSet::new(sources.iter().map(|&(limb, _)| limb)) }
+            }
+            (Work::Convert { sources, targets, conversion, .. }, Does::Conversion) => Step::Conversion {
+                from: LimbSet::new(sources.iter().map(|&(limb, _)| limb)),
+                to: LimbSet::new(targets.iter().copied()),
+                conversion: *conversion,
+            },
+            (Work::Forward { targets, .. }, Does::Forward) => {
+                Step::Transforms { inverse: false, limbs: LimbSet::new(targets.iter().map(|&(limb, _)| limb)) }
+            }
+            (Work::Forward { targets, division: Some((_, dropped)), .. }, Does::Division) => {
+                Step::Sums(self.division(dropped.iter().copied(), targets.iter().map(|&(limb, _)| limb)))
             }
             (Work::KeyProduct { key, limb, terms, .. }, Does::Masks) => {
                 let &(row, ..) = terms.get(op.iteration as usize)?;

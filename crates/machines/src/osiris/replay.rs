@@ -220,11 +220,42 @@ impl Replay<'_> {
         let Some(task) = self.scheduled.tasks.tasks.get(event.op.body_op as usize) else {
             return Err(self.not_there(event));
         };
-        match &task.work {
+        let Some(work) = task.work.of_event(self.machine.tiling, event.op.iteration) else {
+            return Err(self.not_there(event));
+        };
+        match &*work {
             Work::ModChange { sources, targets, conversion, .. } => {
                 let sources: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
                 let targets: Vec<Modulus> = targets.iter().map(|&limb| self.modulus(limb)).collect();
                 self.mod_change(event, sources, targets, *conversion)
+            }
+            Work::Inverse { sources, .. } => {
+                let moduli: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
+                let coefficients = self.transform(event, &moduli, Direction::Inverse)?;
+                self.write_tiles(event, &event.writes, coefficients.into_iter().map(|(_, tile)| tile))
+            }
+            Work::Convert { sources, targets, conversion, .. } => {
+                let sources: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
+                let targets: Vec<Modulus> = targets.iter().map(|&limb| self.modulus(limb)).collect();
+                let slots = sources.len().max(targets.len());
+                let limbs = self.limbs(event, &event.reads, &sources)?;
+                let tiles = TileOrder::interleaved(self.shape(), sources.len(), slots).cut(&limbs).collect();
+                let converted = self.convert(tiles, sources, targets, *conversion)?;
+                self.write_tiles(event, &event.writes, converted.into_iter().map(|(_, tile)| tile))
+            }
+            Work::Forward { targets, division, .. } => {
+                let moduli: Vec<Modulus> = targets.iter().map(|&(limb, _)| self.modulus(limb)).collect();
+                if event.resource != chip.ntt[1] {
+                    let dropped = division.iter().flat_map(|(_, dropped)| dropped);
+                    let dropped: Vec<Modulus> = dropped.map(|&limb| self.modulus(limb)).collect();
+                    return self.division(event, &dropped, moduli);
+                }
+                let values = self.transform(event, &moduli, Direction::Forward)?;
+                if division.is_some() {
+                    self.put(event, &event.writes[0], values);
+                    return Ok(());
+                }
+                self.write_tiles(event, &event.writes, values.into_iter().map(|(_, tile)| tile))
             }
             Work::KeyProduct { key, limb, terms, .. } => {
                 let generated = chip.cell(event.op).and_then(|cell| terms.get(cell));
@@ -308,24 +339,18 @@ impl Replay<'_> {
         conversion: Conversion,
     ) -> Result<(), ReplayError> {
         let (chip, shape) = (&self.scheduled.chip, self.shape());
-        let (depth, height) = (self.scheduled.units.depth, self.scheduled.units.height);
+        let depth = self.scheduled.units.depth;
         let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
         let transform = NttUnit::latency(shape, slots, depth);
         if event.resource == chip.ntt[0] {
-            let pairs = event.reads.iter().zip(&sources);
-            let limbs = pairs.map(|(read, &modulus)| self.read_modulo(event, read, modulus));
-            let limbs: Vec<Words> = limbs.collect::<Result<_, _>>()?;
+            let limbs = self.limbs(event, &event.reads, &sources)?;
             let mut unit = NttUnit::new(shape, Direction::Inverse, &sources, slots, depth)?;
             let tiles = TileOrder::interleaved(shape, alpha, slots).cut(&limbs);
             let coefficients = stream(&mut unit, tiles, transform)?;
             self.put(event, &event.writes[0], coefficients);
         } else if event.resource == chip.array {
-            let converter = BaseConverter::new(RnsBasis::new(sources)?, RnsBasis::new(targets)?);
-            let table = BaseTable::new(&converter, conversion == Conversion::Balanced);
-            let mut unit = BaseConversionArray::new(height, shape.lanes(), table, depth)?;
             let tiles = self.take(event, &event.reads[0])?;
-            let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
-            let converted = stream(&mut unit, tiles, latency + slots as u64)?;
+            let converted = self.convert(tiles, sources, targets, conversion)?;
             self.put(event, &event.writes[0], converted);
         } else if event.resource == chip.ntt[1] {
             let mut unit = NttUnit::new(shape, Direction::Forward, &targets, slots, depth)?;
@@ -341,12 +366,46 @@ impl Replay<'_> {
         Ok(())
     }
 
+    /// The limbs that lie where `accesses` read, modulo `moduli`.
+    fn limbs(&self, event: &Event, accesses: &[Access], moduli: &[Modulus]) -> Result<Vec<Words>, ReplayError> {
+        accesses.iter().zip(moduli).map(|(access, &modulus)| self.read_modulo(event, access, modulus)).collect()
+    }
+
+    /// What the array makes of tiles that enter in their cycles.
+    fn convert(
+        &self,
+        tiles: Vec<(u64, Tile)>,
+        sources: Vec<Modulus>,
+        targets: Vec<Modulus>,
+        conversion: Conversion,
+    ) -> Result<Vec<(u64, Tile)>, ReplayError> {
+        let (shape, depth, height) = (self.shape(), self.scheduled.units.depth, self.scheduled.units.height);
+        let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
+        let converter = BaseConverter::new(RnsBasis::new(sources)?, RnsBasis::new(targets)?);
+        let table = BaseTable::new(&converter, conversion == Conversion::Balanced);
+        let mut unit = BaseConversionArray::new(height, shape.lanes(), table, depth)?;
+        let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
+        Ok(stream(&mut unit, tiles, latency + slots as u64)?)
+    }
+
+    /// Limbs through an NTT unit alone.
+    fn transform(
+        &self,
+        event: &Event,
+        moduli: &[Modulus],
+        direction: Direction,
+    ) -> Result<Vec<(u64, Tile)>, ReplayError> {
+        let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, moduli.len());
+        let limbs = self.limbs(event, &event.reads, moduli)?;
+        let mut unit = NttUnit::new(shape, direction, moduli, slots, depth)?;
+        let tiles = TileOrder::interleaved(shape, slots, slots).cut(&limbs);
+        Ok(stream(&mut unit, tiles, NttUnit::latency(shape, slots, depth))?)
+    }
+
     /// What is kept, less the remainder, by the product of the dropped limbs: an inner product with two constants.
     fn division(&mut self, event: &Event, dropped: &[Modulus], moduli: Vec<Modulus>) -> Result<(), ReplayError> {
         let [remainders, kept @ ..] = &event.reads[..] else { return Err(self.not_there(event)) };
-        let pairs = kept.iter().zip(&moduli);
-        let kept = pairs.map(|(read, &modulus)| self.read_modulo(event, read, modulus));
-        let kept: Vec<Words> = kept.collect::<Result<_, _>>()?;
+        let kept = self.limbs(event, kept, &moduli)?;
         let lanes = self.shape().lanes();
         let factors: Vec<u64> =
             moduli.iter().map(|&modulus| inverse_of_product(modulus, dropped.iter().copied())).collect();

@@ -17,6 +17,7 @@ use super::layout::{Cycle, Layout, Planner, Port, Tap};
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{MapError, Residue, Task, Tasks};
+use super::tiling::Tiling;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -47,6 +48,8 @@ pub struct Scheduled {
     pub streams: Vec<u16>,
     /// Ring and units.
     pub units: ModChangeUnits,
+    /// How limbs pass.
+    pub tiling: Tiling,
 }
 
 /// A limb on its way through the program.
@@ -102,7 +105,7 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
             return Err(MapError::Word { limb, modulus, bits, word_bits: machine.word_bits });
         }
     }
-    let tasks = Tasks::of(program, machine.limb_extension, machine.limbs)?;
+    let tasks = Tasks::of(program, machine.limb_extension, (machine.tiling, machine.limbs))?;
     let live = live(&tasks);
     let (eager, end) = by_rule(machine, program, units, &tasks, (Ahead::Free, &live))?;
     // Where nothing is ever short of room, both are the same.
@@ -175,7 +178,10 @@ fn by_rule(
     scheduler.store()?;
     let Scheduler { builder, streams, free, .. } = scheduler;
     let end = free.iter().map(|&(free, _)| free).max().unwrap_or(0);
-    Ok((Scheduled { schedule: builder.finish(), chip, tasks: tasks.clone(), streams, units }, end))
+    Ok((
+        Scheduled { schedule: builder.finish(), chip, tasks: tasks.clone(), streams, units, tiling: machine.tiling },
+        end,
+    ))
 }
 
 /// Every limb before the program begins.
@@ -397,7 +403,7 @@ impl Scheduler<'_> {
                     (state.last, state.last_read) = (begin + tap.last, 0);
                 }
             }
-            let iteration = segment.cell.map_or(Value::NONE, |cell| cell as u32);
+            let iteration = segment.part.map_or(Value::NONE, |part| part as u32);
             let (kind, body_op) = (segment.kind, number as u32);
             let op = OpRef { kind, kernel_op: task.op, body_op, ciphertext: Value::NONE, iteration };
             let (resource, occupancy, work) = (segment.resource, segment.cycles as u32, segment.work);

@@ -62,6 +62,8 @@ impl Multiplications {
         let (n, stages) = (degree as f64, f64::from(degree.ilog2()));
         let transform = n * stages;
         let mut sum = Self::default();
+        // Of a change of modulus whose last part is to come.
+        let mut begun = 0.0;
         for task in &tasks.tasks {
             match &task.work {
                 Work::ModChange { sources, targets, division, .. } => {
@@ -70,6 +72,17 @@ impl Multiplications {
                     match division {
                         Some(_) => sum.mod_down += stream + to * n,
                         None => sum.decompose += stream,
+                    }
+                }
+                Work::Inverse { sources, .. } => begun += sources.len() as f64 * transform,
+                Work::Convert { sources, targets, .. } => {
+                    begun += sources.len() as f64 * (targets.len() as f64 + 1.0) * n;
+                }
+                Work::Forward { targets, division, .. } => {
+                    let (to, stream) = (targets.len() as f64, std::mem::take(&mut begun));
+                    match division {
+                        Some(_) => sum.mod_down += stream + to * transform + to * n,
+                        None => sum.decompose += stream + to * transform,
                     }
                 }
                 Work::KeyProduct { terms, .. } => sum.keys += 2.0 * terms.len() as f64 * n,

@@ -10,7 +10,11 @@
 //!
 //! More limbs than the delays of an NTT unit interleave pass in several streams, as equal as can be. A change of modulus takes its source
 //! through the first NTT unit once more for each.
+//!
+//! Where limbs pass one after the other, the array's order is not that of the NTT units: a change of modulus is three tasks, and coefficients
+//! wait in the scratchpads between them.
 
+use super::tiling::Tiling;
 use super::units::ShapeError;
 use super::units::base_conversion::HeightError;
 use crate::rns::leaf::Leaf;
@@ -18,6 +22,7 @@ use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet, Op, OpKind, ValueId};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Number of a limb of a polynomial.
@@ -57,6 +62,33 @@ pub enum Work {
         /// Residues that the remainder is taken from, by target.
         division: Option<Vec<Residue>>,
         /// By target.
+        results: Vec<Residue>,
+    },
+    /// Limbs through the first NTT unit one after the other: what the array takes.
+    Inverse {
+        /// The limbs, with their residues.
+        sources: Vec<(LimbId, Residue)>,
+        /// Their coefficients.
+        results: Vec<Residue>,
+    },
+    /// Coefficients through the array.
+    Convert {
+        /// Source limbs, with their coefficients.
+        sources: Vec<(LimbId, Residue)>,
+        /// Target limbs.
+        targets: Vec<LimbId>,
+        /// The representative: approximate or balanced.
+        conversion: Conversion,
+        /// Coefficients, by target.
+        results: Vec<Residue>,
+    },
+    /// Coefficients through the second NTT unit, limb after limb; and what is kept, less that, divided by the product of what is dropped.
+    Forward {
+        /// The limbs, with their coefficients.
+        targets: Vec<(LimbId, Residue)>,
+        /// Residues that the remainder is taken from, by limb, and the limbs that are dropped.
+        division: Option<(Vec<Residue>, Vec<LimbId>)>,
+        /// By limb.
         results: Vec<Residue>,
     },
     /// An inner product with rows of a key, of one limb.
@@ -115,11 +147,63 @@ pub struct Half {
 }
 
 impl Work {
+    /// How many limbs pass one by one, if they do: the NTT units' order where limbs are not interleaved.
+    pub fn in_turn(&self, tiling: Tiling) -> Option<usize> {
+        match self {
+            _ if tiling == Tiling::Interleaved => None,
+            Self::Inverse { sources, .. } => Some(sources.len()),
+            Self::Forward { targets, .. } => Some(targets.len()),
+            Self::Pointwise { limbs, diagonal: Some(_), .. } => Some(limbs.len()),
+            _ => None,
+        }
+    }
+
+    /// What is done to limb number `limb` alone, of work whose limbs pass one by one.
+    pub fn part(&self, limb: usize) -> Self {
+        let one = |residues: &[Residue]| residues.get(limb).copied().into_iter().collect::<Vec<_>>();
+        match self {
+            Self::Inverse { sources, results } => Self::Inverse { sources: vec![sources[limb]], results: one(results) },
+            Self::Forward { targets, division, results } => Self::Forward {
+                targets: vec![targets[limb]],
+                division: division.as_ref().map(|(kept, dropped)| (one(kept), dropped.clone())),
+                results: one(results),
+            },
+            Self::Pointwise { limbs, what, diagonal, halves } => {
+                let half = |half: &Half| Half {
+                    operands: half.operands.iter().map(|list| one(list)).collect(),
+                    results: one(&half.results),
+                };
+                Self::Pointwise {
+                    limbs: LimbSet::new(limbs.as_slice().get(limb).copied()),
+                    what: vec![what[limb]],
+                    diagonal: *diagonal,
+                    halves: halves.iter().map(half).collect(),
+                }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// What an event does whose part is number `part`.
+    pub fn of_event(&self, tiling: Tiling, part: u32) -> Option<Cow<'_, Self>> {
+        match self.in_turn(tiling) {
+            None => Some(Cow::Borrowed(self)),
+            Some(limbs) => ((part as usize) < limbs).then(|| Cow::Owned(self.part(part as usize))),
+        }
+    }
+
     /// The residues that are read from the scratchpads, each once.
     pub fn operands(&self) -> Vec<Residue> {
         match self {
             Self::ModChange { sources, division, .. } => {
                 sources.iter().map(|&(_, residue)| residue).chain(division.iter().flatten().copied()).collect()
+            }
+            Self::Inverse { sources, .. } | Self::Convert { sources, .. } => {
+                sources.iter().map(|&(_, residue)| residue).collect()
+            }
+            Self::Forward { targets, division, .. } => {
+                let kept = division.iter().flat_map(|(kept, _)| kept.iter().copied());
+                targets.iter().map(|&(_, residue)| residue).chain(kept).collect()
             }
             Self::KeyProduct { terms, .. } => terms.iter().flat_map(|&(_, digit, body)| [digit, body]).collect(),
             Self::Pointwise { diagonal, halves, .. } => {
@@ -132,7 +216,10 @@ impl Work {
     /// The residues that are computed.
     pub fn results(&self) -> Vec<Residue> {
         match self {
-            Self::ModChange { results, .. } => results.clone(),
+            Self::ModChange { results, .. }
+            | Self::Inverse { results, .. }
+            | Self::Convert { results, .. }
+            | Self::Forward { results, .. } => results.clone(),
             Self::KeyProduct { results, .. } => results.to_vec(),
             Self::Pointwise { halves, .. } => halves.iter().flat_map(|half| half.results.iter().copied()).collect(),
             Self::Automorphism { result, .. } => vec![*result],
@@ -250,7 +337,8 @@ pub enum MapError {
 /// What is collected while a program is read.
 struct Reader<'a> {
     program: &'a KernelProgram,
-    /// Limbs that are interleaved at most.
+    tiling: Tiling,
+    /// Limbs in a stream at most.
     most: usize,
     /// The limb that others are made of.
     source: LimbId,
@@ -268,11 +356,11 @@ struct Reader<'a> {
 }
 
 impl Tasks {
-    /// The work of `program`, with public polynomials made of one limb if they may be `extended`, and `most` limbs in a stream.
+    /// The work of `program`, with public polynomials made of one limb if they may be `extended`, and at most `most` limbs interleaved.
     ///
     /// # Errors
     /// [`MapError::Operation`] for what the units do not do.
-    pub fn of(program: &KernelProgram, extended: bool, most: usize) -> Result<Self, MapError> {
+    pub fn of(program: &KernelProgram, extended: bool, (tiling, most): (Tiling, usize)) -> Result<Self, MapError> {
         let tasks = Self { tasks: Vec::new(), leaves: Vec::new(), outputs: Vec::new() };
         let mut factors = vec![extended; program.values.len()];
         for op in &program.ops {
@@ -286,7 +374,8 @@ impl Tasks {
             (0..).zip(program.moduli.iter()).max_by_key(|(limb, modulus)| (modulus.bits(), std::cmp::Reverse(*limb)));
         let mut reader = Reader {
             program,
-            most,
+            tiling,
+            most: if tiling == Tiling::Interleaved { most } else { usize::MAX },
             source: LimbId(widest.map_or(0, |(limb, _)| limb)),
             tasks,
             values: Vec::with_capacity(program.values.len()),
@@ -524,6 +613,24 @@ impl Reader<'_> {
         }
         let sources: Vec<(LimbId, Residue)> = from.iter().zip(self.all(operand, from)).collect();
         let results: Vec<Residue> = (0..targets.len()).map(|_| self.residue(None)).collect();
+        if self.tiling == Tiling::LimbByLimb {
+            let mut waiting = |limbs: &LimbSet| -> Vec<Residue> { limbs.iter().map(|_| self.residue(None)).collect() };
+            let (coefficients, converted) = (waiting(from), waiting(targets));
+            let sources_of =
+                |residues: &[Residue], limbs: &LimbSet| limbs.iter().zip(residues.iter().copied()).collect();
+            self.task(index, Work::Inverse { sources, results: coefficients.clone() });
+            let work = Work::Convert {
+                sources: sources_of(&coefficients, from),
+                targets: targets.as_slice().to_vec(),
+                conversion,
+                results: converted.clone(),
+            };
+            self.task(index, work);
+            let division = division.map(|kept| (kept, from.as_slice().to_vec()));
+            let targets = sources_of(&converted, targets);
+            self.task(index, Work::Forward { targets, division, results: results.clone() });
+            return results;
+        }
         for range in streams(targets.len(), self.most) {
             let work = Work::ModChange {
                 sources: sources.clone(),

@@ -4,8 +4,10 @@ mod ciphertexts;
 
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
+use super::mod_change::ModChangeSchedule;
 use super::replay::replay;
 use super::schedule::{Scheduled, schedule};
+use super::tiling::Tiling;
 use crate::audit::residue::audit;
 use crate::engine::checker::check;
 use crate::engine::description::{Description, DescriptionLiteral};
@@ -37,6 +39,12 @@ fn paper() -> Osiris {
 /// One with fewer lanes, as much less bandwidth, and fewer rows, for small rings.
 fn small() -> Osiris {
     Osiris { lanes: 32, height: 4, memory_bytes: paper().memory_bytes / 16.0, ..paper() }
+}
+
+/// `machine` with one limb after the other, and the ports for what waits between the units.
+fn limb_by_limb(machine: Osiris) -> Osiris {
+    let (reads, writes) = machine.port_tiles;
+    Osiris { tiling: Tiling::LimbByLimb, limbs: 1, port_tiles: (reads + 3, writes + 3), ..machine }
 }
 
 /// A program with keys, inputs, and what the interpreter makes of them.
@@ -174,6 +182,72 @@ fn programs_of_small_rings_give_the_interpreters_words() {
             assert!(case.check(&tight) >= roomy);
         }
     }
+}
+
+#[test]
+fn limbs_one_after_the_other_give_the_same_words() {
+    for (log2, limbs, digit) in [(6, 4, 2), (8, 5, 2), (10, 3, 3)] {
+        let (ring, gadget) = ring(log2, limbs, digit);
+        for program in [one_key_switch(&ring, &gadget), multiply_and_rotate(&ring, &gadget)] {
+            let case = Case::new(&ring, &gadget, program);
+            let machine = limb_by_limb(small());
+            let roomy = case.check(&machine);
+            let tight = Osiris { scratchpad: 40 * machine.limb_bytes(ring.degree()), ..machine };
+            assert!(case.check(&tight) >= roomy);
+        }
+    }
+}
+
+#[test]
+fn a_change_of_modulus_takes_what_its_own_schedule_says_either_way() {
+    // Memory brings limbs faster than they pass.
+    let interleaved = Osiris { memory_bytes: 5120.0, memory_latency: 1, ..paper() };
+    let (ring, gadget) = ring(14, 12, 5);
+    let mut builder = KernelBuilder::new("raise", ring.degree(), ring.moduli()).expect("moduli");
+    let q = LimbSet::new(gadget.q().iter().copied());
+    let all = q.union(&LimbSet::new(gadget.special().iter().copied()));
+    let digit = LimbSet::new(gadget.digits()[0].iter().copied());
+    let (alpha, beta) = (digit.len(), all.len() - digit.len());
+    let a = builder.input("a", 0, ValueType::evaluation(q)).expect("an input");
+    let raised = builder.mod_up(a, digit, all, Conversion::Balanced).expect("a digit");
+    builder.output("raised", 0, raised);
+    let case = Case::new(&ring, &gadget, builder.finish().expect("a program"));
+    for machine in [interleaved.clone(), limb_by_limb(interleaved)] {
+        case.check(&machine);
+        let mut scheduled = case.schedule(&machine);
+        let [first, last] = scheduled.chip.ntt;
+        let begin = events(&mut scheduled).find(|event| event.resource == first).expect("it begins").start;
+        // A limb after the other is an event each.
+        let ends = events(&mut scheduled).filter(|event| event.resource == last).flat_map(|event| {
+            let start = event.start;
+            event.writes.iter().map(move |write| start + i64::from(write.last) + 1)
+        });
+        let end = ends.max().expect("results");
+        let alone = ModChangeSchedule::new(scheduled.units, machine.tiling, alpha, beta);
+        // A register stands between units that hand tiles on, a place is read a cycle after it was written, and all limbs that were interleaved are
+        // said to be there with the last.
+        let cycles = alone.cycles() as i64;
+        assert!(
+            (cycles..=cycles + 4 + beta as i64).contains(&(end - begin)),
+            "{:?}: {} and {cycles}",
+            machine.tiling,
+            end - begin
+        );
+    }
+}
+
+#[test]
+fn the_array_waits_for_the_last_limb_where_they_come_in_turn() {
+    let (ring, gadget) = ring(8, 4, 2);
+    let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
+    let machine = limb_by_limb(small());
+    let right = case.schedule(&machine);
+    let mut wrong = right.clone();
+    let array = right.chip.array;
+    events(&mut wrong).find(|event| event.resource == array).expect("a conversion").start -= 2;
+    assert!(check(&wrong.schedule, &[]).is_err(), "the checker sees it");
+    let outcome = case.replay(&machine, &wrong);
+    assert!(outcome.is_err() || outcome.is_ok_and(|words| words != case.expected), "the words show it");
 }
 
 #[test]

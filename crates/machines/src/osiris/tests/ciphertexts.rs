@@ -1,6 +1,6 @@
 //! Do ciphertexts that the units have worked on decrypt to what the program means?
 
-use super::paper;
+use super::{limb_by_limb, paper};
 use crate::audit::residue::audit;
 use crate::engine::checker::check;
 use crate::osiris::machine::Osiris;
@@ -108,4 +108,5 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
     for hoisting in [Hoisting::None, Hoisting::Single, Hoisting::Double] {
         check_program(&product, "osiris-I", &hoisted(hoisting));
     }
+    check_program(&product, "osiris-I", &limb_by_limb(paper()));
 }
