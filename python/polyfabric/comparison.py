@@ -190,7 +190,7 @@ def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
     """What a machine's numbers are for a set, and how often they come out wrong."""
     widths = machine.widths(planned.parameters)
     return {
-        "log2_failure": planned.noise["log2_failure"],
+        "log2_failure": planned.noise.get("log2_failure_of_one", planned.noise["log2_failure"]),
         "widths": widths,
         "multiplier_bits": None if widths is None else _multiplier_bits(planned.parameters, widths),
     }

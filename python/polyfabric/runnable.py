@@ -176,9 +176,16 @@ class Runnable(TracedProgram):
         """Executes on the inputs in `folder`, with its `server.key`: `NAME.out.ct` for each output."""
         return self._steps(folder, place(on), progress, options).execute(on=on, threads=threads)
 
-    def decrypt(self, folder: str | Path, *, flood: float | None = None, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - those of `run`
-        """Decrypts the outputs in `folder` with its `client.key`; with `flood`, of CKKS, for others."""
-        return self._steps(folder, None, None, options).outputs(flood=flood)
+    def decrypt(
+        self,
+        folder: str | Path,
+        *,
+        on: str = "cpu",
+        flood: float | None = None,
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> dict[str, Any]:
+        """Decrypts the outputs in `folder` with its `client.key`, as `on` leaves them; with `flood`, of CKKS, for others."""
+        return self._steps(folder, place(on), None, options).outputs(flood=flood)
 
     def _steps(
         self, folder: str | Path, machine: Machine | None, progress: ProgressHook | None, options: dict[str, Any]

@@ -87,8 +87,11 @@ class Ciphertexts:
     @classmethod
     def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
         """All inputs that are in `folder`, or all `outputs`."""
-        ending = ".out.ct" if outputs else ".in.ct"
+        ending, other = (".out.ct", ".in.ct") if outputs else (".in.ct", ".out.ct")
         files = {path.name: path.read_bytes() for path in sorted(Path(folder).glob(f"*{ending}"))}
+        if not files and any(Path(folder).glob(f"*{other}")):
+            held, wanted = ("inputs", "outputs") if outputs else ("outputs", "inputs")
+            raise FileError(f"{folder}: it has {held} and no {wanted}; load them with outputs={not outputs}")
         return cls._of(files, str(folder))
 
     def __or__(self, other: Ciphertexts) -> Ciphertexts:
@@ -217,6 +220,10 @@ class Client:
 
     def decrypt(self, answer: Ciphertexts) -> dict[str, Any]:
         """The values of an answer. What no execution of the program leaves is refused."""
+        if not isinstance(answer, Ciphertexts):
+            raise InputError(
+                f"an answer is {type(answer).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
+            )
         if answer.ending != ".out.ct":
             raise InputError("these are the inputs of a program; give what the server answered")
         results = self._context.read(dict(answer.parts), outputs=True)
@@ -320,6 +327,10 @@ class Server:
         `progress(stage, done, total)` is called now and then; what it raises ends the execution, and is raised here. `cancel` ends
         it likewise, once it is set, by a `pf.CancelledError`.
         """
+        if not isinstance(request, Ciphertexts):
+            raise InputError(
+                f"a request is {type(request).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
+            )
         if request.ending != ".in.ct":
             raise InputError("these are the outputs of a program; give what the client encrypted")
         begin = time.perf_counter()

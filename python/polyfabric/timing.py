@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 
 if TYPE_CHECKING:
+    from .language.values import Value
+    from .runnable import Program
     from .schemes.elements import ElementPlan
     from .schemes.slots import SlotPlan
 
@@ -31,8 +33,9 @@ TIMED_BATCH = 24
 
 @dataclass(frozen=True)
 class LookupTimes:
-    """Seconds of a batch of look-ups: for the batch, whose key is read once, and for each look-up more."""
+    """Seconds of look-ups: once for an execution, which transforms the key, for each batch, which reads it, and for each look-up."""
 
+    once: float
     batch: float
     each: float
 
@@ -44,8 +47,8 @@ def of_lookups(planned: ElementPlan) -> float:
         return 0.0
     literal = json.loads(planned.parameters.to_json())
     times = _lookup_times(_timed_set(literal), planned.unroll)
-    each = times.batch * len(batches) + times.each * sum(batches)
-    return each * literal["lwe_dimension"] / min(TIMED_DIMENSION, literal["lwe_dimension"])
+    whole = times.once + times.batch * len(batches) + times.each * sum(batches)
+    return whole * literal["lwe_dimension"] / min(TIMED_DIMENSION, literal["lwe_dimension"])
 
 
 def _timed_set(literal: Mapping[str, Any]) -> str:
@@ -57,20 +60,39 @@ def _timed_set(literal: Mapping[str, Any]) -> str:
 @cache
 def _lookup_times(literal: str, unroll: int) -> LookupTimes:
     from .schemes.elements import ElementContext, ElementPlan
+    from .schemes.options import PlanOptions
 
     parameters = _native.Parameters.from_json(literal)
     context = ElementContext.of_keys(parameters, unroll)
     client = context.generate()
     server = context.server_key(client)
 
-    def of(batch: int) -> float:
-        planned = ElementPlan.built_in("pbs", parameters, batch, unroll=unroll)
-        ciphertexts = client.encrypt(planned.signature, {"x": [0] * batch})
+    def of(planned: ElementPlan, count: int) -> float:
+        ciphertexts = client.encrypt(planned.context.signature, {"x": [0] * count})
         return _shortest(lambda: planned.kernel.run(server, ciphertexts, 1))
 
-    one, many = of(1), of(TIMED_BATCH)
+    one, many = (of(ElementPlan.built_in("pbs", parameters, count, unroll=unroll), count) for count in (1, TIMED_BATCH))
     each = (many - one) / (TIMED_BATCH - 1)
-    return LookupTimes(max(0.0, one - each), each)
+    if parameters.key_switch_key_bytes is None:
+        # No look-up reads another's result.
+        return LookupTimes(max(0.0, one - each), 0.0, each)
+    options = PlanOptions(parameters=parameters, max_failure=0.0, security=0, unroll=unroll)
+    # Two look-ups, and one behind them.
+    batch = max(0.0, of(ElementPlan.make(_chained(), options), 2) - one - 2 * each)
+    return LookupTimes(max(0.0, one - each - batch), batch, each)
+
+
+def _chained() -> Program:
+    """Two look-ups, and one of their sum."""
+    from .language.types import Int
+    from .language.values import lookup
+    from .runnable import program
+
+    def twice(x: Value) -> Value:
+        not_x = lookup(x, [1, 0])
+        return lookup(not_x[0:1] + not_x[1:2], [0, 1, 0])
+
+    return program("timed", x=Int(0, 1).vector(2))(twice)
 
 
 def _shortest(work: Callable[[], Any]) -> float:

@@ -125,7 +125,7 @@ def test_a_forked_child_computes(scheme: str) -> None:
 
 
 def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> None:
-    with pytest.raises(pf.NoiseError, match=r"more than 2\^-128.0.*accept this with target \(--max-failure\)"):
+    with pytest.raises(pf.NoiseError, match=r"more than 2\^-128.0.*accept this with max_failure \(--max-failure\)"):
         wide.cost("strix-II")
     report = wide.cost("strix-II", max_failure=-10).to_dict()
     assert -128 < report["noise"]["log2_failure"] < -10

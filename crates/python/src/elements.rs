@@ -76,7 +76,7 @@ pub fn built_in_names() -> Vec<&'static str> {
     NAMES.to_vec()
 }
 
-/// (program, kernel program, message bits, log2 of one ciphertext's failure probability).
+/// (program, kernel program, message bits, log2 of one ciphertext's failure probability, what the error of a result's phase stays within).
 #[pyfunction]
 #[pyo3(signature = (name, parameters, batch, machine = None, key_unrolling = 1))]
 pub fn built_in(
@@ -86,11 +86,11 @@ pub fn built_in(
     batch: usize,
     machine: Option<&PyMachine>,
     key_unrolling: u32,
-) -> PyResult<(PyProgram, PyKernelProgram, u32, f64)> {
+) -> PyResult<(PyProgram, PyKernelProgram, u32, f64, f64)> {
     let executed = (machine.map(PyMachine::description), unrolling(key_unrolling)?);
     detached(py, || {
         let built = elements::built_in(name, &parameters.0, batch, executed)?;
         let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));
-        Ok((program, kernel, built.message_bits, built.log2_failure))
+        Ok((program, kernel, built.message_bits, built.log2_failure, built.error_bound))
     })
 }

@@ -314,16 +314,18 @@ class Text(Integer):
         return ~(self == other)
 
     def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Integer:
-        """For each offset, whether the bytes from it on are those of `part`; zeros at its end fit anything."""
+        """For each offset, whether the bytes from it on are those of `part`; zeros at the end of an encrypted one fit anything, beyond the text too."""
         pattern = self._characters(part)
         size = pattern.kind.length
         if size > self.kind.length:
             raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
-        own = self._plain()._taken([offset + i for offset in offsets for i in range(size)], scalar=False)
+        places = [offset + i for offset in offsets for i in range(size)]
+        own = self._plain()._taken([min(place, self.kind.length - 1) for place in places], scalar=False)
         wanted = _plain(pattern)._taken([i for _ in offsets for i in range(size)], scalar=False)
         fits = Integer.__eq__(own, wanted)
         if isinstance(part, Text):
-            fits = fits | (wanted == 0)
+            beyond = [int(place < self.kind.length) for place in places]
+            fits = (fits if all(beyond) else fits & beyond) | (wanted == 0)
         rows = [range(at * size, (at + 1) * size) for at in range(len(offsets))]
         return fits._holds(rows, any_of=False, scalar=False)
 
@@ -334,9 +336,10 @@ class Text(Integer):
     def contains(self, part: Text | str | bytes) -> Integer:
         """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
         size = part.kind.length if isinstance(part, Text) else len(part.encode() if isinstance(part, str) else part)
-        offsets = range(self.kind.length - size + 1)
-        if not offsets:
+        if size > self.kind.length:
             raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
+        # An encrypted part may be shorter than its type, and so begin anywhere.
+        offsets = range(self.kind.length if isinstance(part, Text) else self.kind.length - size + 1)
         return self._matches(part, offsets).any()
 
 

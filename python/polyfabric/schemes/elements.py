@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,8 +168,14 @@ class ElementPlan(Plan):
         """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, whatever its noise."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         on = None if machine is None else machine.native
-        native, kernel, message_bits, log2_failure = _native.built_in(name, chosen, batch, on, unroll)
-        noise = ElementNoise(parameters=chosen.name, message_bits=message_bits, log2_failure=log2_failure)
+        native, kernel, message_bits, one, bound = _native.built_in(name, chosen, batch, on, unroll)
+        noise = ElementNoise(
+            parameters=chosen.name,
+            message_bits=message_bits,
+            log2_failure=min(0.0, one + log2(batch)),
+            log2_failure_of_one=one,
+            bounds={"y": bound},
+        )
         return cls(Program(native), kernel, noise, unroll=unroll, machine=machine)
 
     @property
@@ -190,7 +197,9 @@ class ElementPlan(Plan):
     @property
     def error_bounds(self) -> dict[str, float]:
         """By output: what an error of its phase stays within; a larger one is refused, as no run of this plan leaves it."""
-        bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])}
+        bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])} | self.noise.get(
+            "bounds", {}
+        )
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     @property

@@ -77,6 +77,10 @@ class ElementNoise(TypedDict):
     inputs: NotRequired[str]
     """"public" where they may be encrypted with the public key."""
     circuit_privacy_bits: NotRequired[float]
+    log2_failure_of_one: NotRequired[float]
+    """Of a built-in program: that one ciphertext of its batch is wrong."""
+    bounds: NotRequired[dict[str, float]]
+    """Of a built-in program: by output, what an error of its phase stays within."""
     message_bits: NotRequired[int]
     """Of a built-in program: bits of the message that a ciphertext holds."""
 

@@ -110,6 +110,61 @@ fn what_fails_too_often_is_refused_with_the_remedy() {
     }
 }
 
+/// x + y of two inputs, or of both results of one rotation, or of two rotations.
+fn sums() -> Program {
+    let range = Range::new(0, 3).unwrap();
+    let mut builder = Builder::new("sums").unwrap();
+    let x = builder.input("x", ElementType::Integer(range), 2).unwrap();
+    let tables = [|x| x * x % 4, |x| 3 - x].map(|entry: fn(i64) -> i64| Table::tabulate(range, entry).unwrap());
+    let both = builder.lookup_each(x, tables.to_vec(), LookupResult::Integer).unwrap();
+    let mut sum = |name, of, indices: [u32; 2]| {
+        let [a, b] = indices.map(|index| builder.select(of, &[index]).unwrap());
+        let sum = builder.add(a, b).unwrap();
+        builder.output(name, sum).unwrap();
+    };
+    sum("inputs", x, [0, 1]);
+    // By element, the results of the first table come first.
+    sum("rotation", both, [0, 2]);
+    sum("rotations", both, [0, 1]);
+    builder.finish().unwrap()
+}
+
+#[test]
+fn what_errs_together_counts_so() {
+    let program = sums();
+    let of = |encryption| {
+        let request = Request { encryption, max_failure: 0.0, ..Request::default() };
+        ElementPlan::new(&program, &request).unwrap().noise.outputs
+    };
+    let (secret, public) = (of(Encryption::Secret), of(Encryption::Public));
+    // Two results of a rotation as one of weight 2, against two of rotations.
+    let ratio = secret[1].variance / secret[2].variance;
+    assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+    assert!(secret[0].squared_norm == 2.0 && public[0].squared_norm == 2.0);
+    let one = {
+        let mut builder = Builder::new("one").unwrap();
+        let x = builder.input("x", ElementType::Integer(Range::new(0, 3).unwrap()), 1).unwrap();
+        builder.output("x", x).unwrap();
+        builder.finish().unwrap()
+    };
+    let same = |program: &Program, encryption| {
+        let set = sets::all().find(|(_, set)| set.name() == public_set(&sums())).unwrap().1;
+        let order = Some(KeySwitchOrder::Before);
+        let request =
+            Request { parameters: Some(set), key_switch: order, encryption, max_failure: 0.0, ..Request::default() };
+        ElementPlan::new(program, &request).unwrap().noise.outputs[0].variance
+    };
+    let ratio = |encryption| same(&program, encryption) / same(&one, encryption);
+    // Independent errors add two variances; with a correlation of 1/2, three.
+    assert!((ratio(Encryption::Secret) - 2.0).abs() < 1e-9 && (ratio(Encryption::Public) - 3.0).abs() < 1e-9);
+}
+
+/// The name of a set that carries a program with inputs of a public key.
+fn public_set(program: &Program) -> String {
+    let request = Request { encryption: Encryption::Public, max_failure: 0.0, ..Request::default() };
+    ElementPlan::new(program, &request).unwrap().kernel.parameters.name().to_owned()
+}
+
 #[test]
 fn unrolled_keys_take_more_memory() {
     let program = chained(4);

@@ -35,6 +35,8 @@ pub struct BuiltIn {
     pub message_bits: u32,
     /// log2 of the probability that one ciphertext comes out wrong.
     pub log2_failure: f64,
+    /// What the error of a result's phase stays within, a fraction of the torus: a larger one was not left by the program.
+    pub error_bound: f64,
 }
 
 /// Why a built-in program cannot be made.
@@ -115,28 +117,34 @@ pub fn build_for(
     if key_switch != KeySwitchOrder::None && parameters.key_switch_gadget().is_none() {
         return Err(BuiltInError::NoKeySwitchKey { program: name, set: parameters.name().to_owned() });
     }
-    let unrolling = KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
-    let failure = |bits: u32| match name {
-        "keyswitch" => {
+    KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
+    let choice = TfheLowering { key_switch, ..choice.clone() };
+    // Failure of one ciphertext, and the bound of its error: of the lowering that is executed.
+    let judged = |bits: u32| -> (f64, f64) {
+        let margin = 1.0 / f64::from(4u32 << bits);
+        if name == "keyswitch" {
             let fresh = formulas::fresh(parameters, LweKind::Large);
             let switched = formulas::key_switch(parameters).map(|switch| fresh.plus(switch));
-            switched.map_or(0.0, |noise| noise.failure_log2(1.0 / f64::from(4u32 << bits)))
+            return switched
+                .map_or((0.0, margin), |noise| (noise.failure_log2(margin), noise::error_within(noise, margin)));
         }
-        _ => homomorphic(name, bits, 1)
-            .ok()
-            .and_then(|program| noise::report_unrolled(&program, parameters, key_switch, unrolling, transform).ok())
-            .map_or(0.0, |report| report.log2_failure),
+        let one = homomorphic(name, bits, 1).ok();
+        let report = one.and_then(|one| noise::report_lowered(&one, parameters, &choice, transform).ok());
+        report.map_or((0.0, margin), |report| {
+            let bound = report.outputs.first().and_then(|output| output.error_bound);
+            (report.log2_failure, bound.unwrap_or(margin))
+        })
     };
-    let carried = || (1..=MAX_BITS).rev().find(|&bits| failure(bits) <= TARGET_LOG2).unwrap_or(1);
+    let carried = || (1..=MAX_BITS).rev().find(|&bits| judged(bits).0 <= TARGET_LOG2).unwrap_or(1);
     let message_bits = bits.unwrap_or_else(carried);
     let program =
         homomorphic(name, message_bits, batch).map_err(|error| BuiltInError::Batch { batch, cause: error.cause })?;
-    let choice = TfheLowering { key_switch, ..choice.clone() };
+    let (log2_failure, error_bound) = judged(message_bits);
     let kernel = match name {
         "keyswitch" => switch_only(&program, parameters, choice)?,
         _ => lower(&program, parameters, &choice)?,
     };
-    Ok(BuiltIn { program, kernel, message_bits, log2_failure: failure(message_bits) })
+    Ok(BuiltIn { program, kernel, message_bits, log2_failure, error_bound })
 }
 
 /// x to y = 5x + 3 mod 2^bits (a permutation, so that a wrong read shows), or to y = x for the key switch.

@@ -131,10 +131,11 @@ pub(crate) fn log2_tables(tables: usize) -> u32 {
 }
 
 impl Dataflow {
-    /// Whether `source` is a result beside others of one bootstrap, where they share it.
-    pub(crate) fn shares_rotation(&self, source: Source) -> bool {
-        let level = self.levels.get((source.level as usize).wrapping_sub(1));
-        level.and_then(|level| level.lookups.get(source.index as usize)).is_some_and(|lookup| lookup.group != 0)
+    /// Level and group of the bootstrap that `source` is a result of beside others, where they share it.
+    pub(crate) fn rotation_of(&self, source: Source) -> Option<(u32, u32)> {
+        let level = self.levels.get((source.level as usize).wrapping_sub(1))?;
+        let lookup = level.lookups.get(source.index as usize)?;
+        (lookup.group != 0).then_some((source.level, lookup.group))
     }
 
     /// Flattens `program`.

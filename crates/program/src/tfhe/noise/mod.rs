@@ -112,7 +112,7 @@ pub enum NoiseError {
     #[error(
         "{}{} %{} leaves its noise budget with parameter set {parameters}: reading {} fails with probability 2^{:.1}, more than 2^{target:.1} \
          (noise 2^{:.2}, margin 2^{:.2} of the torus, sum of squared weights {}); \
-         use smaller weights or a narrower range, put a look-up before the sum, or accept this with target (--max-failure)",
+         use smaller weights or a narrower range, put a look-up before the sum, or accept this with max_failure (--max-failure)",
         place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, .lookup.log2_failure,
         .lookup.variance.log2() / 2.0, .lookup.margin.log2(), .lookup.squared_norm
     )]
@@ -141,7 +141,7 @@ pub enum NoiseError {
     /// An output leaves its budget.
     #[error(
         "{}output {:?} (%{}) leaves its noise budget with parameter set {parameters}: {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1} \
-         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range, or accept this with target (--max-failure)",
+         (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range, or accept this with max_failure (--max-failure)",
         place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
         .output.variance.log2() / 2.0, .output.squared_norm
     )]
@@ -156,7 +156,7 @@ pub enum NoiseError {
     /// An output leaves its budget once its error is hidden.
     #[error(
         "{}output {:?} (%{}): with noise that hides with {bits} bits how it was computed, {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1}, \
-         with parameter set {parameters} ({}); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with target (--max-failure)",
+         with parameter set {parameters} ({}); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with max_failure (--max-failure)",
         place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
         .most.map_or("not even 0 bits fit".to_owned(), |most| format!("{:.1} bits fit", (most * 10.0).floor() / 10.0))
     )]
@@ -180,7 +180,7 @@ pub enum NoiseError {
     },
     /// Each look-up is within the budget, their union is not.
     #[error(
-        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups, or accept this with target (--max-failure)"
+        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups, or accept this with max_failure (--max-failure)"
     )]
     Program {
         /// The parameter set.
@@ -256,6 +256,7 @@ struct Model {
     result: Noise,
     switch: Noise,
     shared_rotations: bool,
+    encryption: Encryption,
 }
 
 /// What a row of terms comes to.
@@ -292,18 +293,23 @@ impl Model {
             }
             Encryption::Public => formulas.public_zero(of_inputs, parameters).ok_or_else(missing)?,
         };
-        Ok(Self { formulas, input, result, switch, shared_rotations: choice.shared_rotations })
+        Ok(Self { formulas, input, result, switch, shared_rotations: choice.shared_rotations, encryption })
     }
 
     /// Error, Σ w² and Σ w of row `row`.
+    ///
+    /// Not all sources err independently. Results of one rotation are coefficients of one accumulator: they are taken to err as one, which bounds
+    /// every correlation. What a public key encrypts is coefficients of one product with the secret, e·S: bits of mean 1/2 correlate any two of
+    /// them by 1/2 at most, so that Var Σ w·e ≤ (Σ w² + (Σ |w|)²)/2 of a coefficient's.
     fn combination(&self, terms: &Terms, row: usize, flow: &Dataflow) -> Combination {
         let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
-        let (mut inputs, mut results) = (0.0, 0.0);
+        let (mut inputs, mut results, mut alone) = (0.0, 0.0, 0.0);
         // Inputs of a public key share the mean of their key switch.
         let (mut input_sum, mut input_most) = (0.0, 0.0);
         // Results that are first in their accumulators, which share one mean, and the others.
         let (mut first, mut beside, mut beside_most) = (0.0, 0.0, 0.0);
+        let mut rotations: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         for (&column, &weight) in columns.iter().zip(weights) {
             let (source, weight) = (sources[column as usize], f64::from(weight));
             if source.level == 0 {
@@ -313,18 +319,33 @@ impl Model {
                 continue;
             }
             results += weight * weight;
-            if self.shared_rotations && flow.shares_rotation(source) {
-                beside += weight;
-                beside_most += weight.abs();
-            } else {
-                first += weight;
+            match flow.rotation_of(source).filter(|_| self.shared_rotations) {
+                Some(rotation) => {
+                    beside += weight;
+                    beside_most += weight.abs();
+                    *rotations.entry(rotation).or_default() += weight.abs();
+                }
+                None => {
+                    first += weight;
+                    alone += weight * weight;
+                }
             }
         }
-        let fresh = self.input.combined(inputs, input_sum, input_most);
+        let fresh_squares = match self.encryption {
+            Encryption::Secret => inputs,
+            Encryption::Public => f64::midpoint(inputs, input_most * input_most),
+        };
+        let fresh = self.input.combined(fresh_squares, input_sum, input_most);
         let weight_sum: f64 = first + beside;
-        let noise = fresh.plus(self.result.combined(results, weight_sum, f64::abs(first) + beside_most));
+        let squares = alone + rotations.values().map(|sum| sum * sum).sum::<f64>();
+        let noise = fresh.plus(self.result.combined(squares, weight_sum, f64::abs(first) + beside_most));
         Combination { noise, squared_norm: inputs + results, weight_sum }
     }
+}
+
+/// What an error stays within, but for a probability of 2^-128, or, where that is less, `margin`.
+pub(crate) fn error_within(noise: Noise, margin: f64) -> f64 {
+    margin.min(ERROR_DEVIATIONS * noise.variance.sqrt() + noise.mean_bound)
 }
 
 fn written(location: Option<&Location>) -> Option<String> {
@@ -534,7 +555,7 @@ fn output_noise(
         variance: noise.variance,
         mean_bound: noise.mean_bound,
         margin,
-        error_bound: margin.map(|margin| margin.min(ERROR_DEVIATIONS * noise.variance.sqrt() + noise.mean_bound)),
+        error_bound: margin.map(|margin| error_within(noise, margin)),
         log2_failure: margin.map_or(f64::NEG_INFINITY, failure),
     }
 }
