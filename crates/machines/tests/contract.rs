@@ -7,7 +7,7 @@ use polyfabric_machines::audit::{Function, audit};
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
-use polyfabric_machines::engine::checker::check;
+use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
@@ -305,6 +305,22 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
                 assert!(judged.is_err(), "{}: {name} {:?} for {:?}", machine.name(), pair[1], pair[0]);
             }
         }
+    }
+}
+
+#[test]
+fn a_memory_of_half_the_width_is_refused() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let mut schedule = mapped.schedule().clone();
+        for memory in &mut schedule.resources.memories {
+            if let MemoryKind::OnChip { read_bytes_per_cycle, write_bytes_per_cycle, .. } = &mut memory.kind {
+                *read_bytes_per_cycle /= 2.0;
+                *write_bytes_per_cycle /= 2.0;
+            }
+        }
+        let refused = check(&schedule, &[]).expect_err("its ports are half as wide");
+        assert_eq!(refused.hazard, Hazard::Port, "{}: {refused}", machine.name());
     }
 }
 

@@ -45,16 +45,24 @@ impl Channels {
     /// in which one of the channels that they are on is free again.
     pub fn take_before_keys(&mut self, machine: &Morphling, items: Items, now: i64) -> (Vec<Part>, i64) {
         let channels = 0..machine.key_channels as u32;
-        spread(items, channels, &mut self.free, now, machine.channel_bytes, |_, left| Next::Take(left))
+        spread(items, channels, &mut self.free, now, machine.channel_bytes, |left| Next::Take(left.count))
     }
 
-    /// Takes `items` from cycle `now` on; the key's transfers take `key` cycles. Returns the parts, and the first cycle in
-    /// which one of the channels that they are on is free again.
-    pub fn take(&mut self, machine: &Morphling, items: Items, now: i64, key: i64) -> (Vec<Part>, i64) {
+    /// Takes `items` from cycle `now` on; the key's transfers take `key` cycles. `banks` books the banks of a part, or says when
+    /// they are free of what holds it up. Returns the parts, and the first cycle in which one of the channels that they are on is
+    /// free again.
+    pub fn take(
+        &mut self,
+        machine: &Morphling,
+        items: Items,
+        now: i64,
+        key: i64,
+        mut banks: impl FnMut(&Part) -> Result<(), i64>,
+    ) -> (Vec<Part>, i64) {
         self.keys.retain(|(origin, rotation)| rotation.key_after(now - origin, key).is_some());
         let channels = (machine.channels - machine.vector_channels) as u32..machine.channels as u32;
         let keys = &self.keys;
-        let next = |at: i64, left: u64| {
+        let before_key = |&Part { start: at, count: left, .. }: &Part| {
             if !machine.shares_channels() {
                 return Next::Take(left);
             }
@@ -66,6 +74,13 @@ impl Channels {
                 count = fitting.min(count - 1);
             }
             if count == 0 { Next::Wait(start + key) } else { Next::Take(count) }
+        };
+        let next = |left: &Part| match before_key(left) {
+            Next::Take(count) => match banks(&Part { count, ..*left }) {
+                Ok(()) => Next::Take(count),
+                Err(free) => Next::Wait(free),
+            },
+            wait @ Next::Wait(_) => wait,
         };
         spread(items, channels, &mut self.free, now, machine.channel_bytes, next)
     }

@@ -4,9 +4,15 @@
 //! key switch needs it (section IV-C). A transfer spreads over the memory channels ([`super::channels`]); the next one is taken
 //! when the first of its channels is free again. The XPUs' blind rotations are dispatched event by event in [`super::array`],
 //! with the state that the previous one left.
+//!
+//! What two would take from one bank of Private-B or of the Shared buffer at a time, one of them waits for ([`super::banks`]). Four
+//! groups that switch keys with one tile either read its rows each in an order of its own, or share what is read
+//! (`machine.key_switch.multicast`).
 
 use super::array::{ArrayState, Rotation, RotationCache, StepCycles};
+use super::banks::{Banks, Demand};
 use super::channels::{Channels, items};
+use super::emit::places::{KeyRows, Places};
 use super::instruction::Opcode;
 use super::machine::Morphling;
 use super::software::{Streams, Unit};
@@ -25,16 +31,26 @@ pub struct Timeline {
     pub parts: HashMap<u32, Vec<Part>>,
     /// Events of each blind rotation, relative to its start.
     pub rotations: HashMap<u32, Rc<Rotation>>,
+    /// What each key switch by a tile reads of it when.
+    pub(crate) rows: HashMap<u32, KeyRows>,
+    /// Cycles that instructions and parts of transfers waited for banks.
+    pub bank_waits: i64,
     /// Cycles of every step on the XPUs.
     pub steps: StepCycles,
     /// First cycle after everything.
     pub cycles: i64,
 }
 
-/// Runs `streams` on `machine`.
-pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
+/// Runs the program of `places`.
+pub(crate) fn run(places: &Places<'_>) -> Timeline {
+    let (machine, streams) = (places.machine, places.streams);
     let sizes = &streams.layout.sizes;
     let mut chip = Chip {
+        places,
+        banks: Banks::new(places),
+        rows: HashMap::new(),
+        multicast: None,
+        bank_waits: 0,
         machine,
         streams,
         steps: machine.steps(sizes),
@@ -47,11 +63,25 @@ pub fn run(machine: &Morphling, streams: &Streams) -> Timeline {
     };
     let times = dispatcher::run(&streams.nodes, |node, now| chip.start(node, now));
     let cycles = times.ends.iter().copied().max().unwrap_or(0);
-    let Chip { parts, rotations, steps, .. } = chip;
-    Timeline { starts: times.starts, ends: times.ends, parts, rotations, steps, cycles }
+    let Chip { parts, rotations, rows, bank_waits, steps, .. } = chip;
+    Timeline { starts: times.starts, ends: times.ends, parts, rotations, rows, bank_waits, steps, cycles }
+}
+
+/// The multicast that began last: its cycle, who reads, and the group and tile that it serves.
+#[derive(Clone, Copy)]
+struct Multicast {
+    start: i64,
+    node: u32,
+    group: u32,
+    tile: u16,
 }
 
 struct Chip<'a> {
+    places: &'a Places<'a>,
+    banks: Banks,
+    rows: HashMap<u32, KeyRows>,
+    multicast: Option<Multicast>,
+    bank_waits: i64,
     machine: &'a Morphling,
     streams: &'a Streams,
     steps: StepCycles,
@@ -70,19 +100,93 @@ impl Chip<'_> {
         match info.unit {
             Unit::Array if info.instruction.opcode == Opcode::BlindRotate => self.rotate(node, now),
             Unit::Dma | Unit::KeyDma => self.transfer(node, now),
-            Unit::Array | Unit::Link | Unit::Lanes(_) => {
-                let free = now + info.occupancy;
-                Started { start: now, end: free + info.latency, free, slots: Vec::new() }
+            Unit::Array | Unit::Link | Unit::Lanes(_) => self.operate(node, now),
+        }
+    }
+
+    /// Starts an instruction as soon as its banks have room for it.
+    fn operate(&mut self, node: u32, now: i64) -> Started {
+        let (places, info) = (self.places, &self.streams.nodes[node as usize]);
+        let place = places.place(node);
+        let mut best: Option<(i64, Vec<Demand>, KeyRows)> = None;
+        for rows in self.orders(node, now) {
+            let events = places.events(&place, info, &rows, &mut |_| 0);
+            let demands = self.banks.demands(&events);
+            let start = self.banks.earliest(&demands, now);
+            // What another group reads comes in that cycle and in no other.
+            let comes = rows != KeyRows::Brought || start == now;
+            if comes && best.as_ref().is_none_or(|&(earliest, ..)| start < earliest) {
+                best = Some((start, demands, rows));
             }
+            if best.as_ref().is_some_and(|&(start, ..)| start == now) {
+                break;
+            }
+        }
+        let Some((start, demands, rows)) = best else { unreachable!("an instruction has an order of rows") };
+        self.banks.book(&demands, start, now);
+        self.bank_waits += start - now;
+        if info.instruction.opcode == Opcode::KeySwitch {
+            self.order(node, start, &rows);
+            self.rows.insert(node, rows);
+        }
+        let free = start + info.occupancy;
+        Started { start, end: free + info.latency, free, slots: Vec::new() }
+    }
+
+    /// The orders in which a key switch may read the rows of its tile, the best one first.
+    fn orders(&self, node: u32, now: i64) -> Vec<KeyRows> {
+        let i = &self.streams.nodes[node as usize].instruction;
+        if i.opcode != Opcode::KeySwitch {
+            return vec![KeyRows::Rotated(0)];
+        }
+        if !self.machine.multicasts_rows {
+            return (0..self.machine.lane_groups as u8).map(KeyRows::Rotated).collect();
+        }
+        let shares = self.multicast.filter(|one| (one.start, one.group, one.tile) == (now, i.group, i.part));
+        let mut orders = vec![KeyRows::Multicast(Vec::new())];
+        if shares.is_some() {
+            orders.insert(0, KeyRows::Brought);
+        }
+        orders
+    }
+
+    /// Remembers a multicast, or who takes part in it.
+    fn order(&mut self, node: u32, start: i64, rows: &KeyRows) {
+        let i = &self.streams.nodes[node as usize].instruction;
+        match (rows, self.multicast) {
+            (KeyRows::Multicast(_), _) => {
+                self.multicast = Some(Multicast { start, node, group: i.group, tile: i.part });
+            }
+            (KeyRows::Brought, Some(one)) => {
+                if let Some(KeyRows::Multicast(members)) = self.rows.get_mut(&one.node) {
+                    members.push(i.unit);
+                }
+            }
+            _ => {}
         }
     }
 
     fn transfer(&mut self, node: u32, now: i64) -> Started {
         let info = &self.streams.nodes[node as usize];
         let items = items(&info.instruction);
+        let places = self.places;
+        let transfer = places.transfer(&places.place(node), &info.instruction);
+        let banks = &mut self.banks;
+        let waits = &mut self.bank_waits;
+        let in_banks = |part: &Part| {
+            let demands = banks.demands([&places.part(info, &transfer, part, items.bytes)]);
+            let start = banks.earliest(&demands, part.start);
+            if start > part.start {
+                *waits += start - part.start;
+                return Err(start);
+            }
+            banks.book(&demands, start, now);
+            Ok(())
+        };
         let (parts, free) = match info.unit {
+            // Private-A2 has the key's rate, and nobody else writes to it.
             Unit::KeyDma => self.channels.take_before_keys(self.machine, items, now),
-            _ => self.channels.take(self.machine, items, now, self.steps.key),
+            _ => self.channels.take(self.machine, items, now, self.steps.key, in_banks),
         };
         let past = |part: &Part| part.start + self.machine.channel_cycles(part.count * items.bytes);
         let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;

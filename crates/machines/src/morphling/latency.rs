@@ -14,6 +14,11 @@ pub fn multiply_accumulate(columns: u64, depth: PipelineDepth) -> u64 {
     depth.complex_multiplier() + depth.adder + columns - 1
 }
 
+/// From a bank of Private-B or of the Shared buffer to a vector register: the bank and the crossbar (section V-D).
+pub fn register_load(depth: PipelineDepth) -> u64 {
+    depth.memory
+}
+
 /// From the first operand to the first result of a VPU lane: register file, multiplier, adder, shifter (section V-B).
 pub fn vector_lane(depth: PipelineDepth) -> u64 {
     depth.memory + depth.multiplier + 2 * depth.adder

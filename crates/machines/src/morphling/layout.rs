@@ -4,6 +4,7 @@ use super::machine::{Morphling, POINT_BYTES};
 use crate::torus::channels::BURST_BYTES;
 use crate::torus::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
+use std::ops::Range;
 
 /// A parameter set that does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,22 +56,31 @@ pub struct Layout {
     pub resident_bytes: u64,
     /// Rows of an XPU that leave for the Shared buffer together.
     pub store_rows: u64,
-    /// Shared buffer: rotation amounts and tables of a slot, on the way in.
+    /// Each bank of the Shared buffer: rotation amounts of its positions of a slot, and a stripe of the slot's tables, on the way
+    /// in.
     pub shared_in: Ring,
-    /// Shared buffer: rotated accumulators, on the way out; an entry holds `store_rows` rows of every XPU.
+    /// Each bank of the Shared buffer: rotated accumulators of its positions, on the way out; an entry holds `store_rows` rows of
+    /// every XPU.
     pub shared_out: Ring,
-    /// Private-B: ciphertexts of a slot, on the way in.
-    pub small_in: Ring,
-    /// Private-B: extracted ciphertexts of a slot.
-    pub large: Ring,
-    /// Private-B: sums of the key switch, for a group.
-    pub sums: Ring,
-    /// Private-B: tiles of the key-switch key.
+    /// Bytes of a bank of the Shared buffer.
+    pub shared_bank: u64,
+    /// Each set of banks of Private-B: a share of each tile of the key-switch key, from its first bank on.
     pub tiles: Ring,
     /// Mask elements of a tile of the key-switch key.
     pub tile_elements: u64,
-    /// Private-B: operands and sums of linear layers.
+    /// Each set: extracted ciphertexts of its lane group's positions of a slot. This ring and the next three end with the set: its
+    /// key lies in another bank, if there is room.
+    pub large: Ring,
+    /// Each set: operands and sums of linear layers.
     pub linear: Ring,
+    /// Each set: sums of the key switch, for its lane group's part of a group.
+    pub sums: Ring,
+    /// Each set: ciphertexts of a slot, on the way in.
+    pub small_in: Ring,
+    /// Sets of banks of Private-B, one for each lane group.
+    pub sets: u64,
+    /// Bytes of a set.
+    pub set_bytes: u64,
     /// Bytes of a bank of Private-A2.
     pub key_bank: u64,
     /// Banks of Private-A2 that hold the key, and a share of the twiddle factors each.
@@ -151,48 +161,39 @@ impl Layout {
             return Err(fail("private_a2", machine.private_a2, column * banks, content));
         }
 
-        let in_bytes = positions * sizes.rotations + tables * sizes.polynomial;
-        let mut store_rows = machine.rows;
-        while store_rows > 1 && in_bytes + store_rows * machine.xpus * sizes.accumulator > machine.shared {
-            store_rows /= 2;
-        }
-        let out_bytes = store_rows * machine.xpus * sizes.accumulator;
-        let (mut entries_in, mut entries_out) = (2, slots.next_power_of_two().max(1));
-        while entries_in * in_bytes + entries_out * out_bytes > machine.shared && entries_out > 1 {
-            entries_out /= 2;
-        }
-        if entries_in * in_bytes + entries_out * out_bytes > machine.shared {
-            entries_in = 1;
-        }
-        let needed = in_bytes + out_bytes;
-        if needed > machine.shared {
-            return Err(fail("shared", machine.shared, needed, "one slot's tables and one row's results"));
-        }
-        let shared_in = Ring { offset: 0, entry_bytes: in_bytes, entries: entries_in };
-        let shared_out = Ring { offset: shared_in.end(), entry_bytes: out_bytes, entries: entries_out };
+        let (shared_in, shared_out, store_rows) = share(machine, &sizes, tables, slots)
+            .map_err(|needed| fail("shared", machine.shared, needed, "one slot's tables and one row's results"))?;
 
-        let small_in = Ring { offset: 0, entry_bytes: positions * sizes.small, entries: 2 };
-        let sums_bytes = if sizes.key_switch_levels > 0 { positions * slots * sizes.small } else { 0 };
-        let sums = Ring { offset: small_in.end(), entry_bytes: sums_bytes, entries: u64::from(sums_bytes > 0) };
-        let element_bytes = sizes.key_switch_levels * sizes.small;
-        let large_bytes = positions * sizes.large;
-        let large = Ring { offset: sums.end(), entry_bytes: large_bytes, entries: slots };
+        let (sets, set_bytes) = (machine.lane_groups, machine.private_b / machine.lane_groups);
+        let served = machine.group_positions();
         // A quarter for linear layers: their operands stream through, so more would only lengthen the bursts.
-        let linear_bytes = if linear_layers { machine.private_b / 4 } else { 0 };
-        let linear = Ring { offset: large.end(), entry_bytes: linear_bytes, entries: u64::from(linear_layers) };
-        let left = machine.private_b.saturating_sub(linear.end());
+        let linear_bytes = if linear_layers { set_bytes / 4 } else { 0 };
+        let switches = u64::from(sizes.key_switch_levels > 0);
+        let contents = [
+            (served * sizes.large, slots),
+            (linear_bytes, u64::from(linear_layers)),
+            (served * slots * sizes.small * switches, switches),
+            (served * sizes.small, 2),
+        ];
+        let own: u64 = contents.iter().map(|(bytes, entries)| bytes * entries).sum();
+        let left = set_bytes.saturating_sub(own);
+        let mut offset = left;
+        let [large, linear, sums, small_in] = contents.map(|(entry_bytes, entries)| {
+            let ring = Ring { offset, entry_bytes, entries };
+            offset = ring.end();
+            ring
+        });
         // The tiles divide the kN mask elements evenly: kN is k times a power of two.
-        let tile_elements = match (left / 2).min(TILE_BYTES).checked_div(element_bytes) {
+        let rows = (left / 2).min(TILE_BYTES / sets) / sizes.small;
+        let tile_elements = match (rows * sets).checked_div(sizes.key_switch_levels) {
             None | Some(0) => 0,
             Some(fitting) => 1 << fitting.ilog2().min(sizes.ring_degree.ilog2()),
         };
-        let tiles = Ring {
-            offset: linear.end(),
-            entry_bytes: tile_elements.max(u64::from(element_bytes > 0)) * element_bytes,
-            entries: 2 * u64::from(element_bytes > 0),
-        };
-        if tiles.end() > machine.private_b {
-            return Err(fail("private_b", machine.private_b, tiles.end(), "a group's extracted ciphertexts"));
+        let rows = (tile_elements.max(switches) * sizes.key_switch_levels).div_ceil(sets);
+        let tiles = Ring { offset: 0, entry_bytes: rows * sizes.small, entries: 2 * switches };
+        if own + tiles.end() > set_bytes {
+            let needed = (own + tiles.end()) * sets;
+            return Err(fail("private_b", machine.private_b, needed, "a group's extracted ciphertexts"));
         }
         Ok(Self {
             sizes,
@@ -203,16 +204,35 @@ impl Layout {
             store_rows,
             shared_in,
             shared_out,
-            small_in,
-            large,
-            sums,
+            shared_bank: machine.shared / machine.shared_banks,
             tiles,
             tile_elements,
+            large,
             linear,
+            sums,
+            small_in,
+            sets,
+            set_bytes,
             key_bank: machine.private_a2 / machine.private_a2_banks,
             key_banks: machine.columns,
             twiddles_at: keys,
         })
+    }
+
+    /// Byte of Private-B that lies `offset` bytes into set `set`.
+    pub fn in_set(&self, set: u64, offset: u64) -> u64 {
+        set * self.set_bytes + offset
+    }
+
+    /// Bytes of a test polynomial in each bank of the Shared buffer; the last ones may have less.
+    pub fn table_stripe(&self, machine: &Morphling) -> u64 {
+        table_stripe(machine, &self.sizes)
+    }
+
+    /// Rows of a tile of the key-switch key that lie in set `set`: a row is a product of one mask element and level.
+    pub fn tile_rows(&self, set: u64) -> Range<u64> {
+        let rows = self.tile_elements * self.sizes.key_switch_levels;
+        set * rows / self.sets..(set + 1) * rows / self.sets
     }
 
     /// The twiddle factors in Private-A2: a share in the bank of each column.
@@ -245,6 +265,57 @@ impl Layout {
         });
         pieces.filter(|piece| piece.bytes > 0).collect()
     }
+}
+
+/// The rings of a bank of the Shared buffer, for slots of `tables` tables and groups of `slots` slots, and how many rows of an XPU
+/// leave together: as many as fit.
+///
+/// # Errors
+/// The bytes that the whole buffer needs at least.
+fn share(machine: &Morphling, sizes: &Sizes, tables: u64, slots: u64) -> Result<(Ring, Ring, u64), u64> {
+    let (banks, bank) = (machine.shared_banks, machine.shared / machine.shared_banks);
+    let in_bytes = positions_in_bank(machine) * sizes.rotations + tables * table_stripe(machine, sizes);
+    let out_bytes = |rows: u64| stored(machine, rows) * sizes.accumulator;
+    let mut store_rows = machine.rows;
+    while store_rows > 1 && in_bytes + out_bytes(store_rows) > bank {
+        store_rows /= 2;
+    }
+    let out_bytes = out_bytes(store_rows);
+    let (mut entries_in, mut entries_out) = (2, slots.next_power_of_two().max(1));
+    while entries_in * in_bytes + entries_out * out_bytes > bank && entries_out > 1 {
+        entries_out /= 2;
+    }
+    if entries_in * in_bytes + entries_out * out_bytes > bank {
+        entries_in = 1;
+    }
+    if in_bytes + out_bytes > bank {
+        return Err((in_bytes + out_bytes) * banks);
+    }
+    let shared_in = Ring { offset: 0, entry_bytes: in_bytes, entries: entries_in };
+    Ok((shared_in, Ring { offset: shared_in.end(), entry_bytes: out_bytes, entries: entries_out }, store_rows))
+}
+
+/// Bytes of a test polynomial in each bank of the Shared buffer, whole bursts.
+fn table_stripe(machine: &Morphling, sizes: &Sizes) -> u64 {
+    (sizes.polynomial / BURST_BYTES).div_ceil(machine.shared_banks) * BURST_BYTES
+}
+
+/// Positions of a slot that a bank of the Shared buffer serves.
+pub fn positions_in_bank(machine: &Morphling) -> u64 {
+    machine.positions() / machine.shared_banks
+}
+
+/// Most accumulators that a bank of the Shared buffer takes of one store of `store_rows` rows of every XPU.
+fn stored(machine: &Morphling, store_rows: u64) -> u64 {
+    (0..machine.positions()).map(|position| stored_before(machine, store_rows, position) + 1).max().unwrap_or(0)
+}
+
+/// Positions before `position` that share its bank of the Shared buffer and leave the XPUs together with it.
+pub fn stored_before(machine: &Morphling, store_rows: u64, position: u64) -> u64 {
+    let of_bank = positions_in_bank(machine);
+    let part = |position: u64| position % machine.rows / store_rows;
+    let earlier = position / of_bank * of_bank..position;
+    earlier.filter(|&earlier| part(earlier) == part(position)).count() as u64
 }
 
 /// Bytes of a ring's twiddle factors: N/2 factors for the fold and N/2 for the butterflies.

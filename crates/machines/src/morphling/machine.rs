@@ -3,7 +3,7 @@
 use super::array::{PathRates, StepCycles};
 use crate::torus::channels;
 use crate::torus::pipeline::PipelineDepth;
-use crate::torus::sizes::Sizes;
+use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
 /// Bytes of a complex transform value: 32 bits each for the real and the imaginary part (section V-A).
@@ -53,8 +53,12 @@ pub struct Morphling {
     pub private_a2_banks: u64,
     /// Bytes of Private-B.
     pub private_b: u64,
+    /// Banks of Private-B: equal sets of them, one for each lane group.
+    pub private_b_banks: u64,
     /// Bytes of the Shared buffer.
     pub shared: u64,
+    /// Banks of the Shared buffer, each for equally many positions of a slot.
+    pub shared_banks: u64,
     /// Key iterations that Private-A2 holds.
     pub key_buffers: u64,
     /// Bytes a cycle between the Shared buffer and the banks of one XPU.
@@ -63,6 +67,12 @@ pub struct Morphling {
     pub lane_groups: u64,
     /// Lanes of a group.
     pub lanes: u64,
+    /// Vectors that a group's vector register file holds.
+    pub registers: u64,
+    /// Vectors a cycle that come to it.
+    pub register_loads: u64,
+    /// Whether a row of the key-switch key is read once for all lane groups; else each has an order of rows of its own.
+    pub multicasts_rows: bool,
     /// HBM channels.
     pub channels: u64,
     /// Channels that bring the bootstrapping key: the first ones.
@@ -86,6 +96,22 @@ impl Morphling {
         self.private_a1 / self.positions()
     }
 
+    /// Bytes of a vector of a lane group.
+    pub fn vector_bytes(&self) -> u64 {
+        self.lanes * COEFFICIENT_BYTES
+    }
+
+    /// Bytes a cycle that a bank of Private-B or of the Shared buffer is read, and as many that it is written: a vector, or what
+    /// one channel or link moves.
+    pub fn bank_bytes(&self) -> u64 {
+        self.vector_bytes().max(self.channel_bytes.ceil() as u64).max(self.link_bytes)
+    }
+
+    /// Positions of a slot that a lane group serves.
+    pub fn group_positions(&self) -> u64 {
+        self.positions() / self.lane_groups
+    }
+
     /// Whether the key's channels serve the VPU too.
     pub fn shares_channels(&self) -> bool {
         self.key_channels + self.vector_channels > self.channels
@@ -94,11 +120,6 @@ impl Morphling {
     /// Bytes a cycle for the bootstrapping key.
     pub fn key_rate(&self) -> f64 {
         self.channel_bytes * self.key_channels as f64
-    }
-
-    /// Bytes a cycle for everything else.
-    pub fn vector_rate(&self) -> f64 {
-        self.channel_bytes * self.vector_channels as f64
     }
 
     /// Cycles of `bytes` on one channel.

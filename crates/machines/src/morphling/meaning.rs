@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::machine::{Morphling, POINT_BYTES};
 use super::software::{Streams, linear_block};
 use crate::audit::{Datum, Function, Meaning, Step};
-use crate::engine::schedule::{KindId, Value};
+use crate::engine::schedule::{KindId, Shift, Value};
 use crate::torus::iteration::{IterationPlan, plan};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive, ValueType};
@@ -112,6 +112,7 @@ impl Meaning for Names<'_> {
             multicast,
             load_twiddles,
             fill_twiddles,
+            load_operands,
         } = &self.chip.kinds;
         let functions = [
             (decompose, Function::Body(&[Step::Rotate, Step::Subtract, Step::Digit])),
@@ -128,6 +129,7 @@ impl Meaning for Names<'_> {
             (transfer, Function::Move { element_bytes: 1 }),
             (key, Function::Move { element_bytes: 1 }),
             (multicast, Function::Move { element_bytes: POINT_BYTES }),
+            (load_operands, Function::Move { element_bytes: COEFFICIENT_BYTES }),
             (load_twiddles, Function::Move { element_bytes: 1 }),
             (fill_twiddles, Function::Move { element_bytes: POINT_BYTES }),
         ];
@@ -144,6 +146,11 @@ impl Meaning for Names<'_> {
     fn data(&self, value: Value) -> Vec<Datum> {
         let classes = &self.chip.classes;
         let Value { class, ciphertext: element, iteration, index } = value;
+        if class == classes.operands {
+            let moved = Shift { ciphertext: element.into(), iteration: iteration.into(), operation: 0 };
+            let values = self.chip.operands.get(index as usize).into_iter().flatten();
+            return values.flat_map(|value| self.data(value.shifted(moved))).collect();
+        }
         if class == classes.input || class == classes.lwe {
             return vec![Datum::Lwe { op: index, element }];
         }

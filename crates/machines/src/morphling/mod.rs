@@ -5,6 +5,7 @@
 //! result become the engine's schedule. [`crate::torus::pipeline`] and [`latency`] hold the latency of every unit.
 
 pub mod array;
+pub(crate) mod banks;
 pub mod channels;
 pub mod contract;
 pub(crate) mod emit;
@@ -16,6 +17,7 @@ pub mod machine;
 pub(crate) mod meaning;
 pub mod replay;
 pub mod reproduce;
+pub mod rotator;
 pub mod software;
 pub mod specs;
 
@@ -24,8 +26,10 @@ pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::{Schedule, ScheduleBuilder};
 use crate::torus::replay::{Replay, ReplayError};
+use emit::places::Places;
+use emit::resources::Chip;
 use hardware::Timeline;
 use machine::Morphling;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -42,7 +46,7 @@ pub struct Mapped {
     pub timeline: Timeline,
     /// Every event.
     pub schedule: Schedule,
-    pub(crate) chip: emit::resources::Chip,
+    pub(crate) chip: Chip,
     machine: Morphling,
 }
 
@@ -52,8 +56,12 @@ pub struct Mapped {
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
 pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let streams = software::schedule(machine, program)?;
-    let timeline = hardware::run(machine, &streams);
-    let (schedule, chip) = emit::emit(machine, program, &streams, &timeline);
+    let mut builder = ScheduleBuilder::new();
+    let chip = Chip::declare(&mut builder, machine, &machine.steps(&streams.layout.sizes));
+    let places = Places { machine, program, streams: &streams, chip };
+    let timeline = hardware::run(&places);
+    let (schedule, operands) = emit::emit(&places, &timeline, builder);
+    let chip = Chip { operands, ..places.chip };
     Ok(Mapped { streams, timeline, schedule, chip, machine: machine.clone() })
 }
 

@@ -53,7 +53,7 @@ pub fn cycles(bytes: u64, rate: f64) -> i64 {
 }
 
 /// Takes `items` from cycle `now` on, on `channels` of `rate` bytes a cycle, which are `free` from those cycles on. `next` says
-/// what a channel does in a cycle with so many items left. Returns the parts, and the first cycle in which one of the channels
+/// what a channel does in a cycle with what is left of its run, as a part that would begin then. Returns the parts, and the first cycle in which one of the channels
 /// that they are on is free again, `now` without any.
 pub fn spread(
     items: Items,
@@ -61,7 +61,7 @@ pub fn spread(
     free: &mut [i64],
     now: i64,
     rate: f64,
-    next: impl Fn(i64, u64) -> Next,
+    mut next: impl FnMut(&Part) -> Next,
 ) -> (Vec<Part>, i64) {
     let mut parts = Vec::new();
     let mut first_free: Option<i64> = None;
@@ -74,7 +74,7 @@ pub fn spread(
         let mut at = free[channel as usize].max(now);
         let mut first = run.start;
         while first < run.end {
-            match next(at, run.end - first) {
+            match next(&Part { channel, first, count: run.end - first, start: at }) {
                 Next::Wait(until) => at = until,
                 Next::Take(count) => {
                     parts.push(Part { channel, first, count, start: at });
@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn runs_divide_the_items() {
         let mut free = vec![0, 10, 0];
-        let (parts, first) = spread(Items { count: 5, bytes: 8 }, 1..3, &mut free, 4, 2.0, |_, left| Next::Take(left));
+        let (parts, first) =
+            spread(Items { count: 5, bytes: 8 }, 1..3, &mut free, 4, 2.0, |left| Next::Take(left.count));
         let part = |channel, first, count, start| Part { channel, first, count, start };
         assert_eq!(parts, [part(1, 0, 2, 10), part(2, 2, 3, 4)]);
         assert_eq!((free, first), (vec![0, 18, 16], 16));
@@ -108,7 +109,7 @@ mod tests {
     fn a_run_is_cut_where_it_must_wait() {
         let mut free = vec![0];
         // One item at a time, and nothing in cycles 4 to 9.
-        let next = |at: i64, _| if (4..10).contains(&at) { Next::Wait(10) } else { Next::Take(1) };
+        let next = |left: &Part| if (4..10).contains(&left.start) { Next::Wait(10) } else { Next::Take(1) };
         let (parts, first) = spread(Items { count: 3, bytes: 8 }, 0..1, &mut free, 0, 2.0, next);
         assert_eq!(parts.iter().map(|part| part.start).collect::<Vec<_>>(), [0, 10, 14]);
         assert_eq!(first, 18);

@@ -99,7 +99,7 @@ impl Chip<'_> {
         let machine = self.machine;
         let first = (machine.key_channels + machine.switch_channels) as u32;
         let channels = first..first + machine.ciphertext_channels as u32;
-        let whole = |_, left| Next::Take(left);
+        let whole = |left: &Part| Next::Take(left.count);
         let (parts, free) = spread(task.items, channels, &mut self.channels, now, machine.channel_bytes, whole);
         let past = |part: &Part| part.start + machine.channel_cycles(part.count * task.items.bytes);
         let end = parts.iter().map(past).max().unwrap_or(now) + machine.memory_latency as i64;

@@ -1,19 +1,22 @@
 //! From the timeline to the engine's schedule: every instruction's events, and a repeat wherever groups repeat.
 
 mod nodes;
+pub(crate) mod places;
 pub(crate) mod resources;
 pub(crate) mod rotation;
 mod tiles;
+mod vector;
 
-use crate::engine::schedule::{self, Schedule, ScheduleBuilder, Shift, Value};
+use crate::engine::schedule::{self, Event, Schedule, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::Rotation;
+use crate::morphling::channels::items;
 use crate::morphling::hardware::Timeline;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, Unit, slot_range};
 use crate::torus::channels::Part;
 use crate::torus::groups;
 use crate::torus::workload::{Item, Work};
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use places::{KeyRows, Places};
 use resources::Chip;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -26,7 +29,11 @@ pub(crate) struct GroupPlace<'a> {
     pub half: u64,
 }
 
-impl GroupPlace<'_> {
+impl<'a> GroupPlace<'a> {
+    pub fn new(streams: &Streams, group: &'a Group) -> Self {
+        Self { group, half: group.sequence % streams.layout.halves }
+    }
+
     /// Ciphertexts in a slot.
     fn slot_count(&self, machine: &Morphling, slot: u64) -> u64 {
         slot_range(machine, self.group, slot).len() as u64
@@ -39,26 +46,23 @@ impl GroupPlace<'_> {
 }
 
 pub(crate) struct Emitter<'a> {
+    places: &'a Places<'a>,
     machine: &'a Morphling,
-    program: &'a KernelProgram,
     streams: &'a Streams,
+    chip: &'a Chip,
     timeline: &'a Timeline,
-    chip: Chip,
     builder: ScheduleBuilder,
+    /// What passes registers ([`Chip::operands`]).
+    operands: HashMap<Vec<Value>, u32>,
     /// Events of rotations, by their times, the half of Private-A1 and the ciphertexts of the group.
     rotations: HashMap<(*const Rotation, u64, u32), Arc<Vec<schedule::Item>>>,
 }
 
-/// The schedule of `streams` as `timeline` ran them.
-pub(crate) fn emit(
-    machine: &Morphling,
-    program: &KernelProgram,
-    streams: &Streams,
-    timeline: &Timeline,
-) -> (Schedule, Chip) {
-    let mut builder = ScheduleBuilder::new();
-    let chip = Chip::declare(&mut builder, machine, &timeline.steps);
-    let mut emitter = Emitter { machine, program, streams, timeline, chip, builder, rotations: HashMap::new() };
+/// The schedule of `places` as `timeline` ran it, on the resources that `builder` has; and what passes the registers in it.
+pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBuilder) -> (Schedule, Vec<Vec<Value>>) {
+    let Places { machine, streams, ref chip, .. } = *places;
+    let (operands, rotations) = (HashMap::new(), HashMap::new());
+    let mut emitter = Emitter { places, machine, streams, chip, timeline, builder, operands, rotations };
     let groups = &streams.groups;
     let mut first = 0;
     while first < groups.len() {
@@ -67,7 +71,11 @@ pub(crate) fn emit(
         emitter.work(first..end);
         first = end;
     }
-    (emitter.builder.finish(), emitter.chip)
+    let mut operands = vec![Vec::new(); emitter.operands.len()];
+    for (values, number) in emitter.operands {
+        operands[number as usize] = values;
+    }
+    (emitter.builder.finish(), operands)
 }
 
 impl Emitter<'_> {
@@ -117,11 +125,11 @@ impl Emitter<'_> {
             && nodes(one).eq(nodes(other))
     }
 
-    /// When an instruction and its parts start, relative to cycle `base`.
-    fn times(&self, node: u32, base: i64) -> (i64, Vec<Part>) {
+    /// When an instruction and its parts start, relative to cycle `base`, and in which order it reads rows of a key.
+    fn times(&self, node: u32, base: i64) -> (i64, Vec<Part>, Option<&KeyRows>) {
         let parts = self.timeline.parts.get(&node).map_or(&[][..], Vec::as_slice);
         let parts = parts.iter().map(|part| Part { start: part.start - base, ..*part });
-        (self.timeline.starts[node as usize] - base, parts.collect())
+        (self.timeline.starts[node as usize] - base, parts.collect(), self.timeline.rows.get(&node))
     }
 
     fn work(&mut self, range: std::ops::Range<usize>) {
@@ -156,7 +164,7 @@ impl Emitter<'_> {
 
     /// Events of a group, relative to cycle `base`.
     fn group(&mut self, group: &Group, base: i64) {
-        let place = GroupPlace { group, half: group.sequence % self.streams.layout.halves };
+        let place = GroupPlace::new(self.streams, group);
         let mut node = group.nodes.start;
         while node < group.nodes.end {
             let tiles = self.tiles(node..group.nodes.end);
@@ -172,20 +180,26 @@ impl Emitter<'_> {
     fn one(&mut self, place: &GroupPlace<'_>, node: u32, base: i64) {
         let start = self.timeline.starts[node as usize] - base;
         if matches!(self.streams.nodes[node as usize].unit, Unit::Dma | Unit::KeyDma) {
-            self.transfer(place, node, base);
+            let info = &self.streams.nodes[node as usize];
+            let transfer = self.places.transfer(place, &info.instruction);
+            for part in self.timeline.parts.get(&node).into_iter().flatten() {
+                let event = self.places.part(info, &transfer, part, items(&info.instruction).bytes);
+                self.builder.event(Event { start: part.start - base, ..event });
+            }
         } else if Some(node) == place.group.rotation {
             let operation = self.streams.nodes[node as usize].instruction.operation;
             let rotation = Rc::clone(&self.timeline.rotations[&node]);
             self.rotation(place, operation, &rotation, start);
         } else {
-            self.node(place, node, start);
+            let rows = self.timeline.rows.get(&node).unwrap_or(&KeyRows::Rotated(0));
+            let operands = &mut self.operands;
+            let mut name = |values: Vec<Value>| {
+                let next = operands.len() as u32;
+                *operands.entry(values).or_insert(next)
+            };
+            for event in self.places.events(place, &self.streams.nodes[node as usize], rows, &mut name) {
+                self.builder.event(Event { start: start + event.start, ..event });
+            }
         }
-    }
-
-    /// Name of an LWE ciphertext.
-    fn lwe(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
     }
 }

@@ -52,6 +52,7 @@ pub struct Kinds {
     pub multicast: KindId,
     pub load_twiddles: KindId,
     pub fill_twiddles: KindId,
+    pub load_operands: KindId,
 }
 
 /// Value classes.
@@ -81,6 +82,9 @@ pub struct Classes {
     pub bootstrap_key: ClassId,
     /// Tile of the key-switch key.
     pub key_switch_key: ClassId,
+    /// What passes a vector register: `index` numbers its values ([`Chip::operands`]), all of them moved on by `ciphertext` and
+    /// `iteration`.
+    pub operands: ClassId,
     /// Test polynomial.
     pub table: ClassId,
     /// Twiddle factors: `index` is the ring degree.
@@ -100,7 +104,15 @@ pub struct Chip {
     /// Wires that bring the key to the rows.
     pub key_wires: HashSet<MemoryId>,
     pub links: Vec<Resource>,
+    /// What brings operands to each lane group's registers.
+    pub loads: Vec<Resource>,
+    /// Each lane group's vector register file.
+    pub registers: Vec<MemoryId>,
+    /// What passes a register at a time, by the number that it is known by.
+    pub operands: Vec<Vec<Value>>,
     pub lanes: Vec<Resource>,
+    /// Coefficients a cycle of a row's path: the columns of its bank of Private-A1.
+    pub path_coefficients: usize,
     /// Whether an FFT unit's arithmetic takes two rows' polynomials through one complex transform.
     pub merges: bool,
     /// Multicast of the key from Private-A2.
@@ -130,6 +142,7 @@ impl Classes {
             product: ciphertexts(b, "product"),
             key_switch_sum: ciphertexts(b, "key-switch sum"),
             linear_sum: ciphertexts(b, "linear sum"),
+            operands: ciphertexts(b, "operands in a register"),
             bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true),
             key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
             table: b.value_class("test polynomial", Traffic::Tables, true),
@@ -154,6 +167,7 @@ impl Kinds {
         let merged = if path.merge_split { path.rows_per_fft as f64 } else { 1.0 };
         let back = path.inverse_points as f64;
         let lane = after(latency::vector_lane(machine.depth) as i64);
+        let load = after(latency::register_load(machine.depth) as i64);
         let link = after(2 * machine.depth.memory as i64);
         let lanes = machine.lanes as f64;
         let link_rate = machine.link_bytes as f64;
@@ -168,6 +182,7 @@ impl Kinds {
             accumulate: b.kind("accumulate", "accumulator", 2.0 * back, after(steps.accumulate)),
             link_load: b.kind("load accumulators", "link", link_rate, link),
             link_store: b.kind("store accumulators", "link", link_rate, link),
+            load_operands: b.kind("load operands", "vrf", lanes * machine.register_loads as f64, load),
             modulus_switch: b.kind("modulus switch", "lanes", lanes, lane),
             sample_extract: b.kind("sample extract", "lanes", lanes, lane),
             key_switch: b.kind("key switch", "lanes", lanes, lane),
@@ -257,6 +272,9 @@ impl Chip {
         let lanes = (0..machine.lane_groups)
             .map(|g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit))
             .collect();
+        let loads = (0..machine.lane_groups)
+            .map(|g| b.unit(format!("vpu.vrf{g}.load"), "vrf", WaitCategory::VectorUnit))
+            .collect();
         let multicast = b.unit("private_a2.multicast", "multicast", pipeline);
         let (key_class, vector_class) = channel_classes(machine);
         let channel = |index: u64| {
@@ -264,10 +282,20 @@ impl Chip {
             b.channel(format!("hbm{index}"), class, machine.channel_bytes)
         };
         let channels = (0..machine.channels).map(channel).collect();
-        let vector_bytes = machine.lanes * COEFFICIENT_BYTES;
-        let dma_bytes = machine.vector_rate().ceil() as u64;
-        let lane_bytes = machine.lane_groups * vector_bytes;
-        let link_bytes = machine.xpus * machine.link_bytes;
+        let vector_bytes = machine.vector_bytes();
+        // Each lane reads an operand of each vector at a time.
+        let registers = onchip(
+            machine.registers * vector_bytes,
+            machine.registers * vector_bytes,
+            machine.register_loads * vector_bytes,
+        );
+        let registers = (0..machine.lane_groups).map(|g| b.memory(format!("vpu.vrf{g}"), registers.clone())).collect();
+        let in_banks = |capacity: u64, banks: u64| MemoryKind::OnChip {
+            capacity,
+            banks: banks as u32,
+            read_bytes_per_cycle: machine.bank_bytes() as f64,
+            write_bytes_per_cycle: machine.bank_bytes() as f64,
+        };
         let key_bytes = machine.key_rate().ceil() as u64;
         // Each bank of Private-A2 reads one column's points; all channels can bring them.
         let private_a2 = MemoryKind::OnChip {
@@ -281,17 +309,19 @@ impl Chip {
             rows,
             twiddles,
             links,
+            loads,
+            registers,
+            operands: Vec::new(),
             lanes,
+            path_coefficients: 2 * path.row_points as usize,
             merges: machine.merges,
             multicast,
             channels,
             hbm: b.memory("hbm", MemoryKind::OffChip),
             scheduler: b.memory("scheduler", MemoryKind::Scoreboard),
             private_a2: b.memory("private_a2", private_a2),
-            private_b: b
-                .memory("private_b", onchip(machine.private_b, 2 * lane_bytes + dma_bytes, lane_bytes + dma_bytes)),
-            shared: b
-                .memory("shared", onchip(machine.shared, lane_bytes + link_bytes, lane_bytes + link_bytes + dma_bytes)),
+            private_b: b.memory("private_b", in_banks(machine.private_b, machine.private_b_banks)),
+            shared: b.memory("shared", in_banks(machine.shared, machine.shared_banks)),
             kinds,
             classes,
         }

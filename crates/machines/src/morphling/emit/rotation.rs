@@ -373,7 +373,7 @@ impl Emitter<'_> {
         let layout = &self.streams.layout;
         let steps = &self.timeline.steps;
         let work = Iteration {
-            chip: &self.chip,
+            chip: self.chip,
             plan,
             layout,
             sizes: &layout.sizes,
@@ -388,7 +388,7 @@ impl Emitter<'_> {
         let slots = times.slots.len() as u64;
         let of_xpu = |xpu: u64| {
             let served = (0..slots).filter(move |&slot| xpu * machine.rows < place.slot_count(machine, slot));
-            served.map(|slot| self.loaded(place, slot, xpu)).collect::<Vec<_>>()
+            served.map(|slot| self.places.loaded(place, slot, xpu)).collect::<Vec<_>>()
         };
         let marks: Vec<Vec<Access>> = if number == 0 { (0..machine.xpus).map(of_xpu).collect() } else { Vec::new() };
         for (slot, times) in times.slots.iter().enumerate() {

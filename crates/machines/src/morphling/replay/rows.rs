@@ -5,6 +5,7 @@ use super::Context;
 use super::storage::Storage;
 use crate::engine::schedule::{Access, Place, Placed};
 use crate::morphling::emit::resources::Chip;
+use crate::morphling::rotator;
 use crate::torus::replay::ReplayError;
 use crate::torus::replay::datum::Datum;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
@@ -182,7 +183,8 @@ fn compute(context: &Context<'_>, running: &Running<'_>) -> Result<Vec<Datum>, R
             return Err(operands.wrong(1, "rotation amounts"));
         };
         let amount = amounts.get(op.iteration as usize).copied().unwrap_or(0);
-        let difference = primitives.subtract(&primitives.rotate(polynomial, amount), polynomial);
+        let rotated = rotator::rotate(polynomial, amount, context.chip.path_coefficients);
+        let difference = primitives.subtract(&rotated, polynomial);
         return Ok(vec![Datum::Digits(Arc::new(primitives.digit(&difference, forward.level)))]);
     }
     if op.kind == kinds.forward {

@@ -1,7 +1,7 @@
 //! Replay of transfers, links and lane groups.
 
 use super::Context;
-use crate::engine::schedule::Placed;
+use crate::engine::schedule::{Access, Placed, Value};
 use crate::torus::replay::ReplayError;
 use crate::torus::replay::datum::Datum;
 use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
@@ -25,12 +25,15 @@ pub fn compute(context: &Context<'_>, placed: Placed<'_>, operands: &[Datum]) ->
     if kind == kinds.link_load {
         return event.load_accumulators();
     }
+    if kind == kinds.load_operands {
+        return event.load_operands();
+    }
     if kind == kinds.modulus_switch {
-        let switch = |index: usize| {
-            let ciphertext = event.torus(index)?;
-            Ok(Datum::Amounts(Arc::new(context.primitives.modulus_switch(ciphertext))))
+        let switch = |(_, operand): (Value, Datum)| match operand {
+            Datum::Torus(ciphertext) => Ok(Datum::Amounts(Arc::new(context.primitives.modulus_switch(&ciphertext)))),
+            other => Err(event.wrong("a ciphertext", &other)),
         };
-        return (0..operands.len()).map(switch).collect();
+        return event.in_registers()?.into_iter().map(switch).collect();
     }
     if kind == kinds.sample_extract {
         return event.sample_extract();
@@ -56,18 +59,43 @@ impl Event<'_, '_> {
         ReplayError::Kind { cycle: self.placed.start, expected, found: found.name() }
     }
 
-    fn data(&self) -> Operands<'_> {
-        Operands { data: self.operands, cycle: self.placed.start }
+    /// What passes a register, side by side in the order of its names.
+    fn load_operands(&self) -> Result<Vec<Datum>, ReplayError> {
+        let reads = &self.placed.event.reads;
+        let side_by_side = |write: &Access| {
+            let find = |value: &Value| {
+                let found = || ReplayError::Kind { cycle: self.placed.start, expected: "a source", found: "none" };
+                let index = reads.iter().position(|read| read.value == *value);
+                index.map(|index| self.operands[index].clone()).ok_or_else(found)
+            };
+            let data: Result<Vec<Datum>, ReplayError> = self.names(write).iter().map(find).collect();
+            Ok(Datum::bundle(data?))
+        };
+        self.placed.event.writes.iter().map(side_by_side).collect()
     }
 
-    fn torus(&self, index: usize) -> Result<&Arc<Vec<u32>>, ReplayError> {
-        self.data().torus(index)
+    /// Names of what passes a register.
+    fn names(&self, access: &Access) -> &[Value] {
+        self.context.chip.operands.get(access.value.index as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// What has come to the registers, register after register, with the names that the schedule gives it.
+    fn in_registers(&self) -> Result<Vec<(Value, Datum)>, ReplayError> {
+        let mut all = Vec::new();
+        for (read, operand) in self.placed.event.reads.iter().zip(self.operands) {
+            match operand {
+                Datum::Bundle(data) => all.extend(self.names(read).iter().copied().zip(data.iter().cloned())),
+                Datum::Words => {}
+                other => return Err(self.wrong("operands", other)),
+            }
+        }
+        Ok(all)
     }
 
     /// A transfer writes what it reads, value by value.
     fn moves(&self) -> Result<Vec<Datum>, ReplayError> {
         let event = self.placed.event;
-        let moved = |write: &crate::engine::schedule::Access| {
+        let moved = |write: &Access| {
             let from = event.reads.iter().position(|read| read.value == write.value);
             let found = || ReplayError::Kind { cycle: self.placed.start, expected: "a source", found: "none" };
             from.map(|index| self.operands[index].clone()).ok_or_else(found)
@@ -135,23 +163,26 @@ impl Event<'_, '_> {
 
     fn sample_extract(&self) -> Result<Vec<Datum>, ReplayError> {
         let polynomials = self.context.streams.layout.sizes.polynomials as usize;
-        let one = |first: usize| extract(&self.context.primitives, self.data(), first..first + polynomials);
-        (0..self.operands.len()).step_by(polynomials).map(one).collect()
+        let data: Vec<Datum> = self.in_registers()?.into_iter().map(|(_, datum)| datum).collect();
+        let operands = Operands { data: &data, cycle: self.placed.start };
+        let one = |first: usize| extract(&self.context.primitives, operands, first..first + polynomials);
+        (0..data.len()).step_by(polynomials).map(one).collect()
     }
 
     fn key_switch(&self) -> Result<Vec<Datum>, ReplayError> {
-        let tile = self.data().tile(0)?;
+        let data: Vec<Datum> = self.in_registers()?.into_iter().map(|(_, datum)| datum).collect();
+        let operands = Operands { data: &data, cycle: self.placed.start };
+        let tile = operands.tile(0)?;
         let layout = &self.context.streams.layout;
         let elements = layout.tile_elements as usize;
         let range = tile * elements..(tile + 1) * elements;
         let levels = layout.sizes.key_switch_levels as u32;
         let count = self.placed.event.writes.len();
-        // The tile first, then each ciphertext with, after the first tile, its sum.
-        let has_sums = self.operands.len() == 1 + 2 * count;
-        let stride = 1 + usize::from(has_sums);
+        // The tile first, then the ciphertexts, and after the first tile their sums.
+        let has_sums = data.len() == 1 + 2 * count;
         let one = |number: usize| {
-            let source = self.torus(1 + number * stride)?;
-            let sum = if has_sums { Some(self.torus(2 + number * stride)?.as_slice()) } else { None };
+            let source = operands.torus(1 + number)?;
+            let sum = if has_sums { Some(operands.torus(1 + count + number)?.as_slice()) } else { None };
             Ok(switch(&self.context.primitives, source, sum, range.clone(), levels))
         };
         (0..count).into_par_iter().map(one).collect()
@@ -168,22 +199,23 @@ impl Event<'_, '_> {
         ) else {
             return Err(ReplayError::Operation { cycle: self.placed.start, operation: op.kernel_op, part: op.body_op });
         };
-        let reads = &self.placed.event.reads;
+        let (names, data): (Vec<Value>, Vec<Datum>) = self.in_registers()?.into_iter().unzip();
+        let operands = Operands { data: &data, cycle: self.placed.start };
         // Operands by the ciphertext that the program wants in a column; several columns may want the same one.
-        let column_of = |read: &crate::engine::schedule::Access, column: usize| {
+        let column_of = |name: &Value, column: usize| {
             let item = layer.sources[column];
-            read.value.ciphertext == item.element && read.value.index == item.op
+            name.ciphertext == item.element && name.index == item.op
         };
-        let is_sum = |read: &crate::engine::schedule::Access| read.value.class == self.context.chip.classes.linear_sum;
+        let is_sum = |name: &Value| name.class == self.context.chip.classes.linear_sum;
         let mut results = Vec::new();
         for write in &self.placed.event.writes {
             let row = write.value.ciphertext as usize;
-            let old = reads.iter().position(|read| is_sum(read) && read.place == write.place);
-            let sum = old.map(|index| self.torus(index)).transpose()?.map(|sum| sum.as_slice());
+            let old = names.iter().position(|name| is_sum(name) && name.ciphertext as usize == row);
+            let sum = old.map(|index| operands.torus(index)).transpose()?.map(|sum| sum.as_slice());
             let operand = |column: usize| {
-                let index = reads.iter().position(|read| !is_sum(read) && column_of(read, column));
+                let index = names.iter().position(|name| !is_sum(name) && column_of(name, column));
                 let index = index.filter(|_| self.in_block(column, layer.dimension));
-                index.map(|index| self.torus(index)).transpose()
+                index.map(|index| operands.torus(index)).transpose()
             };
             results.push(linear((matrix, bias), row, sum, layer.dimension + 1, operand)?);
         }

@@ -325,11 +325,12 @@ impl Bench<'_> {
         let path = machine.path();
         let row = 2 * path.row_points * COEFFICIENT_BYTES;
         let key = machine.columns * path.row_points * POINT_BYTES;
-        // Two pointers, the old accumulator and the result of each row; the key to each XPU; both ways of each link and of the lanes.
+        // Two pointers, the old accumulator and the result of each row; the key to each XPU; both ways of each link; what comes to the lanes'
+        // registers, and a result.
         let rows = machine.positions() * (machine.private_a1_streams + 1) * row;
         let keys = machine.xpus * key;
         let links = 2 * machine.xpus * machine.link_bytes;
-        let lanes = 2 * machine.lane_groups * machine.lanes * COEFFICIENT_BYTES;
+        let lanes = (machine.register_loads + 1) * machine.lane_groups * machine.vector_bytes();
         let terabytes = |bytes: u64| Ok(bytes as f64 * machine.clock_hz * 1e-12);
         let id = "section5.network";
         let reason = "sum of the widths of all connections between buffers and units: rows of Private-A1, the key to each XPU, links, lanes. \

@@ -24,13 +24,14 @@ impl Writer<'_> {
             let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
             let shares: Vec<Range<usize>> =
                 (0..self.machine.lane_groups).map(|lane| linear_rows(self.machine, rows.clone(), lane)).collect();
-            // Products of each lane group in each block of columns that a row needs. The first block of a row also starts its
+            // Products of each lane group, and ciphertexts that they take, in each block of columns that a row needs. The first block of a row also starts its
             // sum from the bias.
-            let mut products: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            let mut products: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
             for (lane, share) in shares.iter().enumerate() {
                 for pass in share.clone().flat_map(|row| row_passes(matrix, row, block)) {
-                    let lanes = products.entry(pass.block).or_insert_with(|| vec![0; shares.len()]);
-                    lanes[lane] += pass.columns.len() + usize::from(pass.before.is_none());
+                    let lanes = products.entry(pass.block).or_insert_with(|| vec![(0, 0); shares.len()]);
+                    lanes[lane].0 += pass.columns.len() + usize::from(pass.before.is_none());
+                    lanes[lane].1 += pass.columns.len() + usize::from(pass.before.is_some());
                 }
             }
             for (column_block, products) in products {
@@ -54,7 +55,8 @@ impl Writer<'_> {
                     loaded = self.dma(load, waits, Priority::Rest);
                 }
                 let mut readers = Vec::new();
-                for (lane, products) in products.into_iter().enumerate().filter(|(_, products)| *products > 0) {
+                for (lane, (products, operands)) in products.into_iter().enumerate().filter(|(_, (most, _))| *most > 0)
+                {
                     let mut work = Instruction { opcode: Opcode::Linear, unit: lane as u8, ..blank };
                     work.entry = entry as u8;
                     work.first = shares[lane].start as u32;
@@ -65,8 +67,10 @@ impl Writer<'_> {
                         Some(node) => waits.push(Wait::all(node)),
                         None => waits.extend(self.free(Buffer::LinearSums)),
                     }
-                    let occupancy = products as i64 * self.vector(layer.dimension as u64 + 1);
-                    let node = self.lanes(work, waits, occupancy, Priority::Rest);
+                    // Operands and sums may all lie in one bank, which gives a vector a cycle.
+                    let vectors = self.vector(layer.dimension as u64 + 1);
+                    let occupancy = products.max(operands) as i64 * vectors;
+                    let node = self.lanes(work, waits, (occupancy, operands as i64 * vectors), Priority::Rest);
                     last[lane] = Some(node);
                     readers.push(Wait::all(node));
                 }
@@ -80,10 +84,10 @@ impl Writer<'_> {
     }
 }
 
-/// Ciphertexts of `bytes` in one of the three parts of Private-B's region for linear layers: two blocks of operands, one of
-/// sums.
+/// Ciphertexts of `bytes` in one of the three parts of Private-B's regions for linear layers: two blocks of operands, one of
+/// sums. Each set of banks has equally many.
 pub fn linear_block(layout: &Layout, bytes: u64) -> u64 {
-    (layout.linear.entry_bytes / 3 / bytes).max(1)
+    (layout.linear.entry_bytes / 3 / bytes).max(1) * layout.sets
 }
 
 /// Rows among `rows` that lane group `lane` computes.

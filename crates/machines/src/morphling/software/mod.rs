@@ -11,7 +11,7 @@ pub use linear::{linear_block, row_passes};
 use super::array::KEY_HOP;
 use super::instruction::{Instruction, Opcode, WORD_BYTES};
 use super::latency;
-use super::layout::{Layout, LayoutError};
+use super::layout::{Layout, LayoutError, positions_in_bank};
 use super::machine::{Morphling, POINT_BYTES};
 use crate::torus::channels::BURST_BYTES;
 use crate::torus::dispatcher::{Priority, Task, Wait};
@@ -335,15 +335,34 @@ impl Writer<'_> {
         elements.div_ceil(self.machine.lanes) as i64
     }
 
-    fn lanes(&mut self, instruction: Instruction, waits: Vec<Wait>, occupancy: i64, priority: Priority) -> u32 {
+    /// A lane group's instruction that takes `compute` cycles of its lanes and as many vectors as `loads` of its registers.
+    fn lanes(
+        &mut self,
+        instruction: Instruction,
+        waits: Vec<Wait>,
+        (compute, loads): (i64, i64),
+        priority: Priority,
+    ) -> u32 {
+        let depth = self.machine.depth;
         // The last register is read in the cycle after the one in which it is written.
-        let latency = latency::vector_lane(self.machine.depth) as i64 - 1;
+        let latency = (latency::register_load(depth) + latency::vector_lane(depth)) as i64 - 1;
+        // One that follows reads what this one writes as it streams.
+        let occupancy = compute.max(register_cycles(self.machine, loads)).max(latency + 1);
         let unit = Unit::Lanes(instruction.unit);
         self.push(instruction, unit, waits, occupancy, latency, priority)
     }
 
-    fn link(&mut self, instruction: Instruction, waits: Vec<Wait>, bytes: u64, priority: Priority) -> u32 {
-        let occupancy = bytes.div_ceil(self.machine.link_bytes) as i64;
+    /// An instruction of all links, the busiest of which moves `bytes`, and takes or gives a bank of the Shared buffer `bank_bytes`
+    /// together with others.
+    fn link(
+        &mut self,
+        instruction: Instruction,
+        waits: Vec<Wait>,
+        (bytes, bank_bytes): (u64, u64),
+        priority: Priority,
+    ) -> u32 {
+        let in_bank = bank_bytes.div_ceil(self.machine.bank_bytes());
+        let occupancy = bytes.div_ceil(self.machine.link_bytes).max(in_bank) as i64;
         let latency = 2 * self.machine.depth.memory as i64 - 1;
         self.push(instruction, Unit::Link, waits, occupancy, latency, priority)
     }
@@ -455,8 +474,8 @@ impl Writer<'_> {
             switch.amount = 2 * sizes.ring_degree as u32;
             let mut waits = self.free(Buffer::SharedIn(shared_entry));
             waits.push(Wait::all(loaded));
-            let occupancy = served as i64 * self.vector(sizes.lwe_dimension + 1);
-            switched.push(Wait::all(self.lanes(switch, waits, occupancy, Priority::Rotation)));
+            let vectors = served as i64 * self.vector(sizes.lwe_dimension + 1);
+            switched.push(Wait::all(self.lanes(switch, waits, (vectors, vectors), Priority::Rotation)));
         }
         self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
 
@@ -471,7 +490,10 @@ impl Writer<'_> {
         let mut waits = self.free(Buffer::Resident(resident));
         waits.extend(switched);
         waits.push(Wait::all(tabled));
-        let filled = self.link(fill, waits, rows * row_bytes, Priority::Rotation);
+        // Amounts once, and every XPU's tables.
+        let tables = tables.len() as u64 * layout.table_stripe(self.machine);
+        let in_bank = positions_in_bank(self.machine) * sizes.rotations + self.machine.xpus * tables;
+        let filled = self.link(fill, waits, (rows * row_bytes, in_bank), Priority::Rotation);
         self.users.insert(Buffer::SharedIn(shared_entry), vec![Wait::all(filled)]);
         filled
     }
@@ -510,7 +532,8 @@ impl Writer<'_> {
                 .unwrap_or(0);
             let mut waits = self.free(Buffer::SharedOut(out_entry));
             waits.push(Wait { node: rotation, slot: Some(slot as u8) });
-            let stored = self.link(store, waits, busiest * sizes.accumulator, Priority::Rest);
+            let moved = (busiest * sizes.accumulator, layout.shared_out.entry_bytes);
+            let stored = self.link(store, waits, moved, Priority::Rest);
             stores.push(Wait::all(stored));
             let mut readers = Vec::new();
             for lane in 0..self.machine.lane_groups {
@@ -526,8 +549,8 @@ impl Writer<'_> {
                 extract.amount = sizes.large as u32;
                 let mut waits = self.free(Buffer::Large(large_entry));
                 waits.push(Wait::all(stored));
-                let occupancy = mine as i64 * self.vector(sizes.large_dimension + 1);
-                readers.push(Wait::all(self.lanes(extract, waits, occupancy, Priority::Rest)));
+                let vectors = mine as i64 * self.vector(sizes.large_dimension + 1);
+                readers.push(Wait::all(self.lanes(extract, waits, (vectors, vectors), Priority::Rest)));
             }
             self.users.insert(Buffer::SharedOut(out_entry), readers.clone());
             extracts.extend(readers);
@@ -603,6 +626,10 @@ impl Writer<'_> {
         let ready: Vec<Wait> = sources.iter().flat_map(|(_, waits)| waits.iter().copied()).collect();
         let group_positions = u64::from(group.count);
         let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
+        let served = |lane| group_lane_count(self.machine, lane, group_positions);
+        // All groups take the time of the one with most ciphertexts, so that none meets another at a set of banks.
+        let most = (0..self.machine.lane_groups).map(served).max().unwrap_or(0);
+        let cycles = (layout.sets * most) as i64 * switch_cycles(self.machine, &layout);
         for tile in 0..tiles {
             let entry = tile % layout.tiles.entries;
             let mut load = self.blank(Opcode::LoadTile, group);
@@ -631,10 +658,7 @@ impl Writer<'_> {
                     waits.extend(ready.iter().copied());
                     waits.extend(self.free(Buffer::Sums));
                 }
-                // Digits of the mask elements, a vector at a time; then one vector product for each key ciphertext.
-                let products = layout.tile_elements * sizes.key_switch_levels;
-                let one = self.vector(products) + products as i64 * self.vector(sizes.lwe_dimension + 1);
-                let node = self.lanes(work, waits, served as i64 * one, Priority::Rest);
+                let node = self.lanes(work, waits, (cycles, 0), Priority::Rest);
                 last[lane as usize] = Some(node);
                 readers.push(Wait::all(node));
             }
@@ -649,6 +673,36 @@ impl Writer<'_> {
         let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[range], done, sizes.small);
         self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
     }
+}
+
+/// Cycles in which `vectors` come to a lane group's registers.
+fn register_cycles(machine: &Morphling, vectors: i64) -> i64 {
+    (vectors as u64).div_ceil(machine.register_loads) as i64
+}
+
+/// Rows of a tile of the key-switch key in the set of banks that has most.
+fn switch_rows(layout: &Layout) -> u64 {
+    (layout.tile_elements * layout.sizes.key_switch_levels).div_ceil(layout.sets)
+}
+
+/// How often each vector of a sum comes to a register and leaves it in a key switch by one tile: a register of digits serves as
+/// many rows as it has elements.
+pub fn switch_blocks(machine: &Morphling, layout: &Layout) -> u64 {
+    layout.sets * switch_rows(layout).div_ceil(machine.lanes)
+}
+
+/// Cycles of a key switch of one ciphertext by the rows of one set: digits of the mask elements, a vector at a time; then one vector
+/// product for each row. Sums and mask elements come to the registers with the rows; from the same bank they take turns with
+/// them.
+fn switch_cycles(machine: &Morphling, layout: &Layout) -> i64 {
+    let (rows, sizes) = (switch_rows(layout), &layout.sizes);
+    let vectors = (sizes.lwe_dimension + 1).div_ceil(machine.lanes);
+    let digits = rows.div_ceil(machine.lanes);
+    let loads = rows * vectors + digits * (vectors + 1);
+    let bank = machine.private_b / machine.private_b_banks;
+    let one_bank = layout.tiles.end().saturating_sub(1) / bank >= layout.sums.offset / bank;
+    let in_turn = if one_bank { loads as i64 } else { 0 };
+    ((digits + rows * vectors) as i64).max(register_cycles(machine, loads as i64)).max(in_turn)
 }
 
 /// Elements of slot `slot` of `group`, as a range of its work's elements.

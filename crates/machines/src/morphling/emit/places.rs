@@ -1,0 +1,280 @@
+//! What instructions but the blind rotation read and write, and where: the events of one, from its start on. The hardware scheduler
+//! books banks by them, and the schedule is made of them.
+
+use super::GroupPlace;
+use super::resources::Chip;
+use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
+use crate::morphling::instruction::{Instruction, Opcode};
+use crate::morphling::layout::{positions_in_bank, stored_before};
+use crate::morphling::machine::Morphling;
+use crate::morphling::software::{Node, Streams, Unit, slot_range};
+use crate::torus::channels::Part;
+use crate::torus::sizes::{COEFFICIENT_BYTES, Ring};
+use crate::torus::transfers::{Piece, access, part_of};
+use crate::torus::workload::{Item, Work, distinct};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+
+/// A program on a chip.
+pub(crate) struct Places<'a> {
+    pub machine: &'a Morphling,
+    pub program: &'a KernelProgram,
+    pub streams: &'a Streams,
+    pub chip: Chip,
+}
+
+/// Which rows of a tile of the key-switch key a lane group reads when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KeyRows {
+    /// The sets of banks one after the other, from so many after the group's own on.
+    Rotated(u8),
+    /// All in their order, for itself and these groups, which start in the same cycle.
+    Multicast(Vec<u8>),
+    /// None: another group multicasts them.
+    Brought,
+}
+
+/// Gives values that lie side by side in a register one number.
+pub(crate) type Naming<'n> = &'n mut dyn FnMut(Vec<Value>) -> u32;
+
+/// What a transfer moves, item after item.
+pub(crate) struct Transfer {
+    /// What must have happened before any part.
+    pub tokens: Vec<Access>,
+    pub pieces: Vec<Piece>,
+}
+
+/// Reads and writes of an instruction, before their cycles are set.
+pub(super) struct Moves {
+    pub resource: Resource,
+    pub kind: KindId,
+    pub work: u64,
+    pub reads: Vec<Access>,
+    pub writes: Vec<Access>,
+}
+
+pub(super) fn op_ref(kind: KindId, i: &Instruction) -> OpRef {
+    OpRef {
+        kind,
+        kernel_op: i.operation,
+        body_op: Value::NONE,
+        ciphertext: i.first,
+        // A block of a linear layer's operands is its iteration.
+        iteration: match i.opcode {
+            Opcode::Linear => u32::from(i.part),
+            _ => Value::NONE,
+        },
+    }
+}
+
+impl<'a> Places<'a> {
+    /// The group of node `node`.
+    pub fn place(&self, node: u32) -> GroupPlace<'a> {
+        let index = self.streams.groups.partition_point(|group| group.nodes.end <= node);
+        GroupPlace::new(self.streams, &self.streams.groups[index])
+    }
+
+    /// The events of node `info`, which is no transfer and no blind rotation, from its start on.
+    pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: &KeyRows, name: Naming<'_>) -> Vec<Event> {
+        let i = &info.instruction;
+        let occupancy = info.occupancy.max(1);
+        let moves = match (i.opcode, info.unit) {
+            (_, Unit::Lanes(lane)) => return self.vector_events(place, info, u64::from(lane), rows, name),
+            (Opcode::FillTwiddles, _) => vec![self.fill_twiddles()],
+            (Opcode::LoadAccumulators, _) => self.load_accumulators(place, i),
+            (Opcode::StoreAccumulators, _) => self.store_accumulators(place, i),
+            // Transfers have parts; a blind rotation is emitted by the array's dispatch.
+            _ => Vec::new(),
+        };
+        let event = |mut moves: Moves| {
+            for read in &mut moves.reads {
+                (read.first, read.last) = (0, (occupancy - 1) as u32);
+            }
+            for write in &mut moves.writes {
+                (write.first, write.last) = (info.latency as u32, (info.latency + occupancy - 1) as u32);
+            }
+            Event {
+                resource: moves.resource,
+                start: 0,
+                occupancy: occupancy as u32,
+                work: moves.work,
+                parts: if i.opcode == Opcode::FillTwiddles { self.machine.columns as u32 } else { 1 },
+                op: op_ref(moves.kind, i),
+                reads: moves.reads,
+                writes: moves.writes,
+            }
+        };
+        moves.into_iter().map(event).collect()
+    }
+
+    /// One part of the transfer of node `info`, from its start on.
+    pub fn part(&self, info: &Node, transfer: &Transfer, part: &Part, item_bytes: u64) -> Event {
+        let work = part.count * item_bytes;
+        let occupancy = self.machine.channel_cycles(work);
+        let mut reads = transfer.tokens.clone();
+        let (from, mut writes) = part_of(&transfer.pieces, part, item_bytes);
+        reads.extend(from);
+        for read in &mut reads {
+            (read.first, read.last) = (0, (occupancy - 1) as u32);
+        }
+        for write in &mut writes {
+            (write.first, write.last) = (info.latency as u32, (info.latency + occupancy - 1) as u32);
+        }
+        let kinds = &self.chip.kinds;
+        let kind = if info.unit == Unit::KeyDma { kinds.load_twiddles } else { kinds.transfer };
+        Event {
+            resource: self.chip.channels[part.channel as usize],
+            start: 0,
+            occupancy: occupancy as u32,
+            work,
+            parts: 1,
+            op: op_ref(kind, &info.instruction),
+            reads,
+            writes,
+        }
+    }
+
+    /// Name of an LWE ciphertext.
+    pub fn lwe(&self, item: Item) -> Value {
+        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
+        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
+        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+    }
+
+    pub(super) fn lwe_bytes(&self, i: &Instruction) -> u64 {
+        u64::from(i.length) * COEFFICIENT_BYTES
+    }
+
+    /// Ciphertext `number` of those that entry `entry` of a ring has in set `set` of Private-B.
+    pub(super) fn in_set(&self, ring: Ring, entry: u64, (set, number): (u64, u64), bytes: u64, value: Value) -> Access {
+        let at = self.streams.layout.in_set(set, ring.entry(entry) + number * bytes);
+        access(self.chip.private_b, at, bytes, value, (0, 0), Order::Any)
+    }
+
+    /// Set of Private-B for a position of a slot, and its number there.
+    pub(super) fn set_of(&self, position: u64) -> (u64, u64) {
+        let served = self.machine.group_positions();
+        (position / served, position % served)
+    }
+
+    pub(super) fn in_hbm(&self, bytes: u64, value: Value) -> Access {
+        access(self.chip.hbm, 0, bytes, value, (0, 0), Order::Any)
+    }
+
+    /// Bank of the Shared buffer for a position of a slot: its first byte.
+    pub(super) fn shared_bank(&self, position: u64) -> u64 {
+        position / positions_in_bank(self.machine) * self.streams.layout.shared_bank
+    }
+
+    /// The rotation amounts of a position in entry `entry` of the Shared buffer, on the way in.
+    pub(super) fn amounts_in(&self, place: &GroupPlace<'_>, slot: u64, entry: u64, position: u64) -> Access {
+        let layout = &self.streams.layout;
+        let number = position % positions_in_bank(self.machine);
+        let bytes = layout.sizes.rotations;
+        let at = self.shared_bank(position) + layout.shared_in.entry(entry) + number * bytes;
+        access(self.chip.shared, at, bytes, self.rotations(place, slot, position), (0, 0), Order::Any)
+    }
+
+    pub(super) fn table(&self, table: u32) -> Value {
+        Value { class: self.chip.classes.table, ciphertext: Value::NONE, iteration: Value::NONE, index: table }
+    }
+
+    /// The tables of a slot with their stripes, one in each bank of the Shared buffer's entry `entry`.
+    pub(super) fn slot_tables(&self, place: &GroupPlace<'_>, slot: u8, entry: u64) -> Vec<(u32, Vec<Access>)> {
+        let layout = &self.streams.layout;
+        let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return Vec::new() };
+        let range = slot_range(self.machine, place.group, u64::from(slot));
+        let amounts = positions_in_bank(self.machine) * layout.sizes.rotations;
+        let stripes = |(table, number): (u32, u64)| {
+            let (value, stripe) = (self.table(table), layout.table_stripe(self.machine));
+            let at = layout.shared_in.entry(entry) + amounts + number * stripe;
+            let in_bank = |bank: u64| {
+                let bytes = layout.sizes.polynomial.saturating_sub(bank * stripe).min(stripe);
+                access(self.chip.shared, bank * layout.shared_bank + at, bytes, value, (0, 0), Order::Any)
+            };
+            (table, (0..self.machine.shared_banks).map(in_bank).filter(|access| access.bytes > 0).collect())
+        };
+        distinct(&work.tables[range]).into_iter().zip(0..).map(stripes).collect()
+    }
+
+    pub(super) fn rotations(&self, place: &GroupPlace<'_>, slot: u64, position: u64) -> Value {
+        Value {
+            class: self.chip.classes.rotations,
+            ciphertext: place.ciphertext(self.machine, slot, position),
+            iteration: Value::NONE,
+            index: 0,
+        }
+    }
+
+    /// Entry of the buffer that the group's instruction of kind `opcode` for slot `slot` names.
+    pub(super) fn entry_of(&self, place: &GroupPlace<'_>, slot: u8, opcode: Opcode) -> u64 {
+        let mut nodes = place.group.nodes.clone().map(|node| &self.streams.nodes[node as usize].instruction);
+        nodes.find(|i| i.opcode == opcode && i.slot == slot).map_or(0, |i| u64::from(i.entry))
+    }
+
+    pub(super) fn accumulator(
+        &self,
+        place: &GroupPlace<'_>,
+        slot: u64,
+        position: u64,
+        polynomial: u64,
+        iteration: u32,
+    ) -> Value {
+        Value {
+            class: self.chip.classes.accumulator,
+            ciphertext: place.ciphertext(self.machine, slot, position),
+            iteration,
+            index: super::rotation::polynomial_index(0, polynomial as u32),
+        }
+    }
+
+    /// Place in the Shared buffer of the rotated accumulator of `position`.
+    pub(super) fn rotated_at(&self, entry: u64, position: u64) -> u64 {
+        let layout = &self.streams.layout;
+        let number = stored_before(self.machine, layout.store_rows, position);
+        self.shared_bank(position) + layout.shared_out.entry(entry) + number * layout.sizes.accumulator
+    }
+
+    pub(super) fn tile(&self, tile: u16) -> Value {
+        let class = self.chip.classes.key_switch_key;
+        Value { class, ciphertext: Value::NONE, iteration: u32::from(tile), index: 0 }
+    }
+
+    pub(super) fn token(&self, value: Value) -> Access {
+        let mut token = access(self.chip.scheduler, 0, 1, value, (0, 0), Order::Any);
+        token.bytes = 0;
+        token
+    }
+
+    pub(super) fn words(&self, place: &GroupPlace<'_>) -> Value {
+        Value {
+            class: self.chip.classes.words,
+            ciphertext: place.group.first,
+            iteration: Value::NONE,
+            index: place.group.work as u32,
+        }
+    }
+
+    /// The scheduler's words must have come before an instruction that nothing else orders.
+    pub(super) fn dispatched(&self, place: &GroupPlace<'_>) -> Access {
+        self.token(self.words(place))
+    }
+
+    /// The mark that XPU `xpu` has its ciphertexts of a slot.
+    pub(super) fn loaded(&self, place: &GroupPlace<'_>, slot: u64, xpu: u64) -> Access {
+        self.token(Value {
+            class: self.chip.classes.loaded,
+            ciphertext: place.ciphertext(self.machine, slot, 0),
+            iteration: Value::NONE,
+            index: xpu as u32,
+        })
+    }
+
+    /// A vector register of lane group `lane`.
+    pub(super) fn register(&self, lane: u64, register: u64, value: Value, bytes: u64, span: (i64, i64)) -> Access {
+        let vector = self.machine.vector_bytes();
+        let memory: MemoryId = self.chip.registers[lane as usize];
+        let mut whole = access(memory, register * vector, vector, value, span, Order::Stream);
+        whole.bytes = bytes;
+        whole
+    }
+}

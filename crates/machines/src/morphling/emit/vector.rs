@@ -1,0 +1,331 @@
+//! Events of the lane groups. Operands come from Private-B and the Shared buffer to a group's vector register file, three vectors at
+//! a time, and from there to its lanes: each instruction is an event that loads and, a bank's latency later, one that computes. In
+//! a register one vector follows another, so what passes through it is one stream, named as a whole.
+
+use super::GroupPlace;
+use super::places::{KeyRows, Naming, Places, op_ref};
+use crate::engine::schedule::{Access, Event, KindId, Order, Value};
+use crate::morphling::instruction::{Instruction, Opcode};
+use crate::morphling::latency;
+use crate::morphling::software::{Node, lane_positions, linear_block, row_passes, slot_range, switch_blocks};
+use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::transfers::{access, between};
+use crate::torus::workload::{Item, Work};
+use polyfabric_program::tfhe::kernel::OpKind;
+
+/// Vectors, scalars, sums: the register through which each kind of operand passes.
+const REGISTERS: usize = 3;
+
+/// What an instruction does with its operands.
+struct Vectors {
+    kind: KindId,
+    work: u64,
+    /// Operands, by register.
+    operands: [Vec<Access>; REGISTERS],
+    /// Operands in the first register that another group loads: their names and bytes.
+    brought: Option<(Value, u64)>,
+    /// What must have happened before.
+    tokens: Vec<Access>,
+    results: Vec<Access>,
+}
+
+impl Vectors {
+    fn new(kind: KindId, work: u64) -> Self {
+        Self { kind, work, operands: Default::default(), brought: None, tokens: Vec::new(), results: Vec::new() }
+    }
+
+    /// Names and bytes of what passes register `register`.
+    fn passes(&self, register: usize) -> (Vec<Value>, u64) {
+        let mut names: Vec<Value> = self.operands[register].iter().map(|access| access.value).collect();
+        names.dedup();
+        let bytes = self.operands[register].iter().map(|access| access.bytes).sum();
+        match self.brought.filter(|_| register == 0) {
+            Some((name, bytes)) => (vec![name], bytes),
+            None => (names, bytes),
+        }
+    }
+}
+
+/// A lane group replaces its sums in the order in which it reads them.
+fn in_order(mut access: Access) -> Access {
+    access.order = Order::Stream;
+    access
+}
+
+impl Places<'_> {
+    pub(super) fn vector_events(
+        &self,
+        place: &GroupPlace<'_>,
+        info: &Node,
+        lane: u64,
+        rows: &KeyRows,
+        name: Naming<'_>,
+    ) -> Vec<Event> {
+        let i = &info.instruction;
+        let occupancy = info.occupancy.max(1);
+        let vectors = match i.opcode {
+            Opcode::ModulusSwitch => self.modulus_switch(place, i, lane),
+            Opcode::SampleExtract => self.sample_extract(place, i, lane),
+            Opcode::KeySwitch => self.key_switch(place, info, lane, rows),
+            _ => self.linear(place, i, lane),
+        };
+        let read = latency::register_load(self.machine.depth) as i64;
+        let span = |late: i64| (late, late + occupancy - 1);
+        let (mut loaded, mut streams) = (Vec::new(), Vec::new());
+        for register in 0..REGISTERS {
+            let (names, bytes) = vectors.passes(register);
+            if names.is_empty() {
+                continue;
+            }
+            let class = self.chip.classes.operands;
+            let value = Value { class, ciphertext: 0, iteration: 0, index: name(names) };
+            streams.push(self.register(lane, register as u64, value, bytes, span(0)));
+            if vectors.operands[register].is_empty() {
+                continue;
+            }
+            let others = match rows {
+                KeyRows::Multicast(members) if register == 0 => members.as_slice(),
+                _ => &[],
+            };
+            for lane in [lane].into_iter().chain(others.iter().map(|&other| u64::from(other))) {
+                loaded.push(self.register(lane, register as u64, value, bytes, span(read - 1)));
+            }
+        }
+        let event = |resource, start, kind, work, reads, writes| Event {
+            resource,
+            start,
+            occupancy: occupancy as u32,
+            work,
+            parts: 1,
+            op: op_ref(kind, i),
+            reads,
+            writes,
+        };
+        let mut events = Vec::new();
+        let [first, others @ ..] = vectors.operands;
+        // Rows of a key have their turns.
+        let first = first.into_iter().map(|read| match i.opcode {
+            Opcode::KeySwitch => read,
+            _ => between(read, span(0)),
+        });
+        let others = others.into_iter().flatten().map(|read| between(read, span(0)));
+        let reads: Vec<Access> = first.chain(others).collect();
+        if !reads.is_empty() {
+            let work = reads.iter().map(|read| read.bytes).sum::<u64>() / COEFFICIENT_BYTES;
+            events.push(event(self.chip.loads[lane as usize], 0, self.chip.kinds.load_operands, work, reads, loaded));
+        }
+        let results = vectors.results.into_iter().map(|access| between(access, span(info.latency - read)));
+        streams.extend(vectors.tokens.into_iter().map(|token| between(token, span(0))));
+        let lanes = self.chip.lanes[lane as usize];
+        events.push(event(lanes, read, vectors.kind, vectors.work, streams, results.collect()));
+        events
+    }
+
+    fn modulus_switch(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
+        let layout = &self.streams.layout;
+        let sizes = &layout.sizes;
+        let slot = u64::from(i.slot);
+        let mut vectors = Vectors::new(self.chip.kinds.modulus_switch, u64::from(i.count) * (sizes.lwe_dimension + 1));
+        let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return vectors };
+        let range = slot_range(self.machine, place.group, slot);
+        // The slot's ciphertexts were loaded into the entry that the same slot's load names.
+        let entry = self.entry_of(place, i.slot, Opcode::LoadSmall);
+        for position in lane_positions(self.machine, lane, range.len() as u64) {
+            let source = self.lwe(work.sources[range.start + position as usize]);
+            let read = self.in_set(layout.small_in, entry, self.set_of(position), sizes.small, source);
+            vectors.operands[0].push(read);
+            vectors.results.push(self.amounts_in(place, slot, u64::from(i.entry), position));
+        }
+        vectors
+    }
+
+    fn sample_extract(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
+        let layout = &self.streams.layout;
+        let sizes = &layout.sizes;
+        let slot = u64::from(i.slot);
+        let mut vectors =
+            Vectors::new(self.chip.kinds.sample_extract, u64::from(i.count) * (sizes.large_dimension + 1));
+        let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return vectors };
+        let range = slot_range(self.machine, place.group, slot);
+        let mut nodes = place.group.nodes.clone().map(|node| &self.streams.nodes[node as usize].instruction);
+        let store = nodes.find(|s| s.opcode == Opcode::StoreAccumulators && s.slot == i.slot && s.part == i.part);
+        let out_entry = store.map_or(0, |store| u64::from(store.entry));
+        for position in lane_positions(self.machine, lane, range.len() as u64) {
+            if position % self.machine.rows / layout.store_rows != u64::from(i.part) {
+                continue;
+            }
+            let from = self.rotated_at(out_entry, position);
+            for polynomial in 0..sizes.polynomials {
+                let iterations = sizes.lwe_dimension as u32;
+                let value = self.accumulator(place, slot, position, polynomial, iterations);
+                let at = from + polynomial * sizes.polynomial;
+                let mut read = access(self.chip.shared, at, sizes.polynomial, value, (0, 0), Order::Any);
+                // Of the body polynomial, the constant coefficient alone is read.
+                if polynomial + 1 == sizes.polynomials {
+                    read.bytes = COEFFICIENT_BYTES;
+                }
+                vectors.operands[0].push(read);
+            }
+            let value = self.lwe(work.extracted[range.start + position as usize]);
+            let entry = u64::from(i.entry);
+            vectors.results.push(self.in_set(layout.large, entry, self.set_of(position), sizes.large, value));
+        }
+        vectors
+    }
+
+    /// The key's rows pass the first register, mask elements and their digits the second, sums the third: once for as many rows as
+    /// it has digits.
+    fn key_switch(&self, place: &GroupPlace<'_>, info: &Node, lane: u64, order: &KeyRows) -> Vectors {
+        let i = &info.instruction;
+        let layout = &self.streams.layout;
+        let sizes = &layout.sizes;
+        let products = u64::from(i.amount);
+        let work = u64::from(i.count) * (products + products * (sizes.lwe_dimension + 1));
+        let mut vectors = Vectors::new(self.chip.kinds.key_switch, work);
+        let (sources, results) = match &self.streams.works[place.group.work] {
+            Work::Bootstraps(work) => (&work.extracted, work.switched.as_ref().unwrap_or(&work.extracted)),
+            Work::KeySwitches(work) => (&work.sources, &work.results),
+            Work::Linear(_) => return vectors,
+        };
+        let count = u64::from(i.count);
+        match order {
+            KeyRows::Rotated(by) => {
+                let order = (0..layout.sets).map(|phase| (lane + u64::from(*by) + phase) % layout.sets);
+                vectors.operands[0] = self.key_rows(info, order);
+            }
+            KeyRows::Multicast(_) => vectors.operands[0] = self.key_rows(info, 0..layout.sets),
+            KeyRows::Brought => vectors.brought = Some((self.tile(i.part), count * products * sizes.small)),
+        }
+        let tiles = sizes.large_dimension / layout.tile_elements;
+        let tile = u64::from(i.part);
+        let positions = self.machine.positions();
+        for slot in 0..u64::from(place.group.count).div_ceil(positions) {
+            let range = slot_range(self.machine, place.group, slot);
+            let entry = match &self.streams.works[place.group.work] {
+                Work::Bootstraps(_) => self.entry_of(place, slot as u8, Opcode::SampleExtract),
+                _ => self.entry_of(place, slot as u8, Opcode::LoadLarge),
+            };
+            for position in lane_positions(self.machine, lane, range.len() as u64) {
+                let element = range.start + position as usize;
+                let source = self.lwe(sources[element]);
+                let mut mask = self.in_set(layout.large, entry, self.set_of(position), sizes.large, source);
+                mask.bytes = layout.tile_elements * COEFFICIENT_BYTES;
+                vectors.operands[1].push(mask);
+                let sum = |tile: u64| Value {
+                    class: self.chip.classes.key_switch_sum,
+                    ciphertext: element as u32,
+                    iteration: tile as u32,
+                    index: i.operation,
+                };
+                let number = slot * positions + position;
+                let passing = |value| {
+                    let mut sum = in_order(self.switched(number, value));
+                    sum.bytes *= switch_blocks(self.machine, layout);
+                    sum
+                };
+                if tile > 0 {
+                    vectors.operands[2].push(passing(sum(tile)));
+                }
+                let value = if tile + 1 == tiles { self.lwe(results[element]) } else { sum(tile + 1) };
+                vectors.results.push(passing(value));
+            }
+        }
+        vectors
+    }
+
+    /// The rows of a tile, set after set in the order `order`: in equal shares of the time, each once for every ciphertext.
+    fn key_rows(&self, info: &Node, order: impl Iterator<Item = u64>) -> Vec<Access> {
+        let layout = &self.streams.layout;
+        let (i, sets) = (&info.instruction, layout.sets as i64);
+        let begins = |phase: i64| phase * info.occupancy / sets;
+        let section = |(phase, set): (i64, u64)| {
+            let rows = layout.tile_rows(set);
+            let bytes = (rows.end - rows.start) * layout.sizes.small;
+            let mut rows = self.in_set(layout.tiles, u64::from(i.entry), (set, 0), bytes, self.tile(i.part));
+            rows.bytes *= u64::from(i.count);
+            between(rows, (begins(phase), begins(phase + 1) - 1))
+        };
+        (0..).zip(order).map(section).filter(|rows| rows.bytes > 0).collect()
+    }
+
+    /// Place in Private-B of the sum of ciphertext `number` of a group, by slots and positions.
+    pub(super) fn switched(&self, number: u64, value: Value) -> Access {
+        let layout = &self.streams.layout;
+        let positions = self.machine.positions();
+        let (set, position) = self.set_of(number % positions);
+        let number = number / positions * self.machine.group_positions() + position;
+        self.in_set(layout.sums, 0, (set, number), layout.sizes.small, value)
+    }
+
+    /// The operands of a block of a linear layer, with their places in Private-B: each set has equally many.
+    pub(super) fn operands(&self, place: &GroupPlace<'_>, i: &Instruction) -> Vec<Access> {
+        let Work::Linear(layer) = &self.streams.works[place.group.work] else { return Vec::new() };
+        let (layout, bytes) = (&self.streams.layout, self.lwe_bytes(i));
+        let block = linear_block(layout, bytes) as usize;
+        let first = usize::from(i.part) * block;
+        let sources = &layer.sources[first..(first + block).min(layer.sources.len())];
+        let of_set = block as u64 / layout.sets;
+        let (count, sets) = (sources.len() as u64, layout.sets);
+        let at = |(&item, number): (&Item, u64)| {
+            let set = ((number + 1) * sets - 1) / count;
+            let number = u64::from(i.entry) * of_set + number - set * count / sets;
+            self.in_set(layout.linear, 0, (set, number), bytes, self.lwe(item))
+        };
+        sources.iter().zip(0..).map(at).collect()
+    }
+
+    /// Place in Private-B of sum `number` of lane group `set`'s rows of a linear layer: behind two blocks of operands.
+    pub(super) fn linear_sum(&self, (set, number): (u64, u64), bytes: u64, value: Value) -> Access {
+        let layout = &self.streams.layout;
+        let of_set = linear_block(layout, bytes) / layout.sets;
+        self.in_set(layout.linear, 0, (set, 2 * of_set + number), bytes, value)
+    }
+
+    fn linear(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
+        let bytes = self.lwe_bytes(i);
+        let mut vectors = Vectors::new(self.chip.kinds.linear, u64::from(i.amount) * u64::from(i.length));
+        let (Work::Linear(layer), OpKind::Linear { matrix, .. }) =
+            (&self.streams.works[place.group.work], &self.program.ops[i.operation as usize].kind)
+        else {
+            return vectors;
+        };
+        let block = linear_block(&self.streams.layout, bytes) as usize;
+        let first = usize::from(i.part) * block;
+        let rows = i.first as usize..i.first as usize + usize::from(i.count);
+        let passes: Vec<_> = rows
+            .filter_map(|row| {
+                row_passes(matrix, row, block).find(|pass| pass.block == usize::from(i.part)).map(|p| (row, p))
+            })
+            .collect();
+        let mut uses = vec![0u64; (first + block).min(layer.sources.len()) - first];
+        for &column in passes.iter().flat_map(|(_, pass)| pass.columns) {
+            uses[column as usize - first] += 1;
+        }
+        for (mut operand, uses) in self.operands(place, i).into_iter().zip(uses) {
+            if uses > 0 {
+                operand.bytes *= uses;
+                vectors.operands[0].push(operand);
+            }
+        }
+        for (row, pass) in passes {
+            // A sum is known by the block after which it stands.
+            let sum = |after: usize| Value {
+                class: self.chip.classes.linear_sum,
+                ciphertext: row as u32,
+                iteration: Value::NONE,
+                index: (i.operation << 16) | after as u32,
+            };
+            let at = (lane, row as u64 - u64::from(i.first));
+            if let Some(before) = pass.before {
+                vectors.operands[2].push(in_order(self.linear_sum(at, bytes, sum(before))));
+            }
+            let value =
+                if pass.last { self.lwe(Item { op: i.operation, element: row as u32 }) } else { sum(pass.block) };
+            vectors.results.push(in_order(self.linear_sum(at, bytes, value)));
+        }
+        if vectors.operands.iter().all(Vec::is_empty) {
+            vectors.tokens.push(self.dispatched(place));
+        }
+        vectors
+    }
+}
