@@ -754,8 +754,10 @@ impl ScheduleBuilder {
         &self.resources
     }
 
-    /// Adds an event to the innermost open repeat.
-    pub fn event(&mut self, event: Event) {
+    /// Adds an event to the innermost open repeat, without room for further accesses: there are millions.
+    pub fn event(&mut self, mut event: Event) {
+        event.reads.shrink_to_fit();
+        event.writes.shrink_to_fit();
         self.item(Item::Event(event));
     }
 

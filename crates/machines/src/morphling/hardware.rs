@@ -50,6 +50,7 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
         banks: Banks::new(places),
         rows: HashMap::new(),
         multicast: None,
+        switches: (0, HashMap::new()),
         bank_waits: 0,
         machine,
         streams,
@@ -81,6 +82,9 @@ struct Chip<'a> {
     banks: Banks,
     rows: HashMap<u32, KeyRows>,
     multicast: Option<Multicast>,
+    /// What the key switches of one group by one tile ask of banks: by their lane group, the tile's entry, whether sums come before,
+    /// and the order of rows. A group has hundreds of tiles.
+    switches: (u32, HashMap<(u8, u8, bool, KeyRows), Rc<[Demand]>>),
     bank_waits: i64,
     machine: &'a Morphling,
     streams: &'a Streams,
@@ -106,12 +110,10 @@ impl Chip<'_> {
 
     /// Starts an instruction as soon as its banks have room for it.
     fn operate(&mut self, node: u32, now: i64) -> Started {
-        let (places, info) = (self.places, &self.streams.nodes[node as usize]);
-        let place = places.place(node);
-        let mut best: Option<(i64, Vec<Demand>, KeyRows)> = None;
+        let info = &self.streams.nodes[node as usize];
+        let mut best: Option<(i64, Rc<[Demand]>, KeyRows)> = None;
         for rows in self.orders(node, now) {
-            let events = places.events(&place, info, &rows, &mut |_| 0);
-            let demands = self.banks.demands(&events);
+            let demands = self.demands(node, &rows);
             let start = self.banks.earliest(&demands, now);
             // What another group reads comes in that cycle and in no other.
             let comes = rows != KeyRows::Brought || start == now;
@@ -131,6 +133,24 @@ impl Chip<'_> {
         }
         let free = start + info.occupancy;
         Started { start, end: free + info.latency, free, slots: Vec::new() }
+    }
+
+    /// What an instruction asks of banks if it reads a key's rows in this order.
+    fn demands(&mut self, node: u32, rows: &KeyRows) -> Rc<[Demand]> {
+        let (places, info) = (self.places, &self.streams.nodes[node as usize]);
+        let i = &info.instruction;
+        let of_banks =
+            |banks: &Banks| banks.demands(&places.events(&places.place(node), info, rows, &mut |_| 0)).into();
+        if i.opcode != Opcode::KeySwitch {
+            return of_banks(&self.banks);
+        }
+        let (group, known) = &mut self.switches;
+        if *group != i.group {
+            *group = i.group;
+            known.clear();
+        }
+        let key = (i.unit, i.entry, i.part > 0, rows.clone());
+        Rc::clone(known.entry(key).or_insert_with(|| of_banks(&self.banks)))
     }
 
     /// The orders in which a key switch may read the rows of its tile, the best one first.

@@ -14,15 +14,18 @@ pub struct GroupRun {
 /// Fewest rounds that are worth a loop.
 const LEAST_ROUNDS: usize = 3;
 
+/// Groups of a round at most: buffers used in turn repeat after two groups or four, and units that take turns at a bank make that
+/// three times as many.
+const LONGEST_ROUND: usize = 12;
+
 /// Cuts groups that begin at `bases` into runs; `alike` says whether two groups are the same but for their ciphertexts and
 /// their time. Groups that do not repeat are runs of one.
 pub fn runs(bases: &[i64], alike: impl Fn(usize, usize) -> bool) -> Vec<GroupRun> {
     let mut found = Vec::new();
     let mut first = 0;
     while first < bases.len() {
-        // Buffers used in turn repeat after two groups or four.
-        let lengths = [1, 2, 4].map(|span| (run_length(&alike, bases, first, span), span));
-        let long = lengths.into_iter().filter(|&(rounds, _)| rounds >= LEAST_ROUNDS);
+        let lengths = (1..=LONGEST_ROUND).map(|span| (run_length(&alike, bases, first, span), span));
+        let long = lengths.filter(|&(rounds, _)| rounds >= LEAST_ROUNDS);
         let (rounds, span) = long.max_by_key(|&(rounds, span)| (rounds * span, usize::MAX - span)).unwrap_or((1, 1));
         found.push(GroupRun { first, span, rounds });
         first += span * rounds;
@@ -60,5 +63,9 @@ mod tests {
         // Every second group is alike.
         let parity = |one: usize, other: usize| one % 2 == other % 2;
         assert_eq!(runs(&[0, 7, 20, 27, 40, 47], parity), [GroupRun { first: 0, span: 2, rounds: 3 }]);
+        // Two buffers, and three units that take turns.
+        let bases: Vec<i64> = (0..18).map(|group| 10 * group).collect();
+        let turns = |one: usize, other: usize| one % 6 == other % 6;
+        assert_eq!(runs(&bases, turns), [GroupRun { first: 0, span: 6, rounds: 3 }]);
     }
 }

@@ -10,6 +10,7 @@ use crate::engine::schedule::{
     Access, Event, Item, Lines, MemoryKind, Order, Place, Repeat, Resources, Schedule, Shift, earliest,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -56,19 +57,37 @@ impl BitSet {
     }
 }
 
-/// One access, ready to replay.
-#[derive(Clone, Debug)]
+/// One access, ready to replay. Schedules have tens of millions of them: what follows from the access is not kept here.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct AccessPlan<'a> {
     pub access: &'a Access,
     pub write: bool,
-    /// Cells of the place; empty in a memory that is addressed by value.
-    pub cells: Range<usize>,
-    /// For each cell, the cycles of its first and last element relative to the event's start.
-    pub intervals: Vec<(i64, i64)>,
+    /// First cell of the place and the one after the last.
+    cells: (u32, u32),
+    /// First port and their number: in a memory of several banks every other one, as each bank has one a direction.
+    ports: (u32, u32),
+    /// Load on each port.
+    pub load: u64,
     /// On a wire, the cycles from a write to its read.
-    pub wire: Option<i64>,
-    /// Ports and the load on each.
-    pub loads: Vec<(usize, u64)>,
+    wire: Option<NonZeroU32>,
+}
+
+impl AccessPlan<'_> {
+    /// Cells of the place; empty in a memory that is addressed by value.
+    pub fn cells(&self) -> Range<usize> {
+        self.cells.0 as usize..self.cells.1 as usize
+    }
+
+    /// Ports that the access loads.
+    pub fn ports(&self) -> impl Iterator<Item = usize> + use<> {
+        let (first, count) = self.ports;
+        (0..count as usize).map(move |bank| first as usize + 2 * bank)
+    }
+
+    /// On a wire, the cycles from a write to its read.
+    pub fn wire(&self) -> Option<i64> {
+        self.wire.map(|delay| i64::from(delay.get()))
+    }
 }
 
 /// One event or loop.
@@ -232,7 +251,7 @@ impl<'a> Plan<'a> {
                 Node::Event { event, accesses } => {
                     resources.insert(event.resource.0 as usize);
                     for access in accesses {
-                        for cell in access.cells.clone() {
+                        for cell in access.cells() {
                             cells.insert(cell);
                             if access.write {
                                 written.insert(cell);
@@ -261,49 +280,49 @@ impl<'a> Plan<'a> {
             MemoryKind::OnChip { capacity, banks, .. } => (capacity, banks),
             MemoryKind::Wire { delay, .. } => {
                 // What passes is one value at a time, wherever the event says it lies.
-                let cell = first_cell[&(memory, 0)];
+                let cell = first_cell[&(memory, 0)] as u32;
                 return AccessPlan {
                     access,
                     write,
-                    cells: cell..cell + 1,
-                    intervals: vec![(i64::from(access.first), i64::from(access.last))],
-                    wire: Some(i64::from(delay)),
-                    loads: vec![(port_base[memory] + direction, load(length))],
+                    cells: (cell, cell + 1),
+                    ports: ((port_base[memory] + direction) as u32, 1),
+                    load: load(length),
+                    wire: NonZeroU32::new(delay),
                 };
             }
             // A memory of lines has been refused.
             MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Lines(_) => {
-                let (cells, intervals, loads) = (0..0, vec![], vec![]);
-                return AccessPlan { access, write, cells, intervals, wire: None, loads };
+                return AccessPlan { access, write, cells: (0, 0), ports: (0, 0), load: 0, wire: None };
             }
         };
         let end = place.offset + place.bytes;
-        let first = first_cell[&(memory, place.offset)];
-        let past = first_cell[&(memory, end)];
-        let span = i128::from(access.last - access.first);
-        let at = |byte: u64| -> i64 {
-            i64::from(access.first) + (span * i128::from(byte - place.offset) / i128::from(place.bytes)) as i64
-        };
-        let interval = |cell: usize| {
-            let (begin, finish) = (self.cells[cell].offset, self.cells[cell + 1].offset);
-            match access.order {
-                Order::Stream => (at(begin), at(finish)),
-                Order::Any => (i64::from(access.first), i64::from(access.last)),
-            }
-        };
         let bank_bytes = (capacity / u64::from(banks)).max(1);
         let bank_of = |byte: u64| (byte / bank_bytes).min(u64::from(banks) - 1);
         let (low, high) = (bank_of(place.offset), bank_of(end - 1));
-        let load = load(length * (high - low + 1));
-        let loads = (low..=high).map(|bank| (port_base[memory] + 2 * bank as usize + direction, load)).collect();
         AccessPlan {
             access,
             write,
-            cells: first..past,
-            intervals: (first..past).map(interval).collect(),
+            cells: (first_cell[&(memory, place.offset)] as u32, first_cell[&(memory, end)] as u32),
+            ports: ((port_base[memory] + 2 * low as usize + direction) as u32, (high - low + 1) as u32),
+            load: load(length * (high - low + 1)),
             wire: None,
-            loads,
         }
+    }
+
+    /// The cycles of the first and last element of `cell`, one of the place's, relative to the event's start.
+    pub fn interval(&self, plan: &AccessPlan<'_>, cell: usize) -> (i64, i64) {
+        let access = plan.access;
+        let (first, last) = (i64::from(access.first), i64::from(access.last));
+        if plan.wire.is_some() || access.order == Order::Any {
+            return (first, last);
+        }
+        let Place { offset, bytes, .. } = access.place;
+        let at = |byte: u64| match byte - offset {
+            0 => first,
+            passed if passed == bytes => last,
+            passed => first + (i128::from(last - first) * i128::from(passed) / i128::from(bytes)) as i64,
+        };
+        (at(self.cells[cell].offset), at(self.cells[cell + 1].offset))
     }
 }
 

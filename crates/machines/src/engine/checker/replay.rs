@@ -302,9 +302,9 @@ impl<'a> Replay<'a> {
         if !self.disturb(action.instance, action.time, Some(resource), 0..0)? {
             return AGAIN;
         }
-        let from_wires = || accesses.iter().filter(|plan| !plan.write && plan.wire.is_some());
+        let from_wires = || accesses.iter().filter(|plan| !plan.write && plan.wire().is_some());
         for plan in from_wires() {
-            if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
+            if !self.disturb(action.instance, action.time, None, plan.cells())? {
                 return AGAIN;
             }
         }
@@ -326,11 +326,11 @@ impl<'a> Replay<'a> {
         let cause = if self.accounts { busy.cause(action.time) } else { Cause::always(Stall::Busy) };
         let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, cause);
         let occupancy = i64::from(event.occupancy);
-        let alone = accesses.iter().all(|plan| plan.wire.is_none());
+        let alone = accesses.iter().all(|plan| plan.wire().is_none());
         let run = if alone { busy.run_on(action.time, occupancy, &pipeline) } else { None };
         self.busy[resource] = Busy { until: action.time + occupancy, holder: Some(who), run };
         for plan in from_wires() {
-            let cell = &self.cells[plan.cells.start];
+            let cell = &self.cells[plan.cells().start];
             // Anything else is an error that the read will find.
             if let Some(writer) = &cell.ready.writer
                 && cell.read_first == NEVER
@@ -395,7 +395,8 @@ impl<'a> Replay<'a> {
 
     /// Loads the ports for the duration of an access. `false` if a folded loop had to resume first.
     fn load(&mut self, action: &Action, plan: &AccessPlan) -> Step {
-        for &(port, load) in &plan.loads {
+        let load = plan.load;
+        for port in plan.ports() {
             let capacity = self.plan.ports[port].capacity;
             if self.loads[port] + load <= capacity {
                 continue;
@@ -408,7 +409,7 @@ impl<'a> Replay<'a> {
             }
             return Err(self.port_overloaded(action, plan, port, self.loads[port] + load));
         }
-        for &(port, load) in &plan.loads {
+        for port in plan.ports() {
             self.loads[port] += load;
             let mut next = Some(action.instance);
             while let Some(index) = next {
@@ -418,7 +419,7 @@ impl<'a> Replay<'a> {
                 next = instance.parent;
             }
         }
-        if !plan.loads.is_empty() {
+        if plan.ports().next().is_some() {
             let start = action.time - i64::from(plan.access.first);
             let time = start + i64::from(plan.access.last) + 1;
             self.push(Action { time, phase: Phase::Release, ..*action });
@@ -429,7 +430,8 @@ impl<'a> Replay<'a> {
     fn release(&mut self, action: &Action) {
         let nodes = Rc::clone(&self.plan);
         let Some(plan) = nodes.access_of(action) else { return };
-        for &(port, load) in &plan.loads {
+        let load = plan.load;
+        for port in plan.ports() {
             self.loads[port] -= load;
             let mut next = Some(action.instance);
             while let Some(index) = next {
@@ -443,7 +445,7 @@ impl<'a> Replay<'a> {
         let nodes = Rc::clone(&self.plan);
         let Some(plan) = nodes.access_of(action) else { return DONE };
         let value = plan.access.value.shifted(action.shift);
-        if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
+        if !self.disturb(action.instance, action.time, None, plan.cells())? {
             return AGAIN;
         }
         let start = action.time - i64::from(plan.access.first);
@@ -467,24 +469,25 @@ impl<'a> Replay<'a> {
                 self.record(action.instance, ByValue { write: false, memory, value, ready: read, blame });
             }
         } else {
-            for (cell, &interval) in plan.cells.clone().zip(&plan.intervals) {
+            for cell in plan.cells() {
                 let state = &self.cells[cell];
                 if state.value != Some(value) {
                     return Err(self.not_there(who, plan, value, action.time, Some(cell)));
                 }
-                if plan.wire.is_some() && state.read_first != NEVER {
+                if plan.wire().is_some() && state.read_first != NEVER {
                     return Err(self.taken_twice(who, cell, value));
                 }
                 let ready = state.ready.clone();
-                self.use_value(action, who, plan, value, &ready, interval)?;
+                self.use_value(action, who, plan, value, &ready, nodes.interval(plan, cell))?;
             }
         }
         if !self.load(action, plan)? {
             return AGAIN;
         }
-        if !plan.cells.is_empty() {
+        if !plan.cells().is_empty() {
             let reader = self.accessor(action, plan);
-            for (cell, interval) in plan.cells.clone().zip(&plan.intervals) {
+            for cell in plan.cells() {
+                let interval = nodes.interval(plan, cell);
                 let state = &mut self.cells[cell];
                 let first = if plan.access.order == Order::Any { interval.1 } else { interval.0 };
                 state.read_first = state.read_first.max(start + first);
@@ -537,7 +540,7 @@ impl<'a> Replay<'a> {
         (first, last): (i64, i64),
     ) -> Result<Option<Blame>, Violation> {
         let streams = plan.access.order == Order::Stream;
-        let delay = plan.wire.unwrap_or(1);
+        let delay = plan.wire().unwrap_or(1);
         // Cycles by which the event could start earlier as far as this operand goes.
         let earlier = |ready_first: i64, ready_last: i64, start: i64| {
             if streams {
@@ -550,14 +553,14 @@ impl<'a> Replay<'a> {
         if slack < 0 {
             return Err(self.too_early(who, value, ready, slack));
         }
-        if plan.wire.is_some() && who.start + first != ready.first + delay
-            || plan.wire.is_some() && who.start + last != ready.last + delay
+        if plan.wire().is_some() && who.start + first != ready.first + delay
+            || plan.wire().is_some() && who.start + last != ready.last + delay
         {
             return Err(self.not_in_step(who, plan, value, ready));
         }
         let Some(in_flight) = &mut self.in_flight[action.in_flight] else { return Ok(None) };
         in_flight.path = in_flight.path.max(-earlier(ready.path_first, ready.path_last, 0));
-        let Some(writer) = ready.writer.as_ref().filter(|_| plan.wire.is_none()) else { return Ok(None) };
+        let Some(writer) = ready.writer.as_ref().filter(|_| plan.wire().is_none()) else { return Ok(None) };
         if !self.accounts || slack > in_flight.pipeline.slack() {
             return Ok(None);
         }
@@ -575,7 +578,7 @@ impl<'a> Replay<'a> {
         let nodes = Rc::clone(&self.plan);
         let Some(plan) = nodes.access_of(action) else { return DONE };
         let value = plan.access.value.shifted(action.shift);
-        if !self.disturb(action.instance, action.time, None, plan.cells.clone())? {
+        if !self.disturb(action.instance, action.time, None, plan.cells())? {
             return AGAIN;
         }
         let start = action.time - i64::from(plan.access.first);
@@ -584,9 +587,10 @@ impl<'a> Replay<'a> {
         else {
             return DONE;
         };
-        for (cell, &(first, last)) in plan.cells.clone().zip(&plan.intervals) {
+        for cell in plan.cells() {
+            let (first, last) = nodes.interval(plan, cell);
             let state = &self.cells[cell];
-            if plan.wire.is_some() && state.value.is_some() && state.read_first == NEVER {
+            if plan.wire().is_some() && state.value.is_some() && state.read_first == NEVER {
                 return Err(self.passed_by(cell));
             }
             // The first element may go where the old one was last read, or a cycle after it was written.
@@ -600,7 +604,7 @@ impl<'a> Replay<'a> {
             let holder = if readers <= writers { &state.reader } else { &state.ready.writer };
             // What the event itself reads there holds nothing up.
             if let Some(holder) =
-                holder.as_ref().filter(|_| self.accounts && plan.wire.is_none() && slack <= pipeline.slack())
+                holder.as_ref().filter(|_| self.accounts && plan.wire().is_none() && slack <= pipeline.slack())
                 && holder.pipeline.identity() != pipeline.identity()
             {
                 let cause = holder.cause(Stall::Buffer, action.time, start - slack);
@@ -610,12 +614,13 @@ impl<'a> Replay<'a> {
         if !self.load(action, plan)? {
             return AGAIN;
         }
-        if plan.wire.is_some() {
+        if plan.wire().is_some() {
             pipeline.hand_on();
         }
         let ready = self.ready(action, plan, who);
         let memory = plan.access.place.memory.0 as usize;
-        for (cell, &(first, last)) in plan.cells.clone().zip(&plan.intervals) {
+        for cell in plan.cells() {
+            let (first, last) = nodes.interval(plan, cell);
             let streams = plan.access.order == Order::Stream;
             let first = if streams { first } else { last };
             let shift = |relative: i64| relative + ready.path_first - i64::from(plan.access.first);

@@ -23,7 +23,7 @@ pub(crate) struct Places<'a> {
 }
 
 /// Which rows of a tile of the key-switch key a lane group reads when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KeyRows {
     /// The sets of banks one after the other, from so many after the group's own on.
     Rotated(u8),
