@@ -18,7 +18,7 @@ use super::machine::Morphling;
 use super::software::{Streams, Unit};
 use crate::torus::channels::Part;
 use crate::torus::dispatcher::{self, Started};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// When everything ran.
@@ -27,11 +27,11 @@ pub struct Timeline {
     pub starts: Vec<i64>,
     /// Completion cycle of each node: its last result is in place.
     pub ends: Vec<i64>,
-    /// Parts of each transfer, on the memory channels.
-    pub parts: HashMap<u32, Vec<Part>>,
+    /// Parts of each transfer, on the memory channels, relative to its start: transfers that do the same have the same.
+    pub parts: HashMap<u32, Rc<[Part]>>,
     /// Events of each blind rotation, relative to its start.
     pub rotations: HashMap<u32, Rc<Rotation>>,
-    /// What each key switch by a tile reads of it when.
+    /// What a key switch by a tile reads of it when, if that is not the order of the lane group's own.
     pub(crate) rows: HashMap<u32, KeyRows>,
     /// Cycles that instructions and parts of transfers waited for banks.
     pub bank_waits: i64,
@@ -60,6 +60,7 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
         cache: RotationCache::default(),
         channels: Channels::new(machine),
         parts: HashMap::new(),
+        known_parts: HashSet::new(),
         rotations: HashMap::new(),
     };
     let times = dispatcher::run(&streams.nodes, |node, now| chip.start(node, now));
@@ -94,7 +95,8 @@ struct Chip<'a> {
     origin: i64,
     cache: RotationCache,
     channels: Channels,
-    parts: HashMap<u32, Vec<Part>>,
+    parts: HashMap<u32, Rc<[Part]>>,
+    known_parts: HashSet<Rc<[Part]>>,
     rotations: HashMap<u32, Rc<Rotation>>,
 }
 
@@ -113,7 +115,7 @@ impl Chip<'_> {
         let info = &self.streams.nodes[node as usize];
         let mut best: Option<(i64, Rc<[Demand]>, KeyRows)> = None;
         for rows in self.orders(node, now) {
-            let demands = self.demands(node, &rows);
+            let demands = self.demands(node, rows);
             let start = self.banks.earliest(&demands, now);
             // What another group reads comes in that cycle and in no other.
             let comes = rows != KeyRows::Brought || start == now;
@@ -128,15 +130,14 @@ impl Chip<'_> {
         self.banks.book(&demands, start, now);
         self.bank_waits += start - now;
         if info.instruction.opcode == Opcode::KeySwitch {
-            self.order(node, start, &rows);
-            self.rows.insert(node, rows);
+            self.order(node, start, rows);
         }
         let free = start + info.occupancy;
         Started { start, end: free + info.latency, free, slots: Vec::new() }
     }
 
     /// What an instruction asks of banks if it reads a key's rows in this order.
-    fn demands(&mut self, node: u32, rows: &KeyRows) -> Rc<[Demand]> {
+    fn demands(&mut self, node: u32, rows: KeyRows) -> Rc<[Demand]> {
         let (places, info) = (self.places, &self.streams.nodes[node as usize]);
         let i = &info.instruction;
         let of_banks =
@@ -149,7 +150,7 @@ impl Chip<'_> {
             *group = i.group;
             known.clear();
         }
-        let key = (i.unit, i.entry, i.part > 0, rows.clone());
+        let key = (i.unit, i.entry, i.part > 0, rows);
         Rc::clone(known.entry(key).or_insert_with(|| of_banks(&self.banks)))
     }
 
@@ -157,21 +158,24 @@ impl Chip<'_> {
     fn orders(&self, node: u32, now: i64) -> Vec<KeyRows> {
         let i = &self.streams.nodes[node as usize].instruction;
         if i.opcode != Opcode::KeySwitch {
-            return vec![KeyRows::Rotated(0)];
+            return vec![KeyRows::OWN];
         }
         if !self.machine.multicasts_rows {
             return (0..self.machine.lane_groups as u8).map(KeyRows::Rotated).collect();
         }
         let shares = self.multicast.filter(|one| (one.start, one.group, one.tile) == (now, i.group, i.part));
-        let mut orders = vec![KeyRows::Multicast(Vec::new())];
+        let mut orders = vec![KeyRows::Multicast(0)];
         if shares.is_some() {
             orders.insert(0, KeyRows::Brought);
         }
         orders
     }
 
-    /// Remembers a multicast, or who takes part in it.
-    fn order(&mut self, node: u32, start: i64, rows: &KeyRows) {
+    /// Remembers an order of rows: a multicast, and who takes part in it.
+    fn order(&mut self, node: u32, start: i64, rows: KeyRows) {
+        if rows != KeyRows::OWN {
+            self.rows.insert(node, rows);
+        }
         let i = &self.streams.nodes[node as usize].instruction;
         match (rows, self.multicast) {
             (KeyRows::Multicast(_), _) => {
@@ -179,7 +183,7 @@ impl Chip<'_> {
             }
             (KeyRows::Brought, Some(one)) => {
                 if let Some(KeyRows::Multicast(members)) = self.rows.get_mut(&one.node) {
-                    members.push(i.unit);
+                    *members |= 1 << i.unit;
                 }
             }
             _ => {}
@@ -211,6 +215,15 @@ impl Chip<'_> {
         let past = |part: &Part| part.start + self.machine.channel_cycles(part.count * items.bytes);
         let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
         let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
+        let parts: Vec<Part> = parts.iter().map(|part| Part { start: part.start - start, ..*part }).collect();
+        let parts = match self.known_parts.get(&parts[..]) {
+            Some(known) => Rc::clone(known),
+            None => {
+                let parts: Rc<[Part]> = parts.into();
+                self.known_parts.insert(Rc::clone(&parts));
+                parts
+            }
+        };
         self.parts.insert(node, parts);
         Started { start, end, free, slots: Vec::new() }
     }

@@ -25,7 +25,7 @@ impl Items {
 }
 
 /// Items that one channel moves at a stretch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     /// The channel, counted over all of them.
     pub channel: u32,

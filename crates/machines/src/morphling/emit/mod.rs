@@ -125,11 +125,17 @@ impl Emitter<'_> {
             && nodes(one).eq(nodes(other))
     }
 
-    /// When an instruction and its parts start, relative to cycle `base`, and in which order it reads rows of a key.
-    fn times(&self, node: u32, base: i64) -> (i64, Vec<Part>, Option<&KeyRows>) {
-        let parts = self.timeline.parts.get(&node).map_or(&[][..], Vec::as_slice);
-        let parts = parts.iter().map(|part| Part { start: part.start - base, ..*part });
-        (self.timeline.starts[node as usize] - base, parts.collect(), self.timeline.rows.get(&node))
+    /// When an instruction starts, relative to cycle `base`, its parts, and in which order it reads rows of a key.
+    fn times(&self, node: u32, base: i64) -> (i64, &[Part], KeyRows) {
+        (self.timeline.starts[node as usize] - base, self.parts(node), self.rows(node))
+    }
+
+    fn parts(&self, node: u32) -> &[Part] {
+        self.timeline.parts.get(&node).map_or(&[], |parts| &parts[..])
+    }
+
+    fn rows(&self, node: u32) -> KeyRows {
+        self.timeline.rows.get(&node).copied().unwrap_or(KeyRows::OWN)
     }
 
     fn work(&mut self, range: std::ops::Range<usize>) {
@@ -182,16 +188,17 @@ impl Emitter<'_> {
         if matches!(self.streams.nodes[node as usize].unit, Unit::Dma | Unit::KeyDma) {
             let info = &self.streams.nodes[node as usize];
             let transfer = self.places.transfer(place, &info.instruction);
-            for part in self.timeline.parts.get(&node).into_iter().flatten() {
-                let event = self.places.part(info, &transfer, part, items(&info.instruction).bytes);
-                self.builder.event(Event { start: part.start - base, ..event });
+            for number in 0..self.parts(node).len() {
+                let part = self.parts(node)[number];
+                let event = self.places.part(info, &transfer, &part, items(&info.instruction).bytes);
+                self.builder.event(Event { start: start + part.start, ..event });
             }
         } else if Some(node) == place.group.rotation {
             let operation = self.streams.nodes[node as usize].instruction.operation;
             let rotation = Rc::clone(&self.timeline.rotations[&node]);
             self.rotation(place, operation, &rotation, start);
         } else {
-            let rows = self.timeline.rows.get(&node).unwrap_or(&KeyRows::Rotated(0));
+            let rows = self.rows(node);
             let operands = &mut self.operands;
             let mut name = |values: Vec<Value>| {
                 let next = operands.len() as u32;

@@ -23,14 +23,19 @@ pub(crate) struct Places<'a> {
 }
 
 /// Which rows of a tile of the key-switch key a lane group reads when.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KeyRows {
     /// The sets of banks one after the other, from so many after the group's own on.
     Rotated(u8),
-    /// All in their order, for itself and these groups, which start in the same cycle.
-    Multicast(Vec<u8>),
+    /// All in their order, for itself and the groups whose bits are set, which start in the same cycle.
+    Multicast(u64),
     /// None: another group multicasts them.
     Brought,
+}
+
+impl KeyRows {
+    /// Of a group that meets nobody, and of what reads no key.
+    pub const OWN: Self = Self::Rotated(0);
 }
 
 /// Gives values that lie side by side in a register one number.
@@ -74,7 +79,7 @@ impl<'a> Places<'a> {
     }
 
     /// The events of node `info`, which is no transfer and no blind rotation, from its start on.
-    pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: &KeyRows, name: Naming<'_>) -> Vec<Event> {
+    pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: KeyRows, name: Naming<'_>) -> Vec<Event> {
         let i = &info.instruction;
         let occupancy = info.occupancy.max(1);
         let moves = match (i.opcode, info.unit) {

@@ -58,7 +58,7 @@ impl Places<'_> {
         place: &GroupPlace<'_>,
         info: &Node,
         lane: u64,
-        rows: &KeyRows,
+        rows: KeyRows,
         name: Naming<'_>,
     ) -> Vec<Event> {
         let i = &info.instruction;
@@ -84,10 +84,11 @@ impl Places<'_> {
                 continue;
             }
             let others = match rows {
-                KeyRows::Multicast(members) if register == 0 => members.as_slice(),
-                _ => &[],
+                KeyRows::Multicast(members) if register == 0 => members,
+                _ => 0,
             };
-            for lane in [lane].into_iter().chain(others.iter().map(|&other| u64::from(other))) {
+            for lane in [lane].into_iter().chain((0..self.machine.lane_groups).filter(|group| others >> group & 1 == 1))
+            {
                 loaded.push(self.register(lane, register as u64, value, bytes, span(read - 1)));
             }
         }
@@ -175,7 +176,7 @@ impl Places<'_> {
 
     /// The key's rows pass the first register, mask elements and their digits the second, sums the third: once for as many rows as
     /// it has digits.
-    fn key_switch(&self, place: &GroupPlace<'_>, info: &Node, lane: u64, order: &KeyRows) -> Vectors {
+    fn key_switch(&self, place: &GroupPlace<'_>, info: &Node, lane: u64, order: KeyRows) -> Vectors {
         let i = &info.instruction;
         let layout = &self.streams.layout;
         let sizes = &layout.sizes;
@@ -190,7 +191,7 @@ impl Places<'_> {
         let count = u64::from(i.count);
         match order {
             KeyRows::Rotated(by) => {
-                let order = (0..layout.sets).map(|phase| (lane + u64::from(*by) + phase) % layout.sets);
+                let order = (0..layout.sets).map(|phase| (lane + u64::from(by) + phase) % layout.sets);
                 vectors.operands[0] = self.key_rows(info, order);
             }
             KeyRows::Multicast(_) => vectors.operands[0] = self.key_rows(info, 0..layout.sets),

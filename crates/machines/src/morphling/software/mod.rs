@@ -44,7 +44,7 @@ pub struct Node {
     /// Where it runs.
     pub unit: Unit,
     /// What it waits for.
-    pub waits: Vec<Wait>,
+    pub waits: Box<[Wait]>,
     /// Cycles that it holds the unit; those of a blind rotation and of a transfer come from their dispatch.
     pub occupancy: i64,
     /// Cycles from reading its first operand to writing its first result.
@@ -323,6 +323,7 @@ impl Writer<'_> {
     ) -> u32 {
         waits.sort_unstable();
         waits.dedup();
+        let waits = waits.into();
         self.streams.nodes.push(Node { instruction, unit, waits, occupancy, latency, priority });
         self.streams.nodes.len() as u32 - 1
     }
