@@ -21,8 +21,12 @@ pub fn register_load(depth: PipelineDepth) -> u64 {
 
 /// From the first operand to the first result of a VPU lane: register file, multiplier, adder, shifter (section V-B).
 pub fn vector_lane(depth: PipelineDepth) -> u64 {
-    depth.memory + depth.multiplier + 2 * depth.adder
+    depth.memory - 1 + depth.multiplier + 2 * depth.adder
 }
+
+/// From a lane to a bank of Private-B or of the Shared buffer: a register of the crossbar (section V-D), one of those that
+/// [`PipelineDepth::memory`] counts.
+pub const RESULT_RETURN: u64 = 1;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,26 @@ use polyfabric_schemes::tfhe::Parameters;
 /// Bytes of a complex transform value: 32 bits each for the real and the imaginary part (section V-A).
 pub const POINT_BYTES: u64 = 8;
 
+/// Bytes of a folded point's two coefficients.
+pub const FOLDED_BYTES: u64 = 2 * COEFFICIENT_BYTES;
+
+/// Widths of the links of the network on chip (section V-D), in bytes a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// From a bank of Private-A1 to its VPE row: all streams together.
+    pub row_read: u64,
+    /// From a VPE row to its bank.
+    pub row_write: u64,
+    /// From a bank of Private-A2 to its column of every XPU.
+    pub key: u64,
+    /// Between the Shared buffer and the banks of one XPU.
+    pub link: u64,
+    /// From Private-B and the Shared buffer to a lane group.
+    pub vector_read: u64,
+    /// From a lane group to them.
+    pub vector_write: u64,
+}
+
 /// One Morphling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Morphling {
@@ -61,8 +81,8 @@ pub struct Morphling {
     pub shared_banks: u64,
     /// Key iterations that Private-A2 holds.
     pub key_buffers: u64,
-    /// Bytes a cycle between the Shared buffer and the banks of one XPU.
-    pub link_bytes: u64,
+    /// Links of the network on chip.
+    pub network: Network,
     /// VPU lane groups.
     pub lane_groups: u64,
     /// Lanes of a group.
@@ -104,7 +124,7 @@ impl Morphling {
     /// Bytes a cycle that a bank of Private-B or of the Shared buffer is read, and as many that it is written: a vector, or what
     /// one channel or link moves.
     pub fn bank_bytes(&self) -> u64 {
-        self.vector_bytes().max(self.channel_bytes.ceil() as u64).max(self.link_bytes)
+        self.vector_bytes().max(self.channel_bytes.ceil() as u64).max(self.network.link)
     }
 
     /// Positions of a slot that a lane group serves.
@@ -132,7 +152,36 @@ impl Morphling {
         self.channel_cycles(bytes.div_ceil(self.key_channels))
     }
 
-    /// Rates on a row's path.
+    /// Cycles in which `vectors` come to a lane group's registers: over its link of the network, and into the register file.
+    pub fn load_cycles(&self, vectors: u64) -> u64 {
+        let bytes = vectors * self.vector_bytes();
+        bytes.div_ceil((self.register_loads * self.vector_bytes()).min(self.network.vector_read))
+    }
+
+    /// Cycles in which `vectors` leave a lane group for the banks.
+    pub fn return_cycles(&self, vectors: u64) -> u64 {
+        (vectors * self.vector_bytes()).div_ceil(self.network.vector_write)
+    }
+
+    /// Folded points a cycle of one stream from a bank of Private-A1 to its row, as far as their link goes.
+    pub fn stream_points(&self) -> u64 {
+        self.network.row_read / self.private_a1_streams / FOLDED_BYTES
+    }
+
+    /// Folded points a cycle of the stream back, which is added to one that comes.
+    pub fn return_points(&self) -> u64 {
+        self.stream_points().min(self.network.row_write / FOLDED_BYTES)
+    }
+
+    /// Rates at which polynomials pass a row: those of its units, or of the network's links where these are narrower.
+    pub fn streams(&self) -> PathRates {
+        let path = self.path();
+        let row_points = path.row_points.min(self.stream_points()).min(self.network.key / POINT_BYTES).max(1);
+        let inverse_points = path.inverse_points.min(self.return_points()).max(1);
+        PathRates { row_points, fft_points: row_points, inverse_points, ..path }
+    }
+
+    /// Rates of a row's units.
     pub fn path(&self) -> PathRates {
         let rows_per_fft = self.rows.div_ceil(self.fft_units);
         // Merged, the rows of a unit share its points at the same time; else each has all of them in turn.
@@ -158,6 +207,6 @@ impl Morphling {
         let key = self.key_cycles(sizes.key);
         // Where the key shares its channels, one item of another transfer may pass between two iterations' keys.
         let gap = if self.shares_channels() { self.channel_cycles(sizes.large.max(sizes.small)) } else { 0 };
-        StepCycles::new(sizes.ring_degree, &self.path(), self.depth, (key, gap), self.memory_latency)
+        StepCycles::new(sizes.ring_degree, &self.streams(), self.depth, (key, gap), self.memory_latency)
     }
 }

@@ -113,6 +113,7 @@ impl Meaning for Names<'_> {
             load_twiddles,
             fill_twiddles,
             load_operands,
+            return_results,
         } = &self.chip.kinds;
         let functions = [
             (decompose, Function::Body(&[Step::Rotate, Step::Subtract, Step::Digit])),
@@ -130,6 +131,7 @@ impl Meaning for Names<'_> {
             (key, Function::Move { element_bytes: 1 }),
             (multicast, Function::Move { element_bytes: POINT_BYTES }),
             (load_operands, Function::Move { element_bytes: COEFFICIENT_BYTES }),
+            (return_results, Function::Move { element_bytes: COEFFICIENT_BYTES }),
             (load_twiddles, Function::Move { element_bytes: 1 }),
             (fill_twiddles, Function::Move { element_bytes: POINT_BYTES }),
         ];

@@ -1,6 +1,6 @@
 //! The figures that this mapper reads from a machine file.
 
-use super::machine::Morphling;
+use super::machine::{FOLDED_BYTES, Morphling, Network};
 use crate::contract::torus::{WIDTHS, width_spec};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
 use crate::torus::pipeline::PipelineDepth;
@@ -72,7 +72,30 @@ pub const SPECS: &[FigureSpec] = &[
     figure("memories.private_b.banks", Dimension::Count, 1.0, 1024.0, "the banks of Private-B"),
     figure("memories.shared.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of the Shared buffer"),
     figure("memories.shared.banks", Dimension::Count, 1.0, 1024.0, "the banks of the Shared buffer"),
-    figure("channels.link.rate", Dimension::PortRate, 1.0, 65536.0, "the width between the Shared buffer and an XPU"),
+    figure(
+        "channels.network.row_read",
+        Dimension::PortRate,
+        8.0,
+        65536.0,
+        "the width from a bank of Private-A1 to its VPE row",
+    ),
+    figure("channels.network.row_write", Dimension::PortRate, 8.0, 65536.0, "the width from a VPE row to its bank"),
+    figure("channels.network.key", Dimension::PortRate, 8.0, 65536.0, "the width from Private-A2 to a VPE column"),
+    figure(
+        "channels.network.link",
+        Dimension::PortRate,
+        1.0,
+        65536.0,
+        "the width between the Shared buffer and an XPU",
+    ),
+    figure("channels.network.vector_read", Dimension::PortRate, 1.0, 65536.0, "the width from buffers to a lane group"),
+    figure(
+        "channels.network.vector_write",
+        Dimension::PortRate,
+        1.0,
+        65536.0,
+        "the width from a lane group to buffers",
+    ),
     figure("channels.hbm.count", Dimension::Count, 1.0, 1024.0, "the memory channels"),
     figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the channels for the bootstrapping key"),
     figure("channels.hbm.vector_channels", Dimension::Count, 1.0, 1024.0, "the channels for everything else"),
@@ -152,7 +175,14 @@ impl Morphling {
             shared: d.count("memories.shared.capacity")?,
             shared_banks: d.count("memories.shared.banks")?,
             key_buffers: d.count("memories.private_a2.buffers")?,
-            link_bytes: d.count("channels.link.rate")?,
+            network: Network {
+                row_read: d.count("channels.network.row_read")?,
+                row_write: d.count("channels.network.row_write")?,
+                key: d.count("channels.network.key")?,
+                link: d.count("channels.network.link")?,
+                vector_read: d.count("channels.network.vector_read")?,
+                vector_write: d.count("channels.network.vector_write")?,
+            },
             lane_groups: d.count("units.vpu.groups")?,
             lanes: d.count("units.vpu.lanes")?,
             registers: d.count("units.vpu.registers")?,
@@ -190,6 +220,12 @@ impl Morphling {
             "units.xpu.accumulators",
             "each row has its accumulator adder",
             rows == d.count("units.xpu.accumulators")?,
+        )?;
+        together(
+            "memories.private_a1.streams",
+            "channels.network.row_read",
+            "each stream of a row has at least a folded point, 8 bytes, a cycle",
+            machine.private_a1_streams * FOLDED_BYTES <= machine.network.row_read,
         )?;
         let (all, key, vector) = (machine.channels, machine.key_channels, machine.vector_channels);
         together(

@@ -1,11 +1,12 @@
 //! Does Morphling's schedule obey every rule that the checker knows, take the cycles that the structure implies, and
 //! compute the right ciphertexts?
 
-use super::machine::Morphling;
+use super::emit::resources::Chip;
+use super::machine::{Morphling, Network};
 use super::test_support::machine;
 use super::{Mapped, instruction, map};
 use crate::engine::checker::{Hazard, check, check_every_round};
-use crate::engine::schedule::{Access, Item, Placed, Schedule};
+use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Schedule, ScheduleBuilder};
 use crate::torus::test_support::{Scene, both_reuses, lookups, lowering, network, parameters, shape};
 use polyfabric_kernels::Gadget;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -106,7 +107,7 @@ fn layers_of_a_network_share_their_rotations() {
             bodies.insert(Arc::as_ptr(&repeat.body));
             calls += 1;
         }
-        tiles += repeat.count * u64::from(repeat.shift.iteration > 0 && repeat.body.len() <= 28);
+        tiles += repeat.count * u64::from(repeat.shift.iteration > 0 && repeat.body.len() <= 36);
     });
     assert_eq!(calls, 12);
     assert!(bodies.len() <= 8, "{} bodies for {calls} rotations", bodies.len());
@@ -255,6 +256,82 @@ fn vector_registers_bind_where_one_vector_a_cycle_comes() {
     let slower = of(1) / of(2);
     assert!((1.025..1.035).contains(&slower), "{slower}");
     assert_eq!(of(2), of(3));
+}
+
+#[test]
+fn a_narrower_network_is_slower() {
+    let of = |network: Network, switch: bool| {
+        let program = lookups(&parameters("morphling-I"), &both_reuses(), 256, 1, switch);
+        cycles(&Morphling { network, ..machine() }, &program)
+    };
+    let whole = machine().network;
+    let (rotations, switches) = (of(whole, false), of(whole, true));
+    // Streams of a row at half the rate.
+    for halved in [
+        Network { row_read: whole.row_read / 2, ..whole },
+        // Of half as many polynomials as go there.
+        Network { row_write: whole.row_write / 4, ..whole },
+        Network { key: whole.key / 2, ..whole },
+    ] {
+        let slower = of(halved, false) as f64 / rotations as f64;
+        assert!((1.9..2.1).contains(&slower), "{slower} with {halved:?}");
+    }
+    // Accumulators wait for a link of two bytes a cycle, and the vector unit for its own.
+    assert!(of(Network { link: 2, ..whole }, false) > rotations + rotations / 100);
+    assert!(of(Network { vector_read: 128, ..whole }, true) > switches + switches / 100);
+    assert!(of(Network { vector_read: 64, ..whole }, true) > 19 * switches / 10);
+    // A vector of sums leaves for every 32 of the key that come.
+    assert!(of(Network { vector_write: 2, ..whole }, true) > 3 * switches / 2);
+    // What is wider than the units changes nothing.
+    let Network { row_read, row_write, key, vector_read, vector_write, .. } = whole;
+    let wide = Network {
+        row_read: 2 * row_read,
+        row_write: 2 * row_write,
+        key: 2 * key,
+        vector_read: 2 * vector_read,
+        vector_write: 2 * vector_write,
+        ..whole
+    };
+    assert_eq!((of(wide, false), of(wide, true)), (rotations, switches));
+}
+
+#[test]
+fn what_overuses_a_link_is_refused() {
+    let program = lookups(&parameters("morphling-I"), &both_reuses(), 64, 1, true);
+    let mapped = map(&machine(), &program).expect("the program fits");
+    // The schedule of the whole network, on one with a narrower link.
+    let refused = |network: Network| {
+        let narrow = Morphling { network, ..machine() };
+        let mut builder = ScheduleBuilder::new();
+        Chip::declare(&mut builder, &narrow, &machine().steps(&mapped.streams.layout.sizes));
+        let schedule = Schedule { resources: builder.finish().resources, items: mapped.schedule.items.clone() };
+        check(&schedule, &[]).err().map(|violation| violation.hazard)
+    };
+    let whole = machine().network;
+    assert_eq!(refused(whole), None);
+    assert_eq!(refused(Network { row_read: 96, ..whole }), Some(Hazard::Rate));
+    assert_eq!(refused(Network { row_write: 32, ..whole }), Some(Hazard::Rate));
+    assert_eq!(refused(Network { key: 16, ..whole }), Some(Hazard::Rate));
+    assert_eq!(refused(Network { link: 32, ..whole }), Some(Hazard::Rate));
+    assert_eq!(refused(Network { vector_read: 128, ..whole }), Some(Hazard::Rate));
+    assert_eq!(refused(Network { vector_write: 64, ..whole }), Some(Hazard::Rate));
+
+    // Bytes that no event accounts for: the banks' and the wires' ends count them too.
+    let overused = |kind: KindId, change: &dyn Fn(&mut Event)| {
+        let mut schedule = mapped.schedule.clone();
+        each_event(&mut schedule.items, &mut |event| {
+            if event.op.kind == kind {
+                change(event);
+            }
+        });
+        check(&schedule, &[]).err().map(|violation| violation.hazard)
+    };
+    let kinds = &mapped.chip.kinds;
+    assert_eq!(overused(kinds.decompose, &|event| event.reads[0].bytes *= 3), Some(Hazard::Port));
+    assert_eq!(overused(kinds.accumulate, &|event| event.writes[0].bytes *= 3), Some(Hazard::Port));
+    assert_eq!(overused(kinds.multicast, &|event| event.writes[0].bytes *= 3), Some(Hazard::Port));
+    assert_eq!(overused(kinds.link_store, &|event| event.work *= 2), Some(Hazard::Rate));
+    assert_eq!(overused(kinds.return_results, &|event| event.work *= 2 * event.occupancy as u64), Some(Hazard::Rate));
 }
 
 #[test]

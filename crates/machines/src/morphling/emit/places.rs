@@ -276,9 +276,18 @@ impl<'a> Places<'a> {
 
     /// A vector register of lane group `lane`.
     pub(super) fn register(&self, lane: u64, register: u64, value: Value, bytes: u64, span: (i64, i64)) -> Access {
+        self.vector((self.chip.registers[lane as usize], register), value, bytes, span)
+    }
+
+    /// The vector in which results leave lane group `lane`.
+    pub(super) fn result(&self, lane: u64, value: Value, bytes: u64, span: (i64, i64)) -> Access {
+        self.vector((self.chip.results[lane as usize], 0), value, bytes, span)
+    }
+
+    /// One vector after the other through number `number` of a memory.
+    fn vector(&self, (memory, number): (MemoryId, u64), value: Value, bytes: u64, span: (i64, i64)) -> Access {
         let vector = self.machine.vector_bytes();
-        let memory: MemoryId = self.chip.registers[lane as usize];
-        let mut whole = access(memory, register * vector, vector, value, span, Order::Stream);
+        let mut whole = access(memory, number * vector, vector, value, span, Order::Stream);
         whole.bytes = bytes;
         whole
     }

@@ -53,6 +53,7 @@ pub struct Kinds {
     pub load_twiddles: KindId,
     pub fill_twiddles: KindId,
     pub load_operands: KindId,
+    pub return_results: KindId,
 }
 
 /// Value classes.
@@ -82,7 +83,7 @@ pub struct Classes {
     pub bootstrap_key: ClassId,
     /// Tile of the key-switch key.
     pub key_switch_key: ClassId,
-    /// What passes a vector register: `index` numbers its values ([`Chip::operands`]), all of them moved on by `ciphertext` and
+    /// What passes a vector register, or leaves a lane group: `index` numbers its values ([`Chip::operands`]), all of them moved on by `ciphertext` and
     /// `iteration`.
     pub operands: ClassId,
     /// Test polynomial.
@@ -108,7 +109,11 @@ pub struct Chip {
     pub loads: Vec<Resource>,
     /// Each lane group's vector register file.
     pub registers: Vec<MemoryId>,
-    /// What passes a register at a time, by the number that it is known by.
+    /// What takes each lane group's results to the banks.
+    pub returns: Vec<Resource>,
+    /// Each lane group's vector of results.
+    pub results: Vec<MemoryId>,
+    /// What passes a register or leaves the lanes at a time, by the number that it is known by.
     pub operands: Vec<Vec<Value>>,
     pub lanes: Vec<Resource>,
     /// Coefficients a cycle of a row's path: the columns of its bank of Private-A1.
@@ -170,28 +175,46 @@ impl Kinds {
         let load = after(latency::register_load(machine.depth) as i64);
         let link = after(2 * machine.depth.memory as i64);
         let lanes = machine.lanes as f64;
-        let link_rate = machine.link_bytes as f64;
+        let network = machine.network;
+        let link_rate = network.link as f64;
+        let load_rate = (machine.register_loads * machine.vector_bytes()).min(network.vector_read);
+        let (stream, returned) = (machine.stream_points() as f64, machine.return_points() as f64);
+        let elements = |bytes: u64| bytes as f64 / COEFFICIENT_BYTES as f64;
+        // The multicast is the network's: its links move the points of a column side by side.
+        let key_points = (machine.columns * network.key) as f64 / POINT_BYTES as f64;
         let columns = machine.columns as u32;
         let points = row * machine.columns as f64;
         let (key_class, vector_class) = channel_classes(machine);
         Self {
-            decompose: b.kind("rotate and decompose", "decomposition", 2.0 * row, after(steps.decomposition)),
+            decompose: b.kind(
+                "rotate and decompose",
+                "decomposition",
+                2.0 * row.min(stream),
+                after(steps.decomposition),
+            ),
             forward: b.kind_in_parts("forward transform", "fft", row * merged, after(steps.forward), merged as u32),
             multiply: b.kind_in_parts("multiply-accumulate", "vpe", points, after(steps.multiply), columns),
             inverse: b.kind("inverse transform", "ifft", back, after(steps.backward)),
-            accumulate: b.kind("accumulate", "accumulator", 2.0 * back, after(steps.accumulate)),
+            accumulate: b.kind("accumulate", "accumulator", 2.0 * back.min(returned), after(steps.accumulate)),
             link_load: b.kind("load accumulators", "link", link_rate, link),
             link_store: b.kind("store accumulators", "link", link_rate, link),
-            load_operands: b.kind("load operands", "vrf", lanes * machine.register_loads as f64, load),
+            load_operands: b.kind("load operands", "vrf", elements(load_rate), load),
+            return_results: b.kind("return results", "results", elements(network.vector_write), 0),
             modulus_switch: b.kind("modulus switch", "lanes", lanes, lane),
             sample_extract: b.kind("sample extract", "lanes", lanes, lane),
             key_switch: b.kind("key switch", "lanes", lanes, lane),
             linear: b.kind("linear", "lanes", lanes, lane),
             transfer: b.kind("transfer", vector_class, 1.0, machine.memory_latency),
             key: b.kind("bootstrapping key", key_class, 1.0, machine.memory_latency),
-            multicast: b.kind_in_parts("multicast key", "multicast", points, (KEY_HOP - 1) as u64, columns),
+            multicast: b.kind_in_parts("multicast key", "multicast", key_points, (KEY_HOP - 1) as u64, columns),
             load_twiddles: b.kind("twiddle factors", key_class, 1.0, machine.memory_latency),
-            fill_twiddles: b.kind_in_parts("fill twiddle buffers", "multicast", points, (KEY_HOP - 1) as u64, columns),
+            fill_twiddles: b.kind_in_parts(
+                "fill twiddle buffers",
+                "multicast",
+                key_points,
+                (KEY_HOP - 1) as u64,
+                columns,
+            ),
         }
     }
 }
@@ -246,13 +269,13 @@ impl Chip {
                     vpe: b.unit(name("vpe_row"), "vpe", pipeline),
                     ifft: b.unit(name("ifft"), "ifft", pipeline),
                     accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
-                    // Two pointers, the old accumulator, the link, and one rotation amount a polynomial.
+                    // The row's link of the network, that to the Shared buffer, and one rotation amount a polynomial.
                     bank: b.memory(
                         name("private_a1.bank"),
                         onchip(
                             machine.row_bank(),
-                            machine.private_a1_streams * row_bytes + machine.link_bytes + 4,
-                            row_bytes + machine.link_bytes,
+                            machine.network.row_read + machine.network.link + COEFFICIENT_BYTES,
+                            machine.network.row_write + machine.network.link,
                         ),
                     ),
                     poly_acc: b.memory(
@@ -261,7 +284,7 @@ impl Chip {
                     ),
                     digits: b.memory(name("digits"), wire(row_bytes, 0)),
                     spectrum: b.memory(name("spectrum"), wire(point_bytes, skew)),
-                    key: b.memory(name("key"), wire(columns * point_bytes, skew)),
+                    key: b.memory(name("key"), wire(columns * machine.network.key, skew)),
                     product: b.memory(name("product"), wire(row_bytes, 0)),
                     twiddles: twiddle_buffer,
                 });
@@ -274,6 +297,9 @@ impl Chip {
             .collect();
         let loads = (0..machine.lane_groups)
             .map(|g| b.unit(format!("vpu.vrf{g}.load"), "vrf", WaitCategory::VectorUnit))
+            .collect();
+        let returns = (0..machine.lane_groups)
+            .map(|g| b.unit(format!("vpu.results{g}.return"), "results", WaitCategory::VectorUnit))
             .collect();
         let multicast = b.unit("private_a2.multicast", "multicast", pipeline);
         let (key_class, vector_class) = channel_classes(machine);
@@ -290,6 +316,9 @@ impl Chip {
             machine.register_loads * vector_bytes,
         );
         let registers = (0..machine.lane_groups).map(|g| b.memory(format!("vpu.vrf{g}"), registers.clone())).collect();
+        let results = (0..machine.lane_groups)
+            .map(|g| b.memory(format!("vpu.results{g}"), onchip(vector_bytes, vector_bytes, vector_bytes)))
+            .collect();
         let in_banks = |capacity: u64, banks: u64| MemoryKind::OnChip {
             capacity,
             banks: banks as u32,
@@ -311,6 +340,8 @@ impl Chip {
             links,
             loads,
             registers,
+            returns,
+            results,
             operands: Vec::new(),
             lanes,
             path_coefficients: 2 * path.row_points as usize,

@@ -115,10 +115,18 @@ impl Places<'_> {
             let work = reads.iter().map(|read| read.bytes).sum::<u64>() / COEFFICIENT_BYTES;
             events.push(event(self.chip.loads[lane as usize], 0, self.chip.kinds.load_operands, work, reads, loaded));
         }
-        let results = vectors.results.into_iter().map(|access| between(access, span(info.latency - read)));
         streams.extend(vectors.tokens.into_iter().map(|token| between(token, span(0))));
+        let results: Vec<Access> = vectors.results.into_iter().map(|access| between(access, span(0))).collect();
+        let (class, bytes) = (self.chip.classes.operands, results.iter().map(|result| result.bytes).sum());
+        let index = name(results.iter().map(|result| result.value).collect());
+        let value = Value { class, ciphertext: 0, iteration: 0, index };
+        // A crossbar's register before the banks.
+        let returned = info.latency - (latency::RESULT_RETURN as i64 - 1);
+        let leave = |span| self.result(lane, value, bytes, span);
         let lanes = self.chip.lanes[lane as usize];
-        events.push(event(lanes, read, vectors.kind, vectors.work, streams, results.collect()));
+        events.push(event(lanes, read, vectors.kind, vectors.work, streams, vec![leave(span(returned - 1 - read))]));
+        let (link, kind) = (self.chip.returns[lane as usize], self.chip.kinds.return_results);
+        events.push(event(link, returned, kind, bytes / COEFFICIENT_BYTES, vec![leave(span(0))], results));
         events
     }
 

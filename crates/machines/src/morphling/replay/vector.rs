@@ -28,21 +28,25 @@ pub fn compute(context: &Context<'_>, placed: Placed<'_>, operands: &[Datum]) ->
     if kind == kinds.load_operands {
         return event.load_operands();
     }
+    if kind == kinds.return_results {
+        return event.return_results();
+    }
     if kind == kinds.modulus_switch {
         let switch = |(_, operand): (Value, Datum)| match operand {
             Datum::Torus(ciphertext) => Ok(Datum::Amounts(Arc::new(context.primitives.modulus_switch(&ciphertext)))),
             other => Err(event.wrong("a ciphertext", &other)),
         };
-        return event.in_registers()?.into_iter().map(switch).collect();
+        let switched: Result<Vec<Datum>, ReplayError> = event.in_registers()?.into_iter().map(switch).collect();
+        return Ok(event.leaving(switched?));
     }
     if kind == kinds.sample_extract {
-        return event.sample_extract();
+        return Ok(event.leaving(event.sample_extract()?));
     }
     if kind == kinds.key_switch {
-        return event.key_switch();
+        return Ok(event.leaving(event.key_switch()?));
     }
     if kind == kinds.linear {
-        return event.linear();
+        return Ok(event.leaving(event.linear()?));
     }
     let op = placed.op();
     Err(ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op })
@@ -90,6 +94,27 @@ impl Event<'_, '_> {
             }
         }
         Ok(all)
+    }
+
+    /// Results of the lanes leave side by side, in the order of their names.
+    fn leaving(&self, results: Vec<Datum>) -> Vec<Datum> {
+        vec![Datum::bundle(results)]
+    }
+
+    /// The results that the lanes' event has, by their names.
+    fn results(&self) -> &[Value] {
+        self.placed.event.writes.first().map_or(&[], |write| self.names(write))
+    }
+
+    /// What has left the lanes, each to its place.
+    fn return_results(&self) -> Result<Vec<Datum>, ReplayError> {
+        let all = self.in_registers()?;
+        let returned = |write: &Access| {
+            let found = || ReplayError::Kind { cycle: self.placed.start, expected: "a source", found: "none" };
+            let source = all.iter().find(|(name, _)| *name == write.value);
+            source.map(|(_, datum)| datum.clone()).ok_or_else(found)
+        };
+        self.placed.event.writes.iter().map(returned).collect()
     }
 
     /// A transfer writes what it reads, value by value.
@@ -177,7 +202,7 @@ impl Event<'_, '_> {
         let elements = layout.tile_elements as usize;
         let range = tile * elements..(tile + 1) * elements;
         let levels = layout.sizes.key_switch_levels as u32;
-        let count = self.placed.event.writes.len();
+        let count = self.results().len();
         // The tile first, then the ciphertexts, and after the first tile their sums.
         let has_sums = data.len() == 1 + 2 * count;
         let one = |number: usize| {
@@ -208,8 +233,8 @@ impl Event<'_, '_> {
         };
         let is_sum = |name: &Value| name.class == self.context.chip.classes.linear_sum;
         let mut results = Vec::new();
-        for write in &self.placed.event.writes {
-            let row = write.value.ciphertext as usize;
+        for result in self.results() {
+            let row = result.ciphertext as usize;
             let old = names.iter().position(|name| is_sum(name) && name.ciphertext as usize == row);
             let sum = old.map(|index| operands.torus(index)).transpose()?.map(|sum| sum.as_slice());
             let operand = |column: usize| {

@@ -3,7 +3,7 @@
 mod figures;
 
 use super::instruction::Opcode;
-use super::machine::{Morphling, POINT_BYTES};
+use super::machine::Morphling;
 use super::map;
 use super::software::Unit;
 use crate::contract::{MachineError, torus};
@@ -11,7 +11,6 @@ use crate::engine::checker::check;
 use crate::engine::description::Description;
 use crate::registry;
 use crate::reproduce::{Basis, Collector, Number, Prediction, ReproduceError, RowFailure};
-use crate::torus::sizes::COEFFICIENT_BYTES;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{Body, KernelProgram, blind_rotation_body, count};
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
@@ -322,18 +321,15 @@ impl Bench<'_> {
     /// What the connections between buffers and units carry at most.
     fn network(&mut self) -> Result<(), ReproduceError> {
         let machine = self.figures()?;
-        let path = machine.path();
-        let row = 2 * path.row_points * COEFFICIENT_BYTES;
-        let key = machine.columns * path.row_points * POINT_BYTES;
-        // Two pointers, the old accumulator and the result of each row; the key to each XPU; both ways of each link; what comes to the lanes'
-        // registers, and a result.
-        let rows = machine.positions() * (machine.private_a1_streams + 1) * row;
-        let keys = machine.xpus * key;
-        let links = 2 * machine.xpus * machine.link_bytes;
-        let lanes = (machine.register_loads + 1) * machine.lane_groups * machine.vector_bytes();
+        let network = machine.network;
+        let rows = machine.positions() * (network.row_read + network.row_write);
+        let keys = machine.xpus * machine.columns * network.key;
+        let links = 2 * machine.xpus * network.link;
+        let lanes = machine.lane_groups * (network.vector_read + network.vector_write);
         let terabytes = |bytes: u64| Ok(bytes as f64 * machine.clock_hz * 1e-12);
         let id = "section5.network";
-        let reason = "sum of the widths of all connections between buffers and units: rows of Private-A1, the key to each XPU, links, lanes. \
+        let reason = "sum of the widths of all links between buffers and units, with which schedules are made: rows of Private-A1, the key to each XPU, \
+                      XPUs and Shared, lane groups. \
                       The paper does not say what it counts";
         let basis = Basis::under(&[
             FFT_RATE,

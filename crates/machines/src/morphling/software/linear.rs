@@ -24,14 +24,15 @@ impl Writer<'_> {
             let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
             let shares: Vec<Range<usize>> =
                 (0..self.machine.lane_groups).map(|lane| linear_rows(self.machine, rows.clone(), lane)).collect();
-            // Products of each lane group, and ciphertexts that they take, in each block of columns that a row needs. The first block of a row also starts its
-            // sum from the bias.
-            let mut products: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+            // Products of each lane group, ciphertexts that they take, and sums, in each block of columns that a row needs. The first
+            // block of a row also starts its sum from the bias.
+            let mut products: BTreeMap<usize, Vec<(usize, usize, usize)>> = BTreeMap::new();
             for (lane, share) in shares.iter().enumerate() {
                 for pass in share.clone().flat_map(|row| row_passes(matrix, row, block)) {
-                    let lanes = products.entry(pass.block).or_insert_with(|| vec![(0, 0); shares.len()]);
+                    let lanes = products.entry(pass.block).or_insert_with(|| vec![(0, 0, 0); shares.len()]);
                     lanes[lane].0 += pass.columns.len() + usize::from(pass.before.is_none());
                     lanes[lane].1 += pass.columns.len() + usize::from(pass.before.is_some());
+                    lanes[lane].2 += 1;
                 }
             }
             for (column_block, products) in products {
@@ -55,8 +56,8 @@ impl Writer<'_> {
                     loaded = self.dma(load, waits, Priority::Rest);
                 }
                 let mut readers = Vec::new();
-                for (lane, (products, operands)) in products.into_iter().enumerate().filter(|(_, (most, _))| *most > 0)
-                {
+                let busy = products.into_iter().enumerate().filter(|(_, (most, ..))| *most > 0);
+                for (lane, (products, operands, sums)) in busy {
                     let mut work = Instruction { opcode: Opcode::Linear, unit: lane as u8, ..blank };
                     work.entry = entry as u8;
                     work.first = shares[lane].start as u32;
@@ -68,9 +69,10 @@ impl Writer<'_> {
                         None => waits.extend(self.free(Buffer::LinearSums)),
                     }
                     // Operands and sums may all lie in one bank, which gives a vector a cycle.
-                    let vectors = self.vector(layer.dimension as u64 + 1);
-                    let occupancy = products.max(operands) as i64 * vectors;
-                    let node = self.lanes(work, waits, (occupancy, operands as i64 * vectors), Priority::Rest);
+                    let vectors = self.vectors(layer.dimension as u64 + 1);
+                    let occupancy = (products.max(operands) as u64 * vectors) as i64;
+                    let moved = (occupancy, operands as u64 * vectors, sums as u64 * vectors);
+                    let node = self.lanes(work, waits, moved, Priority::Rest);
                     last[lane] = Some(node);
                     readers.push(Wait::all(node));
                 }

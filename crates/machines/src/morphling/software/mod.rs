@@ -332,23 +332,25 @@ impl Writer<'_> {
         self.push(instruction, Unit::Dma, waits, 0, self.machine.memory_latency as i64, priority)
     }
 
-    fn vector(&self, elements: u64) -> i64 {
-        elements.div_ceil(self.machine.lanes) as i64
+    fn vectors(&self, elements: u64) -> u64 {
+        elements.div_ceil(self.machine.lanes)
     }
 
-    /// A lane group's instruction that takes `compute` cycles of its lanes and as many vectors as `loads` of its registers.
+    /// A lane group's instruction that takes `compute` cycles of its lanes, as many vectors as `loads` of its registers, and as many
+    /// as `results` back to the banks.
     fn lanes(
         &mut self,
         instruction: Instruction,
         waits: Vec<Wait>,
-        (compute, loads): (i64, i64),
+        (compute, loads, results): (i64, u64, u64),
         priority: Priority,
     ) -> u32 {
         let depth = self.machine.depth;
         // The last register is read in the cycle after the one in which it is written.
-        let latency = (latency::register_load(depth) + latency::vector_lane(depth)) as i64 - 1;
+        let latency = (latency::register_load(depth) + latency::vector_lane(depth) + latency::RESULT_RETURN) as i64 - 1;
         // One that follows reads what this one writes as it streams.
-        let occupancy = compute.max(register_cycles(self.machine, loads)).max(latency + 1);
+        let moves = self.machine.load_cycles(loads).max(self.machine.return_cycles(results));
+        let occupancy = compute.max(moves as i64).max(latency + 1);
         let unit = Unit::Lanes(instruction.unit);
         self.push(instruction, unit, waits, occupancy, latency, priority)
     }
@@ -363,7 +365,7 @@ impl Writer<'_> {
         priority: Priority,
     ) -> u32 {
         let in_bank = bank_bytes.div_ceil(self.machine.bank_bytes());
-        let occupancy = bytes.div_ceil(self.machine.link_bytes).max(in_bank) as i64;
+        let occupancy = bytes.div_ceil(self.machine.network.link).max(in_bank) as i64;
         let latency = 2 * self.machine.depth.memory as i64 - 1;
         self.push(instruction, Unit::Link, waits, occupancy, latency, priority)
     }
@@ -424,7 +426,7 @@ impl Writer<'_> {
         let fill = Instruction { opcode: Opcode::FillTwiddles, unit: self.machine.xpus as u8, ..load };
         // Each bank reads its share as fast as it reads a key.
         let points = pieces.iter().map(|piece| piece.bursts * BURST_BYTES / POINT_BYTES).max().unwrap_or(0);
-        let occupancy = points.div_ceil(self.machine.path().row_points) as i64;
+        let occupancy = points.div_ceil(self.machine.streams().row_points) as i64;
         self.push(fill, Unit::Array, vec![Wait::all(loaded)], occupancy, KEY_HOP, Priority::Rotation)
     }
 
@@ -475,8 +477,9 @@ impl Writer<'_> {
             switch.amount = 2 * sizes.ring_degree as u32;
             let mut waits = self.free(Buffer::SharedIn(shared_entry));
             waits.push(Wait::all(loaded));
-            let vectors = served as i64 * self.vector(sizes.lwe_dimension + 1);
-            switched.push(Wait::all(self.lanes(switch, waits, (vectors, vectors), Priority::Rotation)));
+            let vectors = served * self.vectors(sizes.lwe_dimension + 1);
+            let moved = (vectors as i64, vectors, vectors);
+            switched.push(Wait::all(self.lanes(switch, waits, moved, Priority::Rotation)));
         }
         self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
 
@@ -550,8 +553,9 @@ impl Writer<'_> {
                 extract.amount = sizes.large as u32;
                 let mut waits = self.free(Buffer::Large(large_entry));
                 waits.push(Wait::all(stored));
-                let vectors = mine as i64 * self.vector(sizes.large_dimension + 1);
-                readers.push(Wait::all(self.lanes(extract, waits, (vectors, vectors), Priority::Rest)));
+                let vectors = mine * self.vectors(sizes.large_dimension + 1);
+                let moved = (vectors as i64, vectors, vectors);
+                readers.push(Wait::all(self.lanes(extract, waits, moved, Priority::Rest)));
             }
             self.users.insert(Buffer::SharedOut(out_entry), readers.clone());
             extracts.extend(readers);
@@ -631,6 +635,7 @@ impl Writer<'_> {
         // All groups take the time of the one with most ciphertexts, so that none meets another at a set of banks.
         let most = (0..self.machine.lane_groups).map(served).max().unwrap_or(0);
         let cycles = (layout.sets * most) as i64 * switch_cycles(self.machine, &layout);
+        let sums = most * switch_blocks(self.machine, &layout) * self.vectors(sizes.lwe_dimension + 1);
         for tile in 0..tiles {
             let entry = tile % layout.tiles.entries;
             let mut load = self.blank(Opcode::LoadTile, group);
@@ -659,7 +664,7 @@ impl Writer<'_> {
                     waits.extend(ready.iter().copied());
                     waits.extend(self.free(Buffer::Sums));
                 }
-                let node = self.lanes(work, waits, (cycles, 0), Priority::Rest);
+                let node = self.lanes(work, waits, (cycles, 0, sums), Priority::Rest);
                 last[lane as usize] = Some(node);
                 readers.push(Wait::all(node));
             }
@@ -674,11 +679,6 @@ impl Writer<'_> {
         let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[range], done, sizes.small);
         self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
     }
-}
-
-/// Cycles in which `vectors` come to a lane group's registers.
-fn register_cycles(machine: &Morphling, vectors: i64) -> i64 {
-    (vectors as u64).div_ceil(machine.register_loads) as i64
 }
 
 /// Rows of a tile of the key-switch key in the set of banks that has most.
@@ -703,7 +703,7 @@ fn switch_cycles(machine: &Morphling, layout: &Layout) -> i64 {
     let bank = machine.private_b / machine.private_b_banks;
     let one_bank = layout.tiles.end().saturating_sub(1) / bank >= layout.sums.offset / bank;
     let in_turn = if one_bank { loads as i64 } else { 0 };
-    ((digits + rows * vectors) as i64).max(register_cycles(machine, loads as i64)).max(in_turn)
+    ((digits + rows * vectors) as i64).max(machine.load_cycles(loads) as i64).max(in_turn)
 }
 
 /// Elements of slot `slot` of `group`, as a range of its work's elements.
