@@ -98,6 +98,20 @@ impl Basis {
     }
 }
 
+/// Where a number stands on a curve that a figure draws.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Which of the figure's curves.
+    pub curve: String,
+    /// What is varied.
+    pub axis: String,
+    /// Unit of `at`.
+    pub unit: String,
+    /// Its value here.
+    pub at: f64,
+}
+
 /// One cell of a published table or figure beside the model's number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -127,6 +141,9 @@ pub struct Row {
     pub reason: String,
     /// Why the model's number could not be computed this time: a fault.
     pub failure: Option<String>,
+    /// Its place on a curve, if it is of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub point: Option<Point>,
 }
 
 /// A cell of a file of published figures.
@@ -184,6 +201,9 @@ pub struct Prediction {
     pub basis: Basis,
     /// Cause of a deviation, assumption.
     pub reason: String,
+    /// Its place on a curve, if it is of one.
+    #[serde(default)]
+    pub point: Option<Point>,
 }
 
 /// Why one number could not be computed.
@@ -256,6 +276,22 @@ impl<'a> Collector<'a> {
         self.push(id.into(), Some(place), value, basis, reason.into());
     }
 
+    /// As [`Self::beside`], for a point of a curve.
+    pub fn point(
+        &mut self,
+        id: impl Into<String>,
+        place: (&str, String, &str),
+        point: Point,
+        value: Number,
+        basis: &Basis,
+        reason: impl Into<String>,
+    ) {
+        self.beside(id, place, value, basis, reason);
+        if let Some(row) = self.rows.last_mut() {
+            row.point = Some(point);
+        }
+    }
+
     fn push(
         &mut self,
         id: String,
@@ -268,7 +304,7 @@ impl<'a> Collector<'a> {
             Ok(value) => (Some(value), None),
             Err(RowFailure(cause)) => (None, Some(cause)),
         };
-        self.rows.push(Prediction { id, beside, value, failure, basis: basis.clone(), reason });
+        self.rows.push(Prediction { id, beside, value, failure, basis: basis.clone(), reason, point: None });
     }
 
     /// Whether cell `id` has a number, or a failure, already.
@@ -383,6 +419,7 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> R
         readings: Vec::new(),
         reason: "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes".to_owned(),
         failure: None,
+        point: None,
     };
     match (prediction, &cell.unmodelled) {
         (Some(prediction), _) => {
@@ -401,6 +438,7 @@ fn with_number(row: Row, prediction: &Prediction) -> Row {
         readings: prediction.basis.readings.clone(),
         reason: prediction.reason.clone(),
         failure: prediction.failure.clone(),
+        point: prediction.point.clone(),
         ..row
     }
 }
@@ -421,6 +459,7 @@ fn beside_row(paper: &str, prediction: &Prediction) -> Option<Row> {
         readings: Vec::new(),
         reason: String::new(),
         failure: None,
+        point: None,
     };
     Some(with_number(empty, prediction))
 }
@@ -473,13 +512,15 @@ mod tests {
             let broken = table.attempt("a", || Err::<f64, _>("the scratchpad is full"));
             let panicked = table.attempt("b", || -> Result<f64, String> { panic!("index {} out of range", 7) });
             table.add("a", broken, &Basis::PREDICTED, "why");
-            table.beside("a", ("T", "beside it".to_owned(), "ns"), Ok(3.0), &Basis::IDENTITY, "of a");
+            let point = Point { curve: "one".to_owned(), axis: "units".to_owned(), unit: "1".to_owned(), at: 4.0 };
+            table.point("a", ("T", "beside it".to_owned(), "ns"), point, Ok(3.0), &Basis::IDENTITY, "of a");
             table.add("b", panicked, &Basis::PREDICTED, "why");
         });
         assert_eq!(rows.len(), 5);
         assert_eq!(rows[0].failure.as_deref(), Some("the scratchpad is full"));
         assert_eq!((rows[0].model, rows[0].deviation, rows[0].kind), (None, None, None));
         assert_eq!((rows[1].model, rows[1].kind), (Some(3.0), Some(Kind::Identity)));
+        assert_eq!((&rows[0].point, rows[1].point.as_ref().map(|point| point.at)), (&None, Some(4.0)));
         assert_eq!(rows[2].failure.as_deref(), Some("a defect of the model: index 7 out of range"));
         assert_eq!((rows[3].kind, rows[3].reason.as_str()), (Some(Kind::NotModelled), "there is no model"));
         assert_eq!((rows[4].kind, &rows[4].failure), (None, &None));
@@ -509,8 +550,15 @@ mod tests {
     #[test]
     fn readings_belong_to_what_is_predicted_under_them() {
         let basis = Basis::under(&[("fact=option", None), ("other", Some("section 3"))]);
-        let prediction =
-            Prediction { id: "a".into(), beside: None, value: Some(1.0), failure: None, basis, reason: "why".into() };
+        let prediction = Prediction {
+            id: "a".into(),
+            beside: None,
+            value: Some(1.0),
+            failure: None,
+            basis,
+            reason: "why".into(),
+            point: None,
+        };
         let text = serde_json::to_string(&prediction).expect("plain data");
         let read: Prediction = serde_json::from_str(&text).expect("what was written");
         assert_eq!(read.basis, prediction.basis);

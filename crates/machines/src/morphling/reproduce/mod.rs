@@ -10,7 +10,7 @@ use crate::contract::{MachineError, torus};
 use crate::engine::checker::check;
 use crate::engine::description::Description;
 use crate::registry;
-use crate::reproduce::{Basis, Collector, Number, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::{Basis, Collector, Number, Point, Prediction, ReproduceError, RowFailure};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{Body, KernelProgram, blind_rotation_body, count};
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
@@ -55,7 +55,7 @@ struct Bench<'a> {
 }
 
 /// Number of simulations, for the progress.
-const STEPS: u64 = 4 * 7 + 3 * 8 + 4 + 8 + 4 * 7 + 4 * 5 + 1;
+const STEPS: u64 = 4 * 7 + 1 + 3 + 2 * 5 + 3 * 8 + 4 * 12 * 2 + 4 * 5;
 
 /// Every number.
 ///
