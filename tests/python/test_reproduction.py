@@ -126,6 +126,29 @@ def test_a_row_says_what_it_is_worth():
     assert "fact=option: nothing but this result speaks for it" in table.note
 
 
+def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
+    def point(curve, at, unit, model):
+        place = {"curve": curve, "axis": "memory", "unit": "KiB", "at": at}
+        return row(table="Figure 8", cell=f"{curve} at {at}", unit=unit, published=None, model=model, point=place)
+
+    knee = row(table="Figure 8", cell="knee", unit="KiB", published=2.0, model=4.0, deviation=1.0, kind="calibrated")
+    curve = [point(name, at, unit, at) for name in ("A", "B") for at in (4.0, 1.0, 2.0) for unit in ("BS/s", "ms")]
+    report = Report("reproduction", {"paper": "P", "rows": [knee, *curve, *ROWS[1:]]})
+    deviation, drawn = report.plot()
+    panels = drawn.axes
+    assert [axes.get_ylabel() for axes in panels] == ["BS/s", "ms"]
+    assert {axes.get_xlabel() for axes in panels} == {"memory, KiB"}
+    a, b, published = panels[0].lines
+    assert (a.get_label(), list(a.get_xdata()), list(a.get_ydata())) == ("A", [1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
+    assert (b.get_label(), list(published.get_xdata())) == ("B", [2.0, 2.0])
+    assert len(deviation.axes) == 1
+
+    monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
+    done = CliRunner().invoke(command.reproduce, ["p", "--plot", str(tmp_path / "p.svg")])
+    assert done.exit_code == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"p-1.svg", "p-2.svg"}
+
+
 def test_a_failure_reaches_the_comparison():
     timed = [
         failed("table3a.lola.dh", FULL),

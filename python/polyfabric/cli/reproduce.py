@@ -15,6 +15,12 @@ from .console import error_line, out, print_json
 @click.command()
 @click.argument("paper")
 @click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the deviations, and the paper's curves: FILE-1.svg and so on if there are several.",
+)
+@click.option(
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
@@ -23,7 +29,7 @@ from .console import error_line, out, print_json
 )
 @click.option("--applications", is_flag=True, help="Time the paper's applications too: minutes, and up to 16 GiB.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def reproduce(paper: str, *, folder: Path | None, applications: bool, as_json: bool) -> None:
+def reproduce(paper: str, *, plot: Path | None, folder: Path | None, applications: bool, as_json: bool) -> None:
     """Compare every published figure of PAPER with the model: published, model, deviation.
 
     A figure is predicted (from a schedule), predicted under a named reading, an identity (of another figure), calibrated (chosen
@@ -31,6 +37,8 @@ def reproduce(paper: str, *, folder: Path | None, applications: bool, as_json: b
     """
     with bars() as progress:
         report = reproduction(paper, progress, applications=applications)
+    if plot is not None:
+        report.plot(plot)
     if folder is not None:
         report.save(folder)
     if as_json:

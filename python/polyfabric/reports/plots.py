@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from . import contest, rows, sweep
+from . import contest, curves, rows, sweep
 from .units import bytes_text, percent, scaled, words
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 BLUE, AMBER = "#2f6db3", "#d9822b"
+LONGEST_LABEL = 54
+"""Characters of a line beside a bar."""
 WAITS = (
     AMBER,
     "#f0c48a",
@@ -52,7 +55,8 @@ def of(report: Report) -> list[tuple[str, Figure]]:
     if report.kind == "comparison":
         return [("Throughput, and what it takes: area, power and bandwidth of memory.", contest.plot(data))]
     figure = _deviation(data)
-    return [] if figure is None else [("Deviation of the model from the published figure.", figure)]
+    deviation = [] if figure is None else [("Deviation of the model from the published figure.", figure)]
+    return [*deviation, *curves.of(data["rows"])]
 
 
 def _bars(
@@ -160,7 +164,7 @@ def _deviation(d: dict[str, Any]) -> Figure | None:
     if not compared:
         return None
     return _bars(
-        [f"{r['table']}: {r['cell']}" for r in compared],
+        [textwrap.fill(f"{r['table']}: {r['cell']}", LONGEST_LABEL) for r in compared],
         [100 * r["deviation"] for r in compared],
         [f"{100 * r['deviation']:+.2f} %" for r in compared],
         colours=[BLUE if r["kind"] == "predicted" else AMBER for r in compared],
