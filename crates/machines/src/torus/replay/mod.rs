@@ -98,23 +98,27 @@ pub fn outputs<'a>(
 ) -> Result<BTreeMap<String, LweBatch<u32>>, ReplayError> {
     let mut outputs = BTreeMap::new();
     for output in &program.outputs {
-        let mut data = Vec::new();
-        let items = operand_items(program, &[output.value]);
-        for &item in &items {
+        let mut ciphertexts = Vec::new();
+        for item in operand_items(program, &[output.value]) {
             match find(item) {
-                (_, Some(Datum::Torus(ciphertext))) => data.extend_from_slice(ciphertext),
+                (_, Some(Datum::Torus(ciphertext))) => ciphertexts.push(ciphertext),
                 (value, _) => return Err(ReplayError::Missing { value, cycle: i64::MAX }),
             }
         }
-        let length = data.len().checked_div(items.len()).unwrap_or(1);
+        let length = ciphertexts.first().map_or(1, |ciphertext| ciphertext.len());
         let parameters = &program.parameters;
         let dimension: LweDimension = if length == parameters.lwe_dimension().ciphertext_len() {
             parameters.lwe_dimension()
         } else {
             parameters.large_lwe_dimension()
         };
-        let mut batch = LweBatch::zeros(dimension, items.len());
-        for (target, ciphertext) in batch.iter_mut().zip(data.chunks_exact(length.max(1))) {
+        let mut batch = LweBatch::zeros(dimension, ciphertexts.len());
+        for (target, ciphertext) in batch.iter_mut().zip(ciphertexts) {
+            // A wrong schedule may leave something else of an earlier instruction there.
+            if ciphertext.len() != target.len() {
+                let (expected, found) = ("a ciphertext of the output's dimension", "one of another");
+                return Err(ReplayError::Kind { cycle: i64::MAX, expected, found });
+            }
             target.copy_from_slice(ciphertext);
         }
         outputs.insert(output.name.to_string(), batch);
