@@ -187,8 +187,8 @@ def test_a_machine_of_tfhe_is_swept_on_its_own_figures(polyfabric):
     half, own, larger = points[2.0, 4.0], points[4.0, 4.0], points[4.0, 8.0]
     assert own["own"] is True
     assert own["area_mm2"] == pytest.approx(74.61, abs=0.01)
-    # Two of four XPUs of 9.2 mm², and the half of a network of 0.21; twice the buffer of 8.31.
-    assert half["area_mm2"] == pytest.approx(own["area_mm2"] - 2 * 9.2 - 0.105)
+    # Two of four XPUs of 9.2 mm², and their links of a network of 0.21; twice the buffer of 8.31.
+    assert half["area_mm2"] == pytest.approx(own["area_mm2"] - 2 * 9.2 - 0.21 * (4096 + 1024 + 512) / 2 / 7168)
     assert larger["area_mm2"] == pytest.approx(own["area_mm2"] + 8.31)
     assert half["performance"] < 0.7
 

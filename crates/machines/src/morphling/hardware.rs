@@ -78,6 +78,8 @@ struct Multicast {
     tile: u16,
 }
 
+type SwitchDemands = HashMap<(u8, u8, bool, KeyRows), Rc<[Demand]>>;
+
 struct Chip<'a> {
     places: &'a Places<'a>,
     banks: Banks,
@@ -85,7 +87,7 @@ struct Chip<'a> {
     multicast: Option<Multicast>,
     /// What the key switches of one group by one tile ask of banks: by their lane group, the tile's entry, whether sums come before,
     /// and the order of rows. A group has hundreds of tiles.
-    switches: (u32, HashMap<(u8, u8, bool, KeyRows), Rc<[Demand]>>),
+    switches: (u32, SwitchDemands),
     bank_waits: i64,
     machine: &'a Morphling,
     streams: &'a Streams,
