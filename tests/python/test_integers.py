@@ -144,7 +144,14 @@ def test_texts() -> None:
         )
 
     full = [("twelve bytes", part) for part in ("s", "es", "ytes", "tes", "sx", "twel", "b")]
-    for text, part in [("hello world", "lo w"), ("hello there", "wor"), ("", "a"), ("abcd", "abcd"), ("hell", "h"), *full]:
+    for text, part in [
+        ("hello world", "lo w"),
+        ("hello there", "wor"),
+        ("", "a"),
+        ("abcd", "abcd"),
+        ("hell", "h"),
+        *full,
+    ]:
         assert tuple(found(text=text, part=part).values()) == (
             *(text == "hello world", text.startswith("hello"), part in text, text.startswith(part), "wor" in text),
         )

@@ -7,7 +7,7 @@ checked; here are the operators, and public numbers as digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,29 @@ class Integer(NumpyCalls):
         raise refuse(f"an encrypted {self.kind} is no Python integer; keep computing on it, and decrypt the output")
 
     __float__ = __int__
+
+    def __index__(self) -> int:
+        raise refuse(
+            f"an encrypted {self.kind} is no index of a Python sequence; use pf.Table(entries, pf.UInt(8))[i], or shift"
+        )
+
+    def __truediv__(self, other: object) -> NoReturn:
+        raise refuse(f"/ of an encrypted {self.kind} is no integer; use // and %")
+
+    __rtruediv__ = __truediv__
+
+    def __rpow__(self, base: object) -> NoReturn:
+        raise refuse(f"an encrypted {self.kind} is no exponent; use pf.Table(lambda i: 2**i, pf.UInt(64))[x]")
+
+    def __rlshift__(self, value: object) -> NoReturn:
+        raise refuse(
+            f"a public number shifted by an encrypted {self.kind}; use pf.Table(lambda i: 1 << i, pf.UInt(64))[x]"
+        )
+
+    def __rrshift__(self, value: object) -> NoReturn:
+        raise refuse(
+            f"a public number shifted by an encrypted {self.kind}; use pf.Table(lambda i: 100 >> i, pf.UInt(8))[x]"
+        )
 
     # -- building -----------------------------------------------------------------------------------------------
 
@@ -297,7 +320,9 @@ class Text(Integer):
             raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
         given = text.encode() if isinstance(text, str) else text
         wanted = len(given) if length is None else length
-        if not given or len(given) > wanted:
+        if not given:
+            raise refuse("an empty text is in every other and starts it; give at least one byte")
+        if len(given) > wanted:
             raise refuse(f"{text!r} is {len(given)} bytes, where 1 to {self.kind.length} are compared; shorten it")
         return public(self._tracer, UInt(8).vector(wanted), list(given.ljust(wanted, b"\0")))
 

@@ -338,6 +338,13 @@ def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
     return lo, entries
 
 
+def _operand(what: str, value: object) -> str:
+    """Why something is no operand of a look-up."""
+    if isinstance(getattr(value, "kind", None), IntegerType):
+        return f"{what}: the operand is an integer of any width; use pf.Table(function, pf.UInt(8))[x], or comparisons and pf.mux"
+    return f"{what}: the operand is {type(value).__name__}, but an encrypted value is needed"
+
+
 def lookup(
     value: Value,
     table: Table | Sequence[Table],
@@ -357,7 +364,7 @@ def lookup(
             "look-up: CKKS and BGV have none, nor maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
         )
     if not isinstance(value, Value):
-        raise refuse(f"look-up: the operand is {type(value).__name__}, but an encrypted value is needed")
+        raise refuse(_operand("look-up", value))
     if choice is None:
         tables, chosen = [_tabulated(table, value)], None  # type: ignore[arg-type]
     else:
@@ -383,7 +390,7 @@ def sign(
     if isinstance(value, SlotValue):
         return slots.sign(value, gap, degrees, half=True) + 0.5 if boolean else slots.sign(value, gap, degrees)
     if not isinstance(value, Value):
-        raise refuse(f"sign: the operand is {type(value).__name__}, but an encrypted value is needed")
+        raise refuse(_operand("sign", value))
     return value._new(lambda builder: builder.sign(value.node, boolean))
 
 

@@ -5,7 +5,7 @@
 //! when the first of its channels is free again. The XPUs' blind rotations are dispatched event by event in [`super::array`],
 //! with the state that the previous one left.
 //!
-//! What two would take from one bank of Private-B or of the Shared buffer at a time, one of them waits for ([`super::banks`]). Four
+//! What two would take from one bank of Private-B or of the Shared buffer at a time, one of them waits for (`banks.rs`). Four
 //! groups that switch keys with one tile either read its rows each in an order of its own, or share what is read
 //! (`machine.key_switch.multicast`).
 
