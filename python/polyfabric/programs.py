@@ -236,8 +236,9 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
     accepted = options.accepted_failure
     if made.log2_failure > accepted:
         place = "this computer" if machine is None else machine.name
+        what = "a ciphertext" if batch == 1 else f"one of {batch:,} ciphertexts"
         raise NoiseError(
-            f"{name} on {place}: a ciphertext of parameter set {made.parameters.name} comes out wrong with probability "
+            f"{name} on {place}: {what} of parameter set {made.parameters.name} comes out wrong with probability "
             f"2^{made.log2_failure:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; choose "
             f"another set, or accept it with --max-failure {ceil(made.log2_failure)}"
         )

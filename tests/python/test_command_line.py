@@ -237,7 +237,7 @@ def test_reproduce(polyfabric):
 
 def test_simulate_refuses_what_run_does(polyfabric):
     for command, place in (("run", "--on"), ("simulate", "--machine")):
-        done = polyfabric(command, "pbs", place, "morphling", "--params", "morphling-I", "--batch", "4")
+        done = polyfabric(command, "pbs", place, "morphling", "--params", "morphling-I", "--batch", "1")
         assert done.status == 2, done.out
         assert "accept it with --max-failure -1" in " ".join(done.err.split())
 

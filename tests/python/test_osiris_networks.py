@@ -172,7 +172,8 @@ def test_rows_of_the_networks(monkeypatch):
     assert found["table3a.lenet.nh"] == pytest.approx(1000)
     # The second part counts twice: 4 + 2·5 ms after the three of LeNet.
     assert found["table3a.resnet20.nh"] == pytest.approx(14)
-    assert found["figure12.interleaving"] is None
+    # What all multipliers do in the time of the step that is limb by limb and giant-step-centric.
+    assert 0 < found["figure12.interleaving"] < 100
     assert {"table3b.resnet20.dh", "figure12.dataflow", "figure12.fusion"} <= found.keys()
     beside = [row["beside"][0] for row in rows if row["beside"] is not None]
     assert beside.count("Figure 13") == 3 * 9

@@ -54,7 +54,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     asked = ("run", "pbs", "--on", "own.toml", "--params", SET, "--batch", "12")
     done = polyfabric(*asked)
     assert done.status == 2
-    assert f"a ciphertext of parameter set {SET} comes out wrong with probability 2^-0.0" in done.err
+    assert f"one of 12 ciphertexts of parameter set {SET} comes out wrong with probability 2^0.0" in done.err
     assert "choose another set, or accept it with --max-failure 0" in done.err
     # Accepted, results are wrong, or no message at all: then the reason is the machine's arithmetic, not damage.
     done = polyfabric(*asked, "--max-failure", "0")
