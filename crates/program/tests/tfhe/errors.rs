@@ -146,7 +146,7 @@ fn noise_budgets() {
     assert!(
         text.starts_with("sum.py:7: lookup %2 leaves its noise budget with parameter set strix-I: reading integer[0..60] fails with probability 2^-")
             && text.contains(", more than 2^-40.0 (noise 2^-")
-            && text.ends_with("sum of squared weights 20); use smaller weights or a narrower range, put a look-up before the sum, or accept this with target (--max-failure)"),
+            && text.ends_with("sum of squared weights 20); use smaller weights or a narrower range, put a look-up before the sum, or accept this with max_failure (--max-failure)"),
         "{text}"
     );
     assert_eq!(
@@ -207,7 +207,7 @@ fn circuit_privacy() {
         text.contains("output \"y\" (%3): with noise that hides with 30 bits how it was computed, integer[0..3] decodes wrongly with probability 2^-")
             && text.contains("more than 2^-128.0, with parameter set polyfabric-4-p128-t64 (")
             && text.ends_with(
-                "bits fit); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with target (--max-failure)"
+                "bits fit); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with max_failure (--max-failure)"
             ),
         "{text}"
     );
