@@ -176,8 +176,8 @@ fn what_is_wrong_with_a_set_of_bgv_is_said() {
         ("q_bits", "q_bits = [4000000000]", "take another bit size"),
         ("special_bits", "special_bits = [30]", "take more or larger special primes"),
         ("digit_limbs", "digit_limbs = 0", "digits of 0 limbs; give digit_limbs of at least 1"),
-        ("digit_limbs", "digit_limbs = 3", "digit 0 has 128"),
-        ("secret", "secret = { sparse-ternary = 9000 }", "a secret of weight 9000 in a ring of degree 8192"),
+        ("digit_limbs", "digit_limbs = 3", "digit 0 has 16"),
+        ("secret", "secret = { sparse-ternary = 17000 }", "a secret of weight 17000 in a ring of degree 16384"),
         ("noise_std", "noise_std = -1", "noise_std is -1; it must be from 0.5 to"),
     ];
     hold(BGV, &cases);
