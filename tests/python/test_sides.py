@@ -213,6 +213,21 @@ def test_wrong_kinds_are_told(sides: Any) -> None:
         pf.Specification.of(len)  # type: ignore[arg-type]
 
 
+def test_bytes_and_folders_of_the_other_direction_are_told(sides: Any, tmp_path: Any) -> None:
+    (client, server), (_, inputs) = sides["ckks"], CASES["ckks"]
+    request = client.encrypt(inputs)
+    answer = server.execute(request)
+    with pytest.raises(pf.InputError, match=r"a request is bytes; give pf.Ciphertexts \(pf.Ciphertexts.from_bytes"):
+        server.execute(request.to_bytes())
+    with pytest.raises(pf.InputError, match=r"an answer is bytes; give pf\.Ciphertexts"):
+        client.decrypt(answer.to_bytes())
+    answer.save(tmp_path)
+    with pytest.raises(pf.FileError, match="it has outputs and no inputs; load them with outputs=True"):
+        pf.Ciphertexts.load(tmp_path)
+    found = client.decrypt(pf.Ciphertexts.load(tmp_path, outputs=True))
+    np.testing.assert_allclose(found["result"], client.decrypt(answer)["result"])
+
+
 @pytest.mark.parametrize("scheme", CASES)
 def test_a_batch_is_logged_with_its_times_and_sizes(scheme: str, sides: Any, caplog: pytest.LogCaptureFixture) -> None:
     program, inputs = CASES[scheme]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import multiprocessing
 import re
@@ -13,8 +14,9 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped as flipped_bytes
-from polyfabric import parameters
+from polyfabric import parameters, timing
 from polyfabric.reports.units import security
+from polyfabric.schemes.elements import ElementPlan
 
 
 @pf.program(x=pf.Mod(65537).vector(8))
@@ -209,3 +211,26 @@ def test_programs_on_slots_state_how_likely_their_bounds_are_passed() -> None:
     assert exact.to_dict()["log2_failure"] < -20
     assert "error bounds passed  with probability 2^-40.0 at most" in approximate.table()
     assert squares.run({"x": VALUES}).to_dict()["log2_failure"] == exact.to_dict()["log2_failure"]
+
+
+@pytest.mark.parametrize("name", ["pbs", "pbs+ks", "keyswitch"])
+def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: str) -> None:
+    one, many = (ElementPlan.built_in(name, "polyfabric-3-p128-t64", batch) for batch in (1, 64))
+    assert many.log2_failure == pytest.approx(one.log2_failure + 6)
+    # Within half the distance of two messages, and so much less that a damaged phase is seen.
+    half = 2.0 ** -(one.noise["message_bits"] + 2)
+    assert 0 < one.error_bounds["y"] == many.error_bounds["y"] <= half
+
+
+def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "_lookup_times", lambda *_: timing.LookupTimes(once=100.0, batch=1.0, each=0.01))
+
+    @pf.program(x=pf.UInt(16), y=pf.UInt(16))
+    def added(x, y):
+        return x + y
+
+    planned = added.plan()
+    batches = planned.kernel.rotation_batches
+    scale = json.loads(planned.parameters.to_json())["lwe_dimension"] / timing.TIMED_DIMENSION
+    assert len(batches) > 1
+    assert planned.processor_seconds() == pytest.approx((100 + len(batches) + 0.01 * sum(batches)) * scale)

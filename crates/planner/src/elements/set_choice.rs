@@ -1,11 +1,11 @@
 //! Which default set a program of TFHE gets that names none.
 
-use super::{ElementPlan, ORDERS, Request, multiplications, noisy};
+use super::{ElementPlan, ORDERS, Request, lowering, multiplications, noisy};
 use crate::{Fault, PlanError};
 use polyfabric_machines::contract::torus;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_program::tfhe::homomorphic::Program;
-use polyfabric_program::tfhe::lowering::{TfheLowering, lower};
+use polyfabric_program::tfhe::lowering::lower;
 use polyfabric_program::tfhe::noise::choose_parameters;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{Parameters, sets};
@@ -68,13 +68,15 @@ fn telling<'a>(
     request: &Request<'_>,
     refusals: &'a [(&Parameters, PlanError)],
 ) -> Option<&'a PlanError> {
-    let exact = Request { machine: None, circuit_privacy: None, ..*request };
+    let exact = Request { circuit_privacy: None, ..*request };
+    // As the machine executes it, but for its arithmetic.
     let carries = |parameters: &Parameters| {
-        ORDERS.into_iter().any(|order| {
-            let choice = TfheLowering::processor(order);
-            lower(program, parameters, &choice).is_ok()
-                && exact.noise(program, parameters, &choice, Transform::Exact).is_ok()
-        })
+        ORDERS.into_iter().filter_map(|order| lowering(request.machine, parameters, order, request.unrolling).ok()).any(
+            |choice| {
+                lower(program, parameters, &choice).is_ok()
+                    && exact.noise(program, parameters, &choice, Transform::Exact).is_ok()
+            },
+        )
     };
     let told = refusals.iter().find(|(parameters, _)| carries(parameters)).or_else(|| refusals.first());
     told.map(|(_, refusal)| refusal)
