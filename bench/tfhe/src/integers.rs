@@ -8,7 +8,7 @@ use polyfabric_program::tfhe::homomorphic::{Builder, CodecError, Program, Progra
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerError, IntegerType, Integers};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_program::tfhe::lowering::{LoweringError, TfheLowering, lower};
-use polyfabric_program::tfhe::noise::{Encryption, NoiseError, choose_parameters, report_lowered};
+use polyfabric_program::tfhe::noise::{Encryption, NoiseError, choose_parameters};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::{RunError, cpu::Executor};
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -200,12 +200,17 @@ struct Planned {
 impl Planned {
     fn new(operation: Operation, bits: u32, threads: usize, unroll: KeyUnrolling) -> Result<Self, OwnError> {
         let program = operation.program(bits, threads)?;
-        let chosen = choose_parameters(&program, FAILURE, None, Transform::F64, (Encryption::Secret, None))?;
+        let chosen = choose_parameters(&program, FAILURE, unroll, Transform::F64, (Encryption::Secret, None))?;
         let choice = TfheLowering { key_unrolling: unroll.bits(), ..TfheLowering::processor(chosen.key_switch) };
-        let report = report_lowered(&program, &chosen.parameters, &choice, Transform::F64)?;
-        report.check(&chosen.parameters, FAILURE)?;
         let kernel = lower(&program, &chosen.parameters, &choice)?;
-        Ok(Self { operation, bits, program, parameters: chosen.parameters, kernel, log2_failure: report.log2_failure })
+        Ok(Self {
+            operation,
+            bits,
+            program,
+            parameters: chosen.parameters,
+            kernel,
+            log2_failure: chosen.report.log2_failure,
+        })
     }
 
     /// One round on fresh ciphertexts.

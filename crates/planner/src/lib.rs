@@ -5,6 +5,7 @@
 
 pub mod elements;
 mod error;
+mod memory;
 pub mod slots;
 
 pub use error::{Fault, PlanError};

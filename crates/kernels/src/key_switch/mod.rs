@@ -81,6 +81,11 @@ impl<'k, T: Torus> KeySwitch<'k, T> {
         self.packed.as_ref().map_or(0, Packed::bytes)
     }
 
+    /// [`Self::bytes`] of a key switch to be made: arguments as of [`Self::new`].
+    pub fn bytes_of(gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> u64 {
+        Packed::bytes_of::<T>(Shape { gadget, input_dimension, size: lwe_dimension + 1 }, isa)
+    }
+
     /// Switches a batch: `inputs` is count × (k·N + 1), `outputs` count × (n + 1).
     pub fn switch(&self, inputs: &[T], outputs: &mut [T]) {
         let Shape { input_dimension, size, .. } = self.shape;

@@ -86,19 +86,31 @@ fn groups(shape: Shape, parts: Parts) -> usize {
 }
 
 impl Packed {
-    /// Cuts `key`, or `None` if the processor or the digits do not allow it.
-    pub fn new<T: Torus>(key: &[T], shape: Shape, isa: Isa) -> Option<Self> {
+    /// How a key is cut, and words of the whole; `None` if the processor or the digits do not allow it.
+    fn layout<T: Torus>(shape: Shape, isa: Isa) -> Option<(Parts, usize)> {
         let parts = Parts::of(isa)?;
         let log2_base = shape.gadget.log2_base;
         let largest = (shape.input_dimension * shape.levels()) as u64 * parts.largest();
         if log2_base > parts.bits() || (T::BITS == 64 && largest << (log2_base - 1) >= 1 << 31) {
             return None;
         }
+        let (columns, planes) = (parts.columns(), (T::BITS / parts.bits()) as usize);
+        let blocks = shape.size.div_ceil(columns);
+        Some((parts, elements(&[blocks, shape.levels(), groups(shape, parts), planes, columns])))
+    }
+
+    /// Bytes that a cut key takes, none if it is not cut.
+    pub fn bytes_of<T: Torus>(shape: Shape, isa: Isa) -> u64 {
+        Self::layout::<T>(shape, isa).map_or(0, |(_, words)| (words * size_of::<u32>()) as u64)
+    }
+
+    /// Cuts `key`, or `None` if the processor or the digits do not allow it.
+    pub fn new<T: Torus>(key: &[T], shape: Shape, isa: Isa) -> Option<Self> {
+        let (parts, words) = Self::layout::<T>(shape, isa)?;
+        let mut words = AlignedTorus::<u32>::zeros(words);
         let Shape { input_dimension, size, .. } = shape;
         let (levels, groups) = (shape.levels(), groups(shape, parts));
         let (columns, rows, planes) = (parts.columns(), parts.rows(), (T::BITS / parts.bits()) as usize);
-        let blocks = size.div_ceil(columns);
-        let mut words = AlignedTorus::<u32>::zeros(elements(&[blocks, levels, groups, planes, columns]));
         for (row, values) in key.chunks_exact(size).enumerate() {
             cancel::check();
             let (i, level) = (row / levels, row % levels);

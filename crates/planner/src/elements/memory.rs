@@ -1,7 +1,9 @@
 //! What keys and ciphertexts of a program of TFHE take.
 
+use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
+use polyfabric_runtime::tfhe::cpu::Buffers;
 use polyfabric_schemes::tfhe::KeyUnrolling;
 use serde::Serialize;
 
@@ -18,7 +20,7 @@ pub struct Memory {
     pub inputs: u64,
     /// Of the ciphertexts of all outputs.
     pub outputs: u64,
-    /// Of all that a server holds.
+    /// Of a server at its peak, while it executes the program on this computer: its process, keys in every form, inputs, what is computed, and outputs.
     pub server: u64,
 }
 
@@ -39,15 +41,17 @@ impl Memory {
         let outputs: u64 = kernel.outputs.iter().map(|output| bytes(kernel.op(output.value).result)).sum();
         let client_key = set.lwe_dimension().get() + set.large_lwe_dimension().get();
         let server_key = set.server_key_bytes(unrolling);
-        // The bootstrapping key is held in the transform domain too, 8 bytes a coefficient.
-        let transformed = set.unrolled_bootstrap_key_len(unrolling) as u64 * 8;
+        let buffers = Buffers::of(kernel, unrolling, threads()).map_err(PlanError::of(Fault::Internal))?;
+        let server_key_compressed = set.compressed_key_bytes(unrolling);
+        // The allocator keeps what the transport form took, from which keys are expanded; outputs are copied from what was computed.
+        let held = server_key_compressed + server_key + buffers.keys + inputs + buffers.values + outputs;
         Ok(Self {
             server_key,
-            server_key_compressed: set.compressed_key_bytes(unrolling),
+            server_key_compressed,
             client_key: client_key as u64,
             inputs,
             outputs,
-            server: server_key + transformed + inputs + outputs,
+            server: peak(held),
         })
     }
 }

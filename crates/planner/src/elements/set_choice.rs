@@ -20,8 +20,9 @@ pub fn choose(program: &Program, request: &Request<'_>) -> Result<ElementPlan, P
 
 fn choose_here(program: &Program, request: &Request<'_>) -> Result<ElementPlan, PlanError> {
     let private = (request.encryption, request.circuit_privacy);
+    let transform = Transform::f64_here();
     let chosen =
-        choose_parameters(program, request.max_failure, None, Transform::f64_here(), private).map_err(noisy)?;
+        choose_parameters(program, request.max_failure, request.unrolling, transform, private).map_err(noisy)?;
     ElementPlan::with(program, &chosen.parameters, chosen.key_switch, request)
 }
 

@@ -1,15 +1,10 @@
 //! What a run takes of memory, told from its plan before a key is made.
 
 use super::SlotPlan;
+use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind, PublicPolynomial};
 use polyfabric_runtime::rns::cpu;
-
-/// Python with numpy and this library: 31 MiB after the import, measured, and what a plan's text takes.
-const PYTHON: usize = 40 << 20;
-
-/// One part in this many of the rest: what allocation and large pages leave unused. Measured: 1 to 2 %.
-const SLACK: usize = 33;
 
 /// Words of a prime's transform tables: N for the stages within registers, as many companions, a quarter of N for the others.
 const TABLE_WORDS: [usize; 2] = [9, 4];
@@ -39,7 +34,7 @@ impl Memory {
     pub fn of(plan: &SlotPlan) -> Result<Self, PlanError> {
         let kernel = plan.kernel();
         let limb = limb_bytes(kernel);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads();
         let keys = plan.bytes_of_keys();
         let inputs = kernel.inputs().map(|(_, _, _, value)| value.limbs.len() * limb).sum();
         let outputs = kernel.outputs.iter().map(|output| kernel.value(output.value).limbs.len() * limb).sum();
@@ -53,9 +48,8 @@ impl Memory {
         // The client decrypts copies of the outputs.
         let running = buffers + kept + inputs + 2 * outputs + THREAD_LIMBS * threads * limb;
         // The allocator keeps what the making of keys gave back.
-        let taken = PYTHON + tables + coefficients + keys + making + running;
-        let peak = taken + taken / SLACK;
-        Ok(Self { keys, inputs, outputs, plaintexts, peak })
+        let held = tables + coefficients + keys + making + running;
+        Ok(Self { keys, inputs, outputs, plaintexts, peak: peak(held as u64) as usize })
     }
 }
 

@@ -8,6 +8,7 @@
 //! use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Table, evaluate};
 //! use polyfabric_program::tfhe::lowering::{Arithmetic, TfheLowering, lower};
 //! use polyfabric_program::tfhe::{noise, text};
+//! use polyfabric_schemes::tfhe::KeyUnrolling;
 //! use polyfabric_schemes::tfhe::noise::Transform;
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // (x + y)² mod 4 of two vectors of numbers from 0 to 1.
@@ -25,7 +26,8 @@
 //! assert_eq!(evaluate(&program, &inputs)?.outputs(&program)["result"], [0, 1, 0]);
 //!
 //! // The cheapest default set with which it fails with probability 2^-64 at most, and the kernel program for it.
-//! let chosen = noise::choose_parameters(&program, -64.0, None, Transform::F64, (noise::Encryption::Secret, None))?;
+//! let inputs = (noise::Encryption::Secret, None);
+//! let chosen = noise::choose_parameters(&program, -64.0, KeyUnrolling::ONE, Transform::F64, inputs)?;
 //! let choice = TfheLowering::new(chosen.key_switch, Arithmetic::F64);
 //! let kernel = lower(&program, &chosen.parameters, &choice)?;
 //! assert_eq!(kernel.lookups(), 3);

@@ -9,7 +9,7 @@ use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram, OpKind, TableCh
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{self, NoiseError};
 use polyfabric_schemes::tfhe::noise::{Formulas, Keys, Transform};
-use polyfabric_schemes::tfhe::{Parameters, sets};
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -158,12 +158,27 @@ fn noise_budgets() {
 
 #[test]
 fn choosing_a_set() {
-    let chosen =
-        |terms| noise::choose_parameters(&sum(terms), -64.0, None, Transform::F64, (noise::Encryption::Secret, None));
+    let chosen = |terms| {
+        noise::choose_parameters(
+            &sum(terms),
+            -64.0,
+            KeyUnrolling::ONE,
+            Transform::F64,
+            (noise::Encryption::Secret, None),
+        )
+    };
     let small = chosen(1).unwrap();
     let large = chosen(4).unwrap();
     assert!(small.report.log2_failure <= -64.0 && large.report.log2_failure <= -64.0);
     let degree = |chosen: &noise::Chosen| chosen.parameters.ring_degree().get();
+    // An iteration of two bits adds more noise than two of one: what is chosen for one bit may not do.
+    let two =
+        noise::choose_parameters(&sum(1), -128.0, KeyUnrolling::TWO, Transform::F64, (noise::Encryption::Secret, None))
+            .unwrap();
+    let choice = TfheLowering { key_unrolling: 2, ..TfheLowering::processor(two.key_switch) };
+    let inputs = (Keys::Accepted, noise::Encryption::Secret);
+    let own = noise::report_encrypted(&sum(1), &two.parameters, &choice, Transform::F64, inputs).unwrap();
+    assert!(own.log2_failure <= -128.0 && own == two.report, "{}", own.log2_failure);
     assert!(degree(&small) <= degree(&large), "{} {}", small.parameters.name(), large.parameters.name());
     let refused = chosen(1000).unwrap_err();
     assert!(matches!(&refused, NoiseError::NoSet { target, .. } if *target == -64.0), "{refused}");
@@ -179,10 +194,18 @@ fn choosing_a_set() {
 /// Noise that hides an output's own counts in the output's failure and the program's, and what has no room for it says what there is room for.
 #[test]
 fn circuit_privacy() {
-    let chosen =
-        |bits| noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, (noise::Encryption::Secret, Some(bits)));
+    let chosen = |bits| {
+        noise::choose_parameters(
+            &sum(1),
+            -128.0,
+            KeyUnrolling::ONE,
+            Transform::F64,
+            (noise::Encryption::Secret, Some(bits)),
+        )
+    };
     let plain =
-        noise::choose_parameters(&sum(1), -128.0, None, Transform::F64, (noise::Encryption::Secret, None)).unwrap();
+        noise::choose_parameters(&sum(1), -128.0, KeyUnrolling::ONE, Transform::F64, (noise::Encryption::Secret, None))
+            .unwrap();
     let hidden = chosen(6.0).unwrap();
     let (report, output) = (&hidden.report, &hidden.report.outputs[0]);
     assert!(report.log2_failure <= -128.0 && report.log2_failure >= output.log2_failure);

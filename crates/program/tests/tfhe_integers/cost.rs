@@ -6,7 +6,7 @@ use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{Encryption, choose_parameters};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::sets;
+use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 
 /// Blind rotations, and how many follow each other.
 pub fn cost(made: &Compiled) -> (usize, usize) {
@@ -61,7 +61,8 @@ fn carries_and_choices_of_one_number_need_no_larger_set() {
     });
     for made in [quotient, greater] {
         let chosen =
-            choose_parameters(&made.program, -128.0, None, Transform::F64, (Encryption::Secret, None)).unwrap();
+            choose_parameters(&made.program, -128.0, KeyUnrolling::ONE, Transform::F64, (Encryption::Secret, None))
+                .unwrap();
         assert_eq!(chosen.parameters.ring_degree().get(), 2048, "{}", chosen.parameters.name());
     }
 }

@@ -35,6 +35,16 @@ pub enum SignatureError {
         /// Its type.
         element: ElementType,
     },
+    /// Nothing would refuse a result that no execution leaves.
+    #[error(
+        "{name:?}: an output of type {element} has a bound on the error of its phase, and this one has none; get the specification again"
+    )]
+    NoBound {
+        /// The output.
+        name: String,
+        /// Its type.
+        element: ElementType,
+    },
     /// A bound that refuses nothing.
     #[error(
         "{name:?}: an error of {bound} of the torus is no bound where values are told apart up to {most}; get the specification again"
@@ -62,7 +72,7 @@ pub struct Terminal {
     pub step: u32,
     /// Which key its ciphertexts are under.
     pub key: LweKind,
-    /// Of an output: what an error of its phase stays within, a fraction of the torus, but for a probability of 2^-128; none if that is not known.
+    /// Of an output: what an error of its phase stays within, a fraction of the torus, but for a probability of 2^-128; none of torus values, and of inputs.
     pub error_bound: Option<f64>,
 }
 
@@ -89,6 +99,10 @@ impl Terminal {
         let most = half / f64::from(step);
         match self.error_bound {
             Some(bound) if !(0.0..=most).contains(&bound) => Err(SignatureError::Bound { name: name(), bound, most }),
+            // Of a torus value nobody says what it is read as.
+            None if direction == Direction::Output && !matches!(element, ElementType::Torus { .. }) => {
+                Err(SignatureError::NoBound { name: name(), element })
+            }
             _ => Ok(()),
         }
     }
@@ -207,7 +221,8 @@ mod tests {
         let program = builder.finish().expect("a program");
         let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
         let kernel = lower(&program, &sets::parameters("toy-256").expect("a set"), &choice).expect("a kernel program");
-        Signature::of(&program, &kernel, &[("y".to_owned(), 0.01)].into()).expect("inputs and outputs")
+        let bounds = [("y".to_owned(), 0.01), ("sign".to_owned(), 0.02)].into();
+        Signature::of(&program, &kernel, &bounds).expect("inputs and outputs")
     }
 
     fn read(change: impl Fn(&mut Signature)) -> Result<Signature, SignatureError> {
@@ -241,6 +256,9 @@ mod tests {
         // An error that would pass for another value.
         refused(&|all| all.outputs[0].error_bound = Some(0.2), "no bound");
         refused(&|all| all.outputs[0].error_bound = Some(-0.1), "no bound");
+        for output in [0, 1] {
+            refused(&|all| all.outputs[output].error_bound = None, "this one has none");
+        }
         assert!(Signature::from_json("{").expect_err("no text").to_string().contains("get the specification again"));
     }
 }

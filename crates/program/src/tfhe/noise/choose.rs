@@ -5,7 +5,7 @@ use crate::tfhe::dataflow::Dataflow;
 use crate::tfhe::homomorphic::Program;
 use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
-use polyfabric_schemes::tfhe::{Parameters, sets};
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
 
 /// A parameter set that carries a program, and how.
 #[derive(Clone, Debug)]
@@ -20,28 +20,29 @@ pub struct Chosen {
 
 /// Multiplications of one look-up and of one key switch.
 ///
-/// A look-up: n iterations of (k+1)(l+1) transforms of N/2 · log2(N/2) complex products (4 real ones), and (k+1)²l
-/// products of N/2 complex points. A key switch: kN · l_k · (n+1).
-fn cost(parameters: &Parameters) -> (f64, f64) {
-    let (n, k) = (parameters.lwe_dimension().get() as f64, parameters.glwe_dimension().get() as f64);
+/// A look-up: ⌈n/m⌉ iterations of (k+1)(l+1) transforms of N/2 · log2(N/2) complex products (4 real ones), and (k+1)²l products of N/2 complex
+/// points for each of the key's GGSW ciphertexts. A key switch: kN · l_k · (n+1).
+fn cost(parameters: &Parameters, unrolling: KeyUnrolling) -> (f64, f64) {
+    let (n, k) = (parameters.lwe_dimension(), parameters.glwe_dimension().get() as f64);
     let half = parameters.ring_degree().get() as f64 / 2.0;
     let levels = f64::from(parameters.bootstrap_gadget().levels);
     let transforms = (k + 1.0) * (levels + 1.0) * half * half.log2() / 2.0;
     let products = (k + 1.0) * (k + 1.0) * levels * half;
     let key_levels = parameters.key_switch_gadget().map_or(0.0, |gadget| f64::from(gadget.levels));
-    (n * 4.0 * (transforms + products), 2.0 * half * k * key_levels * (n + 1.0))
+    let (iterations, ciphertexts) = (unrolling.iterations(n) as f64, unrolling.ggsw_ciphertexts(n) as f64);
+    let lookup = 4.0 * (iterations * transforms + ciphertexts * products);
+    (lookup, 2.0 * half * k * key_levels * n.ciphertext_len() as f64)
 }
 
-/// The cheapest default set, on a torus of `torus_bits` bits if given, with which `program` fails with probability
-/// 2^`target` at most when a processor runs it ([`TfheLowering::processor`]), products being computed by `transform`. Cost counts
-/// multiplications. Inputs are encrypted as `encryption` says; with `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
+/// The cheapest default set with which `program` fails with probability 2^`target` at most when a processor runs it ([`TfheLowering::processor`])
+/// with a key of `unrolling`, products being computed by `transform`. Cost counts multiplications. Inputs are encrypted as `encryption` says; with `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
 ///
 /// # Errors
 /// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
 pub fn choose_parameters(
     program: &Program,
     target: f64,
-    torus_bits: Option<u32>,
+    unrolling: KeyUnrolling,
     transform: Transform,
     (encryption, circuit_privacy): (Encryption, Option<f64>),
 ) -> Result<Chosen, NoiseError> {
@@ -50,11 +51,10 @@ pub fn choose_parameters(
     let rows: usize = flow.levels.iter().map(|level| level.bias.len()).sum();
     let mut candidates = Vec::new();
     for (entry, parameters) in sets::all() {
-        let suits = torus_bits.is_none_or(|bits| bits == parameters.torus_bits());
-        if !suits || entry.family != sets::Family::Default {
+        if entry.family != sets::Family::Default {
             continue;
         }
-        let (lookup, switch) = cost(parameters);
+        let (lookup, switch) = cost(parameters, unrolling);
         let mut orders = Vec::new();
         if lowers_without_key_switch(&flow) {
             orders.push((KeySwitchOrder::None, 0));
@@ -70,7 +70,7 @@ pub fn choose_parameters(
     // Of sets that carry the program and lack room to hide it, the one that hides most is nearer than any that does not carry it.
     let mut nearest: Option<([f64; 2], String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
-        let choice = TfheLowering::processor(key_switch);
+        let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::processor(key_switch) };
         let report = match report_flow(program, &flow, parameters, (&choice, Keys::Accepted, encryption), transform) {
             // What a public key encrypts does not come under this set's small key.
             Err(NoiseError::NoKeySwitchKey { .. }) if encryption == Encryption::Public => continue,
@@ -97,7 +97,7 @@ pub fn choose_parameters(
     }
     Err(match nearest {
         Some((_, nearest, reason)) => NoiseError::NoSet { target, nearest, reason: Box::new(reason) },
-        None => NoiseError::NoCandidate { torus_bits: torus_bits.unwrap_or(0) },
+        None => NoiseError::NoCandidate,
     })
 }
 

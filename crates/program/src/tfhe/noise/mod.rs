@@ -212,12 +212,11 @@ pub enum NoiseError {
         /// Why it does not suffice.
         reason: Box<NoiseError>,
     },
-    /// There is no default set on the torus asked for.
-    #[error("there is no default parameter set on a {torus_bits}-bit torus; ask for 32 or 64 bits")]
-    NoCandidate {
-        /// The width asked for.
-        torus_bits: u32,
-    },
+    /// No default set has the key switch that a public key needs.
+    #[error(
+        "no default parameter set brings what a public key encrypts under its small key; name a set with a key-switching key"
+    )]
+    NoCandidate,
     /// The program cannot be flattened.
     #[error(transparent)]
     Dataflow(#[from] DataflowError),

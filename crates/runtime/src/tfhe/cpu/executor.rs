@@ -1,5 +1,6 @@
 //! The key in the form that the CPU reads, and the batched operations on it.
 
+use super::blocks::{Blocks, glwe_len, product};
 use crate::Progress;
 use crate::tfhe::RunError;
 use crate::tfhe::phases::switched;
@@ -7,7 +8,7 @@ use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
-use polyfabric_kernels::isa::{Isa, IsaError};
+use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
@@ -18,18 +19,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of accumulators and exponents that one block may take: half of a second-level cache of 1 MiB, the rest for the
-/// key row and the transforms.
-const BLOCK_BYTES: usize = 384 << 10;
-
-/// Bytes of spectra that a bundle may take.
-const BUNDLE_BYTES: usize = 1 << 20;
-
 /// Runs kernel programs for one server key on a fixed number of threads.
 pub struct Executor<'k, T> {
     pub(super) key: &'k ServerKey<T>,
     parameters: Parameters,
     product: ExternalProduct<T>,
+    blocks: Blocks,
     /// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for bundles. Each is made when
     /// a rotation first needs it, as many programs need only one.
     alone: OnceLock<AlignedVector>,
@@ -62,13 +57,21 @@ impl<'k, T: Torus> Executor<'k, T> {
             .start_handler(cancel::Token::on_threads())
             .build()
             .map_err(|error| RunError::Threads { threads, cause: error.to_string() })?;
-        let k = parameters.glwe_dimension().get();
-        let product = ExternalProduct::new(parameters.ring_degree(), parameters.bootstrap_gadget(), k, Some(isa))
-            .ok_or(IsaError::Absent { isa })?;
+        let product = product(&parameters, isa)?;
+        let blocks = Blocks::new(&parameters, &product, pool.current_num_threads());
         let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
         let key_switch = key_switch_key.map(|(key, gadget)| KeySwitch::new(key, gadget, from.get(), to.get(), isa));
-        Ok(Self { key, parameters, product, alone: OnceLock::new(), together: OnceLock::new(), key_switch, pool })
+        Ok(Self {
+            key,
+            parameters,
+            product,
+            blocks,
+            alone: OnceLock::new(),
+            together: OnceLock::new(),
+            key_switch,
+            pool,
+        })
     }
 
     /// The parameter set of the key.
@@ -139,11 +142,11 @@ impl<'k, T: Torus> Executor<'k, T> {
         let count = exponents.len() / size;
         let glwe = self.glwe_len();
         let mut accumulators = AlignedTorus::zeros(count * glwe);
-        let block = self.block(count);
-        let of_blocks = |single: &dyn Fn(usize) -> bool| single(block.min(count)) || single(count % block);
+        let block = self.blocks.of(count);
+        let forms = self.blocks.forms(count);
         let keys = Keys {
-            alone: if of_blocks(&|count| self.bundled(count) < count) { self.transformed(false) } else { &[] },
-            together: if of_blocks(&|count| self.bundled(count) > 0) { self.transformed(true) } else { &[] },
+            alone: if forms.alone { self.transformed(false) } else { &[] },
+            together: if forms.together { self.transformed(true) } else { &[] },
         };
         let done = AtomicU64::new(0);
         self.pool.install(|| {
@@ -177,7 +180,7 @@ impl<'k, T: Torus> Executor<'k, T> {
             rotate(table(c), 2 * degree - exponents[size - 1] as usize, body);
         }
         let count = exponents.len() / size;
-        let bundled = self.bundled(count);
+        let bundled = self.blocks.bundled(count);
         let mut workspace = self.product.workspace();
         let mut bundle_workspace = if bundled > 0 { self.product.bundle_workspace() } else { None };
         let bits = self.key.unrolling().bits() as usize;
@@ -307,23 +310,7 @@ impl<'k, T: Torus> Executor<'k, T> {
 
     /// Torus elements of a GLWE ciphertext.
     fn glwe_len(&self) -> usize {
-        self.parameters.glwe_dimension().ciphertext_polynomials() * self.parameters.ring_degree().get()
-    }
-
-    /// Ciphertexts of a block: as many as the cache holds, but no fewer blocks than threads.
-    fn block(&self, count: usize) -> usize {
-        let exponents = self.parameters.lwe_dimension().ciphertext_len() * size_of::<u32>();
-        let fitting = BLOCK_BYTES / (self.glwe_len() * size_of::<T>() + exponents);
-        let share = count.div_ceil(self.threads());
-        // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
-        let block = share.div_ceil(share.div_ceil(fitting.max(1)).max(1)).max(1);
-        if self.bundled(block) > 0 { block.next_multiple_of(BUNDLE).min(share) } else { block }
-    }
-
-    /// How many of `count` ciphertexts of a block are taken in bundles: none where eight spectra of each row do not fit the second-level cache.
-    fn bundled(&self, count: usize) -> usize {
-        let spectra = BUNDLE * self.product.rows() * self.parameters.ring_degree().get() * size_of::<f64>();
-        if self.product.bundles() && spectra <= BUNDLE_BYTES { count / BUNDLE * BUNDLE } else { 0 }
+        glwe_len(&self.parameters)
     }
 }
 

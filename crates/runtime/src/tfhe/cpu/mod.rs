@@ -5,10 +5,13 @@
 //! ciphertexts before the next, so that the key streams by once for the block. An unrolled key gives an iteration several secret bits. The blocks are spread over the
 //! threads. Every ciphertext's result is a function of that ciphertext alone: it depends neither on the batch nor on the threads.
 
+mod blocks;
 mod executor;
+mod memory;
 mod operations;
 
 pub use executor::Executor;
+pub use memory::Buffers;
 
 #[cfg(test)]
 mod tests;

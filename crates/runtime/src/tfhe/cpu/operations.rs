@@ -126,7 +126,7 @@ impl<T: Torus> Executor<'_, T> {
 }
 
 /// For each value, the last operation that reads it; `usize::MAX` for outputs.
-fn last_uses(program: &KernelProgram) -> Vec<usize> {
+pub(super) fn last_uses(program: &KernelProgram) -> Vec<usize> {
     let mut last = vec![usize::MAX; program.ops.len()];
     for (index, op) in program.ops.iter().enumerate() {
         op.operands.iter().for_each(|operand| last[operand.index()] = index);

@@ -1,6 +1,6 @@
 //! Does the batched runtime give the interpreter's results, whatever the batch, the threads and the instruction set?
 
-use super::Executor;
+use super::{Buffers, Executor};
 use crate::NoProgress;
 use crate::tfhe::{RunError, interpreter};
 use polyfabric_kernels::Torus;
@@ -127,6 +127,36 @@ fn unrolled_keys_give_the_interpreters_phases() {
         agrees_unrolled::<u32>("toy-256", unrolling, 17);
         agrees_unrolled::<u32>("toy-512-k2", unrolling, 2);
         agrees_unrolled::<u64>("toy-256-t64", unrolling, 2);
+    }
+}
+
+/// What is told of the keys before a run is what the executor holds after it.
+fn tells_memory<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
+    let plain = case::<T>(set, "pbs", batch);
+    let parameters = plain.client.parameters();
+    let server = ServerKey::for_tests_unrolled(&plain.client, unrolling, 2);
+    let order = if parameters.key_switch_gadget().is_some() { KeySwitchOrder::After } else { KeySwitchOrder::None };
+    let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(order, Arithmetic::F64) };
+    let name = if order == KeySwitchOrder::After { "pbs+ks" } else { "pbs" };
+    let program = builtin::build(name, parameters, batch, &choice, Transform::F64).unwrap().kernel;
+    let told = Buffers::of(&program, unrolling, 2).unwrap();
+    let executor = Executor::new(&server, 2).unwrap();
+    executor.run(&program, &plain.inputs, &NoProgress).unwrap();
+    assert_eq!(told.keys, executor.transformed_key_bytes() + executor.key_switch_bytes(), "{set} {unrolling} {batch}");
+    // Most is held while results are taken out of the accumulators.
+    let large = parameters.large_lwe_dimension().ciphertext_len();
+    let glwe = parameters.glwe_dimension().ciphertext_polynomials() * parameters.ring_degree().get();
+    assert_eq!(told.values, (batch * (glwe + large) * size_of::<T>()) as u64);
+}
+
+#[test]
+fn memory_is_told_before() {
+    for batch in [1, 2, 16, 17] {
+        for unrolling in [KeyUnrolling::ONE, KeyUnrolling::FOUR] {
+            tells_memory::<u32>("toy-256", unrolling, batch);
+            tells_memory::<u32>("toy-512-k2", unrolling, batch);
+            tells_memory::<u64>("toy-256-t64", unrolling, batch);
+        }
     }
 }
 

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-RUN = """
-import re
-from pathlib import Path
-
+SLOTS = """
 import numpy as np
 
 import polyfabric as pf
@@ -25,14 +22,41 @@ def turns(x, y):
 
 values = np.linspace(-1, 1, 4096)
 turns.run({"x": values, "y": values}, parameters="ckks-depth-8", threads=1)
+cost = turns.cost("ckks-depth-8")
+"""
+
+ELEMENTS = """
+import polyfabric as pf
+
+
+@pf.program("products", x=pf.UInt(16).vector(100), y=pf.UInt(16).vector(100))
+def products(x, y):
+    return {"z": x * y}
+
+
+products.run({"x": range(100), "y": range(100)})
+cost = products.cost()
+"""
+
+PEAK = """
+import re
+from pathlib import Path
+
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
-print(turns.cost("ckks-depth-8").to_dict()["memory_bytes"], int(peak[1]) << 10)
+"""
+
+TOLD = """
+print(cost.to_dict()["memory_bytes"], int(peak[1]) << 10)
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not tell a process's peak")
-def test_the_memory_told_is_what_a_run_takes() -> None:
+@pytest.mark.parametrize("program", [SLOTS, ELEMENTS], ids=["slots", "elements"])
+def test_the_memory_told_is_what_a_run_takes(program: str) -> None:
     """Not less, and at most a third more: of this size Python's own part, which differs by machine, is a tenth."""
-    found = subprocess.run([sys.executable, "-c", RUN], check=True, capture_output=True, text=True)
+    run, cost = program.rsplit("\n", 2)[:2]
+    found = subprocess.run(
+        [sys.executable, "-c", "\n".join([run, PEAK, cost, TOLD])], check=True, capture_output=True, text=True
+    )
     told, peak = map(int, found.stdout.split())
     assert peak <= told <= peak * 4 / 3, f"{told >> 20} MiB told, {peak >> 20} MiB taken"

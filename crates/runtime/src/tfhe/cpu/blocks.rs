@@ -1,0 +1,79 @@
+//! How a batch of blind rotations is cut into blocks, and a block into bundles.
+
+use crate::tfhe::RunError;
+use polyfabric_kernels::Torus;
+use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
+use polyfabric_kernels::isa::{Isa, IsaError};
+use polyfabric_schemes::tfhe::Parameters;
+
+/// Bytes of accumulators and exponents that one block may take: half of a second-level cache of 1 MiB, the rest for the
+/// key row and the transforms.
+const BLOCK_BYTES: usize = 384 << 10;
+
+/// Bytes of spectra that a bundle may take.
+const BUNDLE_BYTES: usize = 1 << 20;
+
+/// Torus elements of a GLWE ciphertext.
+pub(super) fn glwe_len(parameters: &Parameters) -> usize {
+    parameters.glwe_dimension().ciphertext_polynomials() * parameters.ring_degree().get()
+}
+
+/// The external product of a set; refused if the processor lacks `isa`.
+pub(super) fn product<T: Torus>(parameters: &Parameters, isa: Isa) -> Result<ExternalProduct<T>, RunError> {
+    let k = parameters.glwe_dimension().get();
+    let product = ExternalProduct::new(parameters.ring_degree(), parameters.bootstrap_gadget(), k, Some(isa));
+    Ok(product.ok_or(IsaError::Absent { isa })?)
+}
+
+/// The sizes of blocks and bundles for one parameter set.
+pub(super) struct Blocks {
+    /// Ciphertexts that the cache holds, one at least.
+    fitting: usize,
+    threads: usize,
+    /// Whether eight spectra of each row are taken at once, and fit the second-level cache.
+    bundles: bool,
+}
+
+/// The forms of the transformed key that a batch reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Forms {
+    /// That for ciphertexts one by one.
+    pub alone: bool,
+    /// That for bundles.
+    pub together: bool,
+}
+
+impl Blocks {
+    pub fn new<T: Torus>(parameters: &Parameters, product: &ExternalProduct<T>, threads: usize) -> Self {
+        let exponents = parameters.lwe_dimension().ciphertext_len() * size_of::<u32>();
+        let spectra = BUNDLE * product.rows() * parameters.ring_degree().get() * size_of::<f64>();
+        Self {
+            fitting: (BLOCK_BYTES / (glwe_len(parameters) * size_of::<T>() + exponents)).max(1),
+            threads,
+            bundles: product.bundles() && spectra <= BUNDLE_BYTES,
+        }
+    }
+
+    /// Ciphertexts of a block of a batch: as many as the cache holds, but no fewer blocks than threads.
+    pub fn of(&self, count: usize) -> usize {
+        let share = count.div_ceil(self.threads);
+        // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
+        let block = share.div_ceil(share.div_ceil(self.fitting).max(1)).max(1);
+        if self.bundled(block) > 0 { block.next_multiple_of(BUNDLE).min(share) } else { block }
+    }
+
+    /// How many of `count` ciphertexts of a block are taken in bundles.
+    pub fn bundled(&self, count: usize) -> usize {
+        if self.bundles { count / BUNDLE * BUNDLE } else { 0 }
+    }
+
+    /// The forms of the key that a batch reads.
+    pub fn forms(&self, count: usize) -> Forms {
+        let block = self.of(count);
+        let blocks = [block.min(count), count % block];
+        Forms {
+            alone: blocks.iter().any(|&count| self.bundled(count) < count),
+            together: blocks.iter().any(|&count| self.bundled(count) > 0),
+        }
+    }
+}

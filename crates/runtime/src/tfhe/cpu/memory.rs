@@ -1,0 +1,82 @@
+//! What a run takes of memory, told before it.
+
+use super::blocks::{Blocks, Forms, product};
+use super::operations::last_uses;
+use crate::tfhe::RunError;
+use polyfabric_kernels::Torus;
+use polyfabric_kernels::isa::Isa;
+use polyfabric_kernels::key_switch::KeySwitch;
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType};
+use polyfabric_schemes::tfhe::KeyUnrolling;
+
+/// Bytes that an executor and a run take besides the server's key, the inputs and the outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// The bootstrapping key in the transform domain, in each form that the program's batches read, and the key-switching key once more where it is
+    /// multiplied in parts.
+    pub keys: u64,
+    /// Intermediate results, inputs among them, when they are most.
+    pub values: u64,
+}
+
+impl Buffers {
+    /// Of a program that [`super::Executor`] runs with a key of `unrolling` on `threads` threads, in the instruction set that is selected.
+    ///
+    /// # Errors
+    /// [`RunError::Isa`] if the environment asks for an instruction set that is not there.
+    pub fn of(program: &KernelProgram, unrolling: KeyUnrolling, threads: usize) -> Result<Self, RunError> {
+        match program.parameters.torus_bits() {
+            32 => Self::on::<u32>(program, unrolling, threads),
+            _ => Self::on::<u64>(program, unrolling, threads),
+        }
+    }
+
+    fn on<T: Torus>(program: &KernelProgram, unrolling: KeyUnrolling, threads: usize) -> Result<Self, RunError> {
+        let (set, isa) = (&program.parameters, Isa::selected()?);
+        let product = product::<T>(set, isa)?;
+        let blocks = Blocks::new(set, &product, threads);
+        let mut forms = Forms::default();
+        for op in &program.ops {
+            if let (OpKind::BlindRotation { .. }, count) = (&op.kind, op.result.count()) {
+                let own = blocks.forms(count);
+                forms = Forms { alone: forms.alone || own.alone, together: forms.together || own.together };
+            }
+        }
+        let ggsws = unrolling.ggsw_ciphertexts(set.lwe_dimension()) as u64;
+        let form = |taken: bool, together| if taken { product.key_len(together) as u64 } else { 0 };
+        let numbers = ggsws * (form(forms.alone, false) + form(forms.together, true));
+        let switches = program.ops.iter().any(|op| matches!(op.kind, OpKind::KeySwitch { .. }));
+        let switch = set.key_switch_gadget().filter(|_| switches).map_or(0, |gadget| {
+            let (from, to) = (set.large_lwe_dimension().get(), set.lwe_dimension().get());
+            KeySwitch::<T>::bytes_of(gadget, from, to, isa)
+        });
+        Ok(Self { keys: numbers * size_of::<f64>() as u64 + switch, values: most_at_once(program) })
+    }
+}
+
+/// Bytes of the values that are held, when they are most: each from its operation to its last use.
+fn most_at_once(program: &KernelProgram) -> u64 {
+    let last_use = last_uses(program);
+    let (mut held, mut most) = (0, 0);
+    for (index, op) in program.ops.iter().enumerate() {
+        held += value_bytes(program, op.result);
+        most = most.max(held);
+        let mut operands = op.operands.clone();
+        operands.sort_unstable();
+        operands.dedup();
+        let dying = operands.iter().filter(|operand| last_use[operand.index()] == index);
+        held -= dying.map(|operand| value_bytes(program, program.op(*operand).result)).sum::<u64>();
+    }
+    most
+}
+
+fn value_bytes(program: &KernelProgram, value: ValueType) -> u64 {
+    let set = &program.parameters;
+    let word = u64::from(set.torus_bits() / 8);
+    let (elements, bytes) = match value {
+        ValueType::Lwe { dimension, .. } => (dimension + 1, word),
+        ValueType::Indices { dimension, .. } => (dimension + 1, size_of::<u32>() as u64),
+        ValueType::Glwe { .. } => (super::blocks::glwe_len(set), word),
+    };
+    value.count() as u64 * elements as u64 * bytes
+}
