@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 /// Cycles ahead that are kept in a ring.
 const AHEAD: usize = 1 << 12;
 
+/// Cycles of the ring that a word of marks stands for.
+const WORD: usize = u64::BITS as usize;
+
 /// A calendar: what is due within [`AHEAD`] cycles costs a push and a pop of a vector.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     ring: Vec<Vec<T>>,
+    /// A bit for each cycle of the ring in which something is due: cycles without anything are passed 64 at a time.
+    marks: [u64; AHEAD / WORD],
     /// Everything before has been taken.
     now: i64,
     /// Things in the ring.
@@ -20,7 +25,8 @@ pub(crate) struct Calendar<T> {
 impl<T> Calendar<T> {
     /// An empty one, of which nothing is due before `now`.
     pub fn new(now: i64) -> Self {
-        Self { ring: std::iter::repeat_with(Vec::new).take(AHEAD).collect(), now, held: 0, far: BTreeMap::new() }
+        let ring = std::iter::repeat_with(Vec::new).take(AHEAD).collect();
+        Self { ring, marks: [0; AHEAD / WORD], now, held: 0, far: BTreeMap::new() }
     }
 
     fn place(cycle: i64) -> usize {
@@ -31,23 +37,38 @@ impl<T> Calendar<T> {
     pub fn push(&mut self, cycle: i64, thing: T) {
         let cycle = cycle.max(self.now);
         if cycle - self.now < AHEAD as i64 {
-            self.ring[Self::place(cycle)].push(thing);
+            let place = Self::place(cycle);
+            self.ring[place].push(thing);
+            self.marks[place / WORD] |= 1 << (place % WORD);
             self.held += 1;
         } else {
             self.far.entry(cycle).or_default().push(thing);
         }
     }
 
+    /// The first cycle from `now` on in which something in the ring is due.
+    fn next_in_ring(&self) -> Option<i64> {
+        if self.held == 0 {
+            return None;
+        }
+        let first = Self::place(self.now);
+        let words = self.marks.len();
+        // The first word comes again at the end, for the cycles before `now` in it.
+        let place = (0..=words).find_map(|step| {
+            let word = (first / WORD + step) % words;
+            let kept = if step == 0 { u64::MAX << (first % WORD) } else { u64::MAX };
+            let marks = self.marks[word] & kept;
+            (marks != 0).then(|| word * WORD + marks.trailing_zeros() as usize)
+        })?;
+        Some(self.now + ((place + AHEAD - first) % AHEAD) as i64)
+    }
+
     /// The first cycle before `until` in which something is due; without one, `until` comes next.
     pub fn next_before(&mut self, until: i64) -> Option<i64> {
-        while self.now < until {
-            let far = self.far.first_key_value().map_or(i64::MAX, |(&cycle, _)| cycle);
-            if far == self.now || !self.ring[Self::place(self.now)].is_empty() {
-                return Some(self.now);
-            }
-            self.now = if self.held == 0 { far.min(until) } else { self.now + 1 };
-        }
-        None
+        let far = self.far.first_key_value().map_or(i64::MAX, |(&cycle, _)| cycle);
+        let next = far.min(self.next_in_ring().unwrap_or(i64::MAX));
+        self.now = self.now.max(next.min(until));
+        (next < until).then_some(next)
     }
 
     /// What is due in the cycle that [`Self::next_before`] gave, in the place of what is in `things`.
@@ -56,10 +77,33 @@ impl<T> Calendar<T> {
         if let Some(entry) = self.far.first_entry().filter(|entry| *entry.key() == self.now) {
             things.append(&mut entry.remove());
         }
-        let due = &mut self.ring[Self::place(self.now)];
+        let place = Self::place(self.now);
+        let due = &mut self.ring[place];
         self.held -= due.len();
         things.append(due);
+        self.marks[place / WORD] &= !(1 << (place % WORD));
         self.now += 1;
+    }
+
+    /// Everything, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.ring.iter().chain(self.far.values()).flatten()
+    }
+
+    /// Drops everything that `keep` does not want.
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        for (place, due) in self.ring.iter_mut().enumerate().filter(|(_, due)| !due.is_empty()) {
+            let before = due.len();
+            due.retain(&mut keep);
+            self.held -= before - due.len();
+            if due.is_empty() {
+                self.marks[place / WORD] &= !(1 << (place % WORD));
+            }
+        }
+        self.far.retain(|_, due| {
+            due.retain(&mut keep);
+            !due.is_empty()
+        });
     }
 }
 
@@ -84,6 +128,11 @@ mod tests {
                     found.append(&mut due);
                 }
             }
+            // Every fifth is dropped, of those that are still to come.
+            let kept = |number: usize| !number.is_multiple_of(5);
+            expected.retain(|thing| found.contains(thing) || kept(thing.1));
+            calendar.retain(|&(_, number)| kept(number));
+            prop_assert_eq!(calendar.iter().count() + found.len(), expected.len());
             while calendar.next_before(i64::MAX).is_some() {
                 calendar.take(&mut due);
                 found.append(&mut due);

@@ -112,13 +112,11 @@ pub(super) struct Blame {
 }
 
 impl Blame {
-    fn rank(&self) -> (i64, Reverse<u8>, Cause) {
-        (self.slack, Reverse(self.cause.stretches[0].0.precedence()), self.cause)
-    }
-
     /// Of two constraints the one that was satisfied last.
     pub fn stricter(self, other: Self) -> Self {
-        if other.rank() < self.rank() { other } else { self }
+        let rank = |blame: &Self| (blame.slack, Reverse(blame.cause.stretches[0].0.precedence()));
+        let order = rank(&other).cmp(&rank(&self)).then_with(|| other.cause.cmp(&self.cause));
+        if order.is_lt() { other } else { self }
     }
 }
 

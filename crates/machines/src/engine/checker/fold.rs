@@ -14,12 +14,11 @@
 
 use super::blame::{Blame, Cause, Pipeline, View};
 use super::plan::Node;
-use super::replay::{ByValue, Replay};
+use super::replay::{ByValue, Replay, within};
 use super::state::{Action, Advance, Cell, InFlight, Phase};
 use super::violation::Violation;
 use crate::engine::schedule::{Repeat, Shift};
 use crate::engine::stalls::Tally;
-use std::cmp::Reverse;
 use std::collections::HashSet;
 
 /// Rounds at the end of a loop that are always replayed.
@@ -93,7 +92,7 @@ impl Replay<'_> {
             return Snapshot { time: action.time, busy: vec![], cells: vec![], actions: vec![], log };
         };
         let mut own: Vec<Action> = Vec::new();
-        for &Reverse(pending) in &self.agenda {
+        for &pending in self.agenda.iter() {
             if pending.phase != Phase::Resume && self.within(pending.instance, action.instance) {
                 own.push(pending);
             }
@@ -147,13 +146,13 @@ impl Replay<'_> {
         }
         let rounds = (repeat.count - LAST_ROUNDS - action.round) as i64;
         self.freezes += 1;
-        let mut agenda = std::mem::take(&mut self.agenda).into_vec();
-        agenda.retain(|Reverse(pending)| pending.phase == Phase::Resume || !self.within(pending.instance, instance));
+        let Self { agenda, instances, .. } = self;
+        agenda.retain(|pending| pending.phase == Phase::Resume || !within(instances, pending.instance, instance));
         let period = repeat.period as i64;
         let resume =
             Action { time: action.time + rounds * period, phase: Phase::Resume, round: self.freezes, ..*action };
-        agenda.push(Reverse(resume));
-        self.agenda = agenda.into();
+        self.agenda.push(resume);
+        let state = &self.instances[instance];
         let in_flight_steps = before.actions.iter().zip(&now.actions).filter_map(|((_, old), (action, new))| {
             let (old, new) = (old.as_ref()?, new.as_ref()?);
             Some((action.in_flight, new.0.path - old.0.path))
@@ -215,12 +214,12 @@ impl Replay<'_> {
         let by = Advance::new(rounds, frozen.period, frozen.step);
         for action in &mut frozen.actions {
             action.advance(&by);
-            self.agenda.push(Reverse(*action));
+            self.agenda.push(*action);
         }
         frozen.round.time += by.cycles;
         frozen.round.base += by.cycles;
         frozen.round.round += rounds as u64;
-        self.agenda.push(Reverse(frozen.round));
+        self.agenda.push(frozen.round);
         // A pipeline has several events, and its values lie in several places: it moves on once.
         let mut moved = HashSet::new();
         let mut advance = |pipeline: &Pipeline| {

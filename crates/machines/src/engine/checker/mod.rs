@@ -8,6 +8,7 @@
 //! Loops are replayed until their state has settled, and then skipped (see `fold`). Checking a schedule folded and
 //! unrolled gives the same result.
 
+mod agenda;
 mod blame;
 mod diagnose;
 mod fold;

@@ -66,8 +66,6 @@ pub(super) struct AccessPlan<'a> {
     cells: (u32, u32),
     /// First port and their number: in a memory of several banks every other one, as each bank has one a direction.
     ports: (u32, u32),
-    /// Load on each port.
-    pub load: u64,
     /// On a wire, the cycles from a write to its read.
     wire: Option<NonZeroU32>,
 }
@@ -84,6 +82,13 @@ impl AccessPlan<'_> {
         (0..count as usize).map(move |bank| first as usize + 2 * bank)
     }
 
+    /// Load on each port, which share the access's bytes evenly.
+    pub fn load(&self) -> u64 {
+        let Access { bytes, first, last, .. } = *self.access;
+        let cycles = (u64::from(last) - u64::from(first) + 1) * u64::from(self.ports.1);
+        (bytes as f64 * LOAD_SCALE / cycles as f64) as u64
+    }
+
     /// On a wire, the cycles from a write to its read.
     pub fn wire(&self) -> Option<i64> {
         self.wire.map(|delay| i64::from(delay.get()))
@@ -93,7 +98,7 @@ impl AccessPlan<'_> {
 /// One event or loop.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
-    Event { event: &'a Event, accesses: Vec<AccessPlan<'a>> },
+    Event { event: &'a Event, accesses: Range<usize> },
     Repeat { repeat: &'a Repeat, children: Range<usize>, earliest: i64, footprint: Rc<Footprint> },
 }
 
@@ -127,6 +132,8 @@ pub(super) struct CellPlace {
 pub(super) struct Plan<'a> {
     pub resources: &'a Resources,
     pub nodes: Vec<Node<'a>>,
+    /// The accesses of all events, in the order of the events.
+    accesses: Vec<AccessPlan<'a>>,
     pub top: Range<usize>,
     pub cells: Vec<CellPlace>,
     pub ports: Vec<Port>,
@@ -177,7 +184,8 @@ impl<'a> Plan<'a> {
             cell_list: Vec::new(),
         });
         let mut parts = Parts { first_cell, port_base, nothing, bodies: HashMap::new() };
-        let mut plan = Self { resources, nodes: Vec::new(), top: 0..0, cells, ports, read_by_value };
+        let (nodes, accesses) = (Vec::new(), Vec::new());
+        let mut plan = Self { resources, nodes, accesses, top: 0..0, cells, ports, read_by_value };
         plan.top = plan.index(&schedule.items, &mut parts)?;
         if earliest(&schedule.items) < 0 {
             return Err(malformed("an event starts before cycle 0; shift the whole schedule".into()));
@@ -193,9 +201,14 @@ impl<'a> Plan<'a> {
 
     /// The access that an entry of the agenda is about.
     pub fn access_of(&self, action: &super::state::Action) -> Option<&AccessPlan<'a>> {
-        match &self.nodes[action.node] {
-            Node::Event { accesses, .. } => accesses.get(action.access),
-            Node::Repeat { .. } => None,
+        self.accesses_of(&self.nodes[action.node]).get(action.access)
+    }
+
+    /// The accesses of an event; a loop has none of its own.
+    pub fn accesses_of(&self, node: &Node<'a>) -> &[AccessPlan<'a>] {
+        match node {
+            Node::Event { accesses, .. } => &self.accesses[accesses.clone()],
+            Node::Repeat { .. } => &[],
         }
     }
 
@@ -209,8 +222,12 @@ impl<'a> Plan<'a> {
                 Item::Event(event) => {
                     let reads = event.reads.iter().map(|access| (access, false));
                     let writes = event.writes.iter().map(|access| (access, true));
-                    let plan = |(access, write)| self.access(access, write, parts);
-                    Node::Event { event, accesses: reads.chain(writes).map(plan).collect() }
+                    let first = self.accesses.len();
+                    for (access, write) in reads.chain(writes) {
+                        let access = self.access(access, write, parts);
+                        self.accesses.push(access);
+                    }
+                    Node::Event { event, accesses: first..self.accesses.len() }
                 }
                 Item::Repeat(repeat) => {
                     let span = (repeat.count as i128) * (repeat.period as i128);
@@ -248,9 +265,9 @@ impl<'a> Plan<'a> {
         let mut written = BitSet::with_size(self.cells.len());
         for child in children {
             match &self.nodes[child] {
-                Node::Event { event, accesses } => {
+                node @ Node::Event { event, .. } => {
                     resources.insert(event.resource.0 as usize);
-                    for access in accesses {
+                    for access in self.accesses_of(node) {
                         for cell in access.cells() {
                             cells.insert(cell);
                             if access.write {
@@ -274,8 +291,6 @@ impl<'a> Plan<'a> {
         let memory = access.place.memory.0 as usize;
         let place = access.place;
         let direction = usize::from(write);
-        let length = u64::from(access.last) - u64::from(access.first) + 1;
-        let load = |cycles: u64| (access.bytes as f64 * LOAD_SCALE / cycles as f64) as u64;
         let (capacity, banks) = match self.resources.memories[memory].kind {
             MemoryKind::OnChip { capacity, banks, .. } => (capacity, banks),
             MemoryKind::Wire { delay, .. } => {
@@ -286,13 +301,12 @@ impl<'a> Plan<'a> {
                     write,
                     cells: (cell, cell + 1),
                     ports: ((port_base[memory] + direction) as u32, 1),
-                    load: load(length),
                     wire: NonZeroU32::new(delay),
                 };
             }
             // A memory of lines has been refused.
             MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Lines(_) => {
-                return AccessPlan { access, write, cells: (0, 0), ports: (0, 0), load: 0, wire: None };
+                return AccessPlan { access, write, cells: (0, 0), ports: (0, 0), wire: None };
             }
         };
         let end = place.offset + place.bytes;
@@ -304,7 +318,6 @@ impl<'a> Plan<'a> {
             write,
             cells: (first_cell[&(memory, place.offset)] as u32, first_cell[&(memory, end)] as u32),
             ports: ((port_base[memory] + 2 * low as usize + direction) as u32, (high - low + 1) as u32),
-            load: load(length * (high - low + 1)),
             wire: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The replay: one pass over the schedule in order of time, which holds every start, read and write against the state that
 //! all earlier ones have left.
 
+use super::agenda::Agenda;
 use super::blame::{Blame, Cause, Member, Pipeline};
 use super::plan::{AccessPlan, Node, Plan};
 use super::state::{Accessor, Action, Busy, Cell, InFlight, NEVER, Phase, Ready, Who};
@@ -10,8 +11,7 @@ use crate::engine::schedule::{
 };
 use crate::engine::stalls::{Stall, Tally};
 use polyfabric_kernels::cancel;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// One running loop: a repeat within one round of its parent. Instance 0 is the top of the schedule.
@@ -52,7 +52,7 @@ pub(super) struct Replay<'a> {
     /// Shared, so that an access can be looked at while the state changes.
     pub plan: Rc<Plan<'a>>,
     pub schedule: &'a Schedule,
-    pub agenda: BinaryHeap<Reverse<Action>>,
+    pub agenda: Agenda,
     pub busy: Vec<Busy>,
     pub cells: Vec<Cell>,
     pub by_value: HashMap<(usize, Value), Ready>,
@@ -88,7 +88,7 @@ impl<'a> Replay<'a> {
         let (cells, ports) = (plan.cells.len(), plan.ports.len());
         let mut replay = Self {
             schedule,
-            agenda: BinaryHeap::new(),
+            agenda: Agenda::new(),
             busy: vec![Busy { until: 0, holder: None, run: None }; resources.len()],
             cells: vec![Cell::EMPTY; cells],
             by_value: HashMap::new(),
@@ -114,7 +114,7 @@ impl<'a> Replay<'a> {
 
     /// Replays everything.
     pub fn run(&mut self) -> Result<(), Violation> {
-        while let Some(Reverse(action)) = self.agenda.pop() {
+        while let Some(action) = self.agenda.pop() {
             cancel::check();
             let done = match action.phase {
                 Phase::Resume => {
@@ -137,7 +137,7 @@ impl<'a> Replay<'a> {
                 self.after(&action);
                 self.settle(action.instance);
             } else {
-                self.agenda.push(Reverse(action));
+                self.agenda.push(action);
             }
         }
         // What is on a wire at the end passes nobody.
@@ -185,7 +185,7 @@ impl<'a> Replay<'a> {
 
     fn push(&mut self, action: Action) {
         self.instances[action.instance].pending += 1;
-        self.agenda.push(Reverse(action));
+        self.agenda.push(action);
     }
 
     /// One entry of an instance is done; loops without any are over.
@@ -259,16 +259,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Whether `instance` is `ancestor` or runs inside it.
-    pub fn within(&self, mut instance: usize, ancestor: usize) -> bool {
-        loop {
-            if instance == ancestor {
-                return true;
-            }
-            match self.instances[instance].parent {
-                Some(parent) => instance = parent,
-                None => return false,
-            }
-        }
+    pub fn within(&self, instance: usize, ancestor: usize) -> bool {
+        within(&self.instances, instance, ancestor)
     }
 
     /// Tells loops that do not contain `instance` that something of theirs is touched. Folded ones resume: then `false`.
@@ -297,7 +289,8 @@ impl<'a> Replay<'a> {
 
     fn start(&mut self, action: &Action) -> Step {
         let nodes = Rc::clone(&self.plan);
-        let Node::Event { event, accesses } = &nodes.nodes[action.node] else { return DONE };
+        let node = &nodes.nodes[action.node];
+        let (Node::Event { event, .. }, accesses) = (node, nodes.accesses_of(node)) else { return DONE };
         let resource = event.resource.0 as usize;
         if !self.disturb(action.instance, action.time, Some(resource), 0..0)? {
             return AGAIN;
@@ -395,7 +388,7 @@ impl<'a> Replay<'a> {
 
     /// Loads the ports for the duration of an access. `false` if a folded loop had to resume first.
     fn load(&mut self, action: &Action, plan: &AccessPlan) -> Step {
-        let load = plan.load;
+        let load = plan.load();
         for port in plan.ports() {
             let capacity = self.plan.ports[port].capacity;
             if self.loads[port] + load <= capacity {
@@ -430,7 +423,7 @@ impl<'a> Replay<'a> {
     fn release(&mut self, action: &Action) {
         let nodes = Rc::clone(&self.plan);
         let Some(plan) = nodes.access_of(action) else { return };
-        let load = plan.load;
+        let load = plan.load();
         for port in plan.ports() {
             self.loads[port] -= load;
             let mut next = Some(action.instance);
@@ -669,6 +662,19 @@ impl<'a> Replay<'a> {
         while let Some(index) = next {
             self.instances[index].log.push(access.clone());
             next = self.instances[index].parent.filter(|&parent| self.instances[parent].parent.is_some());
+        }
+    }
+}
+
+/// Whether `instance` is `ancestor` or runs inside it.
+pub(super) fn within(instances: &[Instance], mut instance: usize, ancestor: usize) -> bool {
+    loop {
+        if instance == ancestor {
+            return true;
+        }
+        match instances[instance].parent {
+            Some(parent) => instance = parent,
+            None => return false,
         }
     }
 }
