@@ -16,12 +16,20 @@ const POINTS: [(u64, u64); 2] =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint([u64; 2]);
 
+/// Product of two numbers below P: 2^61 is 1 modulo P, so the product's halves are added.
 fn mul(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(P)) as u64
+    let product = u128::from(a) * u128::from(b);
+    reduced((product as u64 & P) + (product >> 61) as u64)
 }
 
+/// Sum of two numbers below P.
 fn add(a: u64, b: u64) -> u64 {
-    ((u128::from(a) + u128::from(b)) % u128::from(P)) as u64
+    reduced(a + b)
+}
+
+/// A number up to 2 P, modulo P.
+fn reduced(sum: u64) -> u64 {
+    if sum >= P { sum - P } else { sum }
 }
 
 fn pow(base: u64, exponent: i64) -> u64 {
@@ -45,16 +53,33 @@ fn series(g: u64, count: u64) -> u64 {
     }
 }
 
+/// What the rounds of some nested loops make of an element of the first: a factor at both points.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounds([u64; 2]);
+
+impl Rounds {
+    /// Outside of all loops.
+    pub const ONE: Self = Self([1; 2]);
+
+    /// The same with the rounds of one loop more.
+    pub fn of(self, repeat: &Repeat) -> Self {
+        let Shift { ciphertext, iteration, .. } = repeat.shift;
+        let mut factors = self.0;
+        for (factor, (x, y)) in factors.iter_mut().zip(POINTS) {
+            *factor = mul(*factor, series(mul(pow(x, ciphertext), pow(y, iteration)), repeat.count));
+        }
+        Self(factors)
+    }
+}
+
 impl Fingerprint {
     /// One element, as it is in the first round of each of the enclosing loops, in all of their rounds.
-    pub fn of(ciphertext: u32, iteration: u32, loops: &[&Repeat]) -> Self {
-        Self(POINTS.map(|(x, y)| {
-            let one = mul(pow(x, i64::from(ciphertext)), pow(y, i64::from(iteration)));
-            loops.iter().fold(one, |sum, repeat| {
-                let Shift { ciphertext, iteration, .. } = repeat.shift;
-                mul(sum, series(mul(pow(x, ciphertext), pow(y, iteration)), repeat.count))
-            })
-        }))
+    pub fn of(ciphertext: u32, iteration: u32, rounds: Rounds) -> Self {
+        let mut sums = rounds.0;
+        for (sum, (x, y)) in sums.iter_mut().zip(POINTS) {
+            *sum = mul(*sum, mul(pow(x, i64::from(ciphertext)), pow(y, i64::from(iteration))));
+        }
+        Self(sums)
     }
 
     /// Every ciphertext of one range with every iteration of another.
@@ -85,33 +110,48 @@ mod tests {
         Repeat { start: 0, count, period: 1, origin: Shift::default(), shift, body: Arc::default() }
     }
 
+    fn of(ciphertext: u32, iteration: u32, loops: &[&Repeat]) -> Fingerprint {
+        let rounds = loops.iter().fold(Rounds::ONE, |rounds, repeat| rounds.of(repeat));
+        Fingerprint::of(ciphertext, iteration, rounds)
+    }
+
+    #[test]
+    fn products_are_those_of_long_numbers() {
+        for a in [0, 1, 2, P / 3, P - 2, P - 1].into_iter().chain(POINTS.map(|(x, _)| x)) {
+            for b in [0, 1, P / 2, P - 1, POINTS[0].1] {
+                assert_eq!(u128::from(mul(a, b)), u128::from(a) * u128::from(b) % u128::from(P), "{a} by {b}");
+                assert_eq!(u128::from(add(a, b)), (u128::from(a) + u128::from(b)) % u128::from(P), "{a} and {b}");
+            }
+        }
+    }
+
     #[test]
     fn nested_loops_are_their_elements() {
         let (outer, inner) = (repeat(7, 64, 0), repeat(250, 0, 2));
         let mut unrolled = Fingerprint::default();
         for round in 0..7 {
             for step in 0..250 {
-                unrolled.add(Fingerprint::of(3 + 64 * round, 2 * step, &[]));
+                unrolled.add(of(3 + 64 * round, 2 * step, &[]));
             }
         }
-        assert_eq!(Fingerprint::of(3, 0, &[&outer, &inner]), unrolled);
+        assert_eq!(of(3, 0, &[&outer, &inner]), unrolled);
         // A loop that stays where it is counts each round, and one that runs backwards too.
         let back = repeat(4, -1, 0);
         let mut fourfold = Fingerprint::default();
-        (0..4).for_each(|_| fourfold.add(Fingerprint::of(5, 9, &[])));
-        assert_eq!(Fingerprint::of(5, 9, &[&repeat(4, 0, 0)]), fourfold);
-        assert_eq!(Fingerprint::of(3, 0, &[&back]), Fingerprint::all(0..4, 0..1));
+        (0..4).for_each(|_| fourfold.add(of(5, 9, &[])));
+        assert_eq!(of(5, 9, &[&repeat(4, 0, 0)]), fourfold);
+        assert_eq!(of(3, 0, &[&back]), Fingerprint::all(0..4, 0..1));
     }
 
     #[test]
     fn a_missing_or_doubled_element_shows() {
         let whole = Fingerprint::all(0..100, 0..500);
-        let mut loops = Fingerprint::of(0, 0, &[&repeat(100, 1, 0), &repeat(500, 0, 1)]);
+        let mut loops = of(0, 0, &[&repeat(100, 1, 0), &repeat(500, 0, 1)]);
         assert_eq!(loops, whole);
-        loops.add(Fingerprint::of(99, 499, &[]));
+        loops.add(of(99, 499, &[]));
         assert_ne!(loops, whole);
-        let mut moved = Fingerprint::of(0, 0, &[&repeat(100, 1, 0), &repeat(499, 0, 1)]);
-        moved.add(Fingerprint::of(0, 500, &[&repeat(100, 1, 0)]));
+        let mut moved = of(0, 0, &[&repeat(100, 1, 0), &repeat(499, 0, 1)]);
+        moved.add(of(0, 500, &[&repeat(100, 1, 0)]));
         assert_ne!(moved, whole);
     }
 }

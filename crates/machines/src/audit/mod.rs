@@ -10,7 +10,8 @@
 //!
 //! Loops stay loops. An event in a loop names its values by ciphertext and iteration numbers that every round moves on by the same
 //! amounts, so what holds in a loop's first two rounds holds in all of them; and that its values cover every ciphertext and iteration
-//! exactly once is seen from a fingerprint, the sum of x^ciphertext · y^iteration modulo a prime, which is a geometric series.
+//! exactly once is seen from a fingerprint, the sum of x^ciphertext · y^iteration modulo a prime, which is a geometric series. Operands that
+//! the program lists are looked up round by round, but for rounds that move iterations alone: those go on with the same sums.
 
 mod fingerprint;
 pub mod residue;

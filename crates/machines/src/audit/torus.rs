@@ -1,7 +1,7 @@
 //! The audit of programs on torus polynomials.
 
 use super::AuditError;
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{Fingerprint, Rounds};
 use crate::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Resources, Schedule, Shift, Value};
 use polyfabric_program::tfhe::kernel::{
     Body, BodyType, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType,
@@ -192,7 +192,7 @@ pub fn audit(program: &KernelProgram, schedule: &Schedule, meaning: &dyn Meaning
         work: HashMap::new(),
         stored: HashSet::new(),
     };
-    audit.items(&schedule.items, &mut Vec::new())?;
+    audit.items(&schedule.items, &mut Vec::new(), Rounds::ONE)?;
     audit.finish()
 }
 
@@ -225,13 +225,13 @@ impl Read<'_> {
 }
 
 impl<'a> Audit<'a> {
-    fn items(&mut self, items: &'a [Item], loops: &mut Vec<&'a Repeat>) -> Result<(), AuditError> {
+    fn items(&mut self, items: &'a [Item], loops: &mut Vec<&'a Repeat>, rounds: Rounds) -> Result<(), AuditError> {
         for item in items {
             match item {
-                Item::Event(event) => self.event(event, loops)?,
+                Item::Event(event) => self.event(event, loops, rounds)?,
                 Item::Repeat(repeat) => {
                     loops.push(repeat);
-                    self.items(&repeat.body, loops)?;
+                    self.items(&repeat.body, loops, rounds.of(repeat))?;
                     loops.pop();
                 }
             }
@@ -239,7 +239,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    fn event(&mut self, event: &'a Event, loops: &[&'a Repeat]) -> Result<(), AuditError> {
+    fn event(&mut self, event: &'a Event, loops: &[&'a Repeat], rounds: Rounds) -> Result<(), AuditError> {
         // Numbers of the first round of all loops.
         let first = loops.iter().fold(Shift::default(), |shift, repeat| repeat.shift_of(shift, 0));
         let moves = matches!(self.meaning.function(event.op.kind), Function::Move { .. });
@@ -254,7 +254,7 @@ impl<'a> Audit<'a> {
                 let results = event.writes.iter().flat_map(|write| self.meaning.data(write.value.shifted(first)));
                 for datum in results {
                     if let Datum::Body { op, value, element, iteration } = datum {
-                        let seen = Fingerprint::of(element, iteration, loops);
+                        let seen = Fingerprint::of(element, iteration, rounds);
                         self.in_loops.entry((op, value)).or_default().add(seen);
                     }
                 }
@@ -269,32 +269,48 @@ impl<'a> Audit<'a> {
         event.writes.iter().any(|write| off_chip(write.place.memory.0 as usize))
     }
 
-    /// An event whose operands the program lists: each round is looked up.
+    /// An event whose operands the program lists: each round is looked up, but for those of one sum.
     fn every_round(&mut self, event: &'a Event, loops: &[&'a Repeat], shift: Shift) -> Result<(), AuditError> {
         let Some((repeat, inner)) = loops.split_first() else {
             let results = self.hold(event, shift)?;
-            let stored = self.leaves_chip(event);
-            for (datum, work) in results {
-                if stored {
-                    self.stored.insert(datum);
-                    continue;
-                }
-                match datum {
-                    Datum::SwitchSum { op, element, .. } | Datum::LinearSum { op, row: element, .. } if work > 0 => {
-                        *self.work.entry((op, element)).or_default() += work;
-                        continue;
-                    }
-                    Datum::Lwe { op, element } => *self.work.entry((op, element)).or_default() += work,
-                    _ => {}
-                }
-                *self.computed.entry(datum).or_default() += 1;
-            }
+            self.record(event, results, 1);
             return Ok(());
         };
+        // Rounds that move iterations on and nothing else go on with the sums of the same ciphertexts, so what they need of the
+        // program is the same, and the rest moves on alike: what holds in the first and in the next holds in all.
+        if inner.is_empty() && repeat.shift == Shift::iterations(repeat.shift.iteration) && repeat.count > 1 {
+            let first = self.hold(event, repeat.shift_of(shift, 0))?;
+            let next = self.hold(event, repeat.shift_of(shift, 1))?;
+            let parts = first.iter().all(|part| of_sum(part).is_some_and(|(.., work)| work > 0));
+            if parts && first.iter().map(of_sum).eq(next.iter().map(of_sum)) {
+                self.record(event, first, repeat.count);
+                return Ok(());
+            }
+        }
         for round in 0..repeat.count {
             self.every_round(event, inner, repeat.shift_of(shift, round))?;
         }
         Ok(())
+    }
+
+    /// Books what an event computes or stores in `times` rounds.
+    fn record(&mut self, event: &Event, results: Vec<(Datum, u64)>, times: u64) {
+        let stored = self.leaves_chip(event);
+        for (datum, work) in results {
+            if stored {
+                self.stored.insert(datum);
+                continue;
+            }
+            match datum {
+                Datum::SwitchSum { op, element, .. } | Datum::LinearSum { op, row: element, .. } if work > 0 => {
+                    *self.work.entry((op, element)).or_default() += work * times;
+                    continue;
+                }
+                Datum::Lwe { op, element } => *self.work.entry((op, element)).or_default() += work,
+                _ => {}
+            }
+            *self.computed.entry(datum).or_default() += 1;
+        }
     }
 
     /// Holds one event against the program; what it computes, with the work of each, or stores.
@@ -700,6 +716,14 @@ impl<'a> Audit<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a part of a sum is of, and its work.
+fn of_sum(&(datum, work): &(Datum, u64)) -> Option<(u32, u32, u64)> {
+    match datum {
+        Datum::SwitchSum { op, element, .. } | Datum::LinearSum { op, row: element, .. } => Some((op, element, work)),
+        _ => None,
     }
 }
 

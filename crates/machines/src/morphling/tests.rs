@@ -5,8 +5,10 @@ use super::emit::resources::Chip;
 use super::machine::{Morphling, Network};
 use super::test_support::machine;
 use super::{Mapped, instruction, map};
+use crate::audit::audit;
+use crate::contract::torus::MappedTorus;
 use crate::engine::checker::{Hazard, check, check_every_round};
-use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Schedule, ScheduleBuilder};
+use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
 use crate::torus::test_support::{Scene, both_reuses, lookups, lowering, network, parameters, shape};
 use polyfabric_kernels::Gadget;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -117,10 +119,70 @@ fn layers_of_a_network_share_their_rotations() {
     crate::contract::torus::hold(
         &crate::description("morphling").expect("built in"),
         &program,
-        &*crate::contract::torus::MappedTorus::meaning(&mapped, &program),
+        &*MappedTorus::meaning(&mapped, &program),
         &mapped.schedule,
     )
     .expect("it computes its program");
+}
+
+/// `items` with every loop of the tiles of a key switch as `change` has it.
+fn with_tiles(items: &[Item], key_switch: KindId, change: &impl Fn(&Repeat) -> Vec<Repeat>) -> Vec<Item> {
+    let of_tiles = |item: &Item| matches!(item, Item::Event(event) if event.op.kind == key_switch);
+    let changed = |item: &Item| match item {
+        Item::Repeat(repeat) if repeat.count > 1 && repeat.body.iter().any(of_tiles) => {
+            change(repeat).into_iter().map(Item::Repeat).collect()
+        }
+        Item::Repeat(repeat) => {
+            let body = Arc::new(with_tiles(&repeat.body, key_switch, change));
+            vec![Item::Repeat(Repeat { body, ..repeat.clone() })]
+        }
+        event => vec![event.clone()],
+    };
+    items.iter().flat_map(changed).collect()
+}
+
+/// The rounds of a loop, one by one.
+fn rounds(repeat: &Repeat) -> Vec<Repeat> {
+    let of = |round: u64| Repeat {
+        start: repeat.start + (round * repeat.period) as i64,
+        count: 1,
+        origin: repeat.shift_of(Shift::default(), round),
+        shift: Shift::default(),
+        ..repeat.clone()
+    };
+    (0..repeat.count).map(of).collect()
+}
+
+#[test]
+fn a_loop_of_tiles_is_held_as_its_rounds_are() {
+    let program = lookups(&parameters("morphling-I"), &both_reuses(), 70, 1, true);
+    let mapped = map(&machine(), &program).expect("the program fits");
+    let meaning = MappedTorus::meaning(&mapped, &program);
+    // The audit counts what is computed, the checker sees that each part is read where it was written.
+    let holds = |change: &dyn Fn(&Repeat) -> Vec<Repeat>| {
+        let items = with_tiles(&mapped.schedule.items, mapped.chip.kinds.key_switch, &|repeat| change(repeat));
+        let schedule = Schedule { items, ..mapped.schedule.clone() };
+        audit(&program, &schedule, &*meaning).is_ok() && check(&schedule, &[]).is_ok()
+    };
+    assert!(holds(&|repeat| vec![repeat.clone()]), "it computes its program");
+    assert!(holds(&rounds), "its rounds compute its program");
+    // A tile too few or too many, all tiles the same, every second one, one ciphertext after the other.
+    let wrong: [&dyn Fn(&mut Repeat); 5] = [
+        &|repeat| repeat.count -= 1,
+        &|repeat| repeat.count += 1,
+        &|repeat| repeat.shift.iteration = 0,
+        &|repeat| repeat.shift.iteration *= 2,
+        &|repeat| repeat.shift.ciphertext += 1,
+    ];
+    for (number, wrong) in wrong.iter().enumerate() {
+        let changed = |repeat: &Repeat| {
+            let mut repeat = repeat.clone();
+            wrong(&mut repeat);
+            repeat
+        };
+        assert!(!holds(&|repeat| vec![changed(repeat)]), "change {number} passes");
+        assert!(!holds(&|repeat| rounds(&changed(repeat))), "change {number} passes round by round");
+    }
 }
 
 #[test]
