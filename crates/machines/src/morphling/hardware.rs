@@ -18,7 +18,7 @@ use super::machine::Morphling;
 use super::software::{Streams, Unit};
 use crate::torus::channels::Part;
 use crate::torus::dispatcher::{self, Started};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// When everything ran.
@@ -27,18 +27,54 @@ pub struct Timeline {
     pub starts: Vec<i64>,
     /// Completion cycle of each node: its last result is in place.
     pub ends: Vec<i64>,
-    /// Parts of each transfer, on the memory channels, relative to its start: transfers that do the same have the same.
-    pub parts: HashMap<u32, Rc<[Part]>>,
+    /// Parts of each transfer, on the memory channels, relative to its start.
+    pub parts: Parts,
     /// Events of each blind rotation, relative to its start.
     pub rotations: HashMap<u32, Rc<Rotation>>,
-    /// What a key switch by a tile reads of it when, if that is not the order of the lane group's own.
-    pub(crate) rows: HashMap<u32, KeyRows>,
+    /// Of each node, in which order it reads rows of a key: a key switch by a tile those of the tile.
+    pub(crate) rows: Vec<KeyRows>,
     /// Cycles that instructions and parts of transfers waited for banks.
     pub bank_waits: i64,
     /// Cycles of every step on the XPUs.
     pub steps: StepCycles,
     /// First cycle after everything.
     pub cycles: i64,
+}
+
+/// The parts of every transfer: networks have millions of nodes, and few transfers differ in their parts.
+#[derive(Debug)]
+pub struct Parts {
+    /// Of each node, its parts among those that differ; the first are none.
+    of: Vec<u32>,
+    differing: Vec<Rc<[Part]>>,
+    known: HashMap<Rc<[Part]>, u32>,
+}
+
+impl Parts {
+    fn new(nodes: usize) -> Self {
+        let none: Rc<[Part]> = Rc::new([]);
+        Self { of: vec![0; nodes], differing: vec![Rc::clone(&none)], known: HashMap::from([(none, 0)]) }
+    }
+
+    fn set(&mut self, node: u32, parts: &[Part]) {
+        let number = self.known.get(parts).copied().unwrap_or_else(|| {
+            let (parts, number): (Rc<[Part]>, _) = (parts.into(), self.differing.len() as u32);
+            self.differing.push(Rc::clone(&parts));
+            self.known.insert(parts, number);
+            number
+        });
+        self.of[node as usize] = number;
+    }
+
+    /// A number that two nodes have both if and only if their parts are the same.
+    pub fn number(&self, node: u32) -> u32 {
+        self.of[node as usize]
+    }
+
+    /// The parts of a node; none of what is no transfer.
+    pub fn of(&self, node: u32) -> &[Part] {
+        &self.differing[self.number(node) as usize]
+    }
 }
 
 /// Runs the program of `places`.
@@ -48,7 +84,7 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
     let mut chip = Chip {
         places,
         banks: Banks::new(places),
-        rows: HashMap::new(),
+        rows: vec![KeyRows::OWN; streams.nodes.len()],
         multicast: None,
         switches: (0, HashMap::new()),
         bank_waits: 0,
@@ -59,8 +95,7 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
         origin: 0,
         cache: RotationCache::default(),
         channels: Channels::new(machine),
-        parts: HashMap::new(),
-        known_parts: HashSet::new(),
+        parts: Parts::new(streams.nodes.len()),
         rotations: HashMap::new(),
     };
     let times = dispatcher::run(&streams.nodes, |node, now| chip.start(node, now));
@@ -83,7 +118,7 @@ type SwitchDemands = HashMap<(u8, u8, bool, KeyRows), Rc<[Demand]>>;
 struct Chip<'a> {
     places: &'a Places<'a>,
     banks: Banks,
-    rows: HashMap<u32, KeyRows>,
+    rows: Vec<KeyRows>,
     multicast: Option<Multicast>,
     /// What the key switches of one group by one tile ask of banks: by their lane group, the tile's entry, whether sums come before,
     /// and the order of rows. A group has hundreds of tiles.
@@ -97,8 +132,7 @@ struct Chip<'a> {
     origin: i64,
     cache: RotationCache,
     channels: Channels,
-    parts: HashMap<u32, Rc<[Part]>>,
-    known_parts: HashSet<Rc<[Part]>>,
+    parts: Parts,
     rotations: HashMap<u32, Rc<Rotation>>,
 }
 
@@ -175,16 +209,14 @@ impl Chip<'_> {
 
     /// Remembers an order of rows: a multicast, and who takes part in it.
     fn order(&mut self, node: u32, start: i64, rows: KeyRows) {
-        if rows != KeyRows::OWN {
-            self.rows.insert(node, rows);
-        }
+        self.rows[node as usize] = rows;
         let i = &self.streams.nodes[node as usize].instruction;
         match (rows, self.multicast) {
             (KeyRows::Multicast(_), _) => {
                 self.multicast = Some(Multicast { start, node, group: i.group, tile: i.part });
             }
             (KeyRows::Brought, Some(one)) => {
-                if let Some(KeyRows::Multicast(members)) = self.rows.get_mut(&one.node) {
+                if let KeyRows::Multicast(members) = &mut self.rows[one.node as usize] {
                     *members |= 1 << i.unit;
                 }
             }
@@ -218,15 +250,7 @@ impl Chip<'_> {
         let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
         let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
         let parts: Vec<Part> = parts.iter().map(|part| Part { start: part.start - start, ..*part }).collect();
-        let parts = match self.known_parts.get(&parts[..]) {
-            Some(known) => Rc::clone(known),
-            None => {
-                let parts: Rc<[Part]> = parts.into();
-                self.known_parts.insert(Rc::clone(&parts));
-                parts
-            }
-        };
-        self.parts.insert(node, parts);
+        self.parts.set(node, &parts);
         Started { start, end, free, slots: Vec::new() }
     }
 

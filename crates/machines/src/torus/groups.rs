@@ -1,5 +1,7 @@
 //! Groups of ciphertexts that repeat one another: where a program's groups become a loop of the schedule.
 
+use std::collections::HashMap;
+
 /// Groups `first .. first + span · rounds`, of which each `span` do as the `span` before, always the same number of cycles later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupRun {
@@ -17,6 +19,21 @@ const LEAST_ROUNDS: usize = 3;
 /// Groups of a round at most: buffers used in turn repeat after two groups or four, and units that take turns at a bank make that
 /// three times as many.
 const LONGEST_ROUND: usize = 12;
+
+/// Numbers `count` groups so that two have the same number if and only if they are alike. `hash` is the same for groups that are alike: a
+/// group is compared with few others, however many there are.
+pub fn kinds(count: usize, hash: impl Fn(usize) -> u64, alike: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    // The first group of each kind, by its hash; a group goes by the number of that one.
+    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+    let kind = |group| {
+        let firsts = known.entry(hash(group)).or_default();
+        firsts.iter().copied().find(|&first| alike(first, group)).unwrap_or_else(|| {
+            firsts.push(group);
+            group
+        })
+    };
+    (0..count).map(kind).collect()
+}
 
 /// Cuts groups that begin at `bases` into runs; `alike` says whether two groups are the same but for their ciphertexts and
 /// their time. Groups that do not repeat are runs of one.
@@ -51,6 +68,17 @@ mod tests {
     //! Are exactly the groups folded that repeat, at one distance?
 
     use super::*;
+
+    #[test]
+    fn kinds_of_groups() {
+        let groups = [3, 5, 3, 13, 5, 23];
+        let of = |hash: fn(i32) -> u64| {
+            kinds(groups.len(), |at| hash(groups[at]), |one, other| groups[one] == groups[other])
+        };
+        // Groups of one hash that are not alike have numbers of their own.
+        assert_eq!(of(|group| group as u64 % 10), [0, 1, 0, 3, 1, 5]);
+        assert_eq!(of(|_| 0), [0, 1, 0, 3, 1, 5]);
+    }
 
     #[test]
     fn runs_of_groups() {

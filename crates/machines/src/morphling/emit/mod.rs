@@ -11,14 +11,16 @@ use crate::engine::schedule::{self, Event, Schedule, ScheduleBuilder, Shift, Val
 use crate::morphling::array::Rotation;
 use crate::morphling::channels::items;
 use crate::morphling::hardware::Timeline;
+use crate::morphling::instruction::Instruction;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, Unit, slot_range};
-use crate::torus::channels::Part;
 use crate::torus::groups;
 use crate::torus::workload::{Item, Work};
 use places::{KeyRows, Places};
 use resources::Chip;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -78,6 +80,15 @@ pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBu
     (emitter.builder.finish(), operands)
 }
 
+/// What [`Emitter::times`] says of an instruction.
+type Times = (i64, u32, KeyRows);
+
+fn hash_of(steps: impl Iterator<Item = impl Hash>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    steps.for_each(|step| step.hash(&mut hasher));
+    hasher.finish()
+}
+
 impl Emitter<'_> {
     fn base(&self, group: &Group) -> i64 {
         let node = group.rotation.unwrap_or(group.nodes.start);
@@ -100,20 +111,34 @@ impl Emitter<'_> {
         }
     }
 
+    /// Instructions `nodes` with their times relative to cycle `base`, each changed by `apart` from what moves with its place in the
+    /// program.
+    fn steps(
+        &self,
+        nodes: Range<u32>,
+        base: i64,
+        apart: impl Fn(&mut Instruction),
+    ) -> impl Iterator<Item = (Instruction, Times)> {
+        nodes.map(move |node| {
+            let mut instruction = self.streams.nodes[node as usize].instruction;
+            apart(&mut instruction);
+            (instruction, self.times(node, base))
+        })
+    }
+
+    fn steps_of(&self, group: &Group) -> impl Iterator<Item = (Instruction, Times)> {
+        let first = group.first;
+        self.steps(group.nodes.clone(), self.base(group), move |instruction| {
+            instruction.group = 0;
+            // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
+            instruction.first = instruction.first.wrapping_sub(first);
+        })
+    }
+
     /// Whether two groups are the same but for their ciphertexts and their time.
     fn alike(&self, one: &Group, other: &Group) -> bool {
         let half = |group: &Group| group.sequence % self.streams.layout.halves;
         let rotation = |group: &Group| group.rotation.map(|node| Rc::as_ptr(&self.timeline.rotations[&node]));
-        let nodes = |group: &Group| {
-            let (base, first) = (self.base(group), group.first);
-            group.nodes.clone().map(move |node| {
-                let mut instruction = self.streams.nodes[node as usize].instruction;
-                instruction.group = 0;
-                // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
-                instruction.first = instruction.first.wrapping_sub(first);
-                (instruction, self.times(node, base))
-            })
-        };
         let sources = |group: &Group| {
             let first = i64::from(group.first);
             self.sources(group).iter().map(move |item| (item.op, i64::from(item.element) - first))
@@ -122,27 +147,25 @@ impl Emitter<'_> {
             && rotation(one) == rotation(other)
             && self.tables(one) == self.tables(other)
             && sources(one).eq(sources(other))
-            && nodes(one).eq(nodes(other))
+            && self.steps_of(one).eq(self.steps_of(other))
     }
 
-    /// When an instruction starts, relative to cycle `base`, its parts, and in which order it reads rows of a key.
-    fn times(&self, node: u32, base: i64) -> (i64, &[Part], KeyRows) {
-        (self.timeline.starts[node as usize] - base, self.parts(node), self.rows(node))
-    }
-
-    fn parts(&self, node: u32) -> &[Part] {
-        self.timeline.parts.get(&node).map_or(&[], |parts| &parts[..])
+    /// When an instruction starts, relative to cycle `base`, the number of its parts, and in which order it reads rows of a key.
+    fn times(&self, node: u32, base: i64) -> Times {
+        (self.timeline.starts[node as usize] - base, self.timeline.parts.number(node), self.rows(node))
     }
 
     fn rows(&self, node: u32) -> KeyRows {
-        self.timeline.rows.get(&node).copied().unwrap_or(KeyRows::OWN)
+        self.timeline.rows[node as usize]
     }
 
-    fn work(&mut self, range: std::ops::Range<usize>) {
+    fn work(&mut self, range: Range<usize>) {
         let streams = self.streams;
         let groups = &streams.groups[range];
         let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
-        for run in groups::runs(&bases, |one, other| self.alike(&groups[one], &groups[other])) {
+        let hash = |group: usize| hash_of(self.steps_of(&groups[group]));
+        let kinds = groups::kinds(groups.len(), hash, |one, other| self.alike(&groups[one], &groups[other]));
+        for run in groups::runs(&bases, |one, other| kinds[one] == kinds[other]) {
             let (first, span) = (run.first, run.span);
             if run.rounds == 1 {
                 self.group(&groups[first], 0);
@@ -188,9 +211,8 @@ impl Emitter<'_> {
         if matches!(self.streams.nodes[node as usize].unit, Unit::Dma | Unit::KeyDma) {
             let info = &self.streams.nodes[node as usize];
             let transfer = self.places.transfer(place, &info.instruction);
-            for number in 0..self.parts(node).len() {
-                let part = self.parts(node)[number];
-                let event = self.places.part(info, &transfer, &part, items(&info.instruction).bytes);
+            for part in self.timeline.parts.of(node) {
+                let event = self.places.part(info, &transfer, part, items(&info.instruction).bytes);
                 self.builder.event(Event { start: start + part.start, ..event });
             }
         } else if Some(node) == place.group.rotation {

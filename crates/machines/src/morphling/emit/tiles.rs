@@ -1,8 +1,8 @@
 //! Tiles of the key-switch key: within a group, one does as the one before the last, and they become a loop.
 
-use super::{Emitter, GroupPlace};
+use super::{Emitter, GroupPlace, Times, hash_of};
 use crate::engine::schedule::Shift;
-use crate::morphling::instruction::Opcode;
+use crate::morphling::instruction::{Instruction, Opcode};
 use crate::torus::groups;
 use std::ops::Range;
 
@@ -29,7 +29,10 @@ impl Emitter<'_> {
         };
         first.clone().for_each(|node| self.one(place, node, base));
         let starts: Vec<i64> = inner.iter().map(|tile| self.timeline.starts[tile.start as usize]).collect();
-        for run in groups::runs(&starts, |one, other| self.tiles_alike(&inner[one], &inner[other])) {
+        let hash = |tile: usize| hash_of(self.steps_of_tile(&inner[tile]));
+        let alike = |one: usize, other: usize| self.steps_of_tile(&inner[one]).eq(self.steps_of_tile(&inner[other]));
+        let kinds = groups::kinds(inner.len(), hash, alike);
+        for run in groups::runs(&starts, |one, other| kinds[one] == kinds[other]) {
             let round = &inner[run.first..run.first + run.span];
             if run.rounds == 1 {
                 round.iter().cloned().flatten().for_each(|node| self.one(place, node, base));
@@ -49,16 +52,8 @@ impl Emitter<'_> {
         last.clone().for_each(|node| self.one(place, node, base));
     }
 
-    /// Whether two tiles are the same but for their number and their time.
-    fn tiles_alike(&self, one: &Range<u32>, other: &Range<u32>) -> bool {
-        let nodes = |tile: &Range<u32>| {
-            let base = self.timeline.starts[tile.start as usize];
-            tile.clone().map(move |node| {
-                let mut instruction = self.streams.nodes[node as usize].instruction;
-                instruction.part = 0;
-                (instruction, self.times(node, base))
-            })
-        };
-        nodes(one).eq(nodes(other))
+    /// A tile but for its number and its time.
+    fn steps_of_tile(&self, tile: &Range<u32>) -> impl Iterator<Item = (Instruction, Times)> {
+        self.steps(tile.clone(), self.timeline.starts[tile.start as usize], |instruction| instruction.part = 0)
     }
 }
