@@ -252,8 +252,15 @@ def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
     if dask is None:
         # A forked process would inherit locks of threads that it has not.
         context = multiprocessing.get_context("spawn")
+        before = set(multiprocessing.active_children())
         with ProcessPoolExecutor(jobs or _cores(), mp_context=context) as pool:
-            yield pool
+            try:
+                yield pool
+            except BaseException:
+                # The pool waits for its processes, and they for what they compute.
+                for process in set(multiprocessing.active_children()) - before:
+                    process.terminate()
+                raise
         return
     try:
         from distributed import Client

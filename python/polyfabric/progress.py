@@ -8,11 +8,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from ._native import watch
+
 SECONDS_A_LINE = 10.0
 """Between two lines of progress where there is no terminal, as in a log."""
 
 ProgressHook: TypeAlias = Callable[[str, int, int], None]
 """Called as `hook(stage, done, total)`, now and then, from any thread."""
+
+
+@contextmanager
+def watched(hook: ProgressHook | None) -> Iterator[None]:
+    """Tells `hook` how far operations of this thread are meanwhile: planning, compilation, simulation. What it raises ends them.
+
+    Without a hook, whoever is told already is told on.
+    """
+    if hook is None:
+        yield
+        return
+    before = watch(hook)
+    try:
+        yield
+    finally:
+        watch(before)
 
 
 @contextmanager
@@ -26,7 +44,9 @@ def bars(*, enabled: bool = True) -> Iterator[ProgressHook]:
         yield lambda _stage, _done, _total: None
         return
     if not console.is_terminal:
-        yield lines(sys.stderr.write)
+        tell = lines(sys.stderr.write)
+        with watched(tell):
+            yield tell
         return
     tasks: dict[str, TaskID] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
@@ -34,10 +54,11 @@ def bars(*, enabled: bool = True) -> Iterator[ProgressHook]:
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
-                tasks[stage] = progress.add_task(stage, total=total)
-            progress.update(tasks[stage], completed=done, total=total)
+                tasks[stage] = progress.add_task(stage, total=total or None)
+            progress.update(tasks[stage], completed=done, total=total or None)
 
-        yield tell
+        with watched(tell):
+            yield tell
 
 
 def lines(write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> ProgressHook:
@@ -49,20 +70,27 @@ def lines(write: Callable[[str], object], clock: Callable[[], float] = time.mono
         now = clock()
         if now - last >= SECONDS_A_LINE:
             last = now
-            share = f"{100 * done // total} %" if total > 0 else "under way"
-            write(f"{stage}: {share}, {now - began:.0f} s since the start\n")
+            write(f"{stage}: {share(done, total)}, {now - began:.0f} s since the start\n")
 
     return tell
 
 
+def share(done: int, total: int) -> str:
+    """How much that is, as words."""
+    return f"{100 * done // total} %" if total > 0 else f"{done:,} steps" if done else "under way"
+
+
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A sign of life on the error stream for work that cannot say how far it is."""
+    """What is being done, and its stage and how far that is where it says so: on a terminal, and a line now and then without one."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        with watched(lines(sys.stderr.write)):
+            yield
         return
-    with console.status(text):
-        yield
+    with console.status(text) as status:
+        tell = lambda stage, done, total: status.update(f"{text}: {stage}, {share(done, total)}")  # noqa: E731
+        with watched(tell):
+            yield

@@ -19,6 +19,7 @@ from .language.traced import TracedProgram
 from .language.types import IntegerType, SlotType, Type
 from .machines import load as load_machine
 from .names import suggestion
+from .progress import watched
 from .schemes.options import PlanOptions
 from .stages import Encrypted, Executed, Steps
 
@@ -90,7 +91,10 @@ class Runnable(TracedProgram):
             measure=measure,
             key_switch=key_switch,
         )
-        return execution.run(self, inputs, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress)
+        with watched(progress):
+            return execution.run(
+                self, inputs, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress
+            )
 
     def simulate(
         self,
@@ -101,11 +105,12 @@ class Runnable(TracedProgram):
         max_failure: float | None = None,
         security: float | None = None,
         key_switch: str | None = None,
+        progress: ProgressHook | None = None,
     ) -> Report:
         """The time, stalls, traffic and energy of a machine's checked schedule for this program.
 
         `machine` is a name, a file of yours, or the machine; `readings` are choices `fact=option` of what its paper leaves open; the rest as in `run`, but
-        that nothing is encrypted, and any set's security will do.
+        that nothing is encrypted, and any set's security will do. `progress(stage, done, total)` is called now and then; what it raises ends the simulation.
         """
         if not isinstance(machine, str) and readings:
             raise InputError(
@@ -115,7 +120,8 @@ class Runnable(TracedProgram):
         options = PlanOptions(
             parameters=parameters, machine=target, max_failure=max_failure, security=security, key_switch=key_switch
         )
-        return execution.simulate(self, options)
+        with watched(progress):
+            return execution.simulate(self, options)
 
     def cost(
         self,

@@ -46,3 +46,26 @@ def test_a_failure_probability_is_accepted_by_the_same_name_everywhere():
         turned.cost("toy-256")
     assert turned.cost("toy-256", max_failure=0).to_dict()["parameters"] == "toy-256"
     assert turned.run({"x": 1}, parameters="toy-256", max_failure=0).parameters == "toy-256"
+
+
+def test_a_simulation_tells_its_stages_and_a_hook_ends_it():
+    @pf.program(x=pf.UInt(64), y=pf.UInt(64))
+    def quotient(x, y):
+        return x // y
+
+    told: list[tuple[str, int, int]] = []
+    quotient.simulate("morphling", max_failure=0, progress=lambda *stage: told.append(stage))
+    stages = {stage for stage, _, _ in told}
+    assert "choosing a parameter set" in stages or "lowering" in stages
+    assert "checking every event" in stages or "scheduling" in stages
+    assert all(0 <= done <= total or total == 0 for _, done, total in told)
+
+    def enough(stage, done, total):
+        raise KeyError(stage)
+
+    with pytest.raises(KeyError):
+        quotient.simulate("morphling", max_failure=0, progress=enough)
+    # Nobody is told of what follows.
+    told.clear()
+    quotient.cost()
+    assert told == []

@@ -3,6 +3,7 @@
 use crate::contract::MachineError;
 use crate::contract::torus::{arithmetic, torus_bits};
 use crate::engine::description::Description;
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum};
 use polyfabric_kernels::negacyclic::ExactMultiplier;
@@ -92,6 +93,7 @@ fn measure(spec: FixedFftSpec, gadget: Gadget, rows: usize) -> Option<(f64, u64)
         let mut expected = vec![0u32; degree.get()];
         let mut total = FixedSpectrum::zeros(degree);
         for _ in 0..rows {
+            cancel::check();
             let digits: Vec<i32> =
                 (0..degree.get()).map(|_| ((next() >> 20) as i64 % (2 * half) - half) as i32).collect();
             let key: Vec<u32> = (0..degree.get()).map(|_| (next() >> 32) as u32).collect();

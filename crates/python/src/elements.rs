@@ -1,6 +1,6 @@
 //! Plans of programs on elements.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind, detached, released};
 use crate::kernel::PyKernelProgram;
 use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
@@ -53,17 +53,21 @@ impl PyProgram {
         public: bool,
         circuit_privacy: Option<f64>,
     ) -> PyResult<(PyKernelProgram, String)> {
-        let request = Request {
-            parameters: parameters.map(|parameters| &parameters.0),
-            key_switch: key_switch.map(order_of).transpose()?,
-            machine: machine.map(PyMachine::description),
-            max_failure,
-            unrolling: unrolling(key_unrolling)?,
-            encryption: if public { Encryption::Public } else { Encryption::Secret },
-            circuit_privacy,
-        };
-        detached(py, || {
-            let ElementPlan { kernel, noise } = ElementPlan::new(&self.0, &request)?;
+        let parameters = parameters.map(|parameters| parameters.0.clone());
+        let machine = machine.map(|machine| Arc::clone(machine.description()));
+        let (key_switch, unrolling) = (key_switch.map(order_of).transpose()?, unrolling(key_unrolling)?);
+        let program = Arc::clone(&self.0);
+        released(py, move || {
+            let request = Request {
+                parameters: parameters.as_ref(),
+                key_switch,
+                machine: machine.as_deref(),
+                max_failure,
+                unrolling,
+                encryption: if public { Encryption::Public } else { Encryption::Secret },
+                circuit_privacy,
+            };
+            let ElementPlan { kernel, noise } = ElementPlan::new(&program, &request)?;
             let noise = serde_json::to_string(&noise).map_err(Failure::of(Kind::Internal))?;
             Ok((PyKernelProgram(Arc::new(kernel)), noise))
         })
@@ -87,7 +91,7 @@ pub fn built_in(
     machine: Option<&PyMachine>,
     key_unrolling: u32,
 ) -> PyResult<(PyProgram, PyKernelProgram, u32, f64, f64)> {
-    let executed = (machine.map(PyMachine::description), unrolling(key_unrolling)?);
+    let executed = (machine.map(|machine| &**machine.description()), unrolling(key_unrolling)?);
     detached(py, || {
         let built = elements::built_in(name, &parameters.0, batch, executed)?;
         let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));

@@ -94,7 +94,19 @@ impl From<Failure> for PyErr {
 
 /// Runs `work` without the interpreter's lock, on threads that this process has; Ctrl-C ends it. A panic becomes an `InternalError`.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
-    match workers::run(py, work)? {
+    given(workers::run(py, work)?)
+}
+
+/// The same for work that borrows nothing and may be left to itself once Ctrl-C has ended it.
+pub fn released<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    given(workers::run_owned(py, work)?)
+}
+
+fn given<T>(ended: Result<Result<T, Failure>, Ended>) -> PyResult<T> {
+    match ended {
         Ok(result) => result.map_err(PyErr::from),
         Err(Ended::By(error)) => Err(error),
         Err(Ended::Panic(payload)) => {

@@ -1,6 +1,6 @@
 //! Integers of any width in a program that is being built.
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, detached};
 use crate::program::PyProgramBuilder;
 use polyfabric_program::tfhe::homomorphic::{Builder, NodeId};
 use polyfabric_program::tfhe::integers::{
@@ -9,22 +9,27 @@ use polyfabric_program::tfhe::integers::{
 use pyo3::prelude::*;
 
 impl PyProgramBuilder {
-    fn with<R>(&mut self, step: impl FnOnce(&mut Integers, &mut Builder) -> Result<R, IntegerError>) -> PyResult<R> {
+    /// A step of the program: one of wide integers appends many thousand nodes.
+    fn with<R: Send>(
+        &mut self,
+        step: impl FnOnce(&mut Integers, &mut Builder) -> Result<R, IntegerError> + Send,
+    ) -> PyResult<R> {
         let place = self.place.clone();
         let (integers, builder) = self.integers()?;
-        step(integers, builder).map_err(|error| {
+        let refused = |error: IntegerError| {
             let message = match &error {
                 // These know their place.
                 IntegerError::Program(_) => error.to_string(),
                 _ => format!("{place}{error}"),
             };
-            Failure::new(Kind::Program, message).into()
-        })
+            Failure::new(Kind::Program, message)
+        };
+        Python::attach(|py| detached(py, || step(integers, builder).map_err(refused)))
     }
 
     fn integer(
         &mut self,
-        step: impl FnOnce(&mut Integers, &mut Builder) -> Result<IntegerId, IntegerError>,
+        step: impl FnOnce(&mut Integers, &mut Builder) -> Result<IntegerId, IntegerError> + Send,
     ) -> PyResult<u32> {
         self.with(step).map(|id| id.0)
     }

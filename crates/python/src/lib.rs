@@ -49,4 +49,6 @@ mod _native {
     };
     #[pymodule_export]
     use crate::signature::PySignature;
+    #[pymodule_export]
+    use crate::workers::watch;
 }

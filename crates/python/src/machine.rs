@@ -1,6 +1,6 @@
 //! Machines: description, simulation, replay, timeline.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind, detached, released};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::parameters::PyParameters;
@@ -11,8 +11,8 @@ use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::f1::network::{NetworkError, with_network};
 use polyfabric_machines::torus::widths::Judge;
-use polyfabric_program::tfhe::builtin;
-use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_planner::elements::{DerivedWidths, derive_widths};
+use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::AnyServerKey;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -55,7 +55,7 @@ impl PyMachine {
     }
 
     /// The checked description.
-    pub fn description(&self) -> &Description {
+    pub fn description(&self) -> &Arc<Description> {
         &self.0
     }
 
@@ -195,26 +195,23 @@ impl PyMachine {
             || Failure::new(Kind::Input, format!("widths are judged by `phase` or by `coefficient`, not {judge:?}"));
         let judge = Judge::named(judge).ok_or_else(unknown)?;
         detached(py, || {
-            let derived =
-                machines::contract::torus::derive_widths(&self.0, &parameters.0, judge, &callback).map_err(refused)?;
-            let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
-            let look_up = builtin::build("pbs", &parameters.0, 1, &choice, derived.transform());
-            let log2_failure = look_up.map(|look_up| look_up.log2_failure).ok();
-            let file = machines::contract::torus::with_widths(&self.0, &derived).map_err(refused)?;
-            Ok((json(&json!({ "widths": derived, "log2_failure": log2_failure }))?, file))
+            let DerivedWidths { widths, log2_failure, file } = derive_widths(&self.0, &parameters.0, judge, &callback)?;
+            Ok((json(&json!({ "widths": widths, "log2_failure": log2_failure }))?, file))
         })
     }
 
     /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.
     fn simulate(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
-        detached(py, || json(&machines::contract::torus::simulate(&self.0, &kernel.0).map_err(refused)?))
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || json(&machines::contract::torus::simulate(&machine, &kernel).map_err(refused)?))
     }
 
     /// The schedule of `kernel` as Chrome trace-event JSON; of a loop, the first rounds and the last.
     fn trace(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
-        detached(py, || {
-            let mapped = machines::contract::torus::map(&self.0, &kernel.0).map_err(refused)?;
-            let clock = self.0.clock_hz().map_err(Failure::of(Kind::Machine))?;
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || {
+            let mapped = machines::contract::torus::map(&machine, &kernel).map_err(refused)?;
+            let clock = machine.clock_hz().map_err(Failure::of(Kind::Machine))?;
             json(&trace(mapped.schedule(), clock, TraceOptions::default()))
         })
     }

@@ -1,6 +1,6 @@
 //! The published figures of a paper beside the model's.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind, released};
 use crate::progress::Callback;
 use pyo3::prelude::*;
 
@@ -9,10 +9,11 @@ use pyo3::prelude::*;
 #[pyo3(signature = (paper, applications, progress = None))]
 pub fn reproduce(py: Python<'_>, paper: &str, applications: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
     let callback = Callback::new(progress);
-    detached(py, || {
-        let applications = serde_json::from_str(applications).map_err(Failure::of(Kind::Internal))?;
+    let (paper, applications) = (paper.to_owned(), applications.to_owned());
+    released(py, move || {
+        let applications = serde_json::from_str(&applications).map_err(Failure::of(Kind::Internal))?;
         let rows =
-            polyfabric_machines::reproduce(paper, applications, &callback).map_err(Failure::of(Kind::Machine))?;
+            polyfabric_machines::reproduce(&paper, applications, &callback).map_err(Failure::of(Kind::Machine))?;
         serde_json::to_string(&rows).map_err(Failure::of(Kind::Internal))
     })
 }

@@ -2,19 +2,20 @@
 //!
 //! Every operation runs on a pool that nobody else uses meanwhile, with a token of its own; the thread that asked for it waits, and looks now and then
 //! whether the user wants to stop (Ctrl-C, in the main thread). Then, or when a progress hook raises, the operation is cancelled: the
-//! loops of all links check the token. Pools are kept for the next operation.
+//! loops of all links check the token. Whoever watches (`watch`) is told meanwhile how far it is. Pools are kept for the next operation.
 //!
 //! A child of `fork` has a copy of a pool's memory but not its threads: whoever asked it for work would wait for ever. So a pool is used by the process
 //! that made it alone.
 
 use crate::failure::{Failure, Kind};
-use polyfabric_kernels::cancel::{Cancelled, Token, current};
+use polyfabric_kernels::cancel::{Cancelled, Progress, Token, current};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
+use std::cell::RefCell;
 use std::mem::{forget, take};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -72,6 +73,29 @@ impl Workers {
     }
 }
 
+thread_local! {
+    /// The function that is told how far operations are that this thread waits for.
+    static WATCHER: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
+}
+
+/// From now on `function` is told how far operations of this thread are, as `function(stage, done, total)`; what it raises ends them. Gives back the
+/// function before it.
+#[pyfunction]
+#[pyo3(signature = (function))]
+pub fn watch(function: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
+    WATCHER.replace(function)
+}
+
+/// Tells this thread's watcher how far `token`'s work is, and whoever wants to stop that there was a signal.
+fn look(py: Python<'_>, token: &Token) -> PyResult<()> {
+    py.check_signals()?;
+    let watcher = WATCHER.with_borrow(|watcher| watcher.as_ref().map(|function| function.clone_ref(py)));
+    if let (Some(function), Some(Progress { stage, done, total })) = (watcher, token.progress()) {
+        function.call1(py, (stage, done, total))?;
+    }
+    Ok(())
+}
+
 /// Cancels the operation of this thread, for what a hook raised; false if it has none.
 pub fn cancel(error: PyErr) -> Result<(), PyErr> {
     let Some(token) = current() else { return Err(error) };
@@ -80,46 +104,91 @@ pub fn cancel(error: PyErr) -> Result<(), PyErr> {
     Ok(())
 }
 
+/// What an operation gave, or the payload of its panic.
+type Outcome<T> = Result<T, Box<dyn Any + Send>>;
+
+/// Waits for an operation's outcome, and cancels it for a signal or for what the watcher raises. With `patience` it is waited for all the same; else
+/// there is none then.
+fn awaited<T>(receiver: &Receiver<Outcome<T>>, token: &Token, patience: bool) -> (Option<Outcome<T>>, Option<PyErr>) {
+    let mut interrupted = None;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(outcome) => return (Some(outcome), interrupted),
+            Err(RecvTimeoutError::Timeout) if interrupted.is_none() => {
+                if let Err(error) = Python::attach(|py| look(py, token)) {
+                    token.cancel();
+                    interrupted = Some(error);
+                    if !patience {
+                        return (None, interrupted);
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return (Some(Err(Box::new("no result came back"))), interrupted),
+        }
+    }
+}
+
+/// What a hook has raised that cancelled the work of `token`.
+fn raised(token: &Token) -> Option<PyErr> {
+    let mut raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = raised.iter().position(|(other, _)| other.is(token));
+    own.map(|own| raised.swap_remove(own).1)
+}
+
+fn ended<T>(outcome: Outcome<T>) -> Result<T, Ended> {
+    outcome.map_err(|payload| match payload.is::<Cancelled>() {
+        true => Ended::By(Failure::new(Kind::Run, "the operation was cancelled").into()),
+        false => Ended::Panic(payload),
+    })
+}
+
 /// Runs `work` without the interpreter's lock on threads of its own, until it ends or is cancelled.
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<Result<T, Ended>> {
     let workers = Workers::taken(py)?;
-    let mut interrupted = None;
-    let outcome = py.detach(|| {
+    let (outcome, interrupted) = py.detach(|| {
         let (sender, receiver) = sync_channel(1);
         workers.pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
                 // The receiver waits for it.
                 let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
             });
-            loop {
-                match receiver.recv_timeout(LOOK) {
-                    Ok(outcome) => return outcome,
-                    Err(RecvTimeoutError::Timeout) if interrupted.is_none() => {
-                        if let Err(signal) = Python::attach(|py| py.check_signals()) {
-                            workers.token.cancel();
-                            interrupted = Some(signal);
-                        }
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return Err(Box::new("no result came back")),
-                }
-            }
+            awaited(&receiver, &workers.token, true)
         })
     });
-    let raised = {
-        let mut raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = raised.iter().position(|(token, _)| token.is(&workers.token));
-        own.map(|own| raised.swap_remove(own).1)
-    };
+    let error = interrupted.or(raised(&workers.token));
     workers.returned(py);
-    if let Some(error) = interrupted.or(raised) {
-        return Ok(Err(Ended::By(error)));
-    }
-    Ok(outcome.map_err(|payload| {
-        if payload.is::<Cancelled>() {
-            Ended::By(Failure::new(Kind::Run, "the operation was cancelled").into())
-        } else {
-            Ended::Panic(payload)
+    Ok(match (error, outcome) {
+        (Some(error), _) => Err(Ended::By(error)),
+        (None, outcome) => ended(outcome.unwrap_or_else(|| Err(Box::new("no result came back")))),
+    })
+}
+
+/// The same for work that borrows nothing, which is left to itself once it is cancelled: to free what it has made takes seconds where that is a schedule of
+/// millions of events. Its threads end with it.
+pub fn run_owned<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<Result<T, Ended>> {
+    let workers = Workers::taken(py)?;
+    let (outcome, interrupted) = py.detach(|| {
+        let (sender, receiver) = sync_channel(1);
+        workers.pool.spawn(move || {
+            // Nobody may be waiting for it any more.
+            let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
+        });
+        awaited(&receiver, &workers.token, false)
+    });
+    let error = interrupted.or(raised(&workers.token));
+    Ok(match (error, outcome) {
+        // Its pool is not for others.
+        (Some(error), None) => Err(Ended::By(error)),
+        (error, outcome) => {
+            workers.returned(py);
+            match (error, outcome) {
+                (Some(error), _) => Err(Ended::By(error)),
+                (None, outcome) => ended(outcome.unwrap_or_else(|| Err(Box::new("no result came back")))),
+            }
         }
-    }))
+    })
 }

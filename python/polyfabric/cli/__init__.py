@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ from .reproduce import reproduce
 from .run import run
 from .simulate import simulate
 from .widths import widths
+
+INTERRUPTED = 130
+"""Status of a process that Ctrl-C has ended: 128 and the number of the signal."""
 
 
 class _Group(click.Group):
@@ -71,7 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = cli.main(args=given, prog_name="polyfabric", standalone_mode=False)
     except click.exceptions.Abort:
         error_line("interrupted")
-        sys.exit(130)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # To free a large program takes seconds, and nobody wants it any more.
+        os._exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -20,6 +20,7 @@ use crate::rns::leaf::{Leaf, LeafPiece};
 use crate::rns::pieces::Pieces;
 use crate::rns::step::{Step, Sum};
 use expected::{Expected, converted};
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use std::collections::hash_map::DefaultHasher;
@@ -160,6 +161,7 @@ struct Audit<'a> {
 
 impl Audit<'_> {
     fn event(&mut self, event: &Event) -> Result<(), AuditError> {
+        cancel::check();
         match self.meaning.role(event.op.kind) {
             Role::Move => self.moved(event),
             role => self.compute(event, role),

@@ -3,6 +3,7 @@
 use super::AuditError;
 use super::fingerprint::{Fingerprint, Rounds};
 use crate::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Resources, Schedule, Shift, Value};
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{
     Body, BodyType, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType,
 };
@@ -315,6 +316,7 @@ impl<'a> Audit<'a> {
 
     /// Holds one event against the program; what it computes, with the work of each, or stores.
     fn hold(&self, event: &Event, shift: Shift) -> Result<Vec<(Datum, u64)>, AuditError> {
+        cancel::check();
         let data = |value: Value| self.meaning.data(value.shifted(shift));
         let mut data_read: Vec<Datum> = event.reads.iter().flat_map(|read| data(read.value)).collect();
         data_read.sort_unstable();

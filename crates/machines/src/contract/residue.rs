@@ -11,6 +11,7 @@ use crate::engine::schedule::{Resources, Traffic as Class};
 use crate::engine::trace::{Trace, TraceOptions, trace};
 use crate::registry;
 use crate::rns::traffic::Traffic;
+use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
@@ -205,7 +206,9 @@ fn simulated(
     mapped: Box<dyn MappedResidue>,
 ) -> Result<Simulated, MachineError> {
     let (events, meaning) = (mapped.events(), mapped.meaning());
+    let holding = cancel::stage("holding the schedule against the program", 0);
     hold(machine, program, options, &*meaning, &*events)?;
+    drop(holding);
     let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
     let (operations, operation) = match switches {
         0 => match mapped.instructed() {
@@ -324,7 +327,10 @@ pub fn map(
 ) -> Result<Simulated, MachineError> {
     let (kind, mapper) = mapper(machine, &program.name)?;
     check(kind, machine, options)?;
-    simulated(machine, program, parameters, options, mapper.map(machine, program, options)?)
+    let stage = cancel::stage("compiling", 0);
+    let mapped = mapper.map(machine, program, options)?;
+    drop(stage);
+    simulated(machine, program, parameters, options, mapped)
 }
 
 /// `program` as [`Instructed::save`] wrote it for `machine`, checked again.

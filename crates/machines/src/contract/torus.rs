@@ -8,6 +8,7 @@ use crate::engine::schedule::{Resources, Schedule};
 use crate::registry;
 use crate::torus::replay::{Replay, ReplayError};
 use crate::torus::widths::{Derived, Judge, Setting, derive};
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, Structure};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
@@ -273,6 +274,7 @@ pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, M
 /// # Errors
 /// [`MachineError`] when the program does not fit.
 pub fn map(machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+    let _stage = cancel::stage("scheduling", 0);
     mapper(machine, &program.name)?.map(machine, program)
 }
 
@@ -313,7 +315,9 @@ pub fn report(
     program: &KernelProgram,
     mapped: &dyn MappedTorus,
 ) -> Result<SimulationReport, MachineError> {
+    let holding = cancel::stage("holding the schedule against the program", 0);
     hold(machine, program, &*mapped.meaning(program), mapped.schedule())?;
+    drop(holding);
     let classes: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();
     // A program without look-ups is measured in key switches.
     let products = count::program(program).key_switch_products;

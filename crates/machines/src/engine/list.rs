@@ -4,6 +4,7 @@
 //! stalls, totals, timeline and report take a [`Source`], which is either.
 
 use super::schedule::{Event, Item, Resources, Schedule};
+use polyfabric_kernels::cancel;
 use std::ops::ControlFlow;
 
 /// A schedule without loops.
@@ -114,6 +115,7 @@ impl<'a> Source<'a> {
 
 fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
     for item in items {
+        cancel::check();
         match item {
             Item::Event(event) => visit(event, times),
             Item::Repeat(repeat) => each(&repeat.body, times.saturating_mul(repeat.count), visit),

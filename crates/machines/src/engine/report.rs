@@ -8,6 +8,7 @@ use super::list::Source;
 use super::schedule::Traffic;
 use super::stalls::{ClassStalls, Stall};
 use super::totals::Totals;
+use polyfabric_kernels::cancel;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -136,11 +137,13 @@ impl SimulationReport {
     /// [`SimulationError`]: an illegal schedule, or a figure that is unknown.
     pub fn of(subject: &Subject) -> Result<Self, SimulationError> {
         let Subject { machine, schedule, .. } = *subject;
+        let checking = cancel::stage("checking every event", 0);
         let checked = check(schedule, subject.primary).map_err(|violation| SimulationError::Schedule {
             program: subject.program.to_owned(),
             machine: machine.name().to_owned(),
             violation: Box::new(violation),
         })?;
+        drop(checking);
         let totals = Totals::of(schedule);
         let bound = Bound::of(schedule.resources(), &totals, &checked);
         let utilisation = utilisation(schedule.resources(), &totals, checked.cycles);

@@ -756,6 +756,7 @@ impl ScheduleBuilder {
 
     /// Adds an event to the innermost open repeat, without room for further accesses: there are millions.
     pub fn event(&mut self, mut event: Event) {
+        cancel::check();
         event.reads.shrink_to_fit();
         event.writes.shrink_to_fit();
         self.item(Item::Event(event));

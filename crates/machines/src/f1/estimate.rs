@@ -9,6 +9,7 @@
 use super::graph::{Graph, LeafClass, UnitKind};
 use super::machine::{F1, Geometry, WORD_BYTES};
 use super::order::Ordered;
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::KeyId;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -111,6 +112,7 @@ fn ports(graph: &Graph, group_of: &[u32], home: &[u16], vectors: &mut [[u64; RES
     let mut outputs = graph.outputs().iter().filter_map(|output| output.as_result()).collect::<Vec<_>>();
     outputs.sort_unstable();
     for number in 0..graph.values() {
+        cancel::check();
         let own = graph.vector(number).as_result().map(|result| (group_of[result], home[result]));
         readers.clear();
         readers.extend(graph.users(number).iter().map(|&user| (group_of[user as usize], home[user as usize])));
@@ -157,6 +159,7 @@ impl Scratchpad {
     fn new(graph: &Graph, group_of: &[u32], capacity: usize) -> Self {
         let mut uses: HashMap<u32, Uses> = HashMap::new();
         for index in 0..graph.len() {
+            cancel::check();
             for &operand in graph.distinct_operands(index) {
                 let inside = operand.as_result().is_some_and(|result| group_of[result] == group_of[index]);
                 if !inside {
@@ -175,6 +178,7 @@ impl Scratchpad {
     fn run(mut self, graph: &Graph, group_of: &[u32], vectors: &mut [[u64; RESOURCES.len()]]) -> [u64; 2] {
         let mut before = 0;
         for index in 0..graph.len() {
+            cancel::check();
             for &operand in graph.distinct_operands(index) {
                 let class = operand.as_leaf().map(|leaf| graph.leaves()[leaf]);
                 self.read(graph.number(operand) as u32, group_of[index], class == Some(LeafClass::Hint));

@@ -27,6 +27,7 @@ use crate::engine::schedule::{
     Access, BankPort, ClassId, Event, KindId, Lines, MemoryId, MemoryKind, OpRef, Order, Place, Resource, Resources,
     ScheduleBuilder, Traffic, Value, WaitCategory,
 };
+use polyfabric_kernels::cancel;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
@@ -223,6 +224,7 @@ impl<'a> Expansion<'a> {
     ) -> Result<Self, Violation> {
         let expansion = Self::of_checked(graph, actions, machine, geometry);
         for timed in expansion.actions.iter() {
+            cancel::check();
             if let Err(what) = expansion.exists(timed) {
                 let (cycle, message) = (timed.cycle as i64, format!("there is no {what}"));
                 return Err(Violation { hazard: Hazard::Malformed, cycle, legal_start: None, message });

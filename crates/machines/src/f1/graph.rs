@@ -5,6 +5,7 @@
 //! instruction and 4 an operand.
 
 pub use crate::rns::function::Function;
+use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 
 /// The kinds of functional unit in a cluster (section 3).
@@ -206,6 +207,7 @@ impl GraphBuilder {
     /// # Panics
     /// If the number of operands is not the function's, or one is not defined before.
     pub fn push(&mut self, function: Function, operands: &[Vector]) -> Vector {
+        cancel::check();
         assert_eq!(operands.len(), function.operands());
         let graph = &mut self.graph;
         for operand in operands {

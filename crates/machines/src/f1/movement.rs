@@ -8,6 +8,7 @@
 
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
+use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -111,6 +112,7 @@ impl Profile {
         let mut waiting = 0;
         let mut behind = Vec::with_capacity(graph.len());
         for index in 0..graph.len() {
+            cancel::check();
             if let Some(&last) = graph.users(index).last() {
                 ends[last as usize] += 1;
                 waiting += 1;
@@ -194,6 +196,7 @@ impl<'a> Scheduler<'a> {
     fn run(&mut self) {
         let mut now = 0;
         while (self.first_open as usize) < self.graph.len() {
+            cancel::check();
             let mut progress = false;
             while self.channel_free <= now && self.load(now) {
                 progress = true;

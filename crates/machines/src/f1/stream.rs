@@ -14,6 +14,7 @@ use super::action::{Action, Destination, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
 use super::graph::{Function, Graph, UnitKind};
 use super::machine::{F1, Geometry};
+use polyfabric_kernels::cancel;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 
@@ -91,6 +92,7 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
     let mut given: HashSet<(Source, u64)> = HashSet::new();
     let mut reads = |source, cycle| given.insert((source, cycle)) || !machine.multicast;
     for timed in actions {
+        cancel::check();
         let start = timed.cycle;
         match timed.action {
             Action::Load { stack, slot, value } => {
@@ -170,6 +172,7 @@ pub fn starts(streams: &[Stream]) -> Vec<(u64, u64)> {
     for stream in streams {
         let mut cycle = stream.begin;
         for instruction in &stream.instructions {
+            cancel::check();
             starts.push((cycle, instruction.bytes()));
             cycle += instruction.wait;
         }
@@ -364,6 +367,7 @@ pub fn text(streams: &[Stream]) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}: from cycle {}", stream.component, stream.begin);
         for Instruction { operation, wait } in &stream.instructions {
+            cancel::check();
             let _ = writeln!(text, "    {operation}, wait {wait}");
         }
     }

@@ -10,6 +10,7 @@ use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
 use crate::torus::iteration::{IterationPlan, PlanError, plan};
 use crate::torus::sizes::Ring;
 use crate::torus::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -287,6 +288,7 @@ fn fits(machine: &Fpt, shape: &Shape, set: &str) -> Result<(), ShapeError> {
 
 impl Writer<'_> {
     fn task(&mut self, action: Action, unit: Unit, entry: u64, amount: u64, waits: Vec<Wait>) -> u32 {
+        cancel::check();
         let mut waits = waits;
         waits.sort_unstable();
         waits.dedup();

@@ -10,6 +10,7 @@ use super::mod_change::ModChangeUnits;
 use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_at_once};
 use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
 use crate::engine::schedule::{KindId, MemoryId, Order, Resource};
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::LimbId;
 
 /// When something happens, in cycles.
@@ -135,6 +136,7 @@ impl Planner<'_> {
     /// # Errors
     /// [`MapError`] if no unit can.
     pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
+        cancel::check();
         self.machine.holds(task)?;
         let sides = 0..self.chip.keys.len();
         if let Some(limbs) = task.work.in_turn(self.machine.tiling) {

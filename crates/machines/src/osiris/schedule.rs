@@ -224,10 +224,11 @@ impl Scheduler<'_> {
     /// Every task.
     fn run(&mut self) -> Result<(), MapError> {
         let ways = self.ways()?;
+        let stage = cancel::stage("scheduling", self.tasks.tasks.len());
         let mut window: BTreeMap<usize, Candidate> = BTreeMap::new();
         let mut next = 0;
         while next < self.tasks.tasks.len() || !window.is_empty() {
-            cancel::check();
+            stage.step();
             while window.len() < WINDOW && next < self.tasks.tasks.len() {
                 window.insert(next, self.candidate(next)?);
                 next += 1;

@@ -1,5 +1,6 @@
 //! Groups of ciphertexts that repeat one another: where a program's groups become a loop of the schedule.
 
+use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 
 /// Groups `first .. first + span · rounds`, of which each `span` do as the `span` before, always the same number of cycles later.
@@ -58,6 +59,7 @@ fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize,
     let period = bases[first + span] - bases[first];
     let mut at = first;
     while at + span < bases.len() && bases[at + span] - bases[at] == period && alike(at, at + span) {
+        cancel::check();
         at += 1;
     }
     (at - first) / span + 1

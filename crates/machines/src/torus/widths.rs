@@ -4,6 +4,7 @@
 //! For the least significant ones, key, forward and inverse transform are narrowed one at a time, the others being wide, until the error
 //! of an external product takes a third of half of the acceptable noise. Twiddle factors are four bits narrower than their data.
 
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding, Structure};
 use polyfabric_kernels::negacyclic::ExactMultiplier;
@@ -234,6 +235,7 @@ impl<T: Torus> Samples<T> {
             let mut expected = vec![T::default(); degree.get()];
             let mut product = Vec::new();
             for _ in 0..parameters.ggsw_rows() {
+                cancel::check();
                 let digits: Vec<i32> =
                     (0..degree.get()).map(|_| ((next() >> 20) as i64 % (2 * half) - half) as i32).collect();
                 let key: Vec<T> = (0..degree.get()).map(|_| T::from_u64(next() >> (64 - T::BITS))).collect();
@@ -268,6 +270,7 @@ impl<T: Torus> Samples<T> {
         let mut total = FixedSpectrum::zeros(degree);
         let (mut a, mut b) = (total.clone(), total.clone());
         for (digits, key) in rows {
+            cancel::check();
             // Values beyond their range are part of the error.
             let _ = fft.forward_digits(digits, &mut a);
             let _ = fft.forward_torus(key, &mut b);
@@ -291,6 +294,7 @@ impl<T: Torus> Samples<T> {
         let mut spectrum = FixedSpectrum::zeros(degree);
         for rows in &self.rows {
             for (digits, polynomial) in rows {
+                cancel::check();
                 let _ = fft.forward_digits(digits, &mut spectrum);
                 forward += of(&spectrum, f64::from(spec.digits.exponent()));
                 let _ = fft.forward_torus(polynomial, &mut spectrum);

@@ -1,6 +1,7 @@
 //! The kernel program, seen as work for the chip: bootstraps, key switches and linear layers, with the ciphertexts that
 //! each one reads and writes resolved through gathers and concatenations.
 
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
 use std::collections::HashMap;
 
@@ -147,6 +148,7 @@ pub fn operand_items(program: &KernelProgram, operands: &[ValueId]) -> Vec<Item>
 }
 
 fn value_items(program: &KernelProgram, value: ValueId) -> Vec<Item> {
+    cancel::check();
     let op = program.op(value);
     match &op.kind {
         OpKind::Gather { indices } => {

@@ -14,6 +14,7 @@ use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
 use crate::torus::iteration::{PlanError, plan};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::Matrix;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
@@ -297,6 +298,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, mut task: Task) -> u32 {
+        cancel::check();
         task.waits.sort_unstable();
         task.waits.dedup();
         self.tasks.tasks.push(task);

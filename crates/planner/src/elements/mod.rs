@@ -2,11 +2,13 @@
 
 mod memory;
 mod set_choice;
+mod widths;
 
 #[cfg(test)]
 mod tests;
 
 pub use memory::Memory;
+pub use widths::{DerivedWidths, derive_widths};
 
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_machines::contract::torus;

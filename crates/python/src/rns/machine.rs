@@ -1,7 +1,7 @@
 //! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
 
 use super::run::{PySlotCiphertexts, PySlotServer};
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind, detached, released};
 use crate::machine::{PyMachine, json, refused};
 use polyfabric_machines::contract::residue::{Simulated, load, map};
 use polyfabric_machines::engine::trace::TraceOptions;
@@ -55,10 +55,11 @@ impl PyMachine {
         kernel: &PyResidueKernel,
         options: BTreeMap<String, String>,
     ) -> PyResult<PyMapped> {
-        let (program, parameters) = (&kernel.kernel, &kernel.parameters);
-        detached(py, || {
-            let simulated = map(self.description(), program, parameters, &options).map_err(refused)?;
-            Ok(PyMapped { simulated, kernel: Arc::clone(program) })
+        let (program, parameters) = (Arc::clone(&kernel.kernel), kernel.parameters.clone());
+        let machine = Arc::clone(self.description());
+        released(py, move || {
+            let simulated = map(&machine, &program, &parameters, &options).map_err(refused)?;
+            Ok(PyMapped { simulated, kernel: program })
         })
     }
 

@@ -4,7 +4,7 @@ use super::machine::PyResidueKernel;
 use super::parameters::Asked;
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use super::signature::PySlotSignature;
-use crate::failure::detached;
+use crate::failure::{detached, released};
 use crate::machine::PyMachine;
 use polyfabric_planner::slots::{Request, SlotPlan, Wanted};
 use polyfabric_program::rns::homomorphic::{NodeId, Values};
@@ -38,16 +38,20 @@ impl PySlotPlan {
         public: bool,
         max_failure: Option<f64>,
     ) -> PyResult<Self> {
-        let request = Request {
-            asked: parameters.as_ref().map(Asked::as_ref),
-            encryption: if public { Encryption::Public } else { Encryption::Secret },
-            measured,
-            machine: machine.map(PyMachine::description),
-            key_switch: Wanted::from(key_switch),
-            security,
-            max_failure,
-        };
-        detached(py, || Ok(Self(Arc::new(SlotPlan::new(&program.0, request)?))))
+        let (program, key_switch) = (Arc::clone(&program.0), key_switch.to_owned());
+        let machine = machine.map(|machine| Arc::clone(machine.description()));
+        released(py, move || {
+            let request = Request {
+                asked: parameters.as_ref().map(Asked::as_ref),
+                encryption: if public { Encryption::Public } else { Encryption::Secret },
+                measured,
+                machine: machine.as_deref(),
+                key_switch: Wanted::from(&*key_switch),
+                security,
+                max_failure,
+            };
+            Ok(Self(Arc::new(SlotPlan::new(&program, request)?)))
+        })
     }
 
     /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all

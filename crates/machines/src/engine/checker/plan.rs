@@ -9,6 +9,7 @@ use super::violation::{Description, Hazard, Violation};
 use crate::engine::schedule::{
     Access, Event, Item, Lines, MemoryKind, Order, Place, Repeat, Resources, Schedule, Shift, earliest,
 };
+use polyfabric_kernels::cancel;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -441,6 +442,7 @@ fn check_event(
 /// # Errors
 /// A [`Violation`] that the event alone shows.
 pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Violation> {
+    cancel::check();
     let what = Description { resources, event, start: event.start, shift: Shift::default() };
     let fail = |hazard, message: String| Err(Violation { hazard, cycle: event.start, legal_start: None, message });
     let Some(kind) = resources.kinds.get(event.op.kind.0 as usize) else {

@@ -17,6 +17,7 @@ use crate::torus::channels::BURST_BYTES;
 use crate::torus::dispatcher::{Priority, Task, Wait};
 use crate::torus::iteration::{IterationPlan, PlanError, plan};
 use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, distinct, read};
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -321,6 +322,7 @@ impl Writer<'_> {
         latency: i64,
         priority: Priority,
     ) -> u32 {
+        cancel::check();
         waits.sort_unstable();
         waits.dedup();
         let waits = waits.into();

@@ -22,6 +22,7 @@ mod tests;
 use super::homomorphic::{Basis, Builder, Node, NodeId, Op, Polynomial, Program, ProgramError, Values};
 use super::levels::levels_used;
 use super::noise::Interval;
+use polyfabric_kernels::cancel;
 use push::Push;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -130,6 +131,7 @@ pub fn fold(program: &Arc<Program>) -> Result<Folded, ProgramError> {
     let mut fold = Fold::new(program);
     for (id, node) in program.iter() {
         fold.take(id, node);
+        cancel::check();
     }
     if fold.changes == 0 {
         return Ok(Folded { program: Arc::clone(program), nodes: None, mapped: BTreeMap::new() });

@@ -5,6 +5,7 @@ use super::{
     op_name,
 };
 use crate::Location;
+use polyfabric_kernels::cancel;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -144,6 +145,7 @@ impl Builder {
     /// # Errors
     /// [`ProgramError`] with the cause.
     pub fn push(&mut self, op: Op, operands: &[NodeId]) -> Result<NodeId> {
+        cancel::check();
         let name = op_name(&op);
         let expected = match &op {
             Op::Input { .. } | Op::Constant { .. } => 0,

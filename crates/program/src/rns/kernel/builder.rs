@@ -8,6 +8,7 @@ use super::{
 use crate::rns::homomorphic::NodeId;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::rns::{KeyId, LimbId, Part};
 use std::collections::HashMap;
@@ -129,6 +130,7 @@ impl KernelBuilder {
     /// # Errors
     /// [`KernelError`] if the operands or parameters do not suit the operation.
     pub fn push(&mut self, kind: OpKind, operands: &[ValueId]) -> Result<Vec<ValueId>, KernelError> {
+        cancel::check();
         let at = OpId(self.program.ops.len() as u32);
         let types = result_types(self.program.context(), &self.program.values, at, &kind, operands)?;
         let first = self.program.values.len() as u32;

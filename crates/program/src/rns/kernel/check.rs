@@ -2,6 +2,7 @@
 
 use super::{DigitWindow, KernelProgram, LimbSet, Op, OpId, OpKind, ValueId, ValueType};
 use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::rns::{Domain, LimbId};
 use std::collections::HashSet;
@@ -434,6 +435,7 @@ impl KernelProgram {
         }
         let mut defined = 0;
         for (index, op) in self.ops.iter().enumerate() {
+            cancel::check();
             let at = OpId(index as u32);
             self.check_op(at, op, defined)?;
             defined += op.results.len();

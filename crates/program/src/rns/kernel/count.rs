@@ -3,6 +3,7 @@
 //! A machine that works on one residue vector at a time executes so many of each kind.
 
 use super::{KernelError, KernelProgram, Op, OpKind};
+use polyfabric_kernels::cancel;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
@@ -108,6 +109,7 @@ impl KernelProgram {
     pub fn counts(&self) -> Result<Counts, KernelError> {
         let mut counts = Counts::default();
         for op in &self.ops {
+            cancel::check();
             *counts.ops.entry(op.kind.name()).or_default() += 1;
         }
         let expanded = self.expanded()?;

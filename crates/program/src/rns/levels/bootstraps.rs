@@ -7,6 +7,7 @@
 use super::plan::{highest_levels, levels_used};
 use super::{LevelError, PlanRules};
 use crate::rns::homomorphic::{Builder, NodeId, Op, Program, ProgramError};
+use polyfabric_kernels::cancel;
 use std::collections::BTreeSet;
 
 /// Most bootstraps of which each is tried without.
@@ -96,6 +97,7 @@ impl<'a> Cuts<'a> {
     fn levels(&self, after: Option<usize>) -> (Vec<usize>, usize) {
         let mut levels = vec![self.restored; self.depth.len()];
         for depth in after.map_or(0, |cut| cut + 1)..self.at_depth.len() {
+            cancel::check();
             for &id in &self.at_depth[depth] {
                 let node = self.program.node(id);
                 let operands = node.operands.iter().filter(|operand| !self.program.node(**operand).is_public());
@@ -139,6 +141,7 @@ impl<'a> Cuts<'a> {
             let (levels, reach) = self.levels(from);
             let first = from.map_or(0, |from| from + 1);
             for (cut, way) in ways.iter_mut().enumerate().take(reach).skip(first) {
+                cancel::check();
                 let Some(crossing) = self.crossing(&levels, from, cut) else { continue };
                 let bootstraps = so_far + crossing.len();
                 if way.is_none_or(|way| bootstraps < way.bootstraps) {

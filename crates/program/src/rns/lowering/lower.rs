@@ -13,6 +13,7 @@ use crate::rns::homomorphic::{NodeId, OBSERVED, Op, Program, Scheme, Values, op_
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
 use crate::rns::noise::{F64_ROUNDING, NoiseModel};
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -135,7 +136,9 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         outputs: Vec::new(),
         nodes: BTreeMap::new(),
     };
+    let stage = cancel::stage("lowering", program.nodes().len());
     for (id, node) in program.iter() {
+        stage.step();
         if !pass.plan.node(id).live || node.is_public() {
             continue;
         }
@@ -147,6 +150,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
             cause: Box::new(cause),
         })?;
     }
+    drop(stage);
     let observed = if target.observed { pass.observe() } else { Vec::new() };
     let kernel = pass.lowering.finish()?;
     let keys = kernel.keys();

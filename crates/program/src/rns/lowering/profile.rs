@@ -9,6 +9,7 @@
 
 use super::value::Rounding;
 use crate::rns::homomorphic::{Complex, Values};
+use polyfabric_kernels::cancel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -255,6 +256,7 @@ impl Profile {
         let mut sum = self.clone();
         sum.values.iter_mut().zip(&other.values).for_each(|(a, &b)| *a = *a + b * sign);
         for (source, term) in &other.terms {
+            cancel::check();
             let zero = || vec![Complex::default(); term.len()];
             let own = sum.terms.entry(*source).or_insert_with(zero);
             own.iter_mut().zip(term).for_each(|(a, &b)| *a = *a + b * sign);
@@ -352,6 +354,7 @@ impl Profile {
         let mut terms: BTreeMap<u64, Vec<Complex>> =
             self.terms.iter().map(|(&source, term)| (source, times(term, &other.values, scales.1))).collect();
         for (source, term) in &other.terms {
+            cancel::check();
             let term = times(term, &self.values, scales.0);
             let zero = || vec![Complex::default(); term.len()];
             let own = terms.entry(*source).or_insert_with(zero);

@@ -6,6 +6,7 @@
 
 use super::{Behind, Points};
 use crate::rns::homomorphic::{Basis, Complex, NodeId, Op, Program, Values};
+use polyfabric_kernels::cancel;
 use std::collections::BTreeMap;
 
 /// The highest degree that a value is followed to; beyond, the polynomial's operand is a variable of its own.
@@ -142,6 +143,7 @@ impl Regions {
         let mut regions = Self { functions: vec![None; count], variables: BTreeMap::new(), last_read };
         let mut next = 0;
         while next < count {
+            cancel::check();
             let id = NodeId(next as u32);
             next += 1;
             if regions.variables.contains_key(&id) {

@@ -1,6 +1,7 @@
 //! Vectors of integer combinations of independent ciphertexts.
 
 use crate::tfhe::matrix::Matrix;
+use polyfabric_kernels::cancel;
 use std::sync::Arc;
 
 /// Row r is Σ weight · column + bias[r]; columns are independent ciphertexts, values are torus units.
@@ -44,6 +45,7 @@ impl Terms {
 
     /// Appends a canonical row.
     pub fn push(&mut self, columns: &[u32], weights: &[i32]) {
+        cancel::check();
         self.columns.extend_from_slice(columns);
         self.weights.extend_from_slice(weights);
         self.starts.push(self.columns.len());
@@ -51,6 +53,7 @@ impl Terms {
 
     /// Appends the sum of `scratch`, terms in any order; leaves `scratch` empty.
     pub fn push_sum(&mut self, scratch: &mut Vec<(u32, i64)>) -> Result<(), WeightOverflow> {
+        cancel::check();
         if !scratch.is_sorted_by(|a, b| a.0 < b.0) {
             scratch.sort_unstable_by_key(|term| term.0);
         }

@@ -20,6 +20,7 @@ use crate::location::place;
 use crate::tfhe::homomorphic::steps::{entries_in_units, table_requirement};
 use crate::tfhe::homomorphic::{Gate, Node, NodeId, Op, Program, Range, op_name};
 use forms::WeightOverflow;
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::noise::SHARED_TABLES;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -357,6 +358,7 @@ impl Flattener<'_> {
 
     /// The row of `level` with these terms, made if there is none.
     fn row(&mut self, level: u32, (columns, weights): (&[u32], &[i32]), bias: i64, step: u32) -> u32 {
+        cancel::check();
         let mut hasher = DefaultHasher::new();
         (columns, weights, bias, step).hash(&mut hasher);
         let target = &mut self.flow.levels[level as usize - 1];

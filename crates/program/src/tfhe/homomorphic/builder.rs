@@ -6,6 +6,7 @@ use super::{
 };
 use crate::Location;
 use crate::tfhe::matrix::Matrix;
+use polyfabric_kernels::cancel;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -100,6 +101,7 @@ impl Builder {
     }
 
     fn push(&mut self, op: Op, operands: Vec<NodeId>, element: ElementType, length: usize) -> Result<NodeId> {
+        cancel::check();
         if length == 0 || length > MAX_LENGTH {
             return Err(self.refuse(Cause::Length { op: op_name(&op), length, limit: MAX_LENGTH }));
         }

@@ -2,6 +2,7 @@
 
 use super::{Body, BodyType, KernelProgram, Op, OpKind, Primitive, TableChoice, ValueId, ValueType};
 use crate::tfhe::lowering::Arithmetic;
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind};
 use thiserror::Error;
 
@@ -111,6 +112,7 @@ impl KernelProgram {
     pub fn check(&self) -> Result<(), KernelError> {
         let degree = self.parameters.ring_degree().get() as u64;
         for (table, polynomial) in self.tables.iter().enumerate() {
+            cancel::check();
             let found = polynomial.degree();
             if found != degree {
                 let problem = format!("it has {found} coefficients, the ring degree is {degree}");
@@ -119,6 +121,7 @@ impl KernelProgram {
         }
         let mut checked_bodies = std::collections::HashSet::new();
         for (index, op) in self.ops.iter().enumerate() {
+            cancel::check();
             let at = ValueId(index as u32);
             if let Some(&operand) = op.operands.iter().find(|operand| operand.index() >= index) {
                 return Err(KernelError::Operand { at, operand });

@@ -19,6 +19,7 @@ use crate::tfhe::kernel::{
     key_switch_body, unrolled_rotation_body,
 };
 use crate::tfhe::matrix::MatrixBuilder;
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::encoding::TorusStep;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
@@ -41,9 +42,12 @@ pub fn lower(
         let value = lowering.push(OpKind::Input { name: name.clone() }, Vec::new(), result, Some(*id));
         lowering.producers.push(Producer { value, count: result.count() });
     }
+    let stage = cancel::stage("lowering", flow.levels.len());
     for level in &flow.levels {
+        stage.step();
         lowering.level(level)?;
     }
+    drop(stage);
     for output in &flow.outputs {
         lowering.output(output)?;
     }
@@ -189,6 +193,7 @@ impl<'a> Lowering<'a> {
         let mut plain = true;
         for row in 0..rows {
             let (columns, weights) = wanted.terms.row(row);
+            cancel::check();
             plain &= weights == [1] && wanted.bias[row] == 0;
             for &column in columns {
                 used[self.locate(self.flow.sources[column as usize]).0] = true;
@@ -218,6 +223,7 @@ impl<'a> Lowering<'a> {
         let mut builder = MatrixBuilder::new(total).map_err(|_| crate::tfhe::DataflowError::TooLarge)?;
         for row in 0..rows {
             let (columns, weights) = wanted.terms.row(row);
+            cancel::check();
             let terms = columns.iter().zip(weights).map(|(&column, &weight)| (position(column), i64::from(weight)));
             // Weights are distinct columns' 32-bit weights already.
             builder.push_row(terms).map_err(|_| crate::tfhe::DataflowError::TooLarge)?;

@@ -16,6 +16,7 @@ use crate::Location;
 use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};
 use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
 use crate::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::noise::{self, Formulas, Keys, Noise, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, UnrollingError};
 use serde::Serialize;
@@ -301,6 +302,7 @@ impl Model {
     /// every correlation. What a public key encrypts is coefficients of one product with the secret, e·S: bits of mean 1/2 correlate any two of
     /// them by 1/2 at most, so that Var Σ w·e ≤ (Σ w² + (Σ |w|)²)/2 of a coefficient's.
     fn combination(&self, terms: &Terms, row: usize, flow: &Dataflow) -> Combination {
+        cancel::check();
         let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
         let (mut inputs, mut results, mut alone) = (0.0, 0.0, 0.0);
@@ -446,6 +448,7 @@ fn report_flow(
         for (log2_tables, lookup) in
             rotations.flat_map(|shared| shared.iter().map(|it| (log2_tables(shared.len()), it)))
         {
+            cancel::check();
             let Combination { noise: operand, squared_norm, weight_sum } = rows[lookup.row as usize];
             let modulus_switch = model.formulas.modulus_switch(choice.rounding, log2_tables);
             let read = operand.plus(model.switch).plus(modulus_switch);

@@ -18,6 +18,7 @@ use crate::engine::calendar::Calendar;
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Order, Resource, Resources, Shift, Value};
 use memory::{Held, Memory};
+use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use waits::{Accessor, Waits};
@@ -143,6 +144,7 @@ impl<'a> Judge<'a> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Violation> {
+        cancel::check();
         hold_event(self.resources, event)?;
         if event.start < self.now {
             return Err(malformed("an event starts before cycle 0, or before the one ahead of it in the list".into()));

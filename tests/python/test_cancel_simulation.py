@@ -1,0 +1,62 @@
+"""Does Ctrl-C end compilation, simulation and every command that simulates at once, wherever it meets them?"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROMPT = 1.5
+"""Seconds from the signal to the end of the process: 0.2 for the work, and what a computer with other work takes to end a process."""
+
+COMMANDS = {
+    # In the choice of a set, in lowering, in the scheduler, in the check; a second apart, and at the end of it.
+    "simulate vgg-9 --machine morphling --max-failure 0": (2, 4, 7, 11, 16),
+    "simulate vgg-9 --machine strix --params strix-III --max-failure 0": (4, 9),
+    "simulate ckks-bootstrapping --machine osiris": (2, 6),
+    "simulate lola-cifar --machine f1": (3, 8),
+    "explore morphling --programs vgg-9 --axis units.xpu.count=2,4": (6,),
+    "reproduce strix": (2.5,),
+    "compare deepcnn-100": (3,),
+    "widths --params polyfabric-5-p128-t32 --machine strix": (2,),
+    "params --on strix": (2,),
+}
+
+
+def begun(process: subprocess.Popen[str]) -> None:
+    """Waits until everything is imported."""
+    maps = Path(f"/proc/{process.pid}/maps")
+    for _ in range(600):
+        if process.poll() is not None or "_native" in maps.read_text():
+            return
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("command", "after"), [(name, after) for name, points in COMMANDS.items() for after in points])
+def test_an_interrupt_ends_the_command_at_once(command: str, after: float) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polyfabric", *command.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's job in the background ignores interrupts, and so does what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    begun(process)
+    try:
+        process.wait(after)
+    except subprocess.TimeoutExpired:
+        begin = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        taken = time.perf_counter() - begin
+        assert process.returncode == 130, error
+        assert "interrupted" in error
+        assert taken <= PROMPT, taken
+        return
+    _, error = process.communicate()
+    assert process.returncode == 0, f"over before the signal: {error}"
