@@ -40,6 +40,12 @@ class PlanOptions:
     """CKKS, BGV: "set" for the parameter set's, so on this computer or if a set is named; "auto" for the compiler's choice, so on a
     machine; or a named one, "listing1", or "d8" for eight digits."""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.max_failure, int | float) and not self.max_failure <= 0:
+            raise InputError(
+                f"max_failure={self.max_failure:g} (--max-failure) is log2 of a probability, which is 0 at most; give log2 of it, as -40"
+            )
+
     @property
     def accepted_failure(self) -> float:
         """log2 of the failure probability that is accepted where a failure is a wrong result."""

@@ -1,11 +1,13 @@
 //! Which default set a program of TFHE gets that names none.
 
-use super::{ElementPlan, ORDERS, Request, lowering, multiplications, noisy};
+use super::{ElementPlan, Request, multiplications, noisy};
 use crate::{Fault, PlanError};
+use polyfabric_kernels::cancel;
+use polyfabric_machines::MachineError;
 use polyfabric_machines::contract::torus;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_program::tfhe::homomorphic::Program;
-use polyfabric_program::tfhe::lowering::lower;
+use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_program::tfhe::noise::choose_parameters;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{Parameters, sets};
@@ -30,57 +32,119 @@ fn default_sets() -> impl Iterator<Item = &'static Parameters> {
     sets::all().filter(|(entry, _)| entry.family == sets::Family::Default).map(|(_, parameters)| parameters)
 }
 
-/// A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept.
+/// A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept that the machine maps.
 fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) -> Result<ElementPlan, PlanError> {
-    let mut suited: Option<(f64, ElementPlan)> = None;
-    let mut refusals: Vec<(&Parameters, PlanError)> = Vec::new();
-    for parameters in default_sets() {
+    let mut suited: Vec<Candidate> = Vec::new();
+    let mut refused: Vec<&'static Parameters> = Vec::new();
+    let sets: Vec<_> = default_sets().collect();
+    let stage = cancel::stage("choosing a parameter set", sets.len());
+    for parameters in sets {
+        stage.step();
         match ElementPlan::first(program, parameters, request) {
             Ok(plan) => {
-                let products = multiplications(&plan.kernel);
-                if suited.as_ref().is_none_or(|(least, _)| products < *least) {
-                    suited = Some((products, plan));
-                }
+                suited.push(Candidate { parameters, order: plan.kernel.choice.key_switch, products: products(&plan) });
             }
-            Err(error) if error.fault == Fault::Noise => refusals.push((parameters, error)),
+            Err(error) if error.fault == Fault::Noise => refused.push(parameters),
             // Of another torus, or without the key switch that the program needs.
             Err(_) => {}
         }
     }
-    if let Some((_, plan)) = suited {
-        return Ok(plan);
+    drop(stage);
+    suited.sort_by(|a, b| a.products.total_cmp(&b.products));
+    let mut unmapped: Option<MachineError> = None;
+    for Candidate { parameters, order, .. } in suited {
+        let plan = ElementPlan::with(program, parameters, order, request)?;
+        match torus::map(machine, &plan.kernel) {
+            Ok(_) => return Ok(plan),
+            Err(error) => unmapped = unmapped.or(Some(error)),
+        }
     }
-    let reason = match telling(program, request, &refusals) {
-        Some(refusal) => format!("; the first reason: {refusal}"),
-        None => "; name a set with parameters".to_owned(),
+    if let Some(error) = unmapped {
+        let message =
+            format!("{error}; that is so of every default parameter set, so name one with parameters (--params)");
+        return Err(PlanError::new(Fault::Machine, message));
+    }
+    let remedy = match nearest(program, request, machine, refused) {
+        Some(nearest) => nearest.told(program, request, machine),
+        None => "none of them runs there; name a set with parameters (--params)".to_owned(),
     };
     let message = format!(
-        "no default parameter set carries {} on {}{}{reason}",
+        "no default parameter set carries {} on {} with failure probability 2^{:.1}{}; {remedy}",
         program.name(),
         machine.name(),
+        request.max_failure,
         of_widths(machine)
     );
     Err(PlanError::new(Fault::Noise, message))
 }
 
-/// The refusal of a set that would carry the program with exact products, if there is one: the machine's arithmetic is at fault there.
-fn telling<'a>(
+/// A set with which a program fails no more often than is accepted.
+struct Candidate {
+    parameters: &'static Parameters,
+    order: KeySwitchOrder,
+    products: f64,
+}
+
+fn products(plan: &ElementPlan) -> f64 {
+    multiplications(&plan.kernel)
+}
+
+/// The set that would carry a program with exact products, or fail least then, and that the machine maps.
+struct Nearest {
+    plan: ElementPlan,
+    /// log2 of the failure probability with exact products.
+    exact: f64,
+}
+
+/// Of `refused` the [`Nearest`] one: the cheapest that would carry the program if the machine's products were exact, else the one that would fail least.
+fn nearest(
     program: &Program,
     request: &Request<'_>,
-    refusals: &'a [(&Parameters, PlanError)],
-) -> Option<&'a PlanError> {
-    let exact = Request { circuit_privacy: None, ..*request };
-    // As the machine executes it, but for its arithmetic.
-    let carries = |parameters: &Parameters| {
-        ORDERS.into_iter().filter_map(|order| lowering(request.machine, parameters, order, request.unrolling).ok()).any(
-            |choice| {
-                lower(program, parameters, &choice).is_ok()
-                    && exact.noise(program, parameters, &choice, Transform::Exact).is_ok()
-            },
+    machine: &Description,
+    refused: Vec<&'static Parameters>,
+) -> Option<Nearest> {
+    let accepting = Request { max_failure: 0.0, circuit_privacy: None, ..*request };
+    let stage = cancel::stage("looking for the nearest parameter set", refused.len());
+    let mut ranked: Vec<([f64; 2], &Parameters, f64)> = Vec::new();
+    for parameters in refused {
+        stage.step();
+        let Ok(plan) = ElementPlan::first(program, parameters, &accepting) else { continue };
+        // As the machine executes it, but for its arithmetic.
+        let Ok(exact) = accepting.noise(program, parameters, &plan.kernel.choice, Transform::Exact) else { continue };
+        let exact = exact.log2_failure;
+        let rank = if exact <= request.max_failure { [f64::NEG_INFINITY, products(&plan)] } else { [exact, 0.0] };
+        ranked.push((rank, parameters, exact));
+    }
+    drop(stage);
+    ranked.sort_by(|(a, ..), (b, ..)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+    ranked.into_iter().find_map(|(_, parameters, exact)| {
+        let plan = ElementPlan::first(program, parameters, &accepting).ok()?;
+        torus::map(machine, &plan.kernel).is_ok().then_some(Nearest { plan, exact })
+    })
+}
+
+impl Nearest {
+    /// What is wrong with it, and how it is taken all the same.
+    fn told(&self, program: &Program, request: &Request<'_>, machine: &Description) -> String {
+        let (noise, set) = (&self.plan.noise, self.plan.kernel.parameters.name());
+        // Rounded up, so that what is advised is accepted.
+        let failure = ((noise.log2_failure * 10.0).ceil() / 10.0).min(0.0) + 0.0;
+        let worst = noise.lookups.iter().max_by(|a, b| a.log2_failure.total_cmp(&b.log2_failure));
+        let worst = worst.map_or(String::new(), |lookup| {
+            let place = lookup.location.as_ref().map_or(String::new(), |at| format!("{at}: "));
+            format!(", most often at {place}{} %{}, which reads {}", lookup.op, lookup.node, lookup.operand)
+        });
+        let exact = match self.exact <= request.max_failure {
+            true => format!("which would carry it with exact products (2^{:.1})", self.exact),
+            false => format!("which does not carry it with exact products either (2^{:.1})", self.exact),
+        };
+        format!(
+            "the nearest that it executes is {set}, {exact}: on {} {} fails with probability 2^{failure:.1}{worst}; to take it all the same, pass \
+             parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure}), or run the program on the processor",
+            machine.name(),
+            program.name(),
         )
-    };
-    let told = refusals.iter().find(|(parameters, _)| carries(parameters)).or_else(|| refusals.first());
-    told.map(|(_, refusal)| refusal)
+    }
 }
 
 /// What the machine's arithmetic adds to an external product of a default set: the least, and the most, as words.

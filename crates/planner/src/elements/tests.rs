@@ -104,7 +104,7 @@ fn what_fails_too_often_is_refused_with_the_remedy() {
         let error = ElementPlan::new(&program, &Request { machine: Some(&machine), ..Request::default() }).unwrap_err();
         let text = error.to_string();
         assert!(
-            error.fault == Fault::Noise && text.contains(machine.name()) && text.contains("the first reason"),
+            error.fault == Fault::Noise && text.contains(machine.name()) && text.contains("max_failure="),
             "{text}"
         );
     }

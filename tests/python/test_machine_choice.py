@@ -1,0 +1,78 @@
+"""Does a program of wide integers that names no set run on every machine of TFHE, or does its refusal say exactly what to pass?"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polyfabric as pf
+import pytest
+
+MACHINES = [name for name in pf.machines.names() if not pf.machines.load(name).on_slots]
+
+PROGRAMS = {
+    "sum": pf.program("sum", x=pf.UInt(8), y=pf.UInt(8))(lambda x, y: x + y),
+    "product": pf.program("product", x=pf.UInt(16), y=pf.UInt(16))(lambda x, y: x * y),
+    "comparison": pf.program("comparison", x=pf.UInt(16), y=pf.UInt(16))(lambda x, y: x < y),
+    "quotient": pf.program("quotient", x=pf.UInt(8), y=pf.UInt(8))(lambda x, y: x // y),
+}
+
+ADVICE = re.compile(r'parameters="([^"]+)", max_failure=(\S+) \(--params \1 --max-failure \2\)')
+
+
+def refused(program: pf.Program, machine: str) -> str | None:
+    """Why a program does not run on a machine without more words."""
+    try:
+        program.simulate(machine)
+    except pf.NoiseError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_refused_runs_as_its_message_says(name: str, machine: str) -> None:
+    program = PROGRAMS[name]
+    refusal = refused(program, machine)
+    if refusal is None:
+        return
+    advised = ADVICE.search(refusal)
+    assert advised is not None, refusal
+    parameters, failure = advised[1], float(advised[2])
+    report = program.simulate(machine, parameters=parameters, max_failure=failure)
+    assert report["parameters"] == parameters
+    assert report["seconds"] > 0
+    # That much has to be accepted, and no less.
+    with pytest.raises(pf.NoiseError):
+        program.simulate(machine, parameters=parameters, max_failure=failure - 0.2)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_set_that_is_chosen_is_one_that_the_machine_maps(machine: str) -> None:
+    for program in PROGRAMS.values():
+        assert program.simulate(machine, max_failure=0)["seconds"] > 0
+
+
+def test_the_command_line_takes_the_advice(tmp_path: Path) -> None:
+    (tmp_path / "sum.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.UInt(8), y=pf.UInt(8))\ndef added(x, y):\n    return x + y\n"
+    )
+
+    def simulate(*more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "polyfabric", "simulate", "sum.py:added", "--machine", MACHINES[0], *more]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    refusal = simulate()
+    advised = re.search(r"\((--params \S+ --max-failure \S+)\)", refusal.stderr)
+    assert refusal.returncode == 2
+    assert advised is not None, refusal.stderr
+    taken = simulate(*advised[1].split())
+    assert taken.returncode == 0, taken.stderr
+
+
+@pytest.mark.parametrize("failure", [5, 0.5, float("nan")])
+def test_no_probability_is_more_than_one(failure: float) -> None:
+    with pytest.raises(pf.InputError, match=r"is log2 of a probability, which is 0 at most; give log2 of it, as -40$"):
+        PROGRAMS["sum"].simulate(MACHINES[0], max_failure=failure)
