@@ -195,3 +195,24 @@ def test_the_page_on_integers_runs_as_written() -> None:
     assert len(blocks) >= 4
     for block in blocks:
         exec(block, scope)
+
+
+def test_many_operations_are_shown_together() -> None:
+    program = pf.program(x=pf.UInt(32), y=pf.UInt(32))(lambda x, y: x // y)
+    report = program.cost()
+    written = str(report)
+    operations = len(report["noise"]["lookups"])
+    assert operations > 400
+    rows = [line for line in written.splitlines() if "look" in line and "%" in line]
+    assert 3 < len(rows) <= 40
+    assert "the one that fails most often; --json lists all of them" in written
+
+
+def test_vectors_multiply_and_texts_are_chosen() -> None:
+    @pf.program(v=pf.UInt(8).vector(3), w=pf.UInt(8).vector(3), c=pf.UInt(1), t=pf.Text(3))
+    def f(v, w, c, t):
+        return {"dot": pf.dot([1, 2, 3], v), "both": v @ w, "text": pf.mux(c, t, "xy")}
+
+    given = {"v": [1, 2, 3], "w": [4, 5, 6], "t": "abc"}
+    assert f(**given, c=1) == {"dot": 14, "both": 32, "text": "abc"}
+    assert f(**given, c=0) == {"dot": 14, "both": 32, "text": "xy"}

@@ -17,12 +17,13 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from matrix_remedies import MATRICES
+from mixed_remedies import MIXED
 from polyfabric import runnable
-from polyfabric.language import integers, numpy_calls, slot_matrix, slot_program, slots, types, values
+from polyfabric.language import integers, numpy_calls, slot_matrix, slot_program, slot_refusals, slots, types, values
 from polyfabric.language import program as programs
 from remedy import BIT, FOREIGN, HALF, I3, I3V, MV, RV, U4, U8, U8V, Case, M, R, anything, case
 
-MODULES = (values, integers, slots, slot_matrix, types, slot_program, programs, runnable, numpy_calls)
+MODULES = (values, integers, slots, slot_refusals, slot_matrix, types, slot_program, programs, runnable, numpy_calls)
 
 
 ELEMENTS = [
@@ -125,7 +126,7 @@ ELEMENTS = [
     case(
         {"x": RV},
         lambda x: pf.maximum(x, x),
-        "a + pf.relu(b - a)",
+        "a + s * pf.relu((b - a) * (1 / s))",
         lambda x: x + pf.relu(-x),
         {"x": HALF},
         np.maximum(HALF, 0),
@@ -133,7 +134,7 @@ ELEMENTS = [
     case(
         {"x": RV},
         lambda x: pf.minimum(x, x),
-        "a - pf.relu(a - b)",
+        "a - s * pf.relu((a - b) * (1 / s))",
         lambda x: x - pf.relu(x),
         {"x": HALF},
         np.minimum(HALF, 0),
@@ -691,7 +692,7 @@ TYPES = [
     (lambda: pf.program(anything), "write @pf.program(x=pf.Int(0, 7))", lambda: pf.program(x=pf.Int(0, 7))(anything)),
 ]
 
-CASES = [*ELEMENTS, *INTEGERS, *ON_SLOTS, *MATRICES, *SIGNATURES]
+CASES = [*ELEMENTS, *INTEGERS, *MIXED, *ON_SLOTS, *MATRICES, *SIGNATURES]
 NAMES = [f"{number}: {one.words}" for number, one in enumerate(CASES)]
 
 

@@ -75,7 +75,10 @@ REAL = [
     (lambda x: 2**x, r"2 to an encrypted power is no polynomial; approximate it, as pf\.chebyshev.*"),
     (lambda x: 1 / x, r"public numbers do not divide by encrypted ones; .* reciprocal, such as pf\.chebyshev.*"),
     (lambda x: x["a":], r"slots are taken as ranges, x\[i:j\]; .*"),
-    (lambda x: pf.maximum(x, -x), r"maximum: CKKS and BGV have none; with reals, a \+ pf\.relu\(b - a\); .*"),
+    (
+        lambda x: pf.maximum(x, -x),
+        r"maximum: CKKS and BGV have none; with reals, a \+ s \* pf\.relu\(\(b - a\) \* \(1 / s\)\), where .*",
+    ),
     (lambda x: pf.sign(5), r"sign: the operand is int, but an encrypted value is needed"),
     (lambda x: pf.dot(1, 2), r"dot: the operands are public, int the second; give an encrypted vector"),
     (lambda x: pf.sign(x, gap=0), r"sign: gap around 0 .* is 0; .*"),

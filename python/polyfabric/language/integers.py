@@ -7,11 +7,12 @@ checked; here are the operators, and public numbers as digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ProgramError
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
 from .types import IntegerType, TextType, UInt
@@ -54,6 +55,8 @@ class Integer(NumpyCalls):
             return "write pf.sum(x)"
         if name == "concatenate":
             return "write pf.concat(x, y)"
+        if name in ("dot", "vdot", "inner"):
+            return "write pf.dot(a, b)"
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
             return "tabulate it, as pf.Table(lambda v: .., pf.UInt(8))[x], of up to 16 bits"
         return "write it with operators, comparisons, pf.mux and tables"
@@ -106,9 +109,17 @@ class Integer(NumpyCalls):
         kind = kind or self.kind
         if isinstance(other, Integer):
             return other
+        if _is_small(other):
+            raise mixed(self, other)
         if not isinstance(other, int | np.integer | np.ndarray | Sequence) or isinstance(other, str | bytes):
             raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers")
         scalar = isinstance(other, int | np.integer)
+        if scalar and cast(int, other) < 0 and not kind.signed:
+            one = kind.of(1, scalar=True)
+            raise refuse(
+                f"{other} is no {one}, which goes from 0 to {one.bounds[1]}; subtract {-cast(int, other)} where it is added, or cast the others, "
+                f"as x.cast(pf.SInt({kind.bits + 1}))"
+            )
         return public(self._tracer, kind.of(1 if scalar else len(cast(Sequence[int], other)), scalar=scalar), other)
 
     def _binary(self, op: str, other: object) -> Integer:
@@ -132,6 +143,11 @@ class Integer(NumpyCalls):
         return self._binary("*", other)
 
     __rmul__ = __mul__
+
+    def __matmul__(self, other: Integer | Public) -> Integer:
+        return dot(self, other)
+
+    __rmatmul__ = __matmul__
 
     def __neg__(self) -> Integer:
         return self._step(lambda builder: builder.integer_unary("-", self.handle))
@@ -243,7 +259,7 @@ class Integer(NumpyCalls):
     def cast(self, kind: IntegerType) -> Integer:
         """The same value as another type, modulo 2 to its width."""
         if not isinstance(kind, IntegerType):
-            raise refuse(f"cast: {kind!r} is no type of integers; give pf.UInt(bits) or pf.SInt(bits)")
+            raise refuse(f"cast: {kind} is no type of integers of any width; give pf.UInt(bits) or pf.SInt(bits)")
         return self._step(lambda builder: builder.integer_cast(self.handle, kind.bits, kind.signed))
 
     # -- comparisons --------------------------------------------------------------------------------------------
@@ -274,6 +290,8 @@ class Integer(NumpyCalls):
     def __getitem__(self, index: int | slice | Sequence[int]) -> Integer:
         if self.kind.scalar:
             raise refuse(f"a single {self.kind} has no elements; use a vector, or .bit(i) for its bits")
+        if isinstance(index, Integer) or _is_small(index):
+            raise refuse(encrypted_index(self.kind.length, "v[k]"))
         length = self.kind.length
         if isinstance(index, slice):
             return self._taken(range(*index.indices(length)), scalar=False)
@@ -379,7 +397,7 @@ class Table:
         self, entries: Sequence[int] | NDArray[np.integer] | Callable[[int], int], result: IntegerType
     ) -> None:
         if not isinstance(result, IntegerType):
-            raise refuse(f"a table of {result!r}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
+            raise refuse(f"a table of {result}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
         self._entries = entries
         self._kind = result
 
@@ -419,10 +437,57 @@ def converted(value: Value, kind: IntegerType) -> Integer:
     return Integer(value._tracer, handle, scalar=value.scalar)
 
 
+def _is_small(value: object) -> TypeGuard[Value]:
+    """Whether it is an encrypted value of a few bits."""
+    from .values import Value
+
+    return isinstance(value, Value)
+
+
+def mixed(number: Integer, value: Value) -> ProgramError:
+    """What to do about an integer of any width beside a value of a few bits."""
+    kind, name = number.kind.of(1, scalar=True), "SInt" if number.kind.signed else "UInt"
+    if kind.signed or value.type.element.bounds[0] >= 0:
+        remedy = f"cast the latter, as x.cast(pf.{name}({kind.bits}))"
+    else:
+        remedy = f"cast both to a signed type, as x.cast(pf.SInt({kind.bits + 1}))"
+    return refuse(f"{kind} and {value.type.element} are different types; {remedy}")
+
+
+def encrypted_index(length: int, element: str) -> str:
+    """Why a vector is not indexed by an encrypted number, and what does it."""
+    return (
+        "an encrypted index picks no element of an encrypted vector; of public numbers use pf.Table(entries, pf.UInt(8))[i], of these "
+        f"pf.sum([pf.mux(i == k, {element}, 0) for k in range({length})])"
+    )
+
+
+def dot(a: Integer | Public, b: Integer | Public) -> Integer:
+    """Σ a · b, of vectors one of which may be public."""
+    value, other = (a, b) if isinstance(a, Integer) else (cast(Integer, b), a)
+    if value.kind.scalar or (isinstance(other, Integer) and other.kind.scalar):
+        raise refuse(f"a product of vectors, but an operand is a single {value.kind}; use *")
+    if not isinstance(other, Integer) and np.ndim(cast(Any, other)) > 1:
+        raise refuse(
+            f"a matrix does not multiply {value.kind} at once; take it row by row, pf.concat(*[pf.dot(row, x) for row in matrix])"
+        )
+    return total(value * other)
+
+
 def select(condition: Integer, then: Integer | Public, otherwise: Integer | Public) -> Integer:
-    """`then` where the bit `condition` is 1, else `otherwise`."""
+    """`then` where the bit `condition` is 1, else `otherwise`; a text where one of them is."""
+    for text, other in ((then, otherwise), (otherwise, then)):
+        if isinstance(text, Text):
+            return Text.of(
+                select(condition, text._plain(), _plain(text._characters(cast("Text | str", other), text.kind.length)))
+            )
     known = then if isinstance(then, Integer) else otherwise
     if not isinstance(known, Integer):
+        for choice in (then, otherwise):
+            if _is_small(choice):
+                raise refuse(
+                    f"mux: the condition is {condition.kind}, and a choice {choice.type}; cast the choices, as x.cast(pf.UInt(4))"
+                )
         raise refuse(
             "mux: both choices are public; encrypt one, or give it a type with a cast, as condition.cast(pf.UInt(8)) * 5"
         )

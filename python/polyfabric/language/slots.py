@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf, sqrt
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from .._native import SlotProgramBuilder, composite_sign
 from . import slot_matrix
 from .numpy_calls import NumpyCalls
 from .place import place, placed, refuse, whole
+from .slot_refusals import Refusals
 from .slot_repeats import repeating
 from .types import SlotType, is_packed
 
@@ -143,7 +144,7 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
     return numbers.real.astype(float).tolist(), numbers.imag.astype(float).tolist()
 
 
-class SlotValue(NumpyCalls):
+class SlotValue(Refusals, NumpyCalls):
     """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
     __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar", "shape")
@@ -194,71 +195,12 @@ class SlotValue(NumpyCalls):
             return f"approximate it on an interval that holds the values, as pf.chebyshev(x, np.{name}, 15, (-4, 4))"
         return "CKKS has sums, products and polynomials: write it with +, -, *, **, pf.chebyshev and pf.sign"
 
-    # -- what encrypted numbers do not do ---------------------------------------------------------------------------
-
-    def __bool__(self) -> bool:
-        raise refuse(
-            "an encrypted number decides no branch: its value is not known to the program; compute both sides and "
-            "combine them with a mask"
-        )
-
-    def _as_number(self) -> NoReturn:
-        raise refuse("an encrypted number is no Python number; keep computing on it, and decrypt the output")
-
-    __int__ = __index__ = __float__ = __complex__ = _as_number
-
-    def _compared(self, _other: object) -> NoReturn:
-        remedy = (
-            "use" if self._tracer.modulus is not None else "use pf.sign of the difference, which is a polynomial, or"
-        )
-        raise refuse(
-            f"{self._tracer.scheme} does not compare encrypted numbers; {remedy} the integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
-        )
-
     def __pos__(self) -> SlotValue:
         return self
 
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
-
-    def _rounded(self, *_others: object) -> NoReturn:
-        raise refuse(
-            f"{self._tracer.scheme} does not round, nor divide with a remainder: these are no polynomials; round the "
-            "decrypted output, or use the integers of TFHE, pf.UInt(bits) or pf.SInt(bits)"
-        )
-
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _rounded
-    __round__ = __floor__ = __ceil__ = __trunc__ = _rounded
-
-    def _bitwise(self, *_others: object) -> NoReturn:
-        raise refuse(
-            f"{self._tracer.scheme} has no bits of encrypted numbers: for bits, + is XOR and * is AND of pf.Mod(2); for a "
-            "shift, multiply with a power of two"
-        )
-
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _bitwise
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _bitwise
-
-    def __abs__(self) -> NoReturn:
-        if self._tracer.modulus is not None:
-            raise refuse(
-                "integers modulo t have no absolute value; use the integers of TFHE, pf.SInt(bits) or pf.Int(lo, hi)"
-            )
-        raise refuse("an absolute value is no polynomial; for numbers in [-1, 1], x * pf.sign(x) is close to it")
-
-    def __rpow__(self, base: object) -> NoReturn:
-        raise refuse(
-            f"{base!r} to an encrypted power is no polynomial; approximate it, as "
-            "pf.chebyshev(x, lambda u: base**u, degree, (lo, hi))"
-        )
-
-    def __rtruediv__(self, _other: object) -> NoReturn:
-        raise refuse(
-            "public numbers do not divide by encrypted ones; use a polynomial for the reciprocal, such as "
-            "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
-        )
-
     def __truediv__(self, other: Numbers | SlotValue) -> SlotValue:
         if isinstance(other, SlotValue):
+            self._divides_residues()
             raise refuse(
                 "encrypted numbers do not divide; use a polynomial for the reciprocal, such as "
                 "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"

@@ -127,6 +127,8 @@ class Value(NumpyCalls):
 
     def _clear(self, other: Clear) -> tuple[Value, list[int]]:
         """This value and clear numbers, of equal length."""
+        if isinstance(other, Integer):
+            raise wide.mixed(other, self)
         array = integers(other)
         if array.ndim > 1:
             shape = " x ".join(str(n) for n in array.shape)
@@ -231,6 +233,8 @@ class Value(NumpyCalls):
         return ~(self >= other)
 
     def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        if isinstance(other, Integer):
+            raise wide.mixed(other, self)
         if not isinstance(other, Value | int | Sequence | np.ndarray | np.integer):
             raise refuse(f"an encrypted {self.element} is not comparable with {type(other).__name__}; give integers")
         if self.element.kind == "boolean":
@@ -273,6 +277,9 @@ class Value(NumpyCalls):
     def __getitem__(self, index: int | slice | Sequence[int] | NDArray[np.integer]) -> Value:
         if self.scalar:
             raise refuse(f"a single {self.element} has no elements; use a vector")
+        if isinstance(index, Value | Integer):
+            element = "v[k]" if isinstance(index, Value) else "v[k].cast(pf.UInt(4))"
+            raise refuse(wide.encrypted_index(self.length, element))
         if isinstance(index, slice):
             picked = list(range(*index.indices(self.length)))
         else:
@@ -292,7 +299,7 @@ class Value(NumpyCalls):
     def cast(self, kind: IntegerType) -> Integer:
         """The same values as integers of any width, `pf.UInt(bits)` or `pf.SInt(bits)`."""
         if not isinstance(kind, IntegerType):
-            raise refuse(f"cast: {kind!r} is no integer of any width; give pf.UInt(bits) or pf.SInt(bits)")
+            raise refuse(f"cast: {kind} is no integer of any width; give pf.UInt(bits) or pf.SInt(bits)")
         return wide.converted(self, kind)
 
     def assume(self, kind: Type) -> Value:
@@ -395,7 +402,9 @@ def sign(
 
 
 def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotValue:
-    """`weights @ value`; with CKKS and BGV, `weights` may be encrypted too."""
+    """`weights @ value`; with CKKS and BGV, and of integers of any width, `weights` may be encrypted too."""
+    if isinstance(weights, Integer) or isinstance(value, Integer):
+        return wide.dot(weights, value)  # type: ignore[arg-type, return-value]
     if isinstance(weights, SlotValue) and (weights.shape or getattr(value, "shape", None)):
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
@@ -495,7 +504,11 @@ def maximum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | I
         return wide.extreme(a, b, "max")  # type: ignore[arg-type]
     if not isinstance(a, Value):
         a, b = b, a
-    _elements("maximum", (a,), "with reals, a + pf.relu(b - a); or the integers of TFHE, pf.UInt(bits)")
+    _elements(
+        "maximum",
+        (a,),
+        "with reals, a + s * pf.relu((b - a) * (1 / s)), where b - a lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
+    )
     (low, high), (other_low, other_high) = _ends(a), _ends(b)  # type: ignore[arg-type]
     larger = lookup(a - b, lambda difference: max(difference, 0)) + b  # type: ignore[operator, arg-type]
     return larger._within(max(low, other_low), max(high, other_high))
@@ -507,7 +520,11 @@ def minimum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | I
         return wide.extreme(a, b, "min")  # type: ignore[arg-type]
     if not isinstance(a, Value):
         a, b = b, a
-    _elements("minimum", (a,), "with reals, a - pf.relu(a - b); or the integers of TFHE, pf.UInt(bits)")
+    _elements(
+        "minimum",
+        (a,),
+        "with reals, a - s * pf.relu((a - b) * (1 / s)), where a - b lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
+    )
     (low, high), (other_low, other_high) = _ends(a), _ends(b)  # type: ignore[arg-type]
     smaller = lookup(a - b, lambda difference: min(difference, 0)) + b  # type: ignore[operator, arg-type]
     return smaller._within(min(low, other_low), min(high, other_high))

@@ -158,18 +158,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
     tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2)]
     noise = d["noise"]
     if "lookups" in noise:
-        rows = [
-            (
-                f"{n['op']} %{n['node']}",
-                n["location"] or "-",
-                n["operand"],
-                f"{n['count']:,}",
-                f"2^{_log2_std(n['variance']):.2f}",
-                f"2^{_log2(n['margin']):.2f}",
-                probability(n["log2_failure"]),
-            )
-            for n in noise["lookups"]
-        ]
+        rows, note = _lookups(noise["lookups"])
         rows += [
             (
                 f"output {n['name']}",
@@ -183,8 +172,36 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
             for n in noise["outputs"]
         ]
         columns = ("operation", "place", "reads", "count", "noise", "margin", "one fails")
-        tables.append(Rows("noise, as fractions of the torus", columns, rows, left=3))
+        tables.append(Rows("noise, as fractions of the torus", columns, rows, left=3, note=note))
     return tables
+
+
+FEW_LOOKUPS = 40
+"""Operations with look-ups that are shown one by one."""
+
+
+def _lookups(noise: list[dict[str, Any]]) -> tuple[list[tuple[str, ...]], str]:
+    """Rows of the operations with look-ups; where they are many, of those alike together, each with the noise of the one that fails most often."""
+    alike: dict[Any, list[dict[str, Any]]] = {}
+    few = len(noise) <= FEW_LOOKUPS
+    for n in noise:
+        alike.setdefault(n["node"] if few else (n["op"], n["location"], n["operand"]), []).append(n)
+    rows = []
+    for group in alike.values():
+        worst = max(group, key=lambda n: n["log2_failure"])
+        name = f"{worst['op']} %{worst['node']}"
+        rows.append(
+            (
+                name if len(group) == 1 else f"{len(group):,} like {name}",
+                worst["location"] or "-",
+                worst["operand"],
+                f"{sum(n['count'] for n in group):,}",
+                f"2^{_log2_std(worst['variance']):.2f}",
+                f"2^{_log2(worst['margin']):.2f}",
+                probability(worst["log2_failure"]),
+            )
+        )
+    return rows, "" if few else "of operations alike, the one that fails most often; --json lists all of them"
 
 
 def _log2(value: float) -> float:

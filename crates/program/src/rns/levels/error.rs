@@ -3,6 +3,9 @@
 use crate::rns::homomorphic::NodeId;
 use thiserror::Error;
 
+/// The largest ring degree that parameters are made for.
+const LARGEST_RING: usize = 1 << 16;
+
 /// Why a program does not fit a chain of levels.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LevelError {
@@ -46,7 +49,8 @@ pub enum LevelError {
     },
     /// More slots than the ring has.
     #[error(
-        "the program {program:?} has vectors of {slots} slots, but ring degree {degree} gives {available} with {scheme}; use a ring degree of at least {remedy}, or split the vectors"
+        "the program {program:?} has vectors of {slots} slots, but ring degree {degree} gives {available} with {scheme}; {}",
+        larger_ring(*.remedy, *.available)
     )]
     Slots {
         /// Name of the program.
@@ -82,4 +86,12 @@ pub enum LevelError {
         /// The node.
         node: NodeId,
     },
+}
+
+/// What gives the slots: a ring of degree `remedy`, if there are parameters of one, or several vectors.
+fn larger_ring(remedy: usize, available: usize) -> String {
+    match remedy <= LARGEST_RING {
+        true => format!("use a ring degree of at least {remedy}, or split the vectors"),
+        false => format!("split them into inputs of at most {available} numbers each"),
+    }
 }

@@ -221,7 +221,8 @@ impl Integers {
     ) -> Result<Digit> {
         let found = self.kind(condition)?;
         if found != IntegerType::unsigned(1) {
-            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found });
+            let remedy = "compare it, as x != 0, or take one of its bits, x.bit(0)".to_owned();
+            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found, remedy });
         }
         let condition = match self.count(condition)? {
             own if own == count => condition,

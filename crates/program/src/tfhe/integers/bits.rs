@@ -151,7 +151,7 @@ impl super::Circuit<'_> {
         }
         let (least, span) = (difference.lo(), difference.hi() - difference.lo() + 1);
         if 2 * span > CAPACITY {
-            return Err(IntegerError::Range { lo: difference.lo(), hi: difference.hi(), most: 4 });
+            return Err(IntegerError::Range { lo: difference.lo(), hi: difference.hi(), most: CAPACITY });
         }
         let both = self.read(&[(1, then), (-1, otherwise), (span, condition)], -least)?;
         let change = self.lookup(&both, &|value| if value < span { 0 } else { value - span + least })?;

@@ -65,6 +65,19 @@ impl IntegerType {
         Self { bits, signed: false }
     }
 
+    /// The narrowest type of at least `bits` bits that has the values `lo` to `hi`, signed if one is negative.
+    fn holding(lo: i64, hi: i64, bits: u32) -> Self {
+        let signed = lo < 0;
+        let magnitude = if signed { hi.max(!lo) } else { hi };
+        let needed = (i64::BITS - magnitude.leading_zeros()).max(1) + u32::from(signed);
+        Self { bits: needed.max(bits), signed }
+    }
+
+    /// As a program writes it.
+    fn written(self) -> String {
+        format!("pf.{}({})", if self.signed { "SInt" } else { "UInt" }, self.bits)
+    }
+
     /// Number of digits.
     pub const fn digits(self) -> usize {
         self.bits.div_ceil(DIGIT_BITS) as usize
@@ -122,7 +135,7 @@ pub enum IntegerError {
         most: u32,
     },
     /// An operand of another type than the operation has.
-    #[error("{op} takes {expected}, not {found}; cast it first")]
+    #[error("{op} takes {expected}, not {found}; {remedy}")]
     Needs {
         /// The operation.
         op: &'static str,
@@ -130,6 +143,8 @@ pub enum IntegerError {
         expected: &'static str,
         /// What was given.
         found: IntegerType,
+        /// What to write instead.
+        remedy: String,
     },
     /// A value of the program that is no integer.
     #[error("the operand is {found}, but an integer is needed; look its integer value up first")]
@@ -137,17 +152,30 @@ pub enum IntegerError {
         /// Its type.
         found: String,
     },
-    /// A value of the program whose range the type does not hold.
+    /// A value of the program of more values than one look-up reads.
     #[error(
-        "the operand ranges from {lo} to {hi}; convert values of at most {most} bits, and name a type that holds them"
+        "the operand ranges from {lo} to {hi}, and one look-up makes an integer of {most} values at most; declare it as an integer, \
+         pf.UInt(bits) or pf.SInt(bits), or narrow its range by a look-up first"
     )]
     Range {
         /// Smallest value.
         lo: i64,
         /// Greatest.
         hi: i64,
-        /// Bits that one look-up reads.
-        most: u32,
+        /// Values that one look-up reads.
+        most: i64,
+    },
+    /// A value of the program whose range the type does not hold.
+    #[error("the operand ranges from {lo} to {hi}, which {kind} does not hold; cast it to {}, and that to {}, to wrap", holding.written(), kind.written())]
+    NotHeld {
+        /// Smallest value.
+        lo: i64,
+        /// Greatest.
+        hi: i64,
+        /// The type.
+        kind: IntegerType,
+        /// One that holds them.
+        holding: IntegerType,
     },
     /// A public number that is not of the type.
     #[error("a public number of {digits} digits is no {kind}; give one within its range")]
@@ -332,8 +360,11 @@ impl Integers {
             (true, bits) => lo >= -(1 << (bits - 1)) && hi < 1 << (bits - 1),
             (false, bits) => lo >= 0 && hi < 1 << bits,
         };
-        if hi - lo >= CAPACITY || !held {
-            return Err(IntegerError::Range { lo, hi, most: 4 });
+        if hi - lo >= CAPACITY {
+            return Err(IntegerError::Range { lo, hi, most: CAPACITY });
+        }
+        if !held {
+            return Err(IntegerError::NotHeld { lo, hi, kind, holding: IntegerType::holding(lo, hi, kind.bits) });
         }
         let mut digits = Vec::new();
         for index in 0..kind.digits() {

@@ -94,14 +94,17 @@ impl Integers {
     ) -> Result<IntegerId> {
         let (own, kind) = (self.kind(a)?, self.kind(a)?);
         if kind.bits % 2 == 1 && direction.round() {
-            return Err(IntegerError::Needs { op: "rotation", expected: "an even width", found: kind });
+            let of = if kind.signed { format!("of x.cast(pf.UInt({})), ", kind.bits) } else { String::new() };
+            let remedy = format!("write it with shifts, {of}(x << n) | (x >> {} - n), n up to {0}", kind.bits);
+            return Err(IntegerError::Needs { op: "rotation", expected: "an even width", found: kind, remedy });
         }
         let (a, count, bits) = match amount {
             Amount::Public(_) => (a, self.count(a)?, Vec::new()),
             Amount::Encrypted(amount) => {
                 let found = self.kind(amount)?;
                 if found.signed {
-                    return Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found });
+                    let remedy = format!("cast it, as n.cast(pf.UInt({}))", found.bits);
+                    return Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found, remedy });
                 }
                 let (a, amount, count) = self.stretched(builder, "shift", a, amount)?;
                 let digits = self.carried(builder, amount)?;
