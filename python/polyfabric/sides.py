@@ -212,8 +212,11 @@ class Client:
         return PublicKey(content(public_key_of(self._key).save()))
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
-        """Inputs by name, encrypted: what is sent to the server."""
+        """Inputs by name, encrypted: what is sent to the server. Where others encrypt some of them (a specification made with `public=True`), this
+        client's own, as they do theirs: `ours | theirs`."""
         context = self._context
+        if len(inputs) < len(context.shapes.inputs) and context.public:
+            return Encryptor(self.specification, self.public_key, security=0).encrypt(inputs)
         ciphertexts = context.encrypt(self._key, context.shapes.flatten(inputs))
         names = context.shapes.inputs
         return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
@@ -239,8 +242,13 @@ class Client:
         return cls._of(specification, data, security)
 
     def save(self, path: str | Path) -> None:
-        """Writes its secret key, readable by its owner alone; whole or not at all."""
-        self._key.save(Path(path))
+        """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
+        file = Path(path)
+        if file.exists() and _content(file) != self.to_bytes():
+            raise FileError(
+                f"{file}: there is another key, or another file, which this key would replace; name another path"
+            )
+        self._key.save(file)
 
     @classmethod
     def load(cls, specification: Specification, path: str | Path, *, security: float = STANDARD_SECURITY) -> Client:

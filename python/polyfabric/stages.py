@@ -163,6 +163,7 @@ class Steps:
         ciphertexts = planned.context.encrypt(keys.client, flat)
         if made:
             keys.save(self.folder)
+        self._forget_outputs(program)
         for name in program.inputs:
             planned.context.write(ciphertexts, name, self._input(name), outputs=False)
         write_text(self.folder / EXPECTED, json.dumps(expected), private=True)
@@ -188,6 +189,7 @@ class Steps:
         flat = program.flatten(inputs(program), partly=True)
         if len(flat) == len(program.inputs):
             planned.evaluate(flat)
+        self._forget_outputs(program)
         for name, values in flat.items():
             planned.context.encrypt_to(public, name, values, self._input(name))
         return Encrypted(planned.parameters.name, self.folder, list(flat))
@@ -235,6 +237,16 @@ class Steps:
     def _plan_of_client(self, key: ClientKey) -> Plan:
         """The client's plan: where it has a public key, inputs may be encrypted with that."""
         return self._plan_of(key, public=PUBLIC in present(self.folder))
+
+    def _forget_outputs(self, program: TracedProgram) -> None:
+        """Removes the outputs of other inputs, which would be decrypted as those of the ones that follow."""
+        for path in map(self._output, program.outputs):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as problem:
+                raise FileError(
+                    f"{path}: cannot remove the output of other inputs ({problem.strerror}); remove it"
+                ) from problem
 
     def _input(self, name: str) -> Path:
         return self.folder / f"{name}.in.ct"

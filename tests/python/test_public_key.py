@@ -57,6 +57,21 @@ def test_two_encrypt_for_a_third(scheme: str, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", CASES)
+def test_who_has_the_key_encrypts_its_own_part(scheme: str) -> None:
+    program, inputs = CASES[scheme]
+    client = pf.Client(pf.Specification.of(program, public=True))
+    own = client.encrypt({"ours": inputs["ours"]})
+    other = pf.Encryptor(client.specification, client.public_key).encrypt({"theirs": inputs["theirs"]})
+    answer = client.decrypt(pf.Server(program, client.evaluation_key, public=True).execute(own | other))
+    for name, value in program(**inputs).items():
+        np.testing.assert_allclose(answer[name], value, atol=1e-5)
+    # Where nobody else encrypts, an input is missing.
+    alone = pf.Client(pf.Specification.of(program))
+    with pytest.raises(pf.InputError, match=r"input 'theirs' is missing; give it .*"):
+        alone.encrypt({"ours": inputs["ours"]})
+
+
+@pytest.mark.parametrize("scheme", CASES)
 def test_what_is_not_planned_for_a_public_key_is_refused(scheme: str) -> None:
     program, inputs = CASES[scheme]
     spec = pf.Specification.of(program)

@@ -283,3 +283,40 @@ def test_a_store_keeps_no_more_in_memory_than_it_may(tmp_path: Any) -> None:
     with pytest.raises(pf.Error):
         store.put("ada", pf.EvaluationKey.from_bytes(b"no key"))
     store.server("ada").execute(clients["ada"].encrypt({"x": [0.5] * 4}))
+
+
+def test_a_key_is_not_saved_over_another(tmp_path: Any) -> None:
+    path = tmp_path / "client.key"
+    client, other = (pf.Client(pf.Specification.of(elements)) for _ in range(2))
+    client.save(path)
+    client.save(path)
+    with pytest.raises(pf.FileError, match=r"client\.key: there is another key, .*; name another path$"):
+        other.save(path)
+    assert path.read_bytes() == client.to_bytes()
+
+
+def test_a_server_transforms_a_key_once() -> None:
+    client = pf.Client(pf.Specification.of(elements))
+    server = pf.Server(elements, client.evaluation_key)
+    inputs = CASES["tfhe"][1]
+    before = server.key_bytes
+    answers, held = [], []
+    for _ in range(2):
+        answers.append(client.decrypt(server.execute(client.encrypt(inputs))))
+        held.append(server.key_bytes)
+    # What the first execution has transformed is kept, and is all that the second one needs.
+    assert before < held[0] == held[1]
+    assert answers[0] == answers[1] == dict(elements(**inputs))
+
+
+def test_outputs_of_other_inputs_are_not_decrypted(tmp_path: Any) -> None:
+    program, folder = pf.program(x=pf.Int(0, 3))(lambda x: pf.lookup(x, [3, 2, 1, 0])), tmp_path / "keys"
+    program.make_keys(folder)
+    program.encrypt({"x": 1}, folder)
+    program.execute(folder)
+    assert program.decrypt(folder) == {"result": 2}
+    program.encrypt({"x": 3}, folder)
+    with pytest.raises(pf.FileError, match=r"result\.out\.ct"):
+        program.decrypt(folder)
+    program.execute(folder)
+    assert program.decrypt(folder) == {"result": 0}

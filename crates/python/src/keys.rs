@@ -7,6 +7,7 @@ use crate::signature::PySignature;
 use crate::storage::{Source, written};
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
+use polyfabric_runtime::tfhe::cpu::TransformedKey;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port};
 use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts, Content};
@@ -35,6 +36,8 @@ pub struct PyClientKey {
 pub struct PyServerKey {
     compressed: Arc<AnyCompressedServerKey>,
     expanded: Arc<AnyServerKey>,
+    /// What executions have transformed of it.
+    transformed: Arc<TransformedKey>,
     /// What errors call it: its file.
     name: String,
 }
@@ -43,6 +46,11 @@ impl PyServerKey {
     /// The keys that a runtime reads.
     pub fn key(&self) -> &AnyServerKey {
         &self.expanded
+    }
+
+    /// What executions have transformed of them, for those that follow.
+    pub fn transformed(&self) -> &Arc<TransformedKey> {
+        &self.transformed
     }
 
     /// Fails unless `inputs` are under the client key that the server's keys were made with.
@@ -58,7 +66,7 @@ impl PyServerKey {
             AnyCompressedServerKey::Torus32(key) => AnyServerKey::Torus32(key.expand(&hook)),
             AnyCompressedServerKey::Torus64(key) => AnyServerKey::Torus64(key.expand(&hook)),
         };
-        Self { compressed: Arc::new(compressed), expanded: Arc::new(expanded), name }
+        Self { compressed: Arc::new(compressed), expanded: Arc::new(expanded), transformed: Arc::default(), name }
     }
 }
 
@@ -229,13 +237,14 @@ impl PyServerKey {
         Ok(same.map_err(Failure::of(Kind::File))?)
     }
 
-    /// Size in memory, as a runtime reads it in the coefficient domain.
+    /// Size in memory: in the coefficient domain, and what executions have transformed.
     #[getter]
     fn bytes(&self) -> u64 {
-        match &*self.expanded {
+        let expanded = match &*self.expanded {
             AnyServerKey::Torus32(key) => key.bytes(),
             AnyServerKey::Torus64(key) => key.bytes(),
-        }
+        };
+        expanded + self.transformed.bytes()
     }
 
     /// Size of the transport form.

@@ -7,11 +7,12 @@ use crate::progress::Callback;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::cpu::Executor;
+use polyfabric_runtime::tfhe::cpu::{Executor, TransformedKey};
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl Progress for Callback {
     fn update(&self, stage: &str, done: u64, total: u64) {
@@ -19,15 +20,15 @@ impl Progress for Callback {
     }
 }
 
-/// Transforms the key, and executes.
+/// Transforms the key, if no execution has, and executes.
 fn run_cpu<T: Torus>(
     kernel: &KernelProgram,
-    server: &ServerKey<T>,
+    (server, transformed): (&ServerKey<T>, &Arc<TransformedKey>),
     inputs: &Batches<T>,
     threads: usize,
     callback: &Callback,
 ) -> Result<Batches<T>, Failure> {
-    let executor = Executor::new(server, threads).map_err(Failure::of(Kind::Run))?;
+    let executor = Executor::sharing(server, transformed, threads).map_err(Failure::of(Kind::Run))?;
     executor.run(kernel, inputs, callback).map_err(Failure::of(Kind::Run))
 }
 
@@ -85,15 +86,15 @@ impl PyKernelProgram {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyCiphertexts> {
         server.expect_own(inputs)?;
-        let (kernel, server, generation) = (&*self.0, server.key(), inputs.generation);
-        let (inputs, callback) = (&inputs.batches, Callback::new(progress));
+        let (kernel, transformed, generation) = (&*self.0, server.transformed(), inputs.generation);
+        let (server, inputs, callback) = (server.key(), &inputs.batches, Callback::new(progress));
         detached(py, || {
             let batches = match (server, inputs) {
                 (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
-                    AnyBatches::Torus32(run_cpu(kernel, server, inputs, threads, &callback)?)
+                    AnyBatches::Torus32(run_cpu(kernel, (server, transformed), inputs, threads, &callback)?)
                 }
                 (AnyServerKey::Torus64(server), AnyBatches::Torus64(inputs)) => {
-                    AnyBatches::Torus64(run_cpu(kernel, server, inputs, threads, &callback)?)
+                    AnyBatches::Torus64(run_cpu(kernel, (server, transformed), inputs, threads, &callback)?)
                 }
                 _ => return Err(torus_mismatch()),
             };

@@ -48,6 +48,12 @@ impl PySignature {
         &self.0.program
     }
 
+    /// Whether inputs may be encrypted with the client's public key.
+    #[getter]
+    fn public(&self) -> bool {
+        self.0.public
+    }
+
     /// Name, element type and length of each input.
     #[getter]
     fn inputs(&self) -> Vec<(String, PyElementType, usize)> {

@@ -52,6 +52,8 @@ class Context(ABC):
     """ "tfhe", "ckks" or "bgv"."""
     parameters: Parameters
     """The parameter set."""
+    public: bool
+    """Whether inputs may be encrypted with the client's public key."""
     security_bits: float
     """Bits of security of the parameter set; 0 if none are known."""
 

@@ -82,6 +82,11 @@ class ElementContext(Context):
         }
 
     @property
+    def public(self) -> bool:
+        """Whether inputs may be encrypted with the client's public key."""
+        return bool(self.signature.public)
+
+    @property
     def security_bits(self) -> float:
         """Bits of security of the parameter set; 0 if none are known."""
         return self.parameters.security_bits

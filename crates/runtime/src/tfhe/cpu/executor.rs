@@ -16,8 +16,28 @@ use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A bootstrapping key in the transform domain, for all executors of that key.
+///
+/// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for bundles. Each is made when
+/// a rotation first needs it, as many programs need only one.
+#[derive(Debug, Default)]
+pub struct TransformedKey {
+    alone: OnceLock<AlignedVector>,
+    together: OnceLock<AlignedVector>,
+}
+
+impl TransformedKey {
+    /// Bytes of what has been transformed: for ciphertexts one by one 8 for each of the key's numbers, or 6 on the 32-bit torus, and for
+    /// bundles 8; both when there have been some of each.
+    pub fn bytes(&self) -> u64 {
+        let numbers: usize =
+            [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
+        (numbers * size_of::<f64>()) as u64
+    }
+}
 
 /// Runs kernel programs for one server key on a fixed number of threads.
 pub struct Executor<'k, T> {
@@ -25,10 +45,7 @@ pub struct Executor<'k, T> {
     parameters: Parameters,
     product: ExternalProduct<T>,
     blocks: Blocks,
-    /// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for bundles. Each is made when
-    /// a rotation first needs it, as many programs need only one.
-    alone: OnceLock<AlignedVector>,
-    together: OnceLock<AlignedVector>,
+    transformed: Arc<TransformedKey>,
     key_switch: Option<KeySwitch<'k, T>>,
     pub(super) pool: rayon::ThreadPool,
 }
@@ -41,6 +58,14 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// the environment asks for an instruction set that is not there.
     pub fn new(key: &'k ServerKey<T>, threads: usize) -> Result<Self, RunError> {
         Self::with_isa(key, threads, Isa::selected()?)
+    }
+
+    /// [`Self::new`] with what other executors have transformed of the same `key`, and for those that follow.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn sharing(key: &'k ServerKey<T>, transformed: &Arc<TransformedKey>, threads: usize) -> Result<Self, RunError> {
+        Ok(Self { transformed: Arc::clone(transformed), ..Self::new(key, threads)? })
     }
 
     /// [`Self::new`] with an instruction set of choice.
@@ -62,16 +87,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
         let key_switch = key_switch_key.map(|(key, gadget)| KeySwitch::new(key, gadget, from.get(), to.get(), isa));
-        Ok(Self {
-            key,
-            parameters,
-            product,
-            blocks,
-            alone: OnceLock::new(),
-            together: OnceLock::new(),
-            key_switch,
-            pool,
-        })
+        Ok(Self { key, parameters, product, blocks, transformed: Arc::default(), key_switch, pool })
     }
 
     /// The parameter set of the key.
@@ -84,17 +100,14 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.current_num_threads()
     }
 
-    /// Bytes of the key in the transform domain, once rotations have run: for ciphertexts one by one 8 for each of its numbers, or 6 on the 32-bit torus, and for
-    /// bundles 8; both when there have been some of each.
+    /// Bytes of the key in the transform domain, once rotations have run: [`TransformedKey::bytes`].
     pub fn transformed_key_bytes(&self) -> u64 {
-        let numbers: usize =
-            [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
-        (numbers * size_of::<f64>()) as u64
+        self.transformed.bytes()
     }
 
     /// What [`ExternalProduct::transform_key`] makes of the whole key. Not for a thread of the pool, which would wait for the others.
     fn transformed(&self, bundles: bool) -> &[f64] {
-        let made = if bundles { &self.together } else { &self.alone };
+        let made = if bundles { &self.transformed.together } else { &self.transformed.alone };
         made.get_or_init(|| {
             let (ggsw, ggsw_len) = (self.key.bootstrap_key(), self.product.ggsw_len());
             let mut spectra = AlignedVector::zeros(ggsw.len() / ggsw_len * self.product.key_len(bundles));

@@ -10,7 +10,7 @@ mod executor;
 mod memory;
 mod operations;
 
-pub use executor::Executor;
+pub use executor::{Executor, TransformedKey};
 pub use memory::Buffers;
 
 #[cfg(test)]
