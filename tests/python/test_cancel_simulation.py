@@ -14,10 +14,10 @@ PROMPT = 1.5
 """Seconds from the signal to the end of the process: 0.2 for the work, and what a computer with other work takes to end a process."""
 
 COMMANDS = {
-    # In the choice of a set, in lowering, in the scheduler, in the check; a second apart, and at the end of it.
+    # In the choice of a set, in lowering, in the scheduler, in the check.
     "simulate vgg-9 --machine morphling --max-failure 0": (2, 4, 7, 11, 16),
     "simulate vgg-9 --machine strix --params strix-III --max-failure 0": (4, 9),
-    "simulate ckks-bootstrapping --machine osiris": (2, 6),
+    "simulate ckks-bootstrapping --machine osiris --params osiris-bootstrap": (3, 8),
     "simulate lola-cifar --machine f1": (3, 8),
     "explore morphling --programs vgg-9 --axis units.xpu.count=2,4": (6,),
     "reproduce strix": (2.5,),

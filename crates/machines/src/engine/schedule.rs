@@ -272,8 +272,7 @@ impl Resources {
         }
     }
 
-    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind, with all its
-    /// parts.
+    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind, with all its parts.
     pub fn cycles(&self, resource: Resource, kind: KindId, work: u64) -> u64 {
         self.cycles_on(resource, kind, work, u32::MAX)
     }
