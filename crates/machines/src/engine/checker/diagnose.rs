@@ -107,7 +107,7 @@ impl Replay<'_> {
 
     /// A reader that does not keep step with a wire.
     pub(super) fn not_in_step(&self, who: Who, plan: &AccessPlan, value: Value, ready: &Ready) -> Violation {
-        let delay = plan.wire().unwrap_or(1);
+        let delay = self.plan.delay(plan);
         let legal = ready.first + delay - i64::from(plan.access.first);
         let (event, value) = (self.describe(who), self.name(value));
         let wire = self.location(plan.access.place);

@@ -11,13 +11,15 @@ use crate::engine::schedule::{
 };
 use polyfabric_kernels::cancel;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Port loads are multiples of 2^-16 bytes a cycle, rounded down: far finer than any port, and additions stay exact.
 pub(super) const LOAD_SCALE: f64 = 65536.0;
+
+/// Banks of a memory: an access keeps their number in 16 bits.
+const MOST_BANKS: u32 = u16::MAX as u32;
 
 /// Set of small integers.
 #[derive(Clone, Debug, Default)]
@@ -66,9 +68,10 @@ pub(super) struct AccessPlan<'a> {
     /// First cell of the place and the one after the last.
     cells: (u32, u32),
     /// First port and their number: in a memory of several banks every other one, as each bank has one a direction.
-    ports: (u32, u32),
-    /// On a wire, the cycles from a write to its read.
-    wire: Option<NonZeroU32>,
+    first_port: u32,
+    banks: u16,
+    /// Whether the place is a wire.
+    pub on_wire: bool,
 }
 
 impl AccessPlan<'_> {
@@ -79,20 +82,15 @@ impl AccessPlan<'_> {
 
     /// Ports that the access loads.
     pub fn ports(&self) -> impl Iterator<Item = usize> + use<> {
-        let (first, count) = self.ports;
-        (0..count as usize).map(move |bank| first as usize + 2 * bank)
+        let first = self.first_port as usize;
+        (0..usize::from(self.banks)).map(move |bank| first + 2 * bank)
     }
 
     /// Load on each port, which share the access's bytes evenly.
     pub fn load(&self) -> u64 {
         let Access { bytes, first, last, .. } = *self.access;
-        let cycles = (u64::from(last) - u64::from(first) + 1) * u64::from(self.ports.1);
+        let cycles = (u64::from(last) - u64::from(first) + 1) * u64::from(self.banks);
         (bytes as f64 * LOAD_SCALE / cycles as f64) as u64
-    }
-
-    /// On a wire, the cycles from a write to its read.
-    pub fn wire(&self) -> Option<i64> {
-        self.wire.map(|delay| i64::from(delay.get()))
     }
 }
 
@@ -294,20 +292,21 @@ impl<'a> Plan<'a> {
         let direction = usize::from(write);
         let (capacity, banks) = match self.resources.memories[memory].kind {
             MemoryKind::OnChip { capacity, banks, .. } => (capacity, banks),
-            MemoryKind::Wire { delay, .. } => {
+            MemoryKind::Wire { .. } => {
                 // What passes is one value at a time, wherever the event says it lies.
                 let cell = first_cell[&(memory, 0)] as u32;
                 return AccessPlan {
                     access,
                     write,
                     cells: (cell, cell + 1),
-                    ports: ((port_base[memory] + direction) as u32, 1),
-                    wire: NonZeroU32::new(delay),
+                    first_port: (port_base[memory] + direction) as u32,
+                    banks: 1,
+                    on_wire: true,
                 };
             }
             // A memory of lines has been refused.
             MemoryKind::OffChip | MemoryKind::Scoreboard | MemoryKind::Lines(_) => {
-                return AccessPlan { access, write, cells: (0, 0), ports: (0, 0), wire: None };
+                return AccessPlan { access, write, cells: (0, 0), first_port: 0, banks: 0, on_wire: false };
             }
         };
         let end = place.offset + place.bytes;
@@ -318,16 +317,23 @@ impl<'a> Plan<'a> {
             access,
             write,
             cells: (first_cell[&(memory, place.offset)] as u32, first_cell[&(memory, end)] as u32),
-            ports: ((port_base[memory] + 2 * low as usize + direction) as u32, (high - low + 1) as u32),
-            wire: None,
+            first_port: (port_base[memory] + 2 * low as usize + direction) as u32,
+            banks: (high - low + 1) as u16,
+            on_wire: false,
         }
+    }
+
+    /// Cycles from a write to the first read that it allows: on a wire, to the only one.
+    pub fn delay(&self, plan: &AccessPlan<'_>) -> i64 {
+        let memory = usize::from(plan.access.place.memory.0);
+        self.resources.memories[memory].kind.wire_delay().map_or(1, i64::from)
     }
 
     /// The cycles of the first and last element of `cell`, one of the place's, relative to the event's start.
     pub fn interval(&self, plan: &AccessPlan<'_>, cell: usize) -> (i64, i64) {
         let access = plan.access;
         let (first, last) = (i64::from(access.first), i64::from(access.last));
-        if plan.wire.is_some() || access.order == Order::Any {
+        if plan.on_wire || access.order == Order::Any {
             return (first, last);
         }
         let Place { offset, bytes, .. } = access.place;
@@ -360,6 +366,12 @@ fn ports_of(resources: &Resources) -> Result<(Vec<Port>, Vec<usize>), Violation>
         if let MemoryKind::OnChip { banks, read_bytes_per_cycle, write_bytes_per_cycle, .. } = memory.kind {
             if banks == 0 || !(read_bytes_per_cycle > 0.0 && write_bytes_per_cycle > 0.0) {
                 return Err(malformed(format!("memory {} has no bank or no port", memory.name)));
+            }
+            if banks > MOST_BANKS {
+                let name = &memory.name;
+                return Err(malformed(format!(
+                    "memory {name} has {banks} banks, and one has at most {MOST_BANKS}: describe it as several memories"
+                )));
             }
             for bank in 0..banks {
                 for (direction, rate) in [("read", read_bytes_per_cycle), ("write", write_bytes_per_cycle)] {
@@ -544,9 +556,25 @@ fn hold_line(lines: &Lines, access: &Access) -> Result<(), (Hazard, String)> {
 
 #[cfg(test)]
 mod tests {
-    //! Do words of a set say what its members do?
+    //! Do words of a set say what its members do, and is an access small enough for tens of millions of them?
 
     use super::*;
+    use crate::engine::schedule::Memory;
+
+    #[test]
+    fn an_access_is_small_and_no_memory_has_more_banks_than_it_counts() {
+        assert_eq!(size_of::<AccessPlan<'_>>(), 24);
+        let with = |banks: u32| {
+            let (read_bytes_per_cycle, write_bytes_per_cycle) = (8.0, 8.0);
+            let kind = MemoryKind::OnChip { capacity: 1 << 20, banks, read_bytes_per_cycle, write_bytes_per_cycle };
+            let memories = vec![Memory { name: "buffer".to_owned(), kind }];
+            ports_of(&Resources { memories, ..Resources::default() }).map(|(ports, _)| ports.len())
+        };
+        assert_eq!(with(MOST_BANKS).ok(), Some(2 * MOST_BANKS as usize));
+        let refused = with(MOST_BANKS + 1).expect_err("too many").message;
+        let says = "memory buffer has 65536 banks, and one has at most 65535: describe it as several memories";
+        assert_eq!(refused, says);
+    }
 
     #[test]
     fn a_range_meets_a_set_where_one_of_its_members_does() {

@@ -295,7 +295,7 @@ impl<'a> Replay<'a> {
         if !self.disturb(action.instance, action.time, Some(resource), 0..0)? {
             return AGAIN;
         }
-        let from_wires = || accesses.iter().filter(|plan| !plan.write && plan.wire().is_some());
+        let from_wires = || accesses.iter().filter(|plan| !plan.write && plan.on_wire);
         for plan in from_wires() {
             if !self.disturb(action.instance, action.time, None, plan.cells())? {
                 return AGAIN;
@@ -319,7 +319,7 @@ impl<'a> Replay<'a> {
         let cause = if self.accounts { busy.cause(action.time) } else { Cause::always(Stall::Busy) };
         let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, cause);
         let occupancy = i64::from(event.occupancy);
-        let alone = accesses.iter().all(|plan| plan.wire().is_none());
+        let alone = accesses.iter().all(|plan| !plan.on_wire);
         let run = if alone { busy.run_on(action.time, occupancy, &pipeline) } else { None };
         self.busy[resource] = Busy { until: action.time + occupancy, holder: Some(who), run };
         for plan in from_wires() {
@@ -467,7 +467,7 @@ impl<'a> Replay<'a> {
                 if state.value != Some(value) {
                     return Err(self.not_there(who, plan, value, action.time, Some(cell)));
                 }
-                if plan.wire().is_some() && state.read_first != NEVER {
+                if plan.on_wire && state.read_first != NEVER {
                     return Err(self.taken_twice(who, cell, value));
                 }
                 let ready = state.ready.clone();
@@ -533,7 +533,7 @@ impl<'a> Replay<'a> {
         (first, last): (i64, i64),
     ) -> Result<Option<Blame>, Violation> {
         let streams = plan.access.order == Order::Stream;
-        let delay = plan.wire().unwrap_or(1);
+        let delay = self.plan.delay(plan);
         // Cycles by which the event could start earlier as far as this operand goes.
         let earlier = |ready_first: i64, ready_last: i64, start: i64| {
             if streams {
@@ -546,14 +546,13 @@ impl<'a> Replay<'a> {
         if slack < 0 {
             return Err(self.too_early(who, value, ready, slack));
         }
-        if plan.wire().is_some() && who.start + first != ready.first + delay
-            || plan.wire().is_some() && who.start + last != ready.last + delay
-        {
+        let in_step = (who.start + first, who.start + last) == (ready.first + delay, ready.last + delay);
+        if plan.on_wire && !in_step {
             return Err(self.not_in_step(who, plan, value, ready));
         }
         let Some(in_flight) = &mut self.in_flight[action.in_flight] else { return Ok(None) };
         in_flight.path = in_flight.path.max(-earlier(ready.path_first, ready.path_last, 0));
-        let Some(writer) = ready.writer.as_ref().filter(|_| plan.wire().is_none()) else { return Ok(None) };
+        let Some(writer) = ready.writer.as_ref().filter(|_| !plan.on_wire) else { return Ok(None) };
         if !self.accounts || slack > in_flight.pipeline.slack() {
             return Ok(None);
         }
@@ -583,7 +582,7 @@ impl<'a> Replay<'a> {
         for cell in plan.cells() {
             let (first, last) = nodes.interval(plan, cell);
             let state = &self.cells[cell];
-            if plan.wire().is_some() && state.value.is_some() && state.read_first == NEVER {
+            if plan.on_wire && state.value.is_some() && state.read_first == NEVER {
                 return Err(self.passed_by(cell));
             }
             // The first element may go where the old one was last read, or a cycle after it was written.
@@ -597,7 +596,7 @@ impl<'a> Replay<'a> {
             let holder = if readers <= writers { &state.reader } else { &state.ready.writer };
             // What the event itself reads there holds nothing up.
             if let Some(holder) =
-                holder.as_ref().filter(|_| self.accounts && plan.wire().is_none() && slack <= pipeline.slack())
+                holder.as_ref().filter(|_| self.accounts && !plan.on_wire && slack <= pipeline.slack())
                 && holder.pipeline.identity() != pipeline.identity()
             {
                 let cause = holder.cause(Stall::Buffer, action.time, start - slack);
@@ -607,7 +606,7 @@ impl<'a> Replay<'a> {
         if !self.load(action, plan)? {
             return AGAIN;
         }
-        if plan.wire().is_some() {
+        if plan.on_wire {
             pipeline.hand_on();
         }
         let ready = self.ready(action, plan, who);
