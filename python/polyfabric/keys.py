@@ -48,6 +48,11 @@ def parameters_of(key: ClientKey | ServerKey | PublicKey) -> Parameters:
     return SlotParameters(own) if isinstance(own, _native.SlotParameters) else own
 
 
+def transformed_bytes(server: ServerKey) -> int:
+    """Memory of what executions have transformed of a server's key: of TFHE, once there has been one."""
+    return server.transformed_bytes if isinstance(server, _native.ServerKey) else 0
+
+
 def public_key_of(client: ClientKey) -> PublicKey:
     """What others encrypt with for a client: a fresh one each time, of the same secret key."""
     return client.public() if isinstance(client, _native.SlotClient) else _native.PublicKey.generate(client)

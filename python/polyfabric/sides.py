@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from .computer import workers
 from .errors import CancelledError, FileError, InputError
 from .execution import execute, plan
-from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of
+from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
 from .language.traced import TracedProgram
 from .reports import write_bytes, write_together
 from .schemes.context import STANDARD_SECURITY, ClientKey, content
@@ -324,8 +324,8 @@ class Server:
 
     @property
     def key_bytes(self) -> int:
-        """Memory that the client's keys take here."""
-        return int(self._key.bytes)
+        """Memory that the client's keys take here, with what executions have transformed of them."""
+        return int(self._key.bytes) + transformed_bytes(self._key)
 
     def execute(
         self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Event | None = None

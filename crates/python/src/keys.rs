@@ -237,14 +237,19 @@ impl PyServerKey {
         Ok(same.map_err(Failure::of(Kind::File))?)
     }
 
-    /// Size in memory: in the coefficient domain, and what executions have transformed.
+    /// Size in memory, as a runtime reads it in the coefficient domain.
     #[getter]
     fn bytes(&self) -> u64 {
-        let expanded = match &*self.expanded {
+        match &*self.expanded {
             AnyServerKey::Torus32(key) => key.bytes(),
             AnyServerKey::Torus64(key) => key.bytes(),
-        };
-        expanded + self.transformed.bytes()
+        }
+    }
+
+    /// Size in memory of what executions have transformed.
+    #[getter]
+    fn transformed_bytes(&self) -> u64 {
+        self.transformed.bytes()
     }
 
     /// Size of the transport form.
