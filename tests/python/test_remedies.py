@@ -755,3 +755,11 @@ def test_every_message_of_the_language_has_a_case(monkeypatch: pytest.MonkeyPatc
     for wrong, _, _ in TYPES:
         refused(wrong)
     assert set().union(*map(sites, MODULES)) - met == set()
+
+
+def test_a_vector_that_no_ring_holds_is_split() -> None:
+    wide = pf.program(x=pf.Real.vector(100_000))(lambda x: x + x)
+    with pytest.raises(pf.Error, match=r"; split them into inputs of at most 32768 numbers each$"):
+        wide.cost()
+    parts = {f"x{part}": pf.Real.vector(32_768) for part in range(4)}
+    pf.program(**parts)(lambda x0, x1, x2, x3: (x0 + x0, x1 + x1, x2 + x2, x3 + x3)).cost()
