@@ -1,7 +1,7 @@
 //! Both sides on the same set, interleaved, so that drift of the machine meets both alike.
 
 use crate::BenchError;
-use crate::clock::Clock;
+use crate::clock::{Clock, median};
 use crate::errors::Errors;
 use crate::machine::Peak;
 use crate::peer::Peer;
@@ -33,14 +33,6 @@ impl Samples {
         self.bootstrap_errors.0.extend(round.bootstrap_errors);
         self.key_switch_errors.0.extend(round.key_switch_errors);
     }
-}
-
-/// The middle one; of an even number, the mean of the two in the middle.
-pub fn median(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
 }
 
 /// Runs our side and the peer, if there is one, `repetitions` times each, taking turns and swapping who goes first; one round before

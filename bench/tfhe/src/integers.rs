@@ -1,9 +1,10 @@
 //! Operations on encrypted integers side by side: the program that the planner makes of one operation, on the set and with the key switch that it
 //! chooses, and tfhe-rs's `FheUint` with its default parameters, both at a failure probability of 2^-128.
 
+use crate::BenchError;
+use crate::clock::{self, median};
 use crate::peer::Peer;
 use crate::protocol::{IntegerRound, Operands, Operation};
-use crate::{BenchError, clock, compare::median};
 use polyfabric_program::tfhe::homomorphic::{Builder, CodecError, Program, ProgramError, decode_output, encode_input};
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerError, IntegerType, Integers};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
