@@ -61,7 +61,8 @@ def compare(
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
-        raise MachineError(f"no machine has a result; {rows[0]['machine']}: {rows[0]['error']}")
+        reasons = dict.fromkeys(f"{row['machine']}: {row['error']}" for row in rows)
+        raise MachineError(f"no machine has a result; {'; '.join(reasons)}")
     return Report("comparison", {"program": program, "widths": widths, "machines": rows})
 
 

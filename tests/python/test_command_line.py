@@ -225,6 +225,16 @@ def test_params_on_a_machine(polyfabric):
     assert finding["log2_failure"] > finding["log2_failure_exact"]
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("nonsense", "no parameter set is called"), ("morphling-A", "none of those that `morphling` can")],
+)
+def test_params_of_a_set_that_a_machine_has_not(polyfabric, name, says):
+    done = polyfabric("params", name, "--on", "morphling")
+    assert done.status == 2
+    assert says in done.err
+
+
 def test_reproduce(polyfabric):
     done = polyfabric("reproduce", "osiris", "--json")
     assert done.status == 0, done.err

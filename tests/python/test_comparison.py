@@ -63,8 +63,9 @@ def test_a_machine_that_cannot_hold_the_set_says_why_and_the_others_stand():
 
 
 def test_no_machine_at_all_is_an_error():
-    with pytest.raises(pf.MachineError, match=r"no machine has a result.*64"):
+    with pytest.raises(pf.MachineError, match=r"no machine has a result.*64") as refused:
         compare("pbs", parameters="polyfabric-1-p128-t64", batch=1)
+    assert all(str(refused.value).count(f"{name}: ") == 1 for name in TORUS)
 
 
 @pytest.mark.parametrize("name", TORUS[-1:])

@@ -85,7 +85,13 @@ def params(
         raise InputError("--message-bits and --widths are of look-ups that are carried out; add --replay COUNT")
     if machine is not None:
         with working(f"measuring {machine}'s arithmetic on every set"):
-            found = [f for f in load(machine).findings() if name in (None, f["set"])]
+            measured = load(machine).findings()
+        found = [f for f in measured if name in (None, f["set"])]
+        if name is not None and not found:
+            raise InputError(
+                f"set `{named(name).name}` is none of those that `{machine}` can compute on ({', '.join(f['set'] for f in measured)}): name one of "
+                "them, or a machine of the set's width"
+            )
         if as_json:
             print_json(found)
         else:
