@@ -4,18 +4,17 @@ use super::emit::resources::{Chip, Kinds};
 use super::emit::rotation::ON_WIRE;
 use super::layout::Layout;
 use super::machine::{Morphling, POINT_BYTES};
-use super::software::{Streams, linear_block};
+use super::software::Streams;
 use crate::audit::{Datum, Function, Meaning, Step};
 use crate::engine::schedule::{KindId, Shift, Value};
 use crate::torus::iteration::{IterationPlan, plan};
 use crate::torus::sizes::COEFFICIENT_BYTES;
-use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive, ValueType};
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive};
 
 /// See the module's documentation.
 pub(crate) struct Names<'a> {
     chip: &'a Chip,
     layout: &'a Layout,
-    program: &'a KernelProgram,
     streams: &'a Streams,
     bodies: Vec<Option<BodyNames<'a>>>,
 }
@@ -39,20 +38,16 @@ impl<'a> Names<'a> {
             _ => None,
         };
         let bodies = program.ops.iter().map(|op| names(&op.kind)).collect();
-        Self { chip, layout: &streams.layout, program, streams, bodies }
+        Self { chip, layout: &streams.layout, streams, bodies }
     }
 
     fn body(&self, op: u32) -> Option<&BodyNames<'a>> {
         self.bodies.get(op as usize)?.as_ref()
     }
 
-    /// Columns of a linear layer after block `block` of them.
-    fn columns(&self, op: u32, block: u32) -> u32 {
-        let dimension = match self.program.ops[op as usize].result {
-            ValueType::Lwe { dimension, .. } => dimension as u64,
-            _ => 0,
-        };
-        (block + 1) * linear_block(self.layout, (dimension + 1) * COEFFICIENT_BYTES) as u32
+    /// Columns of a linear layer that row `row` has taken after block `block` of its ciphertexts.
+    fn columns(&self, op: u32, row: u32, block: u32) -> u32 {
+        self.streams.needs.get(&op).map_or(0, |needs| needs.done(row as usize, block as usize))
     }
 }
 
@@ -166,7 +161,7 @@ impl Meaning for Names<'_> {
         }
         if class == classes.linear_sum {
             let (op, block) = (index >> 16, index & 0xffff);
-            return vec![Datum::LinearSum { op, row: element, done: self.columns(op, block) }];
+            return vec![Datum::LinearSum { op, row: element, done: self.columns(op, element, block) }];
         }
         if class == classes.bootstrap_key {
             let key = |row, column| Datum::Key { iteration, row, column };

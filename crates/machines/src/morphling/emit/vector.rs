@@ -7,7 +7,7 @@ use super::places::{KeyRows, Naming, Places, op_ref};
 use crate::engine::schedule::{Access, Event, KindId, Order, Value};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::latency;
-use crate::morphling::software::{Node, lane_positions, linear_block, row_passes, slot_range, switch_blocks};
+use crate::morphling::software::{LinearNeeds, Node, lane_positions, linear_block, slot_range, switch_blocks};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::transfers::{access, between};
 use crate::torus::workload::{Item, Work};
@@ -270,17 +270,19 @@ impl Places<'_> {
     pub(super) fn operands(&self, place: &GroupPlace<'_>, i: &Instruction) -> Vec<Access> {
         let Work::Linear(layer) = &self.streams.works[place.group.work] else { return Vec::new() };
         let (layout, bytes) = (&self.streams.layout, self.lwe_bytes(i));
-        let block = linear_block(layout, bytes) as usize;
-        let first = usize::from(i.part) * block;
-        let sources = &layer.sources[first..(first + block).min(layer.sources.len())];
-        let of_set = block as u64 / layout.sets;
-        let (count, sets) = (sources.len() as u64, layout.sets);
-        let at = |(&item, number): (&Item, u64)| {
+        let columns = self.needs(i).map_or(&[][..], |needs| needs.block(i.first as usize, usize::from(i.part)));
+        let of_set = linear_block(layout, bytes) / layout.sets;
+        let (count, sets) = (columns.len() as u64, layout.sets);
+        let at = |(&column, number): (&u32, u64)| {
             let set = ((number + 1) * sets - 1) / count;
             let number = u64::from(i.entry) * of_set + number - set * count / sets;
-            self.in_set(layout.linear, 0, (set, number), bytes, self.lwe(item))
+            self.in_set(layout.linear, 0, (set, number), bytes, self.lwe(layer.sources[column as usize]))
         };
-        sources.iter().zip(0..).map(at).collect()
+        columns.iter().zip(0..).map(at).collect()
+    }
+
+    fn needs(&self, i: &Instruction) -> Option<&LinearNeeds> {
+        self.streams.needs.get(&i.operation)
     }
 
     /// Place in Private-B of sum `number` of lane group `set`'s rows of a linear layer: behind two blocks of operands.
@@ -293,22 +295,20 @@ impl Places<'_> {
     fn linear(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
         let bytes = self.lwe_bytes(i);
         let mut vectors = Vectors::new(self.chip.kinds.linear, u64::from(i.amount) * u64::from(i.length));
-        let (Work::Linear(layer), OpKind::Linear { matrix, .. }) =
-            (&self.streams.works[place.group.work], &self.program.ops[i.operation as usize].kind)
+        let (Some(needs), OpKind::Linear { matrix, .. }) =
+            (self.needs(i), &self.program.ops[i.operation as usize].kind)
         else {
             return vectors;
         };
-        let block = linear_block(&self.streams.layout, bytes) as usize;
-        let first = usize::from(i.part) * block;
+        let part = usize::from(i.part);
         let rows = i.first as usize..i.first as usize + usize::from(i.count);
         let passes: Vec<_> = rows
-            .filter_map(|row| {
-                row_passes(matrix, row, block).find(|pass| pass.block == usize::from(i.part)).map(|p| (row, p))
-            })
+            .filter_map(|row| needs.passes(matrix, row).find(|pass| pass.block == part).map(|pass| (row, pass)))
             .collect();
-        let mut uses = vec![0u64; (first + block).min(layer.sources.len()) - first];
-        for &column in passes.iter().flat_map(|(_, pass)| pass.columns) {
-            uses[column as usize - first] += 1;
+        let columns = needs.block(i.first as usize, part);
+        let mut uses = vec![0u64; columns.len()];
+        for column in passes.iter().flat_map(|(_, pass)| pass.columns) {
+            uses[columns.partition_point(|other| other < column)] += 1;
         }
         for (mut operand, uses) in self.operands(place, i).into_iter().zip(uses) {
             if uses > 0 {

@@ -237,20 +237,16 @@ impl Event<'_, '_> {
             let row = result.ciphertext as usize;
             let old = names.iter().position(|name| is_sum(name) && name.ciphertext as usize == row);
             let sum = old.map(|index| operands.torus(index)).transpose()?.map(|sum| sum.as_slice());
+            let needs = self.context.streams.needs.get(&op.kernel_op);
+            let block = self.placed.op().iteration as usize;
+            let in_block = |column| needs.is_some_and(|needs| needs.holds(row, block, column));
             let operand = |column: usize| {
                 let index = names.iter().position(|name| !is_sum(name) && column_of(name, column));
-                let index = index.filter(|_| self.in_block(column, layer.dimension));
+                let index = index.filter(|_| in_block(column));
                 index.map(|index| operands.torus(index)).transpose()
             };
             results.push(linear((matrix, bias), row, sum, layer.dimension + 1, operand)?);
         }
         Ok(results)
-    }
-
-    /// Whether a column belongs to the block that this event takes.
-    fn in_block(&self, column: usize, dimension: usize) -> bool {
-        let bytes = (dimension as u64 + 1) * crate::torus::sizes::COEFFICIENT_BYTES;
-        let block = crate::morphling::software::linear_block(&self.context.streams.layout, bytes) as usize;
-        column / block == self.placed.op().iteration as usize
     }
 }

@@ -1,4 +1,5 @@
-//! Linear layers: blocks of rows against those blocks of columns that hold weights of theirs.
+//! Linear layers: blocks of rows against the ciphertexts that they need, block after block of those. What no row of a block needs is not
+//! loaded for it.
 
 use super::super::instruction::{Instruction, Opcode};
 use super::super::layout::Layout;
@@ -19,27 +20,28 @@ impl Writer<'_> {
         let (first, number, sequence, rotation) = (0, 0, 0, None);
         let group = Group { work: 0, first, count: 0, number, sequence, nodes: 0..0, rotation };
         let mut operand_count = 0;
+        let needs = LinearNeeds::new(matrix, block);
         for first_row in (0..matrix.rows()).step_by(block) {
             let rows = first_row..(first_row + block).min(matrix.rows());
             let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
             let shares: Vec<Range<usize>> =
                 (0..self.machine.lane_groups).map(|lane| linear_rows(self.machine, rows.clone(), lane)).collect();
-            // Products of each lane group, ciphertexts that they take, and sums, in each block of columns that a row needs. The first
-            // block of a row also starts its sum from the bias.
+            // Products of each lane group, ciphertexts that they take, and sums, in each block of ciphertexts. The first block of a row
+            // also starts its sum from the bias.
             let mut products: BTreeMap<usize, Vec<(usize, usize, usize)>> = BTreeMap::new();
             for (lane, share) in shares.iter().enumerate() {
-                for pass in share.clone().flat_map(|row| row_passes(matrix, row, block)) {
+                for pass in share.clone().flat_map(|row| needs.passes(matrix, row)) {
                     let lanes = products.entry(pass.block).or_insert_with(|| vec![(0, 0, 0); shares.len()]);
                     lanes[lane].0 += pass.columns.len() + usize::from(pass.before.is_none());
                     lanes[lane].1 += pass.columns.len() + usize::from(pass.before.is_some());
                     lanes[lane].2 += 1;
                 }
             }
-            for (column_block, products) in products {
-                let columns = column_block * block..((column_block + 1) * block).min(layer.sources.len());
+            for (number, products) in products {
+                let columns = needs.block(first_row, number);
                 let mut blank = self.blank(Opcode::LoadOperands, &group);
                 blank.operation = layer.op;
-                blank.part = column_block as u16;
+                blank.part = number as u16;
                 blank.length = layer.dimension as u32 + 1;
                 let entry = operand_count % 2;
                 let mut loaded = self.fetch;
@@ -47,11 +49,12 @@ impl Writer<'_> {
                     operand_count += 1;
                     let mut load = blank;
                     load.entry = entry as u8;
-                    load.first = columns.start as u32;
+                    load.first = first_row as u32;
                     load.count = columns.len() as u16;
                     load.amount = (columns.len() as u64 * bytes) as u32;
                     let mut waits = self.free(Buffer::Operands(entry));
-                    waits.extend(self.producers(&layer.sources[columns.clone()]));
+                    let sources: Vec<Item> = columns.iter().map(|&column| layer.sources[column as usize]).collect();
+                    waits.extend(self.producers(&sources));
                     waits.push(Wait::all(self.fetch));
                     loaded = self.dma(load, waits, Priority::Rest);
                 }
@@ -83,6 +86,7 @@ impl Writer<'_> {
             let node = self.store(Opcode::StoreSums, &group, 0, 0, &items, done, bytes);
             self.users.insert(Buffer::LinearSums, vec![Wait::all(node)]);
         }
+        self.streams.needs.insert(layer.op, needs);
     }
 }
 
@@ -99,7 +103,7 @@ pub fn linear_rows(machine: &Morphling, rows: Range<usize>, lane: u64) -> Range<
     start..(start + share).min(rows.end)
 }
 
-/// What a row of a linear layer takes from one block of columns.
+/// What a row of a linear layer takes from one block of ciphertexts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowPass<'a> {
     /// The block.
@@ -112,37 +116,87 @@ pub struct RowPass<'a> {
     pub last: bool,
 }
 
-/// The passes of row `row` of `matrix` through blocks of `block` columns, in order.
-pub fn row_passes(matrix: &Matrix, row: usize, block: usize) -> impl Iterator<Item = RowPass<'_>> {
-    let (columns, _) = matrix.row_slices(row);
-    let (mut at, mut before, mut done) = (0, None, false);
-    std::iter::from_fn(move || {
-        if done {
-            return None;
-        }
-        let number = columns.get(at).map_or(0, |&column| column as usize / block);
-        let length = columns[at..].partition_point(|&column| column as usize / block == number);
-        let taken = &columns[at..at + length];
-        at += length;
-        done = at == columns.len();
-        Some(RowPass { block: number, columns: taken, before: before.replace(number), last: done })
-    })
+/// The columns that each block of rows of a linear layer needs, in order, in blocks of as many as Private-B has room for.
+#[derive(Clone, Debug)]
+pub struct LinearNeeds {
+    /// Rows of a block, and ciphertexts of one.
+    block: usize,
+    /// By block of rows.
+    columns: Vec<Vec<u32>>,
+}
+
+impl LinearNeeds {
+    fn new(matrix: &Matrix, block: usize) -> Self {
+        let of_rows = |first: usize| {
+            let rows = first..(first + block).min(matrix.rows());
+            let mut needed: Vec<u32> = rows.flat_map(|row| matrix.row_slices(row).0).copied().collect();
+            needed.sort_unstable();
+            needed.dedup();
+            needed
+        };
+        Self { block, columns: (0..matrix.rows()).step_by(block).map(of_rows).collect() }
+    }
+
+    fn of(&self, row: usize) -> &[u32] {
+        self.columns.get(row / self.block).map_or(&[], Vec::as_slice)
+    }
+
+    /// Columns of block `number` of what the block of rows that `row` is in needs.
+    pub fn block(&self, row: usize, number: usize) -> &[u32] {
+        self.of(row).chunks(self.block).nth(number).unwrap_or(&[])
+    }
+
+    /// Whether `column` is in block `number` of those.
+    pub fn holds(&self, row: usize, number: usize, column: usize) -> bool {
+        self.block(row, number).binary_search(&(column as u32)).is_ok()
+    }
+
+    /// Columns of the layer that a sum of `row` has taken after block `number`.
+    pub fn done(&self, row: usize, number: usize) -> u32 {
+        self.block(row, number).last().map_or(0, |column| column + 1)
+    }
+
+    /// The passes of row `row` of `matrix` through the blocks, in order.
+    pub fn passes<'a>(&'a self, matrix: &'a Matrix, row: usize) -> impl Iterator<Item = RowPass<'a>> {
+        let (columns, _) = matrix.row_slices(row);
+        let needed = self.of(row);
+        let (mut at, mut before, mut done) = (0, None, false);
+        std::iter::from_fn(move || {
+            if done {
+                return None;
+            }
+            let of = |column: &u32| needed.partition_point(|other| other < column) / self.block;
+            let number = columns.get(at).map_or(0, of);
+            let end = needed.get((number + 1) * self.block).copied().unwrap_or(u32::MAX);
+            let length = columns[at..].partition_point(|&column| column < end);
+            let taken = &columns[at..at + length];
+            at += length;
+            done = at == columns.len();
+            Some(RowPass { block: number, columns: taken, before: before.replace(number), last: done })
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Do the passes of a row take each weight once, in order?
+    //! Do the passes of a row take each weight once, in order, from the ciphertexts that its block of rows has loaded?
 
     use super::*;
 
     #[test]
     fn passes_of_a_row() {
-        let rows = [vec![(1, 1), (3, 1), (9, 1), (11, -1)], vec![], vec![(7, 2)]];
+        let rows = [vec![(1, 1), (3, 1), (9, 1), (11, -1)], vec![], vec![(7, 2)], vec![(0, 1), (2, 1)]];
         let matrix = Matrix::from_rows(12, &rows).expect("columns within the matrix");
-        let passes = |row| row_passes(&matrix, row, 4).collect::<Vec<_>>();
+        let needs = LinearNeeds::new(&matrix, 3);
+        let passes = |row| needs.passes(&matrix, row).collect::<Vec<_>>();
         let pass = |block, columns, before, last| RowPass { block, columns, before, last };
-        assert_eq!(passes(0), [pass(0, &[1, 3], None, false), pass(2, &[9, 11], Some(0), true)]);
+        // Three rows need columns 1, 3, 7, 9 and 11, three at a time.
+        assert_eq!((needs.block(0, 0), needs.block(2, 1)), ([1, 3, 7].as_slice(), [9, 11].as_slice()));
+        assert_eq!(passes(0), [pass(0, &[1, 3], None, false), pass(1, &[9, 11], Some(0), true)]);
         assert_eq!(passes(1), [pass(0, &[], None, true)]);
-        assert_eq!(passes(2), [pass(1, &[7], None, true)]);
+        assert_eq!(passes(2), [pass(0, &[7], None, true)]);
+        assert_eq!(passes(3), [pass(0, &[0, 2], None, true)]);
+        assert_eq!((needs.done(0, 0), needs.done(2, 1), needs.done(3, 0)), (8, 12, 3));
+        assert!(needs.holds(0, 0, 7) && !needs.holds(0, 0, 9) && !needs.holds(3, 0, 1));
     }
 }

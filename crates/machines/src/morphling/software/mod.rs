@@ -6,7 +6,7 @@
 
 mod linear;
 
-pub use linear::{linear_block, row_passes};
+pub use linear::{LinearNeeds, linear_block};
 
 use super::array::KEY_HOP;
 use super::instruction::{Instruction, Opcode, WORD_BYTES};
@@ -98,6 +98,8 @@ pub struct Streams {
     pub plans: Vec<IterationPlan>,
     /// For each blind-rotation operation, the index of its plan.
     pub plan_of: HashMap<u32, usize>,
+    /// For each linear layer, by its operation, the ciphertexts that its rows need.
+    pub needs: HashMap<u32, LinearNeeds>,
     /// For each blind rotation, the number of its first look-up and its operation, in order.
     pub rotations: Vec<(u32, u32)>,
     /// Division of the memories.
@@ -222,6 +224,7 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
             works: works.clone(),
             plans,
             plan_of,
+            needs: HashMap::new(),
             rotations,
             layout,
             nodes: Vec::new(),
