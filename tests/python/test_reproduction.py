@@ -6,6 +6,8 @@ import importlib
 import json
 import platform
 import resource
+import threading
+import time
 from pathlib import Path
 
 import polyfabric as pf
@@ -91,7 +93,7 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
     assert (lost["id"], lost["value"]) == ("table6.vgg-9", None)
     # Every cell has every set and order; two of them were once chosen by what was published.
     cells = [each for each in made if each["beside"] is None]
-    assert len(cells) == 5 * 3 * 2 - len(morphling.TOO_LONG)
+    assert len(cells) == 5 * 3 * 2
     calibrated = [each["id"] for each in cells if each["kind"] == "calibrated"]
     assert sorted(calibrated) == ["table6.deepcnn-20", "table6.xg-boost"]
     named = [each["readings"] for each in cells if each["kind"] == "predicted_under_reading"]
@@ -99,6 +101,42 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
         *("set A", "set B", "set C"),
         *("key switch after", "key switch before", "key switch none"),
     }
+
+
+def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monkeypatch):
+    threads = {}
+
+    class Machine:
+        def simulate(self, planned):
+            threads.setdefault(planned[0] == "vgg-9", set()).add(threading.get_ident())
+            time.sleep(0.005)
+            return Report("simulation", {"seconds": 0.5, "operations": 7})
+
+    monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    made = morphling.applications(None)
+    assert threads[True] == {threading.get_ident()}
+    assert threads[False] - threads[True]
+    # Whoever was first: rows stand in the order of the cases.
+    assert [each["id"] for each in made] == [case.cell for case in morphling.cases()]
+
+
+def test_what_is_no_fault_of_an_inference_ends_both_threads(monkeypatch):
+    called = []
+
+    class Machine:
+        def simulate(self, planned):
+            called.append(planned)
+            if planned[0] == "vgg-9":
+                raise KeyboardInterrupt
+            time.sleep(0.05)
+            return Report("simulation", {"seconds": 0.5, "operations": 7})
+
+    monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    with pytest.raises(KeyboardInterrupt):
+        morphling.applications(None)
+    assert len(called) < 5
 
 
 @pytest.mark.parametrize(("found", "status"), [(ROWS, 1), (ROWS[1:], 0)])
