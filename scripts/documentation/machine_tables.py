@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from polyfabric.cli.params import bits_text, verdict
 from polyfabric.reports import rows
+from polyfabric.reports.units import probability
 
 Rows = list[tuple[str, ...]]
 Row = dict[str, Any]
@@ -30,6 +33,55 @@ def morphling(found: list[Row]) -> Rows:
         deviation(row)
         for row in _compared(found)
         if row["table"] != "Table IV" or row["cell"].startswith(("total", "XPU"))
+    ]
+
+
+def morphling_applications(found: list[Row]) -> Rows:
+    """Table VI: seconds with every set and place of the key switch, and the same programs with another reading of the text."""
+    made: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in found:
+        if row["table"] != "Table VI":
+            continue
+        # What was simulated is the reason's beginning: `set A, key switch after; ..`.
+        setting = re.match(r"set (\w), key switch (\w+);", row["reason"])
+        if setting is None:
+            continue
+        name = row["cell"].removesuffix(", execution time").rpartition(", set ")
+        which, order = setting.groups()
+        made.setdefault((name[0] or name[2], order), {})[which] = row
+
+    def cells(key: tuple[str, str], sets: dict[str, Row]) -> tuple[str, ...]:
+        (first, *_) = sets.values()
+        counted = re.search(r"([\d,]+) look-ups", first["reason"])
+        published = rows.published(first).replace("-", "unknown")
+        found = (sets.get(which) for which in "ABC")
+        seconds = ("-" if row is None else "failed" if row["failure"] else rows.number(row["model"]) for row in found)
+        return (key[0], key[1], counted[1] if counted else "unknown", published, *seconds)
+
+    return [cells(key, sets) for key, sets in made.items()]
+
+
+def words(found: list[Row]) -> Rows:
+    """What a machine's widths make of its own paper's sets, and of some of this project's."""
+    shown = (
+        "polyfabric-1-p64-t32",
+        "polyfabric-1-p128-t32-narrow",
+        "polyfabric-3-p64-t32",
+        "polyfabric-direct-t32",
+        "fpt-I",
+    )
+    return [
+        (
+            row["set"],
+            verdict(row),
+            probability(row["predicted_log2"]),
+            probability(row["measured_log2"]),
+            bits_text(row["message_bits"]),
+            probability(row["log2_failure"]),
+            probability(row["log2_failure_exact"]),
+        )
+        for row in found
+        if row["set"] in shown or row["set"].startswith("morphling-")
     ]
 
 
@@ -235,10 +287,22 @@ WIDTHS = (
 )
 SWEEP = ("", "throughput, PBS/s", "latency, ms", "required bandwidth, GB/s", "with one ciphertext a core, GB/s")
 NETWORKS = ("", "ms", "ms", "ms")
+WORDS = (
+    "set",
+    "verdict",
+    "transform noise, predicted",
+    "measured",
+    "message",
+    "a look-up fails",
+    "with exact products",
+)
+APPLICATIONS = ("program", "key switch", "look-ups", "published, s", "set A, s", "set B, s", "set C, s")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
 TABLES = {
     "morphling": ("reproduce-morphling", DEVIATION, morphling),
+    "morphling-applications": ("reproduce-morphling", APPLICATIONS, morphling_applications),
+    "words": ("params-morphling", WORDS, words),
     "f1": ("reproduce-f1", DEVIATION, f1),
     "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
     "fpt": ("reproduce-fpt", DEVIATION, fpt),

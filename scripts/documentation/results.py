@@ -37,6 +37,7 @@ FULL_SIZE: dict[str, tuple[str, Path | None]] = {
         "polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json",
         None,
     ),
+    "params-morphling": ("polyfabric params --on morphling --json", None),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", None),
 }
 """Every result that is recorded at full size by `make test-full`: its command, and the file it writes if it prints no data."""

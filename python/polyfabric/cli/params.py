@@ -152,9 +152,9 @@ def _table(sets: list[ParameterSet]) -> Table:
             f"2^{d['bootstrap_gadget']['log2_base']}·{d['bootstrap_gadget']['levels']}",
             "-" if switch is None else f"2^{switch['log2_base']}·{switch['levels']}",
             security(d["security_bits"]),
-            _bits(direct["message_bits"]),
+            bits_text(direct["message_bits"]),
             probability(direct["log2_failure"], digits=0),
-            "-" if chained is None else _bits(chained["message_bits"]),
+            "-" if chained is None else bits_text(chained["message_bits"]),
             "-" if chained is None else probability(chained["log2_failure"], digits=0),
             bytes_text(d["key_bytes"]),
         )
@@ -217,10 +217,10 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
     for f in found:
         table.add_row(
             f["set"],
-            _verdict(f),
+            verdict(f),
             f"2^{f['predicted_log2']:.1f}",
             f"2^{f['measured_log2']:.1f}",
-            _bits(f["message_bits"]),
+            bits_text(f["message_bits"]),
             probability(f["log2_failure"]),
             probability(f["log2_failure_exact"]),
         )
@@ -232,7 +232,7 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
     )
 
 
-def _verdict(found: dict[str, Any]) -> str:
+def verdict(found: dict[str, Any]) -> str:
     """Whether a set's look-ups may run on the machine: by default, or where its failure probability is accepted."""
     if found["too_coarse"]:
         return "too coarse"
@@ -245,7 +245,8 @@ def _estimated(bits: float | None) -> str:
     return "-" if bits is None else security(bits)
 
 
-def _bits(bits: int) -> str:
+def bits_text(bits: int) -> str:
+    """The width of a message."""
     return "none" if bits == 0 else f"{bits} bit{'s' if bits > 1 else ''}"
 
 
@@ -266,10 +267,10 @@ def _detail(chosen: ParameterSet) -> None:
         if carried is None:
             console.print(f"{way}: the set has no key switch")
         else:
-            verdict = _bits(carried["message_bits"])
+            told = bits_text(carried["message_bits"])
             console.print(
-                f"{way}: {verdict} within the default of 2^{_native.DEFAULT_FAILURE_LOG2:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
-                + (f", {verdict} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
+                f"{way}: {told} within the default of 2^{_native.DEFAULT_FAILURE_LOG2:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
+                + (f", {told} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
             )
     console.print(
         f"keys {bytes_text(data['key_bytes'])}: bootstrapping {bytes_text(data['bootstrap_key_bytes'])}, "
