@@ -28,7 +28,7 @@ from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
 from .apps.trained_digits import PROGRAMS as TRAINED
-from .errors import Error, InputError, NoiseError, ProgramError
+from .errors import Error, InputError, MachineError, NoiseError, ProgramError
 from .execution import make_plan
 from .machines import Machine
 from .names import suggestion
@@ -60,11 +60,18 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     **{name: (_whatever(program.build), program.parameters) for name, program in F1_PROGRAMS.items()},
     "mlp": (_whatever(osiris_programs.mlp), osiris_programs.SMALL_SET),
     "lola": (_whatever(osiris_programs.lola), osiris_programs.SMALL_SET),
+    "amortised-products": (_whatever(osiris_programs.products), ckks_bootstrapping.FULL_SET),
+    "amortised-matrices": (_whatever(osiris_programs.matrix_vectors), ckks_bootstrapping.FULL_SET),
     "helr-1024": (_whatever(helr_1024.helr_1024), helr_1024.PAPER_SET),
     "lenet": (_whatever(lenet.lenet), lenet.PAPER_SET),
     "resnet20": (_whatever(resnet20.resnet20), resnet20.PAPER_SET),
 }
 """Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
+
+WHERE_REFUSED: dict[str, tuple[str, str]] = {
+    "ckks-bootstrapping": (ckks_bootstrapping.FULL_SET, ckks_bootstrapping.REDUCED_SET),
+}
+"""Sets for machines that hold no key switch of the set that the program has in its first paper: to be timed, and to be run."""
 
 STAGES: dict[str, tuple[Callable[[], list[Repeated]], str]] = {
     "sorting": (bitonic_sorting.sorting, bitonic_sorting.PAPER_SET),
@@ -200,10 +207,10 @@ def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> El
     return ElementPlan.built_in(name, parameters or DEFAULT_SET_ON_MACHINE, batch, machine=machine)
 
 
-def planned(name: str, options: PlanOptions, batch: int | None = None) -> Plan:
+def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
     """The plan of any program but those that run whole, with their data: of a built-in one on `batch` ciphertexts, or one.
 
-    A program of a paper has the paper's parameter set unless one is named.
+    A program of a paper has the paper's parameter set unless one is named; `to_run` says that it is to be executed, not timed.
     """
     named = options.parameters if isinstance(options.parameters, str) else None
     own = on_slots(name, named)
@@ -216,9 +223,19 @@ def planned(name: str, options: PlanOptions, batch: int | None = None) -> Plan:
     if batch is not None:
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
     if own is not None:
-        return make_plan(own, options.with_default_set(PAPERS[name][1]) if name in PAPERS else options)
+        return _of_paper(name, own, options, to_run) if name in PAPERS else make_plan(own, options)
     application = {**NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
     return make_plan(load(name) if application is None else application(), options)
+
+
+def _of_paper(name: str, program: SlotProgram, options: PlanOptions, to_run: bool) -> Plan:
+    try:
+        return make_plan(program, options.with_default_set(PAPERS[name][1]))
+    except MachineError:
+        if options.parameters is not None or name not in WHERE_REFUSED:
+            raise
+    other = WHERE_REFUSED[name][int(to_run)]
+    return make_plan(PAPERS[name][0](other), options.with_default_set(other))
 
 
 def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:

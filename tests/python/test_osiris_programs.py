@@ -163,8 +163,8 @@ def test_stages_of_a_kind_take_the_same():
     assert times[0] == pytest.approx(times[1], rel=0.03)
 
 
-def test_sorting_is_timed_and_not_run(polyfabric):
-    done = polyfabric("run", "sorting")
+def test_the_whole_network_is_timed_and_not_run(polyfabric):
+    done = polyfabric("run", "sorting", "--params", bitonic_sorting.PAPER_SET)
     assert done.status != 0
     assert "sorting is a sequence of stages, which is timed, not run" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--timeline", "x.json")

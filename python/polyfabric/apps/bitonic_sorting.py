@@ -150,6 +150,23 @@ def sorting_stage(
     inputs = {"numbers": Real.bounded(1).vector(elements)}
     made = tracer(f"sorting-{stage.block}-{stage.distance}", "ckks", elements, inputs)
     x = made.input("numbers", inputs["numbers"], stage.level)
+    return finished(made, inputs, {"numbers": exchanged(x, stage, elements, polynomials, gap)}, sorting_stage.__doc__)
+
+
+@cache
+def sorting_network(log2_elements: int, polynomials: int, gap: float) -> SlotProgram:
+    """All stages in one program, of so few numbers that its bound says something: each stage multiplies errors by the slope of its comparison."""
+    elements, stages = 1 << log2_elements, network(log2_elements, polynomials=polynomials)
+    inputs = {"numbers": Real.bounded(1).vector(elements)}
+    made = tracer(f"sorting-{elements}", "ckks", elements, inputs)
+    x = made.input("numbers", inputs["numbers"], stages[0].level)
+    for stage in stages:
+        x = exchanged(x, stage, elements, polynomials, gap)
+    return finished(made, inputs, {"numbers": x}, sorting_network.__doc__)
+
+
+def exchanged(x: SlotValue, stage: Stage, elements: int, polynomials: int, gap: float) -> SlotValue:
+    """What a stage makes of numbers at its level."""
     if stage.refreshed:
         x = x.bootstrap()
     behind, larger = directions(elements, stage)
@@ -157,5 +174,4 @@ def sorting_stage(
     compared = sign(
         _partners(x, stage.distance, behind, larger), gap, [DEGREE] * polynomials, half=True, restored=stage.restored
     )
-    result = x - difference * (0.5 - compared)
-    return finished(made, inputs, {"numbers": result.at_level(stage.end)}, sorting_stage.__doc__)
+    return (x - difference * (0.5 - compared)).at_level(stage.end)

@@ -92,11 +92,15 @@ def products(slots: int = 1 << 15, levels: int = LEVELS) -> SlotProgram:
     return chain
 
 
+def diagonals_drawn(slots: int, diagonals: int) -> Array:
+    """The matrix of T_Mv, by diagonals from 0 on."""
+    return np.random.default_rng(0).normal(0, 0.5 / diagonals**0.5, (diagonals, slots))
+
+
 @cache
 def matrix_vectors(slots: int = 1 << 15, levels: int = LEVELS, diagonals: int = DIAGONALS) -> SlotProgram:
     """A bootstrapping, and a matrix of so many diagonals times the vector at each level that it leaves."""
-    generator = np.random.default_rng(0)
-    entries = generator.normal(0, 0.5 / diagonals**0.5, (diagonals, slots))
+    entries = diagonals_drawn(slots, diagonals)
 
     @program("amortised-matrices", exhausted=Real.vector(slots))
     def chain(exhausted: SlotValue) -> dict[str, SlotValue]:

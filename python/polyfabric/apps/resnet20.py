@@ -14,6 +14,7 @@ program are bootstrapped, 2^14 of 2^15, in the smaller stages too, where they re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -108,7 +109,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Weights:
-    """A network. Not trained: drawn."""
+    """A network."""
 
     stem: Layer
     blocks: tuple[tuple[Layer, Layer], ...]
@@ -149,6 +150,19 @@ class Weights:
             blocks.append((first, second))
         scores = generator.normal(0, 1 / shape.channels[-1] ** 0.5, (shape.classes, shape.channels[-1]))
         return cls(stem, tuple(blocks), scores, generator.uniform(-0.1, 0.1, shape.classes))
+
+    def to_json(self) -> str:
+        """As text, five digits a weight."""
+        layers = [self.stem, *(layer for block in self.blocks for layer in block)]
+        arrays = [*((layer.kernels, layer.bias) for layer in layers), (self.scores, self.bias)]
+        return json.dumps([[np.round(array, 5).tolist() for array in pair] for pair in arrays])
+
+    @classmethod
+    def from_json(cls, text: str) -> Weights:
+        """Of `to_json`."""
+        *layers, (scores, bias) = [[np.array(array) for array in pair] for pair in json.loads(text)]
+        stem, *inner = [Layer(kernels, bias) for kernels, bias in layers]
+        return cls(stem, tuple(zip(inner[::2], inner[1::2], strict=True)), scores, bias)
 
 
 def scores(shape: Shape, weights: Weights, image: Array) -> Array:
@@ -211,13 +225,18 @@ class Network:
 
 @cache
 def resnet20(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
-    """The network with public weights, on an encrypted image."""
-    network = Network(shape, Weights.drawn(shape, seed))
-    made, image, inputs = _traced("resnet20", shape, shape.top)
+    """The network with public weights that are drawn, on an encrypted image."""
+    return network_program("resnet20", shape, Weights.drawn(shape, seed))
+
+
+def network_program(name: str, shape: Shape, weights: Weights) -> SlotProgram:
+    """The network with those weights, public, on an encrypted image."""
+    network = Network(shape, weights)
+    made, image, inputs = _traced(name, shape, shape.top)
     value = network.stem(image)
     for stage, block in shape.places:
         value = network.block(value, stage, block)
-    return finished(made, inputs, {"scores": network.head(value)}, resnet20.__doc__)
+    return finished(made, inputs, {"scores": network.head(value)}, network_program.__doc__)
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ FLAGS = {
 """Options that not every program takes."""
 
 OWNERS = {
-    "image": "digits and trained models",
-    "images": "digits and trained models",
+    "image": "digits, resnet20 and trained models",
+    "images": "digits, resnet20 and trained models",
     "board": "life",
     "size": "life",
     "generations": "life",

@@ -30,13 +30,13 @@ from .asked import Asked
 )
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
 @click.option(
-    "--image", type=click.IntRange(0), metavar="INDEX", help="digits and trained models: this held-out image."
+    "--image", type=click.IntRange(0), metavar="INDEX", help="digits, resnet20 and trained models: this held-out image."
 )
 @click.option(
     "--images",
     type=click.IntRange(1),
     metavar="COUNT",
-    help="digits and trained models: the first COUNT held-out images.",
+    help="digits, resnet20 and trained models: the first COUNT held-out images.",
 )
 @click.option(
     "--board",
@@ -132,7 +132,8 @@ def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above,
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
     pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
     lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, lenet,
-    resnet20, ckks-bootstrapping (CKKS), database-lookup, matvec,
+    resnet20, helr-1024, sorting, amortised-products, amortised-matrices (reduced twins of these five),
+    ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     asked = Asked(program=program, **given)

@@ -14,13 +14,14 @@ from ..apps.digits.data import ascii_art, split
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from ..apps.f1_programs.execute import Answer, execute
 from ..apps.logistic_regression.infer import Inference, infer
-from ..apps.trained_digits import CLASSIFIERS
+from ..apps.reduced import TWINS
+from ..apps.trained_digits import CLASSIFIERS, resnet
 from ..apps.trained_digits.classifier import classify as classify_by
 from ..reports.units import probability
 from . import life_run, show_elements, show_slots
 from .asked import Asked
 from .console import out, print_json
-from .show_trained import show_trained
+from .show_trained import show_residual, show_trained
 
 
 def runner(asked: Asked) -> Callable[[Asked], int] | None:
@@ -32,7 +33,13 @@ def runner(asked: Asked) -> Callable[[Asked], int] | None:
         return life_run.run
     if asked.program in CLASSIFIERS and asked.step is None:
         return trained
-    return example if asked.program in F1_PROGRAMS else None
+    if asked.program in F1_PROGRAMS:
+        return example
+    # A set that is named is for the whole program.
+    whole_program = asked.parameters is not None or asked.step is not None or bool(asked.given)
+    if whole_program:
+        return None
+    return residual if asked.program == "resnet20" else example if asked.program in TWINS else None
 
 
 def digits(asked: Asked) -> int:
@@ -47,9 +54,15 @@ def trained(asked: Asked) -> int:
 
 
 def example(asked: Asked) -> int:
-    """Runs a program of F1's paper on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
-    run = partial(execute, F1_PROGRAMS[asked.program], key_switch=asked.key_switch, measure=asked.measure)
+    """Runs a program of a paper, or its reduced twin, on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
+    run = partial(execute, {**F1_PROGRAMS, **TWINS}[asked.program], key_switch=asked.key_switch, measure=asked.measure)
     return _whole(asked, run, _show_on_slots, "measure", "key_switch")
+
+
+def residual(asked: Asked) -> int:
+    """Classifies held-out digits by ResNet-20's reduced twin; right if every score is that of the network in the clear."""
+    run = partial(resnet.classify, asked.indices, key_switch=asked.key_switch, measure=asked.measure)
+    return _whole(asked, run, show_residual, "image", "images", "measure", "key_switch")
 
 
 def tumours(asked: Asked) -> int:
@@ -162,6 +175,8 @@ def _show_on_slots(console: Console, done: Any) -> None:  # noqa: ANN401 - an ap
         shown = "  ".join(f"{value:.4g}" for value in done.found[: show_slots.SHOWN])
         clear = "  ".join(f"{value:.4g}" for value in done.expected[: show_slots.SHOWN])
         more = f"  .. {len(done.found):,} in all" if len(done.found) > show_slots.SHOWN else ""
+        if done.program.of is not None:
+            console.print(f"reduced           {done.program.of}; `simulate` times the whole program")
         console.print(f"decrypted         {shown}{more}")
         console.print(f"in the clear      {clear}{more}")
         if done.tolerance:

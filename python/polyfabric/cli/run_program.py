@@ -30,7 +30,7 @@ def run(asked: Asked) -> int:
     if asked.step is not None:
         return _step(asked, scheme)
     with asked.kept_keys(scheme) as (keys, progress):
-        planned = programs.planned(asked.program, asked.options_with(keys), asked.batch)
+        planned = programs.planned(asked.program, asked.options_with(keys), asked.batch, to_run=True)
         given = inputs.of(planned.program, asked.given)
         done = run_plan(
             planned, given, on=asked.on, keys=keys, threads=asked.threads, flood=asked.flood, progress=progress
@@ -69,7 +69,7 @@ def _step(asked: Asked, scheme: str) -> int:
     if asked.flood is not None and asked.step != "decrypt":
         raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
-        plan = partial(programs.planned, asked.program, batch=asked.batch)
+        plan = partial(programs.planned, asked.program, batch=asked.batch, to_run=True)
         steps = Steps(asked.folder, scheme, asked.options, plan, progress)
         if asked.step == "keys":
             done = steps.make_keys()

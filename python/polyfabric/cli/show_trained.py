@@ -1,28 +1,21 @@
-"""What `polyfabric run deepcnn-20-digits` and `xgboost-digits` print: held-out digits, classified by trained models under encryption."""
+"""What `polyfabric run` of trained models prints, of `deepcnn-20-digits`, `xgboost-digits` and `resnet20`: held-out digits under encryption."""
 
 from __future__ import annotations
 
 from rich.console import Console
 
 from ..apps.digits.data import ascii_art, split
+from ..apps.trained_digits import resnet
 from ..apps.trained_digits.classifier import Classification
 from ..reports.units import probability, scaled
+from . import show_slots
 
 
 def show_trained(console: Console, done: Classification) -> None:
     """Images, classes and what the runs took."""
     held_out = split()[1]
     for image in done.images:
-        facts = [
-            f"held-out image {image.index}",
-            "",
-            f"decrypted class   [bold]{image.output}[/]",
-            f"clear model       {image.expected}",
-            f"true label        {image.label}",
-        ]
-        console.print()
-        for row, art in enumerate(ascii_art(held_out.images[image.index])):
-            console.print(f"    {art}    {facts[row] if row < len(facts) else ''}")
+        _show_image(console, image.index, image.output, image.expected, image.label)
     console.print()
     run, count = done.run, len(done.images)
     right = sum(image.output == image.label for image in done.images)
@@ -38,3 +31,38 @@ def show_trained(console: Console, done: Classification) -> None:
         "[green]equal to the clear program[/]" if done.correct else "[bold red]wrong: differs from the clear model[/]"
     )
     console.print(f"result       {verdict}")
+
+
+def show_residual(console: Console, done: resnet.Classification) -> None:
+    """Digits, classes and scores of ResNet-20's twin, and what the last run took."""
+    for image in done.images:
+        _show_image(console, image.index, image.output, image.clear, image.label)
+    console.print()
+    right, count = sum(image.output == image.label for image in done.images), len(done.images)
+    shape = resnet.SHAPE
+    console.print(
+        f"reduced           {len(shape.channels)} stages of a block, {shape.side} x {shape.side} pixels, {shape.channels[0]} and {shape.channels[1]} channels; "
+        "`simulate` times the whole program"
+    )
+    console.print(f"class             {right} of {count} as labelled")
+    console.print(f"model             {done.accuracy:.1%} of all {len(split()[1])} held-out images right, in the clear")
+    error = max(image.error for image in done.images)
+    console.print(f"scores            within {error:.1e} of the network in the clear (bound {done.bound:.1e})")
+    console.print()
+    show_slots.show_common(console, done.run)
+    if not done.correct:
+        console.print("[bold red]wrong: the encrypted run differs from the clear network[/]")
+
+
+def _show_image(console: Console, index: int, output: int, clear: int, label: int) -> None:
+    """A digit, beside what it was taken for."""
+    facts = [
+        f"held-out image {index}",
+        "",
+        f"decrypted class   [bold]{output}[/]",
+        f"clear model       {clear}",
+        f"true label        {label}",
+    ]
+    console.print()
+    for row, art in enumerate(ascii_art(split()[1].images[index])):
+        console.print(f"    {art}    {facts[row] if row < len(facts) else ''}")

@@ -135,7 +135,7 @@ def simulate(
 
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
-    resnet20, ckks-bootstrapping (CKKS), ntt,
+    resnet20, amortised-products, amortised-matrices, ckks-bootstrapping (CKKS), ntt,
     automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
     """

@@ -16,7 +16,7 @@ Inputs = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class F1Program:
+class ExampleProgram:
     """A program, its parameter set, and an example with its answer by other means than the program."""
 
     name: str
@@ -29,12 +29,16 @@ class F1Program:
     tolerance: float | None
     """The answer's largest error, relative to its largest number; 0 for BGV; without one, what the model bounds it by."""
     cell: str | None
-    """Its cell of table 3; nothing for a part of a program."""
+    """Its cell of F1's table 3; nothing for a part of a program, or one of another paper."""
     classifies: bool = False
     """Whether the largest number of the answer is a class."""
+    security: float | None = None
+    """Bits of security that its set must have; without it, as for any program."""
+    of: str | None = None
+    """What it is a reduced twin of: sizes, in words."""
 
 
-def _mnist(encrypted: bool) -> F1Program:
+def _mnist(encrypted: bool) -> ExampleProgram:
     shape = lola_mnist.Shape()
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
@@ -53,16 +57,16 @@ def _mnist(encrypted: bool) -> F1Program:
     else:
         name, build, tolerance = "lola-mnist", lola_mnist.lola_mnist, 5e-2
     cell = f"table3.{name.replace('-', '_')}"
-    return F1Program(name, f"f1-{name}", build, example, answer, tolerance, cell, classifies=True)
+    return ExampleProgram(name, f"f1-{name}", build, example, answer, tolerance, cell, classifies=True)
 
 
-def _cifar(name: str, shape: lola_cifar.Shape, cell: str | None) -> F1Program:
+def _cifar(name: str, shape: lola_cifar.Shape, cell: str | None) -> ExampleProgram:
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
         image = lola_cifar.drawn_image(shape, generator)
         return lola_cifar.pixel_inputs(shape, image), lola_cifar.scores(shape, lola_cifar.Weights.drawn(shape), image)
 
-    return F1Program(
+    return ExampleProgram(
         name,
         "f1-lola-cifar",
         lambda: lola_cifar.lola_cifar(shape),
@@ -74,7 +78,7 @@ def _cifar(name: str, shape: lola_cifar.Shape, cell: str | None) -> F1Program:
     )
 
 
-def _helr() -> F1Program:
+def _helr() -> ExampleProgram:
     shape = helr.Shape()
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
@@ -85,10 +89,10 @@ def _helr() -> F1Program:
         names = [f"{what}{k}" for what in ("weights", "momentum") for k in range(shape.blocks)]
         return np.concatenate([np.array(outputs[name][: shape.width]) for name in names])
 
-    return F1Program("helr", "f1-helr", helr.helr, example, answer, None, "table3.helr")
+    return ExampleProgram("helr", "f1-helr", helr.helr, example, answer, None, "table3.helr")
 
 
-def _country_lookup() -> F1Program:
+def _country_lookup() -> ExampleProgram:
     shape = country_lookup.Shape()
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
@@ -100,7 +104,9 @@ def _country_lookup() -> F1Program:
     def answer(outputs: dict[str, Any]) -> NDArray[Any]:
         return np.array(outputs["found"])
 
-    return F1Program("country-lookup", "f1-db-lookup", country_lookup.country_lookup, example, answer, 0, "table3.db")
+    return ExampleProgram(
+        "country-lookup", "f1-db-lookup", country_lookup.country_lookup, example, answer, 0, "table3.db"
+    )
 
 
 PROGRAMS = {

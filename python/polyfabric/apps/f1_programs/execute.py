@@ -1,4 +1,4 @@
-"""Runs one of F1's programs on encrypted data, and compares with the same computation by other means."""
+"""Runs a program of a paper on encrypted data, and compares with the same computation by other means."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...progress import ProgressHook
 from ...schemes.options import PlanOptions
 from ...schemes.plan import plain
 from ...schemes.slots import SlotResult
-from . import F1Program, Inputs
+from . import ExampleProgram, Inputs
 
 
 @dataclass(frozen=True)
 class Answer:
     """What came out."""
 
-    program: F1Program
+    program: ExampleProgram
     found: list[float]
     """Decrypted."""
     expected: list[float]
@@ -54,7 +54,7 @@ class Answer:
         return {**run, **facts, "tolerance": self.tolerance, "correct": self.correct}
 
 
-def clear_example(program: F1Program, generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
+def clear_example(program: ExampleProgram, generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
     """An example; if its answer is a class, one that no error within the tolerance changes: of two scores nearly equal either is right."""
     while True:
         inputs, expected = program.example(generator)
@@ -66,7 +66,7 @@ def clear_example(program: F1Program, generator: np.random.Generator) -> tuple[I
 
 
 def execute(
-    program: F1Program,
+    program: ExampleProgram,
     *,
     on: str = "cpu",
     readings: Sequence[str] = (),
@@ -85,6 +85,7 @@ def execute(
         measure=measure,
         max_failure=max_failure,
         key_switch=key_switch,
+        security=program.security,
     )
     made = make_plan(program.build(), asked.with_default_set(program.parameters))
     run = run_plan(made, inputs, on=on, threads=threads, progress=progress)

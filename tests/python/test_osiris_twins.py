@@ -1,0 +1,105 @@
+"""Do the reduced twins of Osiris' programs give, encrypted, what other arithmetic gives in the clear, and is the residual one trained?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from polyfabric.apps.ckks_bootstrapping import FULL_SET, REDUCED_SET
+from polyfabric.apps.f1_programs.execute import execute
+from polyfabric.apps.reduced import TWINS
+from polyfabric.apps.resnet20 import Weights
+from polyfabric.apps.trained_digits import resnet, resnet_train
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*security:UserWarning")
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_twin_gives_the_answer_in_the_clear(name):
+    done = execute(TWINS[name])
+    assert done.run.correct
+    assert done.correct, (done.error, done.tolerance)
+    assert done.error < 5e-3
+    assert sum(node["op"] == "bootstrap" for node in done.run.plan.facts["nodes"]) >= 1
+
+
+@pytest.fixture(scope="module")
+def classified():
+    return resnet.classify([0, 3, 7])
+
+
+def test_a_digit_is_classified_under_encryption(classified):
+    assert classified.correct
+    assert [image.output for image in classified.images] == [image.clear for image in classified.images]
+    assert max(image.error for image in classified.images) < 1e-4
+    assert json.loads(json.dumps(classified.to_dict()))["correct"] is True
+
+
+def test_other_scores_are_told(classified):
+    first = classified.images[0]
+    moved = replace(first, expected=[value + 2 * classified.bound for value in first.expected])
+    assert not replace(classified, images=[moved]).correct
+
+
+def test_the_shipped_network_is_trained():
+    held_out = resnet.split()[1]
+    weights = resnet.shipped()
+    assert np.mean(resnet.classes(weights, held_out.images) == held_out.labels) > 0.94
+    drawn = Weights.drawn(resnet.SHAPE)
+    assert np.mean(resnet.classes(drawn, held_out.images) == held_out.labels) < 0.3
+    # A number beyond the rectifier's interval would be refused.
+    assert resnet.largest(weights, held_out.images) < resnet.BOUND
+
+
+def test_weights_come_back_from_their_text():
+    weights = Weights.drawn(resnet.SHAPE)
+    again = Weights.from_json(weights.to_json())
+    for one, other in zip(resnet_train.flat(weights), resnet_train.flat(again), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_the_training_goes_downhill():
+    recipe, rectifier = resnet_train.Recipe(punishment=3.0, edge=0.1), resnet.Rectifier(resnet.SHAPE)
+    weights = [array.copy() for array in resnet_train.flat(Weights.drawn(resnet.SHAPE))]
+    generator = np.random.default_rng(0)
+    images, targets = generator.uniform(0, 1, (3, 1, 8, 8)), np.eye(10)[[1, 2, 3]]
+
+    def loss() -> float:
+        seen = resnet_train.Pass(weights, images, recipe, rectifier)
+        logits = seen.scores * recipe.score
+        entropy = np.log(np.exp(logits).sum(1)) - (logits * targets).sum(1)
+        beyond = sum((np.maximum(np.abs(sums) - recipe.edge, 0) ** 2).sum() for *_, sums in seen.steps)
+        return float(entropy.mean() + recipe.punishment * beyond / 2 / len(images))
+
+    found = resnet_train.Pass(weights, images, recipe, rectifier).gradients(targets)
+    step = 1e-5
+    for array, gradient in zip(weights, found, strict=True):
+        place = tuple(generator.integers(0, size) for size in array.shape)
+        array[place] += step
+        above = loss()
+        array[place] -= 2 * step
+        below = loss()
+        array[place] += step
+        assert gradient[place] == pytest.approx((above - below) / (2 * step), rel=1e-4, abs=1e-6)
+
+
+def test_the_command_runs_twins(polyfabric):
+    done = polyfabric("run", "resnet20", "--image", "3")
+    assert done.status == 0, done.err
+    assert "decrypted class   5" in done.out
+    assert "reduced" in done.out
+    done = polyfabric("run", "sorting")
+    assert done.status == 0, done.err
+    assert "four numbers" in done.out
+
+
+def test_a_machine_without_the_first_papers_key_switch_has_a_set_of_its_own(polyfabric):
+    done = polyfabric("run", "ckks-bootstrapping", "--on", "osiris", "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["correct"] is True
+    assert found["parameters"]["name"] == REDUCED_SET
+    timed = json.loads(polyfabric("simulate", "ckks-bootstrapping", "--machine", "osiris", "--json").out)
+    assert FULL_SET in timed["parameters"]
