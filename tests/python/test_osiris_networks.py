@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
+import polyfabric as pf
 import pytest
 from polyfabric.apps import lenet, multiplexed, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
@@ -49,6 +50,35 @@ def test_diagonals_are_those_of_the_packing():
     assert counts["stage 2, block 2, first"] == 7**2 * 8
     assert counts["stage 3, block 2, first"] == 15**2 * 4
     assert (counts["stem"], counts["stage 2, block 1, first"], counts["stage 3, block 1, first"]) == (36, 256, 648)
+
+
+def test_a_matrix_takes_fewer_rotations_than_channels_by_themselves():
+    found = resnet20.rotations()
+    one = found["stage 1, block 1, first"]
+    # No steps of 144 diagonals are fewer than 12 x 12; by channels: 8 taps, 4 sums for each of 8 pairs of results, 15 places, 1 copy.
+    assert 11 + 11 <= one.as_matrix <= 15 + 9
+    assert one.by_channels == 8 + 8 * 4 + 15 + 1
+    # 16 groups of 4 of 64 results; each sums two rows, two columns and four frames of eight channels.
+    strided = found["stage 3, block 1, first"]
+    assert strided.by_channels == 8 + 16 * (1 + 1 + 3) + 63 + 3
+    assert [sum(getattr(each, way) for each in found.values()) for way in ("as_matrix", "by_channels")] == [764, 1638]
+
+
+def test_a_bootstrap_of_half_the_slots_is_shorter():
+    @pf.program(x=pf.Complex.vector(1 << 15))
+    def refreshed(x):
+        return x.at_level(0).bootstrap()
+
+    @pf.program(x=pf.Complex.vector(1 << 15))
+    def half(x):
+        return x.at_level(0).bootstrap(slots=1 << 14)
+
+    machine = load("osiris", ["hoisting=double"])
+    times = [
+        machine.simulate(plan(program, "osiris-bootstrap", machine=machine, key_switch="set", security=0)).to_dict()
+        for program in (half, refreshed)
+    ]
+    assert times[0]["seconds"] < times[1]["seconds"]
 
 
 def test_lenet_is_the_network_of_windows_encrypted_too():

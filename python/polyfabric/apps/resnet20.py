@@ -293,6 +293,59 @@ def matrices(shape: Shape = Shape(), seed: int = 0) -> dict[str, Diagonals]:
     return found
 
 
+@dataclass(frozen=True)
+class Rotations:
+    """Of a convolution."""
+
+    as_matrix: int
+    """Baby and giant steps that are not by 0, of the width in powers of two that has fewest."""
+    by_channels: int
+    """Of the multiplexed parallel convolution of Lee et al. (section 4 and its algorithm for it): rotations of the input by taps; sums over a gap's rows, its
+    columns and frames, for each group of results; each result to its place; and copies up to all slots."""
+
+
+def rotations(shape: Shape = Shape(), slots: int = 1 << 15) -> dict[str, Rotations]:
+    """Of every convolution, by its place, in vectors of so many slots."""
+    found, strides = {}, {"stem": (shape.image, 1, shape.channels[0])}
+    for stage, block in shape.places:
+        place = f"stage {stage + 1}, block {block + 1}"
+        strides[f"{place}, first"] = (*shape.before(stage, block), shape.channels[stage])
+        strides[f"{place}, second"] = (shape.packing(stage), 1, shape.channels[stage])
+    for name, diagonals in matrices(shape).items():
+        before, stride, channels = strides[name]
+        if name == "stem":
+            before = Packing(shape.colours, before.side, before.frame)
+        found[name] = Rotations(_steps(diagonals), _by_channels(before, channels, stride, slots))
+    return found
+
+
+def _steps(diagonals: Diagonals) -> int:
+    """The fewest baby and giant steps."""
+    offsets = np.array(list(diagonals))
+
+    def steps(width: int) -> int:
+        babies = offsets % width
+        return len(np.union1d(babies, [0])) + len(np.union1d(offsets - babies, [0])) - 2
+
+    return min(steps(1 << bits) for bits in range(16))
+
+
+def _by_channels(before: Packing, channels: int, stride: int, slots: int) -> int:
+    """See `Rotations.by_channels`."""
+
+    def summed(count: int) -> int:
+        return count.bit_length() - 1 + count.bit_count() - 1
+
+    after = before.after(channels, stride)
+    frames, frames_after = -(-before.channels // before.gap**2), -(-channels // after.gap**2)
+    copies, copies_after = (
+        1 << ((slots // (each * before.frame**2)).bit_length() - 1) for each in (frames, frames_after)
+    )
+    groups = -(-channels // copies)
+    taps, places = 3 * 3 - 1, channels - 1
+    return taps + groups * (2 * summed(before.gap) + summed(frames)) + places + copies_after.bit_length() - 1
+
+
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
     """colours x side x side numbers from 0 to 1, waves: not of a data set."""
     y, x = np.mgrid[0 : shape.side, 0 : shape.side]
