@@ -1,6 +1,6 @@
 """The documentation's figures and commands: results are recorded, tables drawn from them, commands run.
 
-python scripts/document.py record NAME [--from FILE] -- COMMAND ..    run a command and keep its data in results/NAME.json
+python scripts/document.py record NAME [--from FILE] [--runs N] -- COMMAND ..    run a command and keep its data in results/NAME.json
 python scripts/document.py tables [--check]                           draw every table of README and docs from results/
 python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
 python scripts/document.py full                                       all of it: `make test-full`
@@ -24,6 +24,7 @@ def main() -> int:
     record.add_argument(
         "--from", dest="file", type=Path, help="the file that the command writes; its output without it"
     )
+    record.add_argument("--runs", type=int, default=1, help="how often to run it; tables have medians and the range")
     record.add_argument("command", nargs=argparse.REMAINDER, help="after --")
     draw = does.add_parser("tables", help="draw every table of README and docs from results/")
     draw.add_argument("--check", action="store_true", help="change nothing; fail where a text differs from its result")
@@ -35,7 +36,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.does == "record":
         words = given.command[1:] if given.command[:1] == ["--"] else given.command
-        results.record(given.name, words, given.file)
+        results.record(given.name, words, given.file, given.runs)
         return 0
     if given.does == "tables":
         return tables.main(check=given.check)

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from documentation import commands, results, tables  # noqa: E402
+from documentation import bench_tables, commands, results, tables  # noqa: E402
 
 COMMANDS = [command for page in commands.pages().values() for command in page.commands]
 
@@ -33,8 +33,24 @@ def test_a_table_that_differs_from_its_result_is_noticed() -> None:
 def test_every_table_is_in_a_text_and_every_result_in_a_table() -> None:
     written = "".join(path.read_text(encoding="utf-8") for path in tables.texts())
     assert [name for name in tables.TABLES if f"<!-- table: {name} -->" not in written] == []
-    used = {table.result for table in tables.TABLES.values()}
+    used = {result for table in tables.TABLES.values() for result in table.results}
     assert {path.stem for path in results.FOLDER.glob("*.json")} == used
+
+
+def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    found = results.record("rows", [sys.executable, "-c", "print('{}')"], runs=3)
+    assert found["data"] == {"runs": [{}, {}, {}]}
+    assert "`, 3 runs, " in results.provenance(found)
+    times = [(10.0, 30.0), (30.0, 30.0), (15.0, 30.0)]
+    named = {"op": "ckks rotate", "params": "N=2^14", "peer": "Lattigo"}
+    rows = [named | {"ours_ms": ours, "peer_ms": peer, "ratio": peer / ours} for ours, peer in times]
+    drawn = bench_tables.rns({"runs": [{"rows": [row]} for row in rows]})
+    assert drawn == [("ckks rotate", "N=2^14", "15", "Lattigo", "30", "2.00× (1.00 to 3.00)")]
+    named = {"set": "toy", "operation": "pbs", "torus_bits": 32, "batch": 1, "unroll": 1, "threads": 1}
+    rows = [named | {"ours_ms": ours, "peer": {"ms": peer, "ratio": peer / ours}} for ours, peer in times]
+    line = bench_tables.tfhe({"runs": [{"rows": [row]} for row in rows]})[0]
+    assert line[:4] == ("toy", "32", "15 against 30", "2.00× (1.00 to 3.00)")
 
 
 @pytest.mark.parametrize("path", sorted(results.FOLDER.glob("*.json")), ids=lambda path: path.stem)

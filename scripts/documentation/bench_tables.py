@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 Rows = list[tuple[str, ...]]
@@ -19,12 +21,58 @@ TFHE = (
     "alone",
 )
 RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "")
+Row = dict[str, Any]
+
+
+def _over_runs(found: dict[str, Any], same: Callable[[Row], object], merge: Callable[[list[Row]], Row]) -> list[Row]:
+    """The rows of a result: of several runs (`record --runs`) those that are the same work, merged."""
+    if "runs" not in found:
+        return found["rows"]
+    by: dict[object, list[Row]] = {}
+    for run in found["runs"]:
+        for row in run["rows"]:
+            by.setdefault(same(row), []).append(row)
+    return [merge(rows) for rows in by.values()]
+
+
+def _ratios(ratios: list[float]) -> dict[str, float]:
+    return {"ratio": median(ratios), "least_ratio": min(ratios), "largest_ratio": max(ratios)}
+
+
+def _tfhe_rows(found: dict[str, Any]) -> list[Row]:
+    """Rows beside tfhe-rs: of several runs the medians, and the range of their ratios."""
+
+    def merge(rows: list[Row]) -> Row:
+        peers = [row["peer"] for row in rows]
+        peer = {"ms": median(peer["ms"] for peer in peers), **_ratios([peer["ratio"] for peer in peers])}
+        return {**rows[0], "ours_ms": median(row["ours_ms"] for row in rows), "peer": peer}
+
+    return _over_runs(
+        found, lambda row: tuple(row[key] for key in ("set", "operation", "batch", "unroll", "threads")), merge
+    )
+
+
+def _rns_rows(found: dict[str, Any]) -> list[Row]:
+    """Rows of CKKS and BGV: of several runs the medians, and the range of their ratios."""
+
+    def merge(rows: list[Row]) -> Row:
+        times = {key: median(row[key] for row in rows) for key in ("ours_ms", "peer_ms")}
+        return {**rows[0], **times, **_ratios([row["ratio"] for row in rows])}
+
+    return _over_runs(found, lambda row: (row["op"], row["params"], row["peer"]), merge)
+
+
+def _ratio(row: Row) -> str:
+    """How many times as fast, with the range where there is one."""
+    if "least_ratio" not in row:
+        return f"{row['ratio']:.2f}×"
+    return f"{row['ratio']:.2f}× ({row['least_ratio']:.2f} to {row['largest_ratio']:.2f})"
 
 
 def tfhe(found: dict[str, Any]) -> Rows:
-    """One line a set: our time against tfhe-rs's, and how many times faster ours is, with the range of single rounds where it was kept."""
-    by: dict[str, dict[tuple[str, int, int], dict[str, Any]]] = {}
-    for row in found["rows"]:
+    """One line a set: our time against tfhe-rs's, and how many times faster ours is, with the range of runs or of single rounds where it was kept."""
+    by: dict[str, dict[tuple[str, int, int], Row]] = {}
+    for row in _tfhe_rows(found):
         if row["threads"] == 1:
             by.setdefault(row["set"], {})[row["operation"], row["batch"], row["unroll"]] = row
     lines = []
@@ -42,49 +90,37 @@ def tfhe(found: dict[str, Any]) -> Rows:
 def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
     if row is None:
         return ("–", "")
-    peer = row["peer"]
-    ratio = f"{peer['ratio']:.2f}×"
-    if "least_ratio" in peer:
-        ratio += f" ({peer['least_ratio']:.2f} to {peer['largest_ratio']:.2f})"
-    return (f"{_ms(row['ours_ms'])} against {_ms(peer['ms'])}{note}", ratio)
+    return (f"{_ms(row['ours_ms'])} against {_ms(row['peer']['ms'])}{note}", _ratio(row["peer"]))
 
 
-TFHE_SMALL = ("set", "one look-up, ms", "tfhe-rs", "", "in a batch of 64, ms", "tfhe-rs", "")
+SPEED = ("work", "parameters", "ours, ms", "peer", "ms", "")
 SHOWN = ("fpt-I", "morphling-IV")
 """Of the sets that were measured, one a width and ring degree."""
 
-RNS_SMALL = ("operation", "parameters", "ours, ms", "Lattigo, ms", "")
 
-
-def tfhe_small(found: dict[str, Any]) -> Rows:
-    """Look-ups alone, one at a time and in the largest batch."""
-    by: dict[str, dict[int, dict[str, Any]]] = {}
-    for row in found["rows"]:
-        if row["set"] in SHOWN and (row["operation"], row["threads"], row["unroll"]) == ("pbs", 1, 1):
-            by.setdefault(row["set"], {})[row["batch"]] = row
-    return [(name, *(cell for batch in (1, 64) for cell in _pair(rows.get(batch)))) for name, rows in by.items()]
-
-
-def _pair(row: dict[str, Any] | None) -> tuple[str, str, str]:
-    if row is None:
-        return ("–", "–", "")
-    return (_ms(row["ours_ms"]), _ms(row["peer"]["ms"]), f"{row['peer']['ratio']:.2f}×")
-
-
-def rns_small(found: dict[str, Any]) -> Rows:
-    """The operations of programs beside Lattigo."""
-    return [
-        (row["op"], row["params"], _ms(row["ours_ms"]), _ms(row["peer_ms"]), f"{row['ratio']:.2f}×")
-        for row in found["rows"]
-        if row["peer"] == "Lattigo" and row["op"].split()[-1] in ("multiply", "hoisted")
+def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Rows:
+    """The operations of programs: look-ups alone and in the largest batch, products and rotations of slots."""
+    work = {1: "one look-up", 64: "look-up in a batch of 64"}
+    lines = [
+        (work[row["batch"]], row["set"], _ms(row["ours_ms"]), "tfhe-rs", _ms(row["peer"]["ms"]), _ratio(row["peer"]))
+        for row in _tfhe_rows(beside_tfhe_rs)
+        if row["set"] in SHOWN
+        and (row["operation"], row["threads"], row["unroll"]) == ("pbs", 1, 1)
+        and row["batch"] in work
     ]
+    lines += [
+        line
+        for line in rns(beside_lattigo)
+        if line[3] == "Lattigo" and line[0].split()[-1] in ("multiply", "rotate", "hoisted")
+    ]
+    return lines
 
 
 def rns(found: dict[str, Any]) -> Rows:
-    """One line an operation and peer, the least times of the run."""
+    """One line an operation and peer, the least times of a run."""
     return [
-        (row["op"], row["params"], _ms(row["ours_ms"]), row["peer"], _ms(row["peer_ms"]), f"{row['ratio']:.2f}×")
-        for row in found["rows"]
+        (row["op"], row["params"], _ms(row["ours_ms"]), row["peer"], _ms(row["peer_ms"]), _ratio(row))
+        for row in _rns_rows(found)
     ]
 
 
@@ -117,8 +153,8 @@ def _ms(value: float) -> str:
 TABLES = {
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
-    "tfhe-small": ("bench-tfhe-avx512", TFHE_SMALL, tfhe_small),
-    "rns-small": ("bench-rns-avx512", RNS_SMALL, rns_small),
+    "speed-avx512": (("bench-tfhe-avx512", "bench-rns-avx512"), SPEED, speed),
+    "speed-avx2": (("bench-tfhe-avx2", "bench-rns-avx2"), SPEED, speed),
     "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
     "rns-avx512": ("bench-rns-avx512", RNS, rns),

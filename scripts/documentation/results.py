@@ -82,8 +82,8 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120"}
 
 
-def record(name: str, words: list[str], file: Path | None = None) -> dict[str, Any]:
-    """Runs a command in the repository's root and keeps its data in `results/NAME.json`.
+def record(name: str, words: list[str], file: Path | None = None, runs: int = 1) -> dict[str, Any]:
+    """Runs a command in the repository's root and keeps its data in `results/NAME.json`: those of several runs as `{"runs": [..]}`.
 
     A command that ends with status 1 found rows that failed: its data is kept, and the rows say so.
     """
@@ -91,16 +91,23 @@ def record(name: str, words: list[str], file: Path | None = None) -> dict[str, A
         sys.exit(f"results/{name}.json: a name is of small letters, digits and hyphens; choose another one")
     if not words:
         sys.exit("there is no command to run; write it behind --")
+    if runs < 1:
+        sys.exit(f"--runs {runs}: there has to be one run at least")
     began = time.monotonic()
-    done = subprocess.run(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
+    data = [_run(words, file) for _ in range(runs)]
     seconds = time.monotonic() - began
+    return write(name, shlex.join(words), seconds, data[0] if runs == 1 else {"runs": data})
+
+
+def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
+    done = subprocess.run(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
     try:
         data = json.loads(done.stdout if file is None else (ROOT / file).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         sys.exit(f"`{shlex.join(words)}` ended with status {done.returncode} and gave no data ({error})")
     if done.returncode not in (0, 1):
         sys.exit(f"`{shlex.join(words)}` ended with status {done.returncode}; nothing is recorded")
-    return write(name, shlex.join(words), seconds, data)
+    return data
 
 
 def write(name: str, command: str, seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
@@ -130,9 +137,11 @@ def read(name: str) -> dict[str, Any]:
 def provenance(found: dict[str, Any]) -> str:
     """The line below a table: which command found it, when and on what."""
     on = found["processor"]
+    data = found["data"]
+    several = f", {len(data['runs'])} runs" if isinstance(data, dict) and "runs" in data else ""
     instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
     return (
-        f"From `{found['command']}`, {found['date']}, commit {found['commit']}, on {on['cores']} cores of {on['name']}"
+        f"From `{found['command']}`{several}, {found['date']}, commit {found['commit']}, on {on['cores']} cores of {on['name']}"
         f"{instructions}."
     )
 

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from . import bench_tables, machine_tables, results
 
@@ -24,16 +23,16 @@ _BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of ta
 class Table:
     """One table: where its figures come from, and how rows are made of them."""
 
-    result: str
-    """`results/RESULT.json`."""
+    results: tuple[str, ...]
+    """`results/RESULT.json` of each."""
     columns: tuple[str, ...]
-    rows: Callable[[Any], list[tuple[str, ...]]]
-    """Rows of text, of the result's data."""
+    rows: Callable[..., list[tuple[str, ...]]]
+    """Rows of text, of the results' data."""
 
 
 TABLES: dict[str, Table] = {
-    name: Table(result, columns, rows)
-    for name, (result, columns, rows) in {**machine_tables.TABLES, **bench_tables.TABLES}.items()
+    name: Table((found,) if isinstance(found, str) else found, columns, rows)
+    for name, (found, columns, rows) in {**machine_tables.TABLES, **bench_tables.TABLES}.items()
 }
 """Every table by its name. A module beside this one has the rows of a topic."""
 
@@ -48,10 +47,13 @@ def draw(name: str) -> str:
     if name not in TABLES:
         raise ValueError(f"there is no table {name!r}; scripts/documentation/tables.py has {', '.join(TABLES)}")
     table = TABLES[name]
-    found = results.read(table.result)
+    found = [results.read(name) for name in table.results]
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table.rows(found["data"])]
-    return "\n".join([*lines, "", results.provenance(found), ""])
+    lines += [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        for row in table.rows(*(one["data"] for one in found))
+    ]
+    return "\n".join([*lines, "", "\n\n".join(map(results.provenance, found)), ""])
 
 
 def drawn(text: str) -> str:
