@@ -11,7 +11,61 @@ I8, U1, U5 = pf.Int(-4, 3), pf.UInt(1), pf.UInt(5)
 SMALL, WIDE = [1, 2, 3, 0], pf.UInt(8).vector(4)
 FAR = np.array([2.0, -1.0, 0.5, 3.0])
 
+SIGNED, BITS2 = pf.Int(-3, 12), pf.Int(0, 2)
+
 MIXED = [
+    case(
+        {"x": pf.Int(0, 15), "y": I3},
+        lambda x, y: x >> y,
+        "x.cast(pf.UInt(4)) >> y.cast(pf.UInt(2))",
+        lambda x, y: x.cast(pf.UInt(4)) >> y.cast(pf.UInt(2)),
+        {"x": 13, "y": 2},
+        3,
+    ),
+    case(
+        {"x": SIGNED, "y": I3},
+        lambda x, y: x // y,
+        "x.cast(pf.SInt(5)) // y.cast(pf.SInt(5))",
+        lambda x, y: x.cast(pf.SInt(5)) // y.cast(pf.SInt(5)),
+        {"x": -3, "y": 2},
+        -2,
+    ),
+    case(
+        {"x": I3, "y": pf.Int(0, 7)},
+        lambda x, y: x & y,
+        "x.cast(pf.UInt(3)) & y.cast(pf.UInt(3))",
+        lambda x, y: x.cast(pf.UInt(3)) & y.cast(pf.UInt(3)),
+        {"x": 3, "y": 6},
+        2,
+    ),
+    case(
+        {"x": I3, "y": I8},
+        lambda x, y: x << y,
+        ".assume(pf.Int(0, 3)), and cast both",
+        lambda x, y: x.cast(pf.UInt(4)) << y.assume(pf.Int(0, 3)).cast(pf.UInt(2)),
+        {"x": 3, "y": 2},
+        12,
+    ),
+    case(
+        {"x": I3, "y": pf.Bool},
+        lambda x, y: x & y,
+        "give two integers, or a public number",
+        lambda x, y: x & 2,
+        {"x": 3, "y": 1},
+        2,
+    ),
+    case({"x": I3}, lambda x: 12 // x, ".assume(pf.Int(1, 3))", lambda x: 12 // x.assume(pf.Int(1, 3)), {"x": 3}, 4),
+    case({"x": I3}, lambda x: x % 0, "give another one", lambda x: x % 2, {"x": 3}, 1),
+    case({"x": I3}, lambda x: x << -1, "shift by 0 to 62", lambda x: x << 1, {"x": 3}, 6),
+    case({"x": I3}, lambda x: x / 2, "use // and %", lambda x: (x // 2, x % 2)[0], {"x": 3}, 1),
+    case(
+        {"i": BITS2},
+        lambda i: pf.Table([5, 6, 7], U8)[i],
+        "cast it, as i.cast(pf.UInt(4)), or use pf.lookup(i, entries)",
+        lambda i: pf.Table([5, 6, 7], U8)[i.cast(pf.UInt(4))] + pf.lookup(i, [5, 6, 7]).cast(U8),
+        {"i": 2},
+        14,
+    ),
     case({"x": U8}, lambda x: x + (-1), "subtract 1 where it is added", lambda x: x - 1, {"x": 3}, 2),
     case(
         {"x": U8},

@@ -80,6 +80,31 @@ def test_gates_are_boolean_algebra(a, b, c):
     }
 
 
+@pytest.mark.parametrize("low", [0, -8])
+def test_divisions_shifts_and_bits_with_public_numbers_are_pythons(low: int) -> None:
+    def every(x: pf.Value) -> dict[str, pf.Value]:
+        return {
+            "quotient": x // 3,
+            "of": 20 // (x + 20),
+            "rest": x % -3,
+            "left": x << 2,
+            "right": x >> 1,
+            "power": 1 << (x - low),
+            "and": x & 5,
+            "or": 5 | x,
+            "xor": x ^ 5,
+            "both": divmod(x, 5)[1],
+        }
+
+    program = pf.program(x=pf.Int(low, low + 15))(every)
+    for x in range(low, low + 16):
+        assert program(x=x) == every(x)
+    # A look-up each, and none where the operands are public.
+    assert program.cost(max_failure=0).to_dict()["lookups"] == 10
+    each = pf.program(x=pf.Int(0, 15).vector(3))(lambda x: x // [1, 2, 3])
+    assert each(x=[15, 15, 15])["result"] == [15, 7, 5]
+
+
 def test_vectors_slice_join_and_multiply_like_numpy():
     matrix = np.array([[1, -2, 0, 3], [0, 1, 1, -1]])
 

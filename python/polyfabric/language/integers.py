@@ -404,7 +404,9 @@ class Table:
     def __getitem__(self, index: Integer) -> Integer:
         if not isinstance(index, Integer):
             raise refuse(
-                f"a table's index is {type(index).__name__}; give an encrypted pf.UInt, or index the entries themselves"
+                "a table's index is an encrypted value of a few bits; cast it, as i.cast(pf.UInt(4)), or use pf.lookup(i, entries)"
+                if _is_small(index)
+                else f"a table's index is {type(index).__name__}; give an encrypted pf.UInt, or index the entries themselves"
             )
         size = 1 << index.kind.bits
         entries = self._entries

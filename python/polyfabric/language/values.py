@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Protocol, TypeAlias, cast
@@ -22,6 +23,8 @@ Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.intege
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
 
 _WIDEST_TABLE = 1 << 17
+
+_WIDEST_SHIFT = 62
 
 
 class _Node(Protocol):
@@ -182,6 +185,58 @@ class Value(NumpyCalls):
     def __abs__(self) -> Value:
         return lookup(self, abs)
 
+    def _tabled(
+        self, op: str, other: Value | Clear, function: Callable[[int, int], int], *, swapped: bool = False
+    ) -> Value:
+        """`function` of each element and a public number, or of the number and the element if `swapped`: one look-up an element."""
+        if isinstance(other, Value):
+            raise refuse(two_encrypted(op, self, other))
+        value, numbers = self._clear(other)
+        shifts = op in ("<<", ">>")
+        right = (value._ends if swapped else (min(numbers), max(numbers))) if numbers else (0, 0)
+        if shifts and not 0 <= right[0] <= right[1] <= _WIDEST_SHIFT:
+            raise refuse(f"{op} by {right[0]} to {right[1]}; shift by 0 to {_WIDEST_SHIFT}")
+        if op in ("//", "%") and right[0] <= 0 <= right[1] and (swapped or 0 in numbers):
+            where = f"; if it is not, say so with .assume(pf.Int(1, {right[1]}))" if swapped and right[1] else ""
+            raise refuse(f"{op} by a number that may be 0{where or '; give another one'}")
+        kinds = sorted(set(numbers))
+        tables = [lambda v, k=k: function(k, v) if swapped else function(v, k) for k in kinds]
+        if len(tables) == 1:
+            return lookup(value, tables[0])
+        return lookup(value, tables, choice=[kinds.index(number) for number in numbers])
+
+    def __floordiv__(self, other: Value | Clear) -> Value:
+        return self._tabled("//", other, operator.floordiv)
+
+    def __rfloordiv__(self, other: Clear) -> Value:
+        return self._tabled("//", other, operator.floordiv, swapped=True)
+
+    def __mod__(self, other: Value | Clear) -> Value:
+        return self._tabled("%", other, operator.mod)
+
+    def __rmod__(self, other: Clear) -> Value:
+        return self._tabled("%", other, operator.mod, swapped=True)
+
+    def __divmod__(self, other: Value | Clear) -> tuple[Value, Value]:
+        return self // other, self % other
+
+    def __lshift__(self, other: Value | Clear) -> Value:
+        return self._tabled("<<", other, operator.lshift)
+
+    def __rlshift__(self, other: Clear) -> Value:
+        return self._tabled("<<", other, operator.lshift, swapped=True)
+
+    def __rshift__(self, other: Value | Clear) -> Value:
+        return self._tabled(">>", other, operator.rshift)
+
+    def __rrshift__(self, other: Clear) -> Value:
+        return self._tabled(">>", other, operator.rshift, swapped=True)
+
+    def __truediv__(self, _: object) -> Value:
+        raise refuse(f"/ of an encrypted {self.element} is no integer; use // and %")
+
+    __rtruediv__ = __truediv__
+
     def __matmul__(self, other: Clear) -> Value:
         matrix = integers(other)
         if matrix.ndim == 1:
@@ -258,14 +313,20 @@ class Value(NumpyCalls):
         a, b = self._with(other)
         return a._new(lambda builder: builder.gate(gate, a.node, b.node))
 
+    def _bitwise(self, op: str, gate: str, other: Value | Clear, function: Callable[[int, int], int]) -> Value:
+        """A gate of Booleans; of an integer and public numbers, a look-up."""
+        if self.element.kind == "integer":
+            return self._tabled(op, other, function)
+        return self._gate(gate, other)
+
     def __and__(self, other: Value | Clear) -> Value:
-        return self._gate("and", other)
+        return self._bitwise("&", "and", other, operator.and_)
 
     def __or__(self, other: Value | Clear) -> Value:
-        return self._gate("or", other)
+        return self._bitwise("|", "or", other, operator.or_)
 
     def __xor__(self, other: Value | Clear) -> Value:
-        return self._gate("xor", other)
+        return self._bitwise("^", "xor", other, operator.xor)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -323,6 +384,22 @@ def integers(values: object) -> NDArray[np.int64]:
             f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
         )
     return array.astype(np.int64)
+
+
+def two_encrypted(op: str, a: Value, b: Value) -> str:
+    """Why two values of a few bits do not combine by `op`, and what does it."""
+    what = f"{op} of an encrypted {a.element} and an encrypted {b.element} is no look-up of one of them"
+    if "integer" not in (a.element.kind, b.element.kind) or a.element.kind != b.element.kind:
+        return f"{what}; give two integers, or a public number"
+    shifts, (low, high) = op in ("<<", ">>"), b._ends
+    if shifts and low < 0:
+        return f"{what}, and no amount is below 0; say so with .assume(pf.Int(0, {max(0, high)})), and cast both to pf.UInt(bits) or pf.SInt(bits)"
+    ends = [*a._ends, *(() if shifts else (low, high))]
+    signed = min(ends) < 0
+    bits = max((end if end >= 0 else ~end).bit_length() for end in ends) + signed
+    own = f"pf.{'SInt' if signed else 'UInt'}({max(1, bits)})"
+    amount = f"pf.UInt({max(1, high.bit_length())})" if shifts else own
+    return f"{what}; cast both, as x.cast({own}) {op} y.cast({amount})"
 
 
 def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
