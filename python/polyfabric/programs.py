@@ -69,7 +69,7 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
 """Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
 
 WHERE_REFUSED: dict[str, tuple[str, str]] = {
-    "ckks-bootstrapping": (ckks_bootstrapping.FULL_SET, ckks_bootstrapping.REDUCED_SET),
+    "ckks-bootstrapping": (ckks_bootstrapping.FULL_SET, osiris_programs.REDUCED_SET),
 }
 """Sets for machines that hold no key switch of the set that the program has in its first paper: to be timed, and to be run."""
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from polyfabric.apps.ckks_bootstrapping import FULL_SET, REDUCED_SET
+from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.apps.f1_programs.execute import execute
+from polyfabric.apps.osiris_programs import REDUCED_SET
 from polyfabric.apps.reduced import TWINS
 from polyfabric.apps.resnet20 import Weights
 from polyfabric.apps.trained_digits import resnet, resnet_train

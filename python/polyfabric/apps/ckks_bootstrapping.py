@@ -20,9 +20,6 @@ PAPER_SET = "f1-ckks-bootstrap"
 FULL_SET = "osiris-bootstrap"
 """Osiris' set III with the levels of a bootstrapping."""
 
-REDUCED_SET = "toy-12-boot-osiris"
-"""That set's chain on a ring of 2^12, to be run on the machine's units."""
-
 LEFT = 5
 """Levels that F1's sets have left after it."""
 

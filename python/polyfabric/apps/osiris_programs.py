@@ -19,6 +19,9 @@ from .f1_programs.packing import Array
 SMALL_SET = "osiris-I"
 """Of MLP and LoLA."""
 
+REDUCED_SET = "toy-12-boot-osiris"
+"""Set III's chain with the levels of a bootstrapping on a ring of 2^12, to be run on the machine's units."""
+
 LEVELS = 8
 """L_eff of set III: levels that a bootstrapping leaves."""
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import bitonic_sorting, helr_1024, osiris_programs
-from .ckks_bootstrapping import REDUCED_SET
 from .f1_programs import ExampleProgram, Inputs
+from .osiris_programs import REDUCED_SET
 
 REDUCED_SET_IV = "toy-12-boot-osiris-IV"
 """Set IV's chain on a ring of 2^12."""
