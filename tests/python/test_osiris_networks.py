@@ -172,6 +172,33 @@ def test_multiplications_are_those_of_the_units():
     assert rows[2]["value"] == pytest.approx(100 * work.all / (512 * 73 * 2e6))
 
 
+def test_the_roofline_has_a_point_for_each_schedule_under_its_roof():
+    rows = []
+    for bandwidth in ("1TB", "2TB"):
+        work = osiris_roofline.Multiplications()
+        work.add(1, FACTS, report())
+        for name, hoisting in (("ResNet-20", "double"), ("ResNet-20", "none"), ("LeNet", "double"), ("LeNet", "none")):
+            made = osiris_roofline.roofline(name, hoisting, bandwidth, work, 1e-3, [])
+            rows += [
+                {"table": row["beside"][0], "cell": row["beside"][1], "unit": row["beside"][2], "model": row["value"]}
+                for row in made
+            ]
+    ((_, figure),) = osiris_roofline.drawings(rows)
+    for axes, named in zip(figure.axes, ({"ResNet-20", "LeNet"}, {"double", "none"}), strict=True):
+        assert {text.get_text() for text in axes.texts} == named
+        marks = [line for line in axes.lines if line.get_marker() == "o"]
+        roofs = [line for line in axes.lines if line.get_marker() != "o"]
+        assert (len(marks), [roof.get_label() for roof in roofs]) == (4, ["1 TB/s", "2 TB/s"])
+        assert max(roofs[0].get_ydata()) == pytest.approx(512 * 73 / 1e3)
+        # A roof rises by its bandwidth: T multiplications a second of so many a byte.
+        (at, *_), (height, *_) = roofs[1].get_data()
+        assert height == pytest.approx(2 * at)
+        # What a schedule does a second is its intensity times the bytes that it moves a second.
+        assert marks[0].get_ydata()[0] == pytest.approx(work.all / 1e-3 / 1e12)
+        assert marks[0].get_xdata()[0] == pytest.approx(work.all / 1e9)
+    assert osiris_roofline.drawings(rows[:1]) == []
+
+
 def test_the_rooflines_machine_is_the_file():
     figure = osiris_networks.machines.load("osiris").native.figure
     stages, lanes = figure("units.ntt.stages"), figure("units.ntt.lanes")

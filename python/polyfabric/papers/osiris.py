@@ -17,10 +17,12 @@ from ..errors import Error, SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from . import osiris_networks
-from .osiris_roofline import COUNT, Multiplications, roofline
+from .osiris_roofline import COUNT, Multiplications, drawings, roofline
 from .osiris_steps import figure_11
 from .osiris_timing import CHAIN_IV, HOISTING, planned
 from .rows import calibrated, failed, predicted
+
+__all__ = ["applications", "drawings"]
 
 _SLOTS = 1 << 15
 

@@ -6,11 +6,16 @@ IV-B), and every product of residues elsewhere, those of base conversion include
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import log2
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .rows import predicted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TWO_A_BUTTERFLY: dict[str, str | None] = {
     "name": "a butterfly counts two multiplications",
@@ -20,7 +25,7 @@ _TWO_A_BUTTERFLY: dict[str, str | None] = {
 LANES, MULTIPLIERS, CLOCK = 512, 73, 1e9
 """Lanes of the machine, multipliers of one as its units make them (docs), and cycles a second."""
 
-COUNT, USE = "modular multiplications", "multiplier utilisation"
+COUNT, INTENSITY, USE = "modular multiplications", "multiplications a byte", "multiplier utilisation"
 """What rows are of."""
 
 _BYTES_A_SECOND = {"1TB": 1e12, "2TB": 2e12, "4TB": 4e12}
@@ -69,9 +74,58 @@ def roofline(
         f"{work.all / seconds / 1e12:.3g} T a second; the ridge is at {ridge:.3g}"
     )
     where = f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s"
-    cells = ((COUNT, "G", work.all / 1e9), ("multiplications a byte", "1/byte", intensity), (USE, "%", 100 * share))
+    cells = ((COUNT, "G", work.all / 1e9), (INTENSITY, "1/byte", intensity), (USE, "%", 100 * share))
     given = [*readings, _TWO_A_BUTTERFLY]
     return [
         predicted("figure13", value, reason, ["Figure 13", f"{where}: {what}", unit], given)
         for what, unit, value in cells
     ]
+
+
+_CELL = re.compile(
+    rf"(?P<name>.+), (?P<hoisting>\w+) hoisting, (?P<bandwidth>[\d.]+) TB/s: (?P<what>{INTENSITY}|{USE})"
+)
+_PEAK = LANES * MULTIPLIERS * CLOCK / 1e12
+"""Of all multipliers: multiplications a picosecond."""
+
+
+def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
+    """Figure 13: the programs with double hoisting, and the one with all three, under the roofs of memory and multipliers."""
+    from matplotlib.figure import Figure
+
+    points: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in rows:
+        found = _CELL.fullmatch(row["cell"]) if row["table"] == "Figure 13" and row["model"] is not None else None
+        if found is not None:
+            points.setdefault(found.group("name", "hoisting", "bandwidth"), {})[found["what"]] = row["model"]
+    whole = {place: figures for place, figures in points.items() if figures.keys() == {INTENSITY, USE}}
+    if not whole:
+        return []
+    figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _roofs(left, {place: figures for place, figures in whole.items() if place[1] == "double"}, 0)
+    _roofs(right, {place: figures for place, figures in whole.items() if place[0] == "ResNet-20"}, 1)
+    for axes, title in ((left, "double hoisting"), (right, "ResNet-20 by hoisting")):
+        axes.set_title(f"Figure 13: {title}", loc="left", fontsize=10, fontweight="bold")
+    return [("Figure 13: multiplications of a schedule by its traffic; lines are the roofs.", figure)]
+
+
+def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], label: int) -> None:
+    """Points by what they do a byte and a second; `label` is the part of a place that names them."""
+    for bandwidth, colour in zip(
+        sorted({place[2] for place in points}), ("#2f6db3", "#d9822b", "#5b8c5a"), strict=False
+    ):
+        ridge = _PEAK / float(bandwidth)
+        ends = [ridge / 16, ridge, 4 * ridge]
+        axes.plot(ends, [min(_PEAK, at * float(bandwidth)) for at in ends], color=colour, label=f"{bandwidth} TB/s")
+        for place, figures in points.items():
+            if place[2] == bandwidth:
+                at, height = figures[INTENSITY], figures[USE] / 100 * _PEAK
+                axes.plot([at], [height], marker="o", markersize=5, linestyle="", color=colour)
+                axes.annotate(place[label], (at, height), textcoords="offset points", xytext=(4, -9), fontsize=7)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xlabel("modular multiplications a byte", fontsize=9)
+    axes.set_ylabel("T modular multiplications a second", fontsize=9)
+    axes.grid(color="#e4e7eb")
+    axes.legend(frameon=False, fontsize=8)
