@@ -5,7 +5,6 @@ use crate::cancel;
 use crate::torus::Torus;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 /// One cache line of eight numbers.
@@ -20,8 +19,9 @@ const ZEROED_LINES: usize = 16 << 20 >> 6;
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Asks for large pages under `storage`, which nothing has been written to yet. A refusal costs time alone.
-fn prefer_large_pages(storage: &mut [MaybeUninit<Line>]) {
+/// Asks for large pages under `storage`, which nothing has been written to yet (as a new vector of zeros has not, where it is large). A refusal costs
+/// time alone.
+pub fn prefer_large_pages<T>(storage: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
         let range = storage.as_mut_ptr_range();

@@ -26,22 +26,9 @@ pub(crate) fn finish(next_use: NextUse) {
     }
 }
 
-/// Begins to fetch the line at `address`, valid or not, into the first-level cache, where the processor has an instruction for it.
+/// Begins to fetch the line at `address`, valid or not, into the second-level cache, where the processor has an instruction for it.
 #[inline(always)]
-pub(crate) fn fetch_line_near<T>(address: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE is part of x86-64, and the instruction ignores an address that is not valid.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// Begins to fetch the line at `address` into the second-level cache, where the processor has an instruction for it.
-#[inline(always)]
-fn fetch_line(address: *const u8) {
+pub(crate) fn fetch_line<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of x86-64, and the instruction ignores an address that is not valid.
     unsafe {
@@ -58,7 +45,7 @@ const LINE: usize = 64;
 /// Begins to fetch `words` into the second-level cache.
 #[inline]
 pub fn prefetch(words: &[u64]) {
-    words.chunks(LINE / size_of::<u64>()).for_each(|line| fetch_line(line.as_ptr().cast()));
+    words.chunks(LINE / size_of::<u64>()).for_each(|line| fetch_line(line.as_ptr()));
 }
 
 /// Words to fetch a few lines at a time, beside work that does not wait for memory.

@@ -173,7 +173,8 @@ fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]
 /// How many fours of rows ahead of those in use are fetched.
 const AHEAD: usize = 2;
 
-/// [`subtract_four`], and what begins at each of `ahead` is brought nearer.
+/// [`subtract_four`], and what begins at each of `ahead` is brought nearer: to the second-level cache, which can wait for more lines at a time than the
+/// first-level one.
 #[inline(always)]
 fn subtract_four_fetching<T: Torus>(output: &mut [T], rows: [(i64, &[T]); AT_ONCE], ahead: [*const T; AT_ONCE]) {
     // Two cache lines: of shorter loops more is spent around them.
@@ -181,8 +182,8 @@ fn subtract_four_fetching<T: Torus>(output: &mut [T], rows: [(i64, &[T]); AT_ONC
     for (index, output) in output.chunks_mut(step).enumerate() {
         let (start, end) = (index * step, index * step + output.len());
         for ahead in ahead {
-            memory::fetch_line_near(ahead.wrapping_add(start));
-            memory::fetch_line_near(ahead.wrapping_add(start + step / 2));
+            memory::fetch_line(ahead.wrapping_add(start));
+            memory::fetch_line(ahead.wrapping_add(start + step / 2));
         }
         let [a, b, c, d] = rows;
         subtract_four(

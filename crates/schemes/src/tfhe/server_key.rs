@@ -7,6 +7,7 @@
 //! GLWE(0) + s_i·g on the constant coefficient of polynomial j (TFHE, Chillotti et al. 2020, Definition 3.11): the mask A_j stays
 //! uniform and the body takes the message, so that masks can come from a seed.
 
+use polyfabric_kernels::aligned::prefer_large_pages;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
@@ -332,6 +333,8 @@ fn expand_rows<T: Torus>(
     counter: &Counter<'_>,
 ) -> Vec<T> {
     let mut key = vec![T::default(); bodies.len() / body_len * (masks + body_len)];
+    // A single key switch waits for rows here and there in it, for addresses too if pages are small.
+    prefer_large_pages(&mut key);
     key.par_chunks_exact_mut(masks + body_len).zip(bodies.par_chunks_exact(body_len)).enumerate().for_each(
         |(index, (row, body))| {
             cancel::check();
