@@ -17,6 +17,8 @@ from damage import flipped as flipped_bytes
 from polyfabric import parameters, timing
 from polyfabric.reports.units import security
 from polyfabric.schemes.elements import ElementPlan
+from polyfabric.schemes.options import PlanOptions
+from polyfabric.schemes.slots import SlotContext, SlotPlan
 
 
 @pf.program(x=pf.Mod(65537).vector(8))
@@ -234,3 +236,22 @@ def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> 
     scale = json.loads(planned.parameters.to_json())["lwe_dimension"] / timing.TIMED_DIMENSION
     assert len(batches) > 1
     assert planned.processor_seconds() == pytest.approx((100 + len(batches) + 0.01 * sum(batches)) * scale)
+
+
+def test_the_time_of_a_program_on_slots_is_that_of_fresh_keys_neither_the_shortest_nor_the_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned = SlotPlan.make(pf.program(x=pf.Real.vector(8))(lambda x: x * x + 1), PlanOptions())
+    # Three rounds of 5, 1 and 2 seconds.
+    clock = iter([0.0, 5.0, 10.0, 11.0, 20.0, 22.0])
+    monkeypatch.setattr(timing.time, "process_time", lambda: next(clock))
+    keys = []
+    made = SlotContext.server_key
+    monkeypatch.setattr(SlotContext, "server_key", lambda self, client: keys.append(made(self, client)) or keys[-1])
+    rate = timing._butterfly(planned)
+    assert len({id(key) for key in keys}) == 3
+    timed = SlotPlan.make(
+        pf.program(x=pf.Real.vector(timing.TIMED_SLOTS))(lambda x: pf.rotate(x * x, 1)),
+        PlanOptions(parameters=planned.parameters),
+    )
+    assert rate == pytest.approx(2 / timed.facts["butterflies"])
