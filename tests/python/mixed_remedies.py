@@ -57,6 +57,7 @@ MIXED = [
     case({"x": I3}, lambda x: 12 // x, ".assume(pf.Int(1, 3))", lambda x: 12 // x.assume(pf.Int(1, 3)), {"x": 3}, 4),
     case({"x": I3}, lambda x: x % 0, "give another one", lambda x: x % 2, {"x": 3}, 1),
     case({"x": I3}, lambda x: x << -1, "shift by 0 to 62", lambda x: x << 1, {"x": 3}, 6),
+    case({"x": pf.Text(4)}, lambda x: "b" in x, "use text.contains(part)", lambda x: x.contains("b"), {"x": "abc"}, 1),
     case({"x": I3}, lambda x: x / 2, "use // and %", lambda x: (x // 2, x % 2)[0], {"x": 3}, 1),
     case(
         {"i": BITS2},

@@ -331,6 +331,11 @@ class Text(Integer):
         text.kind = TextType(8, length=characters.kind.length, scalar=False)
         return text
 
+    def __contains__(self, part: object) -> bool:
+        raise refuse(
+            f"whether {part!r} is in an encrypted text is itself encrypted, and `in` gives none; use text.contains(part)"
+        )
+
     def _characters(self, text: Text | str | bytes, length: int | None = None) -> Integer:
         if isinstance(text, Text):
             return text
