@@ -152,6 +152,7 @@ def _ms(value: float) -> str:
 
 TABLES = {
     "integers": ("bench-integers", INTEGERS, integers),
+    "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "speed-avx512": (("bench-tfhe-avx512", "bench-rns-avx512"), SPEED, speed),
     "speed-avx2": (("bench-tfhe-avx2", "bench-rns-avx2"), SPEED, speed),
