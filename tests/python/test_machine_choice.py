@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import polyfabric as pf
@@ -53,6 +54,41 @@ def test_what_is_refused_runs_as_its_message_says(name: str, machine: str) -> No
 def test_a_set_that_is_chosen_is_one_that_the_machine_maps(machine: str) -> None:
     for program in PROGRAMS.values():
         assert program.simulate(machine, max_failure=0)["seconds"] > 0
+
+
+ON_SLOTS = [name for name in pf.machines.names() if pf.machines.load(name).on_slots]
+
+
+@pytest.mark.parametrize("machine", ON_SLOTS)
+def test_a_machine_of_slots_refuses_integers_by_its_family(machine: str) -> None:
+    with pytest.raises(
+        pf.Error, match=f"`{machine}` executes programs of CKKS and BGV, and `sum` is of TFHE: name a machine"
+    ):
+        PROGRAMS["sum"].simulate(machine)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_machine_of_tfhe_refuses_reals_by_its_family(machine: str) -> None:
+    square = pf.program("square", x=pf.Real.vector(8))(lambda x: x * x)
+    with pytest.raises(
+        pf.Error, match=f"`{machine}` executes programs of TFHE, and `square` is of CKKS and BGV: name a machine"
+    ):
+        square.simulate(machine)
+
+
+@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.parametrize("machine", ON_SLOTS)
+def test_the_sets_that_a_machine_of_reals_names_run_there(machine: str) -> None:
+    square = pf.program("square", x=pf.Real.vector(8))(lambda x: x * x)
+    with pytest.raises(pf.Error) as refusal:
+        square.simulate(machine)
+    advised = re.findall(r"(\S+) \(-?[\d.]+ bits of security\)", str(refusal.value))
+    assert advised, refusal.value
+    for name in advised:
+        assert square.simulate(machine, parameters=name)["seconds"] > 0
+    deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(40), x))
+    with pytest.raises(pf.Error, match=r"none of the project's has the levels and slots of deep; give one of your own"):
+        deep.simulate(machine)
 
 
 def test_the_command_line_takes_the_advice(tmp_path: Path) -> None:

@@ -32,8 +32,14 @@ fn default_sets() -> impl Iterator<Item = &'static Parameters> {
     sets::all().filter(|(entry, _)| entry.family == sets::Family::Default).map(|(_, parameters)| parameters)
 }
 
-/// A machine's transform errs differently with every set, so each is tried; the one of the fewest products is kept that the machine maps.
+/// How many times the products of the set of fewest a set may have that is worth scheduling: a machine takes about as long for each, within this factor
+/// (an assumption, which saves schedules of large programs).
+const WORTH_SCHEDULING: f64 = 2.0;
+
+/// A machine's transform errs differently with every set, so each is tried; of those that carry the program, the one whose schedule is the shortest.
 fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) -> Result<ElementPlan, PlanError> {
+    // A machine of another family refuses every set, whatever its noise.
+    torus::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
     let mut refused: Vec<&'static Parameters> = Vec::new();
     let sets: Vec<_> = default_sets().collect();
@@ -52,12 +58,26 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) ->
     drop(stage);
     suited.sort_by(|a, b| a.products.total_cmp(&b.products));
     let mut unmapped: Option<MachineError> = None;
-    for Candidate { parameters, order, .. } in suited {
-        let plan = ElementPlan::with(program, parameters, order, request)?;
+    let mut shortest: Option<(i64, Candidate)> = None;
+    let mut fewest = None;
+    for candidate in suited {
+        if fewest.is_some_and(|fewest| candidate.products > WORTH_SCHEDULING * fewest) {
+            break;
+        }
+        let plan = ElementPlan::with(program, candidate.parameters, candidate.order, request)?;
         match torus::map(machine, &plan.kernel) {
-            Ok(_) => return Ok(plan),
+            Ok(mapped) => {
+                fewest = fewest.or(Some(candidate.products));
+                let cycles = mapped.schedule().cycles();
+                if shortest.as_ref().is_none_or(|(least, _)| cycles < *least) {
+                    shortest = Some((cycles, candidate));
+                }
+            }
             Err(error) => unmapped = unmapped.or(Some(error)),
         }
+    }
+    if let Some((_, Candidate { parameters, order, .. })) = shortest {
+        return ElementPlan::with(program, parameters, order, request);
     }
     if let Some(error) = unmapped {
         let message =

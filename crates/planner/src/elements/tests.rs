@@ -180,3 +180,39 @@ fn unrolled_keys_take_more_memory() {
     assert!((2.70..2.76).contains(&grown), "{grown}");
     assert!(four.server_key_compressed > one.server_key_compressed && four.server > one.server + 2 * key);
 }
+
+#[test]
+fn a_machine_gets_the_set_of_the_shortest_schedule() {
+    let (program, mut compared) = (chained(2), 0);
+    for machine in machines() {
+        let request = Request { machine: Some(&machine), max_failure: -20.0, ..Request::default() };
+        let Ok(chosen) = ElementPlan::new(&program, &request) else { continue };
+        let cycles =
+            |plan: &ElementPlan| torus::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule().cycles());
+        let shortest = cycles(&chosen).unwrap();
+        for (_, parameters) in sets::all().filter(|(entry, _)| entry.family == sets::Family::Default) {
+            let named = Request { parameters: Some(parameters), ..request };
+            let Some(cycles) = ElementPlan::new(&program, &named).ok().and_then(|plan| cycles(&plan)) else { continue };
+            compared += 1;
+            let (chosen, other) = (chosen.kernel.parameters.name(), parameters.name());
+            assert!(shortest <= cycles, "{}: {chosen} takes {shortest} cycles, {other} {cycles}", machine.name());
+        }
+    }
+    assert!(compared > 6, "{compared}");
+}
+
+#[test]
+fn a_machine_of_another_family_says_so() {
+    let machine = polyfabric_machines::descriptions().unwrap().into_iter();
+    let other = machine.filter(|machine| torus::torus_bits(machine, "any").is_err()).collect::<Vec<_>>();
+    assert!(!other.is_empty());
+    for machine in other {
+        let request = Request { machine: Some(&machine), ..Request::default() };
+        let error = ElementPlan::new(&chained(4), &request).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            error.fault == Fault::Machine && text.contains("`chained` is of TFHE: name a machine of that family"),
+            "{text}"
+        );
+    }
+}

@@ -32,7 +32,7 @@ use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use set_choice::{
-    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, other_scheme, with_bootstraps,
+    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, no_set_on, other_scheme, with_bootstraps,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -274,12 +274,10 @@ impl SlotPlan {
                     Some(Asked::Name(name)) => named_ckks(&program, name)?,
                     Some(Asked::Set(ParameterSet::Ckks(set))) => set.clone(),
                     Some(Asked::Set(other)) => return Err(other_scheme(&program, other)),
-                    None if machine.is_some() => {
-                        let message =
-                            "a machine needs a set of primes of its words; name one (`polyfabric params` lists them)";
-                        return Err(PlanError::new(Fault::Parameter, message));
-                    }
-                    None => choose_ckks(&program, security, 0.0)?,
+                    None => match machine {
+                        Some(machine) => return Err(no_set_on(&program, machine)?),
+                        None => choose_ckks(&program, security, 0.0)?,
+                    },
                 };
                 if let Some(placed) = with_bootstraps(&program, &parameters)? {
                     folded = folded.then(placed.program, &placed.nodes);

@@ -100,6 +100,45 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
     Err(reason.map_or_else(|| parameter(none()), refused))
 }
 
+/// Sets that the refusal of a program without one names.
+const MOST_NAMED: usize = 4;
+
+/// Why a CKKS program that names no set has none on `machine`: whose primes fit its words is its own affair. The sets that have the levels, in primes of such words, are named.
+pub fn no_set_on(program: &Program, machine: &Description) -> Result<PlanError, PlanError> {
+    use ckks_scheme::sets::{Family, all};
+    let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
+    let mut fitting = Vec::new();
+    for (entry, parameters) in all() {
+        let largest = parameters.moduli().iter().map(|modulus| modulus.value()).max().unwrap_or(0);
+        if entry.family == Family::Toy || largest >> word_bits != 0 {
+            continue;
+        }
+        let chain = ckks::chain(parameters).map_err(parameter)?;
+        let bootstrapping = bootstrapping(program, parameters, &chain, &ckks::choice(parameters));
+        let Ok(bootstrapping) = bootstrapping else { continue };
+        if Levels::new(program, &chain, &rules(parameters, &chain, bootstrapping.as_ref())).is_ok() {
+            fitting.push(format!("{} ({:.1} bits of security)", parameters.name(), parameters.security().bits));
+        }
+    }
+    let remedy = match fitting.len() {
+        0 => format!(
+            "none of the project's has the levels and slots of {}; give one of your own, parameters=\"FILE.toml\" (--params)",
+            program.name()
+        ),
+        _ => {
+            fitting.truncate(MOST_NAMED);
+            format!(
+                "with the levels and slots of {} there are {}; name one with parameters (--params)",
+                program.name(),
+                fitting.join(", ")
+            )
+        }
+    };
+    let message =
+        format!("{} needs a set of primes of its words, of {word_bits} bits at most: {remedy}", machine.name());
+    Ok(PlanError::new(Fault::Parameter, message))
+}
+
 /// The program with bootstraps where it is deeper than the set; nothing if it is not, or if they do not help.
 pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, PlanError> {
     if program.scheme() != Scheme::Ckks || parameters.literal().bootstrap.is_none() {
