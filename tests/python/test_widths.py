@@ -67,10 +67,10 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
 @pytest.mark.parametrize(
     ("name", "parameters", "cause", "remedy"),
     [
-        ("morphling", "polyfabric-6-p128-t32", "has ring degree N = 16384", "choose a set with a smaller ring"),
+        ("morphling", "polyfabric-6-p64-t32", "has ring degree N = 16384", "choose a set with a smaller ring"),
         (
             "fpt",
-            "polyfabric-6-p128-t32",
+            "polyfabric-6-p64-t32",
             "is 1048576 bytes and 1572960 are needed",
             "choose a smaller set, or enlarge it",
         ),

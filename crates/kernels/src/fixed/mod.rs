@@ -21,6 +21,7 @@ mod pair;
 mod spec;
 mod structure;
 
+pub use error_model::{ProductError, digit_concentration};
 pub use spec::{AccumulatorSpec, FixedFftSpec, FixedSpecError, FixedWidths, RangeRule, Rounding, Stage, TransformSpec};
 pub use structure::{Rotation, Structure};
 

@@ -75,17 +75,25 @@ impl Judge {
         }
     }
 
-    /// What an error of `variance` in each coefficient counts.
-    fn weigh(self, parameters: &Parameters, variance: f64) -> f64 {
+    /// What an error of `variance` in each coefficient counts, of the concentration that `spec` predicts.
+    fn weigh(self, parameters: &Parameters, spec: &FixedFftSpec, variance: f64) -> f64 {
         match self {
             Self::Phase => {
-                let measured = Transform::Measured { coefficient_variance: variance };
+                let measured = Transform::Measured {
+                    coefficient_variance: variance,
+                    concentration: concentration(parameters, spec),
+                };
                 let exact = noise::external_product(parameters, Transform::Exact).variance;
                 noise::external_product(parameters, measured).variance - exact
             }
             Self::Coefficient => variance,
         }
     }
+}
+
+/// See [`polyfabric_kernels::fixed::ProductError`].
+fn concentration(parameters: &Parameters, spec: &FixedFftSpec) -> f64 {
+    spec.error(parameters.bootstrap_gadget(), parameters.ggsw_rows(), parameters.torus_bits()).concentration
 }
 
 /// What is narrowed.
@@ -147,6 +155,8 @@ pub struct Derived {
     pub formats: [Format; 3],
     /// log2 of the variance of a coefficient with all three formats.
     pub log2_coefficient: f64,
+    /// How much more than a white error it has where the secret's mean is, by the model.
+    pub concentration: f64,
     /// What counts of that, over what the three parts may take together.
     pub share: f64,
 }
@@ -160,7 +170,7 @@ impl Derived {
 
     /// The transform's error with them, for the noise formulas.
     pub fn transform(&self) -> Transform {
-        Transform::Measured { coefficient_variance: self.log2_coefficient.exp2() }
+        Transform::Measured { coefficient_variance: self.log2_coefficient.exp2(), concentration: self.concentration }
     }
 }
 
@@ -365,7 +375,7 @@ fn derive_on<T: Torus>(
         for width in (NARROWEST..=WIDE).rev() {
             progress.update(name, u64::from(WIDE - width), u64::from(WIDE - NARROWEST));
             let Some(fft) = at(width) else { break };
-            let noise = judge.weigh(parameters, samples.error(&fft));
+            let noise = judge.weigh(parameters, fft.spec(), samples.error(&fft));
             let fraction_bits = fraction(fft.spec(), part, T::BITS);
             curve.push(Point { width, fraction_bits, log2_noise: noise.log2() });
             if noise <= limit * (1.0 + tolerance) {
@@ -398,7 +408,9 @@ fn derive_on<T: Torus>(
         });
     }
     let [key, forward, inverse] = [0, 1, 2].map(|part: usize| formats[part].width);
-    let coefficient = transform(widths(key, forward, inverse)).map_or(f64::NAN, |fft| samples.error(&fft));
+    let last = transform(widths(key, forward, inverse));
+    let coefficient = last.as_ref().map_or(f64::NAN, |fft| samples.error(fft));
+    let weighed = last.as_ref().map_or(f64::NAN, |fft| judge.weigh(parameters, fft.spec(), coefficient));
     let mut formats = formats.into_iter();
     let formats = [(); 3].map(|()| formats.next()).map(|format| format.unwrap_or_else(|| unreachable!("three parts")));
     Ok(Derived {
@@ -409,7 +421,8 @@ fn derive_on<T: Torus>(
         tolerance,
         formats,
         log2_coefficient: coefficient.log2(),
-        share: judge.weigh(parameters, coefficient) / (bound / 2.0),
+        concentration: last.as_ref().map_or(f64::NAN, |fft| concentration(parameters, fft.spec())),
+        share: weighed / (bound / 2.0),
     })
 }
 

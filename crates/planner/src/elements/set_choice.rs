@@ -170,7 +170,7 @@ impl Nearest {
 /// What the machine's arithmetic adds to an external product of a default set: the least, and the most, as words.
 fn of_widths(machine: &Description) -> String {
     let deviation = |parameters: &Parameters| match torus::arithmetic(machine, parameters).ok()?.transform(parameters) {
-        Transform::Measured { coefficient_variance } if coefficient_variance > 0.0 => {
+        Transform::Measured { coefficient_variance, .. } if coefficient_variance > 0.0 => {
             Some(coefficient_variance.log2() / 2.0)
         }
         _ => None,

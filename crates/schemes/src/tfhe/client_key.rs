@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::dimension::LweDimension;
 use super::glwe::GlweSecretKey;
 use super::lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
-use super::noise::most_weight;
+use super::noise::{SHARED_ITERATIONS, most_weight};
 use super::parameters::Parameters;
 use super::random::{Purpose, RandomnessError, Seeds};
 use crate::generation::KeyGeneration;
@@ -65,6 +65,11 @@ pub enum AnyClientKey {
     Torus64(ClientKey<u64>),
 }
 
+/// Whether one of a rotation's last iterations turns what came before: see `noise::Keys`.
+pub(crate) fn turning(bits: &[u8]) -> bool {
+    weight(&bits[bits.len().saturating_sub(SHARED_ITERATIONS)..]) > 0
+}
+
 /// How many of a key's bits are 1.
 pub(crate) fn weight(bits: &[u8]) -> usize {
     bits.iter().map(|&bit| usize::from(bit)).sum()
@@ -78,7 +83,8 @@ pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyEr
 }
 
 impl<T: Torus> ClientKey<T> {
-    /// Binary keys from the operating system's generator: uniform among those of [`most_weight`] set bits at most.
+    /// Binary keys from the operating system's generator: uniform among those of [`most_weight`] set bits at most, the small one with a set bit
+    /// among its last [`SHARED_ITERATIONS`].
     ///
     /// # Errors
     /// [`KeyError::TorusWidth`] if `parameters` are for the other torus; [`KeyError::Randomness`].
@@ -100,18 +106,18 @@ impl<T: Torus> ClientKey<T> {
         check_torus::<T>(parameters)?;
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         let light = |bits: &[u8]| weight(bits) <= most_weight(bits.len());
-        // Drawn again where they are heavier than the noise formulas count: see `noise::Keys`.
+        // Drawn again where they are heavier than the noise formulas count, or turn too few of a rotation's means: see `noise::Keys`.
         let small = (!parameters.has_one_lwe_key()).then(|| {
             loop {
                 let key = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
-                if light(key.bits()) {
+                if light(key.bits()) && turning(key.bits()) {
                     break key;
                 }
             }
         });
         let glwe = loop {
             let key = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
-            if light(key.bits()) {
+            if light(key.bits()) && (!parameters.has_one_lwe_key() || turning(key.bits())) {
                 break key;
             }
         };
@@ -309,6 +315,17 @@ mod tests {
         });
         let most = weights.fold([0, 0], |most, weights| [most[0].max(weights[0]), most[1].max(weights[1])]);
         assert_eq!(most, bits.map(most_weight));
+    }
+
+    /// Some late iteration of every rotation turns what came before.
+    #[test]
+    fn keys_that_end_in_zeros_are_not_used() {
+        let parameters = sets::parameters("toy-256").expect("a known set");
+        let zeros = (0..2000).map(|seed| {
+            let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
+            client.lwe(LweKind::Small).bits().iter().rev().take_while(|&&bit| bit == 0).count()
+        });
+        assert_eq!(zeros.max(), Some(SHARED_ITERATIONS - 1));
     }
 
     #[test]

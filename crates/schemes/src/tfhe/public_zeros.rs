@@ -10,7 +10,7 @@ use polyfabric_kernels::Torus;
 use super::client_key::ClientKey;
 use super::glwe::{GlweSecretKey, MaskProduct};
 use super::lwe::LweKind;
-use super::noise::{Formulas, Noise};
+use super::noise::{Formulas, Keys, Noise};
 use super::parameters::Parameters;
 use super::random::{MaskSeed, Purpose, Seeds, Stream};
 use crate::gaussian::RoundedGaussian;
@@ -18,11 +18,13 @@ use crate::gaussian::RoundedGaussian;
 impl Formulas {
     /// What a public encryption of zero adds, the key switch of one under the small key included (`None` without one):
     ///
-    /// V = kN/2 · (1 + 6·√(2/kN)) · V_glwe  (u times the rows' noise, of which the sum of squares is a number of the key: six deviations more than its mean)
+    /// V = kN/2 · (1 + 6·√(2/kN)) · V_glwe  (u times the rows' noise, of which the sum of squares is a number of the key: six deviations more than its mean,
+    ///     for every key that is used)
     ///   + (1 + w') · V_glwe  (fresh noise; that of the masks is multiplied by S_j)
     pub fn public_zero(&self, kind: LweKind, parameters: &Parameters) -> Option<Noise> {
         let (masks, noise) = (self.masks() as f64, self.fresh(LweKind::Large).variance);
-        let rows = masks / 2.0 * (1.0 + 6.0 * (2.0 / masks).sqrt());
+        let beyond = if self.keys == Keys::Accepted { 6.0 } else { 0.0 };
+        let rows = masks / 2.0 * (1.0 + beyond * (2.0 / masks).sqrt());
         let zero = Noise::random((rows + 1.0 + self.large_weight()) * noise);
         match kind {
             LweKind::Large => Some(zero),

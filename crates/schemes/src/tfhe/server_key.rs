@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::client_key::{AnyClientKey, ClientKey, KeyError, weight};
 use super::glwe::MaskProduct;
 use super::lwe::LweKind;
-use super::noise::{Formulas, Keys, MEAN_BOUND, SHARED_TABLES, Transform};
+use super::noise::{Formulas, Keys, SHARED_TABLES, Transform};
 use super::parameters::Parameters;
 use super::public_zeros;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds, Stream};
@@ -194,13 +194,13 @@ fn row_noise((seed, attempt): (&SecretSeed, u64), purpose: Purpose, index: usize
     seed.stream(purpose, attempt << 40 | index as u64)
 }
 
-/// Twice the bound of a shared mean of this deviation, in units of a torus of `bits` bits.
-fn twice_mean_bound(shared: f64, bits: u32) -> f64 {
-    2.0 * MEAN_BOUND * shared * f64::from(bits).exp2()
+/// Twice the bound of a shared mean, in units of a torus of `bits` bits.
+fn twice_mean_bound(mean_bound: f64, bits: u32) -> f64 {
+    2.0 * mean_bound * f64::from(bits).exp2()
 }
 
 /// What the digits' mean of −1/2 makes of the noise of bootstrapping rows at the places that results are extracted from: −1/2 times these
-/// coefficients of Σ X^c · noise.
+/// coefficients of Σ X^c · noise. Of rows whose product no later iteration turns.
 #[derive(Clone, Copy, Default)]
 struct SharedMeans {
     /// The noise of each of the first places.
@@ -251,6 +251,7 @@ fn bootstrap_bodies<T: Torus>(
     // As secret as the key's bits.
     let bits = Zeroizing::new(unrolling.selectors(client.lwe(LweKind::Small).bits()));
     let count = bits.len() * rows;
+    let unturned = unrolling.first_unturned(&bits) * rows;
     let counter = Counter::new(progress, "generating the bootstrapping key", count);
     let mut bodies = vec![T::default(); count * degree];
     let rows_of = bodies.par_chunks_exact_mut(degree).enumerate().map_init(
@@ -263,7 +264,9 @@ fn bootstrap_bodies<T: Torus>(
             let mut shared = SharedMeans::default();
             for (place, b) in body.iter_mut().enumerate() {
                 let noise = gaussian.draw(&mut stream);
-                shared.add(place, noise);
+                if index >= unturned {
+                    shared.add(place, noise);
+                }
                 *b = b.wrapping_add(T::from_u64(noise as u64));
             }
 
@@ -284,7 +287,7 @@ fn bootstrap_bodies<T: Torus>(
     );
     let shared = rows_of.reduce(SharedMeans::default, SharedMeans::plus);
     let formulas = Formulas::of(parameters, Keys::Accepted);
-    let bound = twice_mean_bound(formulas.blind_rotation_unrolled(unrolling, Transform::Exact).shared, T::BITS);
+    let bound = twice_mean_bound(formulas.blind_rotation_unrolled(unrolling, Transform::Exact).mean_bound, T::BITS);
     (shared.largest(degree) as f64 <= bound).then_some(bodies)
 }
 
@@ -319,7 +322,7 @@ fn key_switch_bodies<T: Torus>(
     // The mean of all errors: half of Σ noise, less half a unit for every set bit whose mask element is rounded.
     let rounded = if gadget.kept_bits() < T::BITS { weight(large.bits()) as i128 } else { 0 };
     let formulas = Formulas::of(client.parameters(), Keys::Accepted);
-    let bound = twice_mean_bound(formulas.key_switch(gadget).shared, T::BITS);
+    let bound = twice_mean_bound(formulas.key_switch(gadget).mean_bound, T::BITS);
     ((shared - rounded).unsigned_abs() as f64 <= bound).then_some(bodies)
 }
 
@@ -538,7 +541,7 @@ mod tests {
         let bounds =
             [formulas.blind_rotation(Transform::Exact), formulas.key_switch(gadget)].map(|noise| noise.mean_bound);
         let mut largest = [0f64; 2];
-        for seed in 0..300 {
+        for seed in 0..2000 {
             let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
             let server = ServerKey::for_tests(&client, seed);
             let noise_of = |error: u32| error.to_fraction();
@@ -554,7 +557,9 @@ mod tests {
                 .sum();
             let rounded = weight(large.bits()) as f64 * 2f64.powi(-32);
             let switch = (sum - rounded).abs() / 2.0;
-            let rows = server.bootstrap_key().chunks_exact(2 * 16).enumerate();
+            // What no later iteration turns.
+            let last = small.bits().iter().rposition(|&bit| bit == 1).expect("a set bit");
+            let rows = server.bootstrap_key().chunks_exact(2 * 16).enumerate().skip(32 * last);
             let rotation: f64 = rows
                 .map(|(row, key)| {
                     let (bit, j) = (i64::from(small.bits()[row / 32]), row % 32 / 16);

@@ -68,6 +68,17 @@ impl KeyUnrolling {
         (dimension / bits, (dimension % bits) as u32)
     }
 
+    /// Most groups that `bits` bits in a row at the key's end lie in.
+    pub(crate) fn groups_within(self, bits: usize) -> usize {
+        if self == Self::ONE { bits } else { bits.div_ceil(self.0 as usize) + 1 }
+    }
+
+    /// The first GGSW ciphertext of the last group with a set bit: from there on no iteration is turned by a later one.
+    pub(crate) fn first_unturned(self, selectors: &[u8]) -> usize {
+        let last = selectors.iter().rposition(|&selector| selector == 1).unwrap_or(0);
+        last - last % self.patterns()
+    }
+
     /// Messages of the GGSW ciphertexts, in the key's order: group after group, [s = u] for u = 1, 2, ….
     pub(crate) fn selectors(self, secret: &[u8]) -> Vec<u8> {
         let mut selectors = Vec::new();
@@ -98,6 +109,11 @@ mod tests {
         let four = KeyUnrolling::FOUR.selectors(&[0, 1, 1, 0, 1, 1]);
         assert_eq!(four.iter().map(|&selector| usize::from(selector)).sum::<usize>(), 2);
         assert_eq!((four[0b0110 - 1], four[15 + 0b11 - 1]), (1, 1));
+        for (secret, one, two) in [([1, 0, 1, 0, 0], 2, 3), ([0, 1, 0, 0, 0], 1, 0), ([1, 1, 0, 0, 1], 4, 6)] {
+            assert_eq!(KeyUnrolling::ONE.first_unturned(&KeyUnrolling::ONE.selectors(&secret)), one);
+            assert_eq!(KeyUnrolling::TWO.first_unturned(&KeyUnrolling::TWO.selectors(&secret)), two);
+        }
+        assert_eq!([KeyUnrolling::ONE, KeyUnrolling::TWO, KeyUnrolling::FOUR].map(|u| u.groups_within(8)), [8, 5, 3]);
     }
 
     #[test]

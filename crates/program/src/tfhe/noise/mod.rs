@@ -298,19 +298,20 @@ impl Model {
 
     /// Error, Σ w² and Σ w of row `row`.
     ///
-    /// Not all sources err independently. Results of one rotation are coefficients of one accumulator: they are taken to err as one, which bounds
-    /// every correlation. What a public key encrypts is coefficients of one product with the secret, e·S: bits of mean 1/2 correlate any two of
+    /// Not all sources err independently. Results of one rotation are neighbours in one accumulator: any two of them have the covariance
+    /// [`Noise::together`] at most. What a public key encrypts is coefficients of one product with the secret, e·S: bits of mean 1/2 correlate any two of
     /// them by 1/2 at most, so that Var Σ w·e ≤ (Σ w² + (Σ |w|)²)/2 of a coefficient's.
     fn combination(&self, terms: &Terms, row: usize, flow: &Dataflow) -> Combination {
         cancel::check();
         let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
-        let (mut inputs, mut results, mut alone) = (0.0, 0.0, 0.0);
+        let (mut inputs, mut results) = (0.0, 0.0);
         // Inputs of a public key share the mean of their key switch.
         let (mut input_sum, mut input_most) = (0.0, 0.0);
         // Results that are first in their accumulators, which share one mean, and the others.
         let (mut first, mut beside, mut beside_most) = (0.0, 0.0, 0.0);
-        let mut rotations: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        // Of each rotation Σ |w| and Σ w².
+        let mut rotations: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
         for (&column, &weight) in columns.iter().zip(weights) {
             let (source, weight) = (sources[column as usize], f64::from(weight));
             if source.level == 0 {
@@ -324,12 +325,11 @@ impl Model {
                 Some(rotation) => {
                     beside += weight;
                     beside_most += weight.abs();
-                    *rotations.entry(rotation).or_default() += weight.abs();
+                    let [sum, squares] = rotations.entry(rotation).or_default();
+                    *sum += weight.abs();
+                    *squares += weight * weight;
                 }
-                None => {
-                    first += weight;
-                    alone += weight * weight;
-                }
+                None => first += weight,
             }
         }
         let fresh_squares = match self.encryption {
@@ -338,8 +338,9 @@ impl Model {
         };
         let fresh = self.input.combined(fresh_squares, input_sum, input_most);
         let weight_sum: f64 = first + beside;
-        let squares = alone + rotations.values().map(|sum| sum * sum).sum::<f64>();
-        let noise = fresh.plus(self.result.combined(squares, weight_sum, f64::abs(first) + beside_most));
+        let pairs: f64 = rotations.values().map(|[sum, squares]| sum * sum - squares).sum();
+        let results_noise = self.result.combined(results, weight_sum, f64::abs(first) + beside_most);
+        let noise = fresh.plus(results_noise).plus(Noise::random(pairs * self.result.together));
         Combination { noise, squared_norm: inputs + results, weight_sum }
     }
 }

@@ -10,7 +10,7 @@ pub const MOST_BITS: f64 = 60.0;
 
 impl OutputNoise {
     fn noise(&self) -> Noise {
-        Noise { variance: self.variance, shared: 0.0, mean_bound: self.mean_bound }
+        Noise { mean_bound: self.mean_bound, ..Noise::random(self.variance) }
     }
 
     /// What an error of its phase stays within but for 2^-128, whatever can be read.

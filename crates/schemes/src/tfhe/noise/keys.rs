@@ -6,8 +6,11 @@
 //!   deviations above the mean, 97.7 % of all keys. The formulas count so many.
 //! - *Shared means.* Digits have a mean of −1/2, so a product of digits with the noise of a key's rows has one too, the same for all
 //!   ciphertexts that meet the key: without a bound, failures would come in clusters. It adds up in sums, with the weights, not their squares. Rows are
-//!   taken if it is within [`MEAN_BOUND`] deviations, for a bootstrapping key at each of the first [`SHARED_TABLES`] places of its accumulator: 97.3 %
-//!   of all or more; the margin is less by so much.
+//!   taken if it is within [`MEAN_BOUND`] deviations: 98.8 % of a key switch's; the margin is less by so much.
+//! - *A rotation's mean* is a polynomial, which every later iteration whose secret bit is 1 turns by a random amount: of all turns the mean is 0, so it
+//!   is one more random error. Only what comes after the last such iteration, and of that iteration itself, is shared. A small key is taken if one of its
+//!   last [`SHARED_ITERATIONS`] bits is 1, which leaves out one key in 256; the rows of those iterations if their mean is within its bound at each of
+//!   the first [`SHARED_TABLES`] places of the accumulator.
 //!
 //! Taking a share p of all keys costs at most −log2 p bits of security, as an attack on these succeeds on all with p times the probability:
 //! [`LOSS_BITS`] in all, which the level of every set is less by.
@@ -20,7 +23,10 @@ pub const SHARED_TABLES: usize = 16;
 /// How many deviations of it a key's shared mean may be from 0.
 pub const MEAN_BOUND: f64 = 2.5;
 
-/// Bits of security that choosing among keys costs a secret: 0.034 for its weight, 0.039 for the rows under it.
+/// Iterations at a blind rotation's end whose mean all results of one key may share.
+pub const SHARED_ITERATIONS: usize = 8;
+
+/// Bits of security that choosing among keys costs a secret at most: 0.034 for its weight, 0.039 for its last bits and the rows under it.
 pub const LOSS_BITS: f64 = 0.073;
 
 /// Most set bits of a key of `bits` bits that is used: m/2 + √m.
@@ -49,6 +55,12 @@ impl Keys {
         }
     }
 
+    /// How much more than on average the energy of `count` iterations' means is: each is little more than that of one complex Gaussian number, of
+    /// the key, so that their sum varies by 1/√count.
+    pub(super) fn mean_spread(self, count: usize) -> f64 {
+        if self == Self::Accepted && count > 0 { MEAN_BOUND / (count as f64).sqrt() } else { 0.0 }
+    }
+
     /// log2 of the probability that `noise` exceeds `margin`.
     pub fn failure_log2(self, noise: Noise, margin: f64) -> f64 {
         match self {
@@ -63,6 +75,8 @@ impl Keys {
 pub struct Noise {
     /// Variance of the random part.
     pub variance: f64,
+    /// Covariance that such errors have at most, if they are of results of one blind rotation: neighbours in its accumulator.
+    pub together: f64,
     /// Deviation, over keys, of the mean.
     pub shared: f64,
     /// What the mean's absolute value is at most for a key that is used: the bounds of all keys that it is of.
@@ -72,12 +86,18 @@ pub struct Noise {
 impl Noise {
     /// Without a mean.
     pub fn random(variance: f64) -> Self {
-        Self { variance, shared: 0.0, mean_bound: 0.0 }
+        Self { variance, ..Self::default() }
     }
 
     /// With a mean of deviation `shared` over keys.
     pub fn with_mean(variance: f64, shared: f64) -> Self {
-        Self { variance, shared, mean_bound: MEAN_BOUND * shared }
+        Self { variance, together: 0.0, shared, mean_bound: MEAN_BOUND * shared }
+    }
+
+    /// A random error that is there with so much probability.
+    #[must_use]
+    pub fn sometimes(self, probability: f64) -> Self {
+        Self { together: self.together * probability, ..Self::random(self.variance * probability) }
     }
 
     /// Both parts of what is met one after the other, by keys that have nothing to do with each other.
@@ -85,15 +105,22 @@ impl Noise {
     pub fn plus(self, other: Self) -> Self {
         Self {
             variance: self.variance + other.variance,
+            together: self.together + other.together,
             shared: self.shared.hypot(other.shared),
             mean_bound: self.mean_bound + other.mean_bound,
         }
     }
 
-    /// The sum of `count` independent ones, each with a mean of its own, of one key, which is taken by the mean of the sum.
+    /// The sum of `count` of one key, each with a mean of its own. Means are turned by random amounts, hence random, but for those of the last
+    /// `shared`, by whose sum the key is taken; they are counted as both. `spread` is how much more than on average the energy of the means is.
     #[must_use]
-    pub fn times(self, count: usize) -> Self {
-        Self::with_mean(self.variance * count as f64, self.shared * (count as f64).sqrt())
+    pub fn rotated(self, count: usize, shared: usize, spread: f64) -> Self {
+        let last = self.shared * (count.min(shared) as f64).sqrt();
+        let count = count as f64;
+        // A mean is a slow walk over the places of an accumulator: neighbours have it in common.
+        let means = self.shared * self.shared * (1.0 + spread);
+        let together = (self.together + means) * count;
+        Self { together, mean_bound: MEAN_BOUND * last, ..Self::random((self.variance + means) * count) }
     }
 
     /// Σ w_i·e_i of errors of this kind under one key, `squared_norm` being Σ w_i² and `sum` Σ w_i: means add up. Those of results at different
@@ -102,6 +129,7 @@ impl Noise {
     pub fn combined(self, squared_norm: f64, sum: f64, most: f64) -> Self {
         Self {
             variance: self.variance * squared_norm,
+            together: 0.0,
             shared: self.shared * sum.abs(),
             mean_bound: self.mean_bound * most.abs(),
         }
@@ -149,8 +177,13 @@ mod tests {
             }
             rejected += u32::from(largest > MEAN_BOUND);
         }
-        let loss = -(1.0 - beyond(2.0)).log2() - (1.0 - f64::from(rejected) / f64::from(runs)).log2();
-        assert!((0.0..0.01).contains(&(LOSS_BITS - loss)), "{loss}");
+        // The large secret's rows are judged at several places, by a mean that has so many iterations only where all but the first of the bits are 0.
+        let weights = -(1.0 - beyond(2.0)).log2();
+        let large = weights - (1.0 - f64::from(rejected) / f64::from(runs)).log2();
+        assert!((0.0..0.01).contains(&(LOSS_BITS - large)), "{large}");
+        let last = -(1.0 - (-(SHARED_ITERATIONS as f64)).exp2()).log2();
+        let small = weights + last - (1.0 - 2.0 * beyond(MEAN_BOUND)).log2();
+        assert!((0.0..0.02).contains(&(LOSS_BITS - small)), "{small}");
         // The binomial distribution at the sizes in use, exactly: P(weight > m/2 + √m).
         for bits in [500usize, 800, 1024, 2048] {
             let mut term = (-(bits as f64)).exp2();
@@ -181,7 +214,12 @@ mod tests {
         assert_eq!(noise.combined(16.0, 16.0, 16.0), Noise::with_mean(16.0, 8.0));
         assert_eq!(noise.combined(2.0, 0.0, 0.0), Noise::random(2.0));
         assert_eq!(noise.combined(2.0, 0.0, 2.0), Noise { mean_bound: 2.0 * noise.mean_bound, ..Noise::random(2.0) });
-        assert_eq!(noise.times(4), Noise::with_mean(4.0, 1.0));
+        // Of a hundred, four are not turned.
+        let rotated = Noise { together: 0.5, ..noise }.rotated(100, 4, 0.0);
+        assert_eq!(rotated, Noise { mean_bound: MEAN_BOUND, together: 75.0, ..Noise::random(125.0) });
+        assert_eq!(rotated.combined(2.0, 0.0, 2.0), Noise { mean_bound: 2.0 * MEAN_BOUND, ..Noise::random(250.0) });
+        assert_eq!(noise.rotated(4, 4, 1.0).variance, 6.0);
+        assert_eq!(noise.rotated(4, 8, 0.1).mean_bound, MEAN_BOUND);
         // Two keys may both be at their bounds; on average their means are independent.
         assert_eq!((noise.plus(noise).second_moment(), noise.plus(noise).mean_bound), (2.5, 2.5));
     }

@@ -1,10 +1,10 @@
 //! The variance formulas.
 
-use polyfabric_kernels::fixed::FixedFftSpec;
+use polyfabric_kernels::fixed::{FixedFftSpec, digit_concentration};
 use polyfabric_kernels::{Gadget, Isa, RingDegree, fft};
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Keys, Noise};
+use super::keys::{Keys, Noise, SHARED_ITERATIONS};
 use super::probability::sum_log2;
 use crate::tfhe::lwe::LweKind;
 use crate::tfhe::parameters::Parameters;
@@ -24,6 +24,8 @@ pub enum Transform {
     Measured {
         /// Variance of that error, in fractions of the torus squared.
         coefficient_variance: f64,
+        /// How much more than a white error it has where the secret's mean is: see [`polyfabric_kernels::fixed::ProductError`].
+        concentration: f64,
     },
 }
 
@@ -136,7 +138,7 @@ impl Formulas {
     pub fn transform_error(&self, transform: Transform) -> f64 {
         match transform {
             Transform::Exact => 0.0,
-            Transform::Measured { coefficient_variance } => coefficient_variance,
+            Transform::Measured { coefficient_variance, .. } => coefficient_variance,
             Transform::F64 | Transform::F64Unfused => {
                 let growth = if transform == Transform::F64Unfused { UNFUSED } else { 1.0 };
                 let base = f64::from(self.bootstrap_gadget.log2_base).exp2();
@@ -150,21 +152,51 @@ impl Formulas {
     }
 
     pub(crate) fn fixed_transform(&self, spec: &FixedFftSpec) -> Transform {
-        let deviation = spec.error_deviation(self.bootstrap_gadget, self.ggsw_rows(), self.torus_bits);
-        Transform::Measured { coefficient_variance: deviation * deviation * unit_squared(self.torus_bits) }
+        let error = spec.error(self.bootstrap_gadget, self.ggsw_rows(), self.torus_bits);
+        Transform::Measured {
+            coefficient_variance: error.variance * unit_squared(self.torus_bits),
+            concentration: error.concentration,
+        }
+    }
+
+    /// What the transform's error of one external product is in a phase: that of the body, and those of the masks times S_j. Half of the energy
+    /// of S_j is that of its mean, w'/kN in every coefficient, which an error may resemble, and which makes neighbours err together.
+    fn transform_in_phase(&self, transform: Transform) -> Noise {
+        let weight = self.large_weight();
+        let concentration = match transform {
+            Transform::Exact => 0.0,
+            Transform::F64 | Transform::F64Unfused => {
+                digit_concentration(self.ring_degree.get() as f64, self.bootstrap_gadget)
+            }
+            Transform::Measured { concentration, .. } => concentration,
+        };
+        // The key's error and the digits' mean are the same for all products of a key.
+        let concentration = concentration * (1.0 + self.keys.mean_spread(self.lwe_dimension));
+        let of_mean = self.neighbours() * (1.0 + concentration);
+        let error = self.transform_error(transform);
+        let variance = (1.0 + weight - self.neighbours() + of_mean) * error;
+        // Of the body no more than its concentration suggests, and no more than all of it.
+        Noise { together: (of_mean + concentration.min(1.0)) * error, ..Noise::random(variance) }
+    }
+
+    /// Σ s'_i s'_(i+d) of the large key's bits: w'²/kN.
+    fn neighbours(&self) -> f64 {
+        self.large_weight().powi(2) / self.masks() as f64
     }
 
     /// What one external product adds to a phase: what every row brings, and what rounding brings if the message is 1.
-    fn external_product_parts(&self, transform: Transform) -> (Noise, f64) {
+    fn external_product_parts(&self, transform: Transform) -> (Noise, Noise) {
         let (gadget, bits) = (self.bootstrap_gadget, self.torus_bits);
         let (masks, weight) = (self.masks() as f64, self.large_weight());
         let digits = self.ggsw_rows() as f64 * self.ring_degree.get() as f64;
-        let rounding = (1.0 + weight) * rounding_variance(bits, gadget.kept_bits());
+        let rounding = rounding_variance(bits, gadget.kept_bits());
         let mean = rounding_mean_squared(bits, gadget.kept_bits()) * (masks * masks / 12.0 + masks / 4.0);
+        let rounding =
+            Noise { together: self.neighbours() * rounding + mean, ..Noise::random((1.0 + weight) * rounding + mean) };
         let noise = self.fresh(LweKind::Large).variance;
-        let products = (1.0 + weight) * self.transform_error(transform);
-        let variance = digits * digit_variance(gadget.log2_base) * noise + products;
-        (Noise::with_mean(variance, (digits * noise / 4.0).sqrt()), rounding + mean)
+        let products = self.transform_in_phase(transform);
+        let variance = digits * digit_variance(gadget.log2_base) * noise;
+        (Noise::with_mean(variance, (digits * noise / 4.0).sqrt()).plus(products), rounding)
     }
 
     /// As [`external_product`].
@@ -172,12 +204,17 @@ impl Formulas {
         let (rows, rounding) = self.external_product_parts(transform);
         // Rounding counts where the secret bit is 1.
         let ones = self.small_weight() / self.lwe_dimension as f64;
-        Noise { variance: rows.variance + rounding * ones, ..rows }
+        rows.plus(rounding.sometimes(ones))
+    }
+
+    /// `count` of a rotation's iterations, of the last `shared` of which all results of a key may share the mean.
+    fn turned(&self, iteration: Noise, count: usize, shared: usize) -> Noise {
+        iteration.rotated(count, shared, self.keys.mean_spread(count))
     }
 
     /// As [`blind_rotation_with`].
     pub fn blind_rotation(&self, transform: Transform) -> Noise {
-        self.external_product(transform).times(self.lwe_dimension)
+        self.turned(self.external_product(transform), self.lwe_dimension, SHARED_ITERATIONS)
     }
 
     /// One iteration that consumes `bits` secret bits.
@@ -187,9 +224,13 @@ impl Formulas {
         // How often the secret bits are not all 0.
         let ones = self.small_weight() / self.lwe_dimension as f64;
         let any = 1.0 - (1.0 - ones.min(1.0)).powi(bits as i32);
-        // X^e − 1 with a random e takes the mean along, and leaves a shared one of the same size; it doubles a variance.
-        let variance = 2.0 * patterns * rows.second_moment() + 2.0 * any * rounding;
-        Noise::with_mean(variance, rows.shared * patterns.sqrt())
+        let rows = rows.plus(rounding.sometimes(any / patterns));
+        // X^e − 1 with a random e doubles a variance; of a mean it makes a random error, and leaves a shared one of the same size.
+        let mean = rows.shared * rows.shared;
+        Noise {
+            together: patterns * (2.0 * rows.together + mean),
+            ..Noise::with_mean(patterns * (2.0 * rows.variance + mean), rows.shared * patterns.sqrt())
+        }
     }
 
     /// As [`blind_rotation_unrolled`].
@@ -198,8 +239,9 @@ impl Formulas {
             return self.blind_rotation(transform);
         }
         let (whole, rest) = unrolling.groups_of(self.lwe_dimension);
-        let groups = self.unrolled_iteration(unrolling.bits(), transform).times(whole);
-        if rest == 0 { groups } else { groups.plus(self.unrolled_iteration(rest, transform)) }
+        let shared = unrolling.groups_within(SHARED_ITERATIONS);
+        let groups = self.turned(self.unrolled_iteration(unrolling.bits(), transform), whole, shared);
+        if rest == 0 { groups } else { groups.plus(self.turned(self.unrolled_iteration(rest, transform), 1, 1)) }
     }
 
     /// log2 of the probability that `noise` exceeds one margin on one side or the other on the other; certain where the first is none.
@@ -287,7 +329,8 @@ pub fn transform_error(parameters: &Parameters, transform: Transform) -> f64 {
 /// V = (k+1) · l · N · (β² − 1)/12 · V_glwe  (digits times the noise of the GGSW's rows)
 ///   + w/n · (1 + w') · (D² − 1)/12 · q^-2  (rounding of the k+1 polynomials, where s_i = 1)
 ///   + w/n · ((kN)²/48 + kN/16) · q^-2  (its mean of half a unit: the polynomial ½ Σ X^c times S_j, met at a random rotation)
-///   + (1 + w') · V_transform  (each polynomial's error; those of the masks are multiplied by S_j)
+///   + (1 + w' + c·w'²/kN) · V_transform  (each polynomial's error; those of the masks are multiplied by S_j, whose mean an error of
+///     concentration c meets)
 ///
 /// with a shared mean of deviation √((k+1) · l · N · V_glwe/4): the digits' mean of −1/2 times the rows' noise. D = q / β^l; w and w' are
 /// the weights of the two keys. The third line is zero where β^l = q.
@@ -295,8 +338,8 @@ pub fn external_product(parameters: &Parameters, transform: Transform) -> Noise 
     accepted(parameters).external_product(transform)
 }
 
-/// A look-up's output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`]. The
-/// test polynomial is not encrypted, and the input's noise does not reach the output.
+/// A look-up's output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`], its mean too, since later
+/// iterations rotate it ([`Noise::rotated`]). The test polynomial is not encrypted, and the input's noise does not reach the output.
 pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> Noise {
     accepted(parameters).blind_rotation(transform)
 }

@@ -2,11 +2,12 @@
 //!
 //! Each test measures the second moment of phase errors and holds it against the formula, for the keys at hand or on average. A second moment
 //! of m independent Gaussian errors has a relative standard deviation of √(2/m): with each source of noise dominant once, in small rings with
-//! hundreds of keys, formulas and measurement agree to 5 %. At paper size a few keys are measured, which vary more.
+//! hundreds of keys, formulas and measurement agree to 5 %. At paper size a few keys are measured: what those vary is derived beside, and three deviations
+//! of it are added to the 5 %.
 
 use polyfabric_kernels::decompose::decompose_polynomial;
 use polyfabric_kernels::fft::FoldedFft;
-use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding};
+use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding, Structure};
 use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::modulus_switch::modulus_switch as switch_modulus;
@@ -94,7 +95,7 @@ fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
         .collect();
     let predicted = linear(weights.map(|weight| (weight, variance)));
     assert!((predicted / (squared_norm(weights) * variance) - 1.0).abs() < 1e-12);
-    close(&format!("{name} linear {kind:?}"), second_moment(&sums), predicted, 1.15);
+    close(&format!("{name} linear {kind:?}"), second_moment(&sums), predicted, 1.05);
 }
 
 #[test]
@@ -154,8 +155,13 @@ fn key_switches() {
     check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), 800, 20, 1.08);
     // Rounding outweighs the rows' noise: one level of 2^4.
     check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), 200, 60, 1.05);
-    // A real set, few keys.
-    check_key_switch::<u32>(&sets::parameters("strix-I").expect("known"), 4, 100, 1.4);
+    // A real set, few keys: of the share that is their mean, one number a key, the square varies by √(2/4).
+    let strix = sets::parameters("strix-I").expect("known");
+    let gadget = strix.key_switch_gadget().expect("it has one");
+    let noise = Formulas::of(&strix, Keys::Average).key_switch(gadget);
+    let mean = noise.shared.powi(2) / noise.second_moment();
+    let width = mean * (2.0f64 / 4.0).sqrt() + (2.0f64 / 400.0).sqrt();
+    check_key_switch::<u32>(&strix, 4, 100, 1.05 + 3.0 * width);
 }
 
 fn check_modulus_switch<T: Torus>(name: &str) {
@@ -350,36 +356,52 @@ fn every_source_of_a_blind_rotations_noise() {
     check("rounding", Gadget { log2_base: 4, levels: 2 }, -30.0, 1500, 1.05);
 }
 
-fn check_blind_rotation<T: Torus>(name: &str, n: usize, gadget: Option<Gadget>, tolerance: f64) {
+/// 5 %, and three deviations of a second moment over `runs` runs in exact arithmetic. Of rounding, half is that of the secret's mean: little more
+/// than one complex number a product with a set bit and column, whose square varies by all of itself. The same holds of the digits' mean times the rows' noise, one
+/// number a product.
+fn tolerance(parameters: &Parameters, runs: u64) -> f64 {
+    let formulas = Formulas::of(parameters, Keys::Average);
+    let one = formulas.external_product(Transform::Exact);
+    let noiseless = Formulas { glwe_noise_log2: -200.0, ..formulas };
+    let rounding = noiseless.external_product(Transform::Exact).variance / one.second_moment();
+    let mean = one.shared.powi(2) / one.second_moment();
+    let products = runs as f64 * parameters.lwe_dimension().get() as f64;
+    let columns = parameters.glwe_dimension().get() as f64;
+    1.05 + 3.0 * (0.5 * rounding / (products / 2.0 * columns).sqrt() + mean / products.sqrt())
+}
+
+fn check_blind_rotation<T: Torus>(name: &str, n: usize, gadget: Option<Gadget>) {
+    const RUNS: u64 = 4;
     let parameters = changed(name, |literal| {
         literal.lwe_dimension = n;
         literal.key_switch_gadget = None;
         literal.bootstrap_gadget = gadget.unwrap_or(literal.bootstrap_gadget);
     });
-    let measured = measure_blind_rotation::<T>(&parameters, 4, Products::exact);
+    let measured = measure_blind_rotation::<T>(&parameters, RUNS, Products::exact);
     let predicted = average_rotation(&parameters, Transform::Exact);
-    close(&format!("{name} {n} CMUXes, {:?}", parameters.bootstrap_gadget()), measured, predicted, tolerance);
+    let what = format!("{name} {n} CMUXes, {:?}", parameters.bootstrap_gadget());
+    close(&what, measured, predicted, tolerance(&parameters, RUNS));
 }
 
 #[test]
 fn blind_rotations_in_32_bits() {
-    check_blind_rotation::<u32>("strix-I", 16, None, 1.2);
-    check_blind_rotation::<u32>("strix-II", 16, None, 1.2);
-    check_blind_rotation::<u32>("fpt-I", 16, None, 1.2);
-    check_blind_rotation::<u32>("strix-III", 8, None, 1.2);
-    check_blind_rotation::<u32>("morphling-C", 16, None, 1.2);
-    // Nearly all of this one is rounding, which multiplies S_j: the mean of ½ of its coefficients makes neighbours err together. A few runs.
-    check_blind_rotation::<u32>("polyfabric-direct-t32", 16, None, 1.5);
+    check_blind_rotation::<u32>("strix-I", 16, None);
+    check_blind_rotation::<u32>("strix-II", 16, None);
+    check_blind_rotation::<u32>("fpt-I", 16, None);
+    check_blind_rotation::<u32>("strix-III", 8, None);
+    check_blind_rotation::<u32>("morphling-C", 16, None);
+    // Nearly all of this one is rounding.
+    check_blind_rotation::<u32>("polyfabric-direct-t32", 16, None);
     // Almost all bits kept in a large ring and little noise: a fifth is the rounding's mean of half a unit, which must be seen.
-    check_blind_rotation::<u32>("polyfabric-6-p128-t32", 4, Some(Gadget { log2_base: 2, levels: 15 }), 1.2);
+    check_blind_rotation::<u32>("polyfabric-5-p128-t32", 4, Some(Gadget { log2_base: 2, levels: 15 }));
 }
 
 #[test]
 fn blind_rotations_in_64_bits() {
-    check_blind_rotation::<u64>("morphling-IV", 8, None, 1.5);
+    check_blind_rotation::<u64>("morphling-IV", 8, None);
     // Nearly all rounding, as above.
-    check_blind_rotation::<u64>("polyfabric-4-p128-t64", 16, None, 1.5);
-    check_blind_rotation::<u64>("polyfabric-1-p128-t64", 16, None, 1.2);
+    check_blind_rotation::<u64>("polyfabric-4-p128-t64", 16, None);
+    check_blind_rotation::<u64>("polyfabric-1-p128-t64", 16, None);
 }
 
 /// One digit of 23 bits leaves nothing of a message on a 32-bit torus: after a few CMUXes the phase is uniform, of variance 1/12.
@@ -398,26 +420,39 @@ fn set_iv_in_32_bits_is_noise() {
 fn a_whole_blind_rotation_at_paper_size() {
     let parameters = sets::parameters("strix-I").expect("a known set");
     let measured = measure_blind_rotation::<u32>(&parameters, 1, Products::f64);
-    close("strix-I, all 500 CMUXes, f64", measured, average_rotation(&parameters, Transform::F64), 1.2);
+    let predicted = average_rotation(&parameters, Transform::F64);
+    close("strix-I, all 500 CMUXes, f64", measured, predicted, tolerance(&parameters, 1));
 }
 
-/// Variance in the phase of what `approximate` differs from the exact products in, in one external product of a random operand.
-fn measure_transform<T: Torus>(parameters: &Parameters, approximate: impl Fn(&ServerKey<T>) -> Products<T>) -> f64 {
-    let client = ClientKey::<T>::for_tests(parameters, 1).expect("the right torus");
-    let server = ServerKey::for_tests(&client, 1);
-    let (exact, approximate) = (Products::exact(&server), approximate(&server));
+/// Variance in the phase of what `approximate` differs from the exact products in, in external products of random operands under `keys` keys.
+fn measure_transform<T: Torus>(
+    parameters: &Parameters,
+    keys: u64,
+    approximate: impl Fn(&ServerKey<T>) -> Products<T>,
+) -> f64 {
     let mut errors = Vec::new();
-    for i in 0..parameters.lwe_dimension().get() {
-        let mut lambda = vec![T::default(); client.glwe().bits().len() + parameters.ring_degree().get()];
-        Seeds::for_tests(i as u64).mask.stream(Purpose::Encryption, 6).fill_uniform(&mut lambda);
-        let mut difference = vec![T::default(); lambda.len()];
-        approximate.external_product(parameters, i, &lambda, &mut difference);
-        let mut reference = vec![T::default(); lambda.len()];
-        exact.external_product(parameters, i, &lambda, &mut reference);
-        difference.iter_mut().zip(reference).for_each(|(d, r)| *d = d.wrapping_sub(r));
-        errors.extend(client.glwe().phase(&difference).iter().map(|error| error.to_fraction()));
+    for seed in 1..=keys {
+        let client = ClientKey::<T>::for_tests(parameters, seed).expect("the right torus");
+        let server = ServerKey::for_tests(&client, seed);
+        let (exact, approximate) = (Products::exact(&server), approximate(&server));
+        for i in 0..parameters.lwe_dimension().get() {
+            let mut lambda = vec![T::default(); client.glwe().bits().len() + parameters.ring_degree().get()];
+            Seeds::for_tests(seed << 32 | i as u64).mask.stream(Purpose::Encryption, 6).fill_uniform(&mut lambda);
+            let mut difference = vec![T::default(); lambda.len()];
+            approximate.external_product(parameters, i, &lambda, &mut difference);
+            let mut reference = vec![T::default(); lambda.len()];
+            exact.external_product(parameters, i, &lambda, &mut reference);
+            difference.iter_mut().zip(reference).for_each(|(d, r)| *d = d.wrapping_sub(r));
+            errors.extend(client.glwe().phase(&difference).iter().map(|error| error.to_fraction()));
+        }
     }
     second_moment(&errors)
+}
+
+/// What a transform adds to a phase in one external product, on average over keys.
+fn average_transform(parameters: &Parameters, transform: Transform) -> f64 {
+    let formulas = Formulas::of(parameters, Keys::Average);
+    formulas.external_product(transform).variance - formulas.external_product(Transform::Exact).variance
 }
 
 fn few_iterations(name: &str) -> Parameters {
@@ -428,14 +463,19 @@ fn few_iterations(name: &str) -> Parameters {
 }
 
 fn check_f64<T: Torus>(name: &str) {
-    let parameters = few_iterations(name);
-    let measured = measure_transform::<T>(&parameters, Products::f64);
-    let masks = parameters.large_lwe_dimension().get() as f64;
-    let predicted = (1.0 + masks / 2.0) * transform_error(&parameters, Transform::F64);
+    check_f64_of::<T>(name, &few_iterations(name));
+}
+
+fn check_f64_of<T: Torus>(name: &str, parameters: &Parameters) {
+    const KEYS: u64 = 4;
+    let measured = measure_transform::<T>(parameters, KEYS, Products::f64);
+    let predicted = average_transform(parameters, Transform::F64);
     let ratio = measured / predicted;
     println!("{name} f64: measured 2^{:.2}, predicted 2^{:.2}", measured.log2() / 2.0, predicted.log2() / 2.0);
-    // The kernel's model of its own error is an upper one, within a factor 4 of the deviation.
-    assert!((1.0 / 16.0..=1.1).contains(&ratio), "{name}: ratio {ratio}");
+    // The kernel's model of its own error is an upper one, within a factor 4 of the deviation. Half of a phase's is that of one complex number a
+    // product, as with rounding above: three deviations.
+    let products = (KEYS as usize * parameters.lwe_dimension().get()) as f64;
+    assert!((1.0 / 16.0..=1.1 + 1.5 / products.sqrt()).contains(&ratio), "{name}: ratio {ratio}");
 }
 
 #[test]
@@ -443,6 +483,14 @@ fn the_f64_transform_where_it_shows() {
     check_f64::<u64>("morphling-IV");
     check_f64::<u64>("morphling-A");
     check_f64::<u64>("polyfabric-6-p128-t64");
+    // Small digits, whose mean meets that of the secret.
+    let small = changed("morphling-IV", |literal| {
+        literal.lwe_dimension = 64;
+        literal.key_switch_gadget = None;
+        literal.ring_degree = 512;
+        literal.bootstrap_gadget = Gadget { log2_base: 2, levels: 32 };
+    });
+    check_f64_of::<u64>("digits of two bits", &small);
 }
 
 /// Without fused multiply-adds the error is larger, and counted: half of the transform's own variance more.
@@ -456,9 +504,8 @@ fn the_transform_without_fused_multiply_adds() {
         let transform = FoldedFft::with_isa(server.parameters().ring_degree(), Isa::Portable);
         Products::F64(spectra, transform.expect("every processor has it"))
     };
-    let measured = measure_transform::<u64>(&parameters, portable);
-    let masks = parameters.large_lwe_dimension().get() as f64;
-    let ratio = measured / ((1.0 + masks / 2.0) * unfused);
+    let measured = measure_transform::<u64>(&parameters, 1, portable);
+    let ratio = measured / average_transform(&parameters, Transform::F64Unfused);
     assert!((1.0 / 16.0..=1.1).contains(&ratio), "ratio {ratio}");
 }
 
@@ -469,6 +516,61 @@ fn the_f64_transform_vanishes_in_32_bits() {
     assert!(transform < 1e-3 * external_product(&parameters, Transform::Exact).variance);
 }
 
+fn fixed_of(parameters: &Parameters, widths: FixedWidths, first_step: f64) -> FixedFftSpec {
+    FixedFftSpec::for_external_product(
+        parameters.ring_degree(),
+        parameters.bootstrap_gadget(),
+        parameters.glwe_dimension().get(),
+        32,
+        widths,
+        Rounding::HalfEven,
+        RangeRule::OverflowProbability { log2: -64.0, first_step },
+    )
+}
+
+fn check_fixed(what: &str, parameters: &Parameters, keys: u64, spec: &FixedFftSpec, tolerance: f64) {
+    let measured = measure_transform::<u32>(parameters, keys, |server| Products::fixed(server, spec.clone()));
+    let predicted = average_transform(parameters, Transform::fixed(spec, parameters));
+    close(&format!("{what}, fixed point"), measured, predicted, tolerance);
+}
+
+/// Each source of the error in fixed point dominant once, in a ring of 256. Half of the secret's energy is in its mean, so that up to all of an error
+/// is that of one complex number a product: the second moment of m products' varies by √(1/m), which the tolerances are three times.
+#[test]
+fn every_source_of_a_fixed_point_transforms_noise() {
+    let small = |gadget: Gadget| {
+        changed("strix-I", |literal| {
+            literal.lwe_dimension = 64;
+            literal.ring_degree = 256;
+            literal.key_switch_gadget = None;
+            literal.bootstrap_gadget = gadget;
+        })
+    };
+    let check = |what: &str, gadget: Gadget, widths: FixedWidths, structure: Structure, tolerance: f64| {
+        let parameters = small(gadget);
+        let spec = fixed_of(&parameters, widths, 0.25).with_structure(structure);
+        check_fixed(what, &parameters, 50, &spec, tolerance);
+    };
+    let (large, tiny) = (Gadget { log2_base: 8, levels: 2 }, Gadget { log2_base: 2, levels: 8 });
+    let wide = FixedWidths::uniform(52).with_twiddles(50);
+    let radix_16 = Structure::Twisted { log2_radix: 4 };
+    check("large digits", large, FixedWidths::uniform(32), Structure::Merged, 1.05);
+    check("a key of few bits", tiny, FixedWidths { key: 24, ..wide }, Structure::Merged, 1.05);
+    check("a key's transform", tiny, FixedWidths { key: 28, key_stages: 28, ..wide }, Structure::Merged, 1.05);
+    check("a digits' transform", tiny, FixedWidths { digits: 20, ..wide }, Structure::Merged, 1.05);
+    check("an inverse transform", tiny, FixedWidths { inverse: 26, accumulator: 26, ..wide }, Structure::Merged, 1.05);
+    for (name, structure) in [("merged", Structure::Merged), ("twisted", radix_16)] {
+        check(&format!("digits of two bits, {name}"), tiny, FixedWidths::uniform(32), structure, 1.05);
+        let twiddles = FixedWidths { twiddle: 18, ..wide };
+        check(&format!("digits' twiddles, {name}"), tiny, twiddles, structure, 1.05);
+        let twiddles = FixedWidths { key_twiddle: 18, ..wide };
+        check(&format!("the key's twiddles, {name}"), tiny, twiddles, structure, 1.05);
+        let twiddles = FixedWidths { inverse_twiddle: 18, ..wide };
+        check(&format!("the inverse's twiddles, {name}"), tiny, twiddles, structure, 1.05);
+    }
+}
+
+/// The sets of machines on 32-bit words, few keys.
 #[test]
 fn the_fixed_point_transform() {
     for (name, first_step) in [
@@ -478,22 +580,14 @@ fn the_fixed_point_transform() {
         ("strix-III", 0.0),
         ("polyfabric-direct-t32", 0.25),
         ("polyfabric-direct-1024-t32", 0.25),
+        ("polyfabric-1-p128-t32-narrow", 0.25),
     ] {
-        let parameters = few_iterations(name);
-        let spec = FixedFftSpec::for_external_product(
-            parameters.ring_degree(),
-            parameters.bootstrap_gadget(),
-            parameters.glwe_dimension().get(),
-            32,
-            FixedWidths::uniform(32),
-            Rounding::HalfEven,
-            RangeRule::OverflowProbability { log2: -64.0, first_step },
-        );
-        let transform = Transform::fixed(&spec, &parameters);
-        let measured = measure_transform::<u32>(&parameters, |server| Products::fixed(server, spec.clone()));
-        let masks = parameters.large_lwe_dimension().get() as f64;
-        let predicted = (1.0 + masks / 2.0) * transform_error(&parameters, transform);
-        close(&format!("{name}, 32-bit fixed point"), measured, predicted, 2.0);
+        let parameters = changed(name, |literal| {
+            literal.lwe_dimension = 40;
+            literal.key_switch_gadget = None;
+        });
+        let spec = fixed_of(&parameters, FixedWidths::uniform(32), first_step);
+        check_fixed(name, &parameters, 4, &spec, 1.25);
     }
 }
 

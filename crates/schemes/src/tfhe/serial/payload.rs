@@ -7,7 +7,7 @@ use super::{Kind, Tfhe};
 use crate::generation::KeyGeneration;
 use crate::port::Port;
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
-use crate::tfhe::client_key::{AnyClientKey, ClientKey, weight};
+use crate::tfhe::client_key::{AnyClientKey, ClientKey, turning, weight};
 use crate::tfhe::glwe::GlweSecretKey;
 use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
 use crate::tfhe::noise::most_weight;
@@ -133,6 +133,9 @@ impl Storable for AnyClientKey {
         let large = secret_bits(reader, parameters.large_lwe_dimension().get())?;
         if [small.bits(), &large].into_iter().any(|bits| weight(bits) > most_weight(bits.len())) {
             return Err(FormatError::Content("a secret key has more set bits than any that is used"));
+        }
+        if !turning(small.bits()) {
+            return Err(FormatError::Content("a secret key ends in more zeros than any that is used"));
         }
         let glwe = GlweSecretKey::from_bits(large, parameters.ring_degree());
         Ok(if parameters.torus_bits() == 32 {
