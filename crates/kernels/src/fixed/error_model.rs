@@ -9,8 +9,7 @@ use crate::decompose::Gadget;
 pub struct ProductError {
     /// Variance over the coefficients, in units of 1/q², a constant part included.
     pub variance: f64,
-    /// How much more than a white error of this variance it has of a constant polynomial's spectrum; 0 of a white one. See
-    /// [`constant_share`].
+    /// How much more than a white error of this variance it has of a constant polynomial's spectrum; 0 of a white one.
     pub concentration: f64,
 }
 

@@ -137,9 +137,9 @@ fn what_errs_together_counts_so() {
         ElementPlan::new(&program, &request).unwrap().noise.outputs
     };
     let (secret, public) = (of(Encryption::Secret), of(Encryption::Public));
-    // Two results of a rotation as one of weight 2, against two of rotations.
+    // Of two results of a rotation the errors of rounding correlate by a half and a little more, those of digits do not, against two of rotations.
     let ratio = secret[1].variance / secret[2].variance;
-    assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+    assert!(ratio > 1.0 && ratio < 1.7, "{ratio}");
     assert!(secret[0].squared_norm == 2.0 && public[0].squared_norm == 2.0);
     let one = {
         let mut builder = Builder::new("one").unwrap();
