@@ -546,6 +546,30 @@ fn sources_of_a_fixed_point_transforms_noise() {
     check("a key of few bits", tiny, FixedWidths { key: 24, ..wide });
     check("a key's transform", tiny, FixedWidths { key: 28, key_stages: 28, ..wide });
     check("a digits' transform", tiny, FixedWidths { digits: 20, ..wide });
+    let exact = FixedWidths::uniform(42).with_twiddles(40);
+    check("an inverse transform", tiny, FixedWidths { inverse: 26, accumulator: 26, ..exact });
+    check("words of 32 bits, tiny digits", tiny, FixedWidths::uniform(32));
+    check("words of 22 bits, small digits", Gadget { log2_base: 3, levels: 6 }, FixedWidths::uniform(22));
+}
+
+/// What twiddle factors err by is no random number: a few of them decide at the points where digits and secret are large. It is told to a factor of 2,
+/// either way, for the structure that machines on 32-bit words have.
+#[test]
+fn twiddle_factors_of_a_fixed_point_transform() {
+    let parameters = changed("strix-I", |literal| {
+        literal.lwe_dimension = 64;
+        literal.ring_degree = 256;
+        literal.key_switch_gadget = None;
+        literal.bootstrap_gadget = Gadget { log2_base: 2, levels: 8 };
+    });
+    let exact = FixedWidths::uniform(42).with_twiddles(40);
+    for (what, widths) in [
+        ("digits' twiddles", FixedWidths { twiddle: 18, ..exact }),
+        ("the key's twiddles", FixedWidths { key_twiddle: 18, ..exact }),
+        ("the inverse's twiddles", FixedWidths { inverse_twiddle: 18, ..exact }),
+    ] {
+        check_fixed(what, &parameters, 10, &fixed_of(&parameters, widths, 0.25), 2.0);
+    }
 }
 
 /// The sets of machines on 32-bit words, few keys.
