@@ -11,6 +11,8 @@ pub struct ProductError {
     pub variance: f64,
     /// How much more than a white error of this variance it has of a constant polynomial's spectrum; 0 of a white one.
     pub concentration: f64,
+    /// log2 of the unit of results, in units of 1/q: they are multiples of it.
+    pub log2_unit: u32,
 }
 
 /// The mean over the N points of g·g, g being the energy of the polynomial 1 + X + … + X^(N−1) at a point, of mean 1: (N² + 2)/3N.
@@ -101,7 +103,7 @@ impl FixedFftSpec {
         let constant = (last.mean * 2f64.powi(unit)).powi(2);
         error.concentrated += constant * (constant_squared(2.0 * points) - 1.0);
         let concentration = if error.energy > 0.0 { error.concentrated / error.energy } else { 0.0 };
-        ProductError { variance: error.energy, concentration }
+        ProductError { variance: error.energy, concentration, log2_unit: unit.max(output) as u32 }
     }
 
     /// Error of each part of a forward transform of parts of variance `variance`; `spread` is the concentration of what is as large as the

@@ -6,7 +6,9 @@
 
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::decompose::Gadget;
-use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding, Structure};
+use polyfabric_kernels::fixed::{
+    FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, ProductError, RangeRule, Rounding, Structure,
+};
 use polyfabric_kernels::negacyclic::ExactMultiplier;
 use polyfabric_kernels::torus::Torus;
 use polyfabric_runtime::Progress;
@@ -81,7 +83,8 @@ impl Judge {
             Self::Phase => {
                 let measured = Transform::Measured {
                     coefficient_variance: variance,
-                    concentration: concentration(parameters, spec),
+                    concentration: model(parameters, spec).concentration,
+                    log2_unit: 0,
                 };
                 let exact = noise::external_product(parameters, Transform::Exact).variance;
                 noise::external_product(parameters, measured).variance - exact
@@ -91,9 +94,9 @@ impl Judge {
     }
 }
 
-/// See [`polyfabric_kernels::fixed::ProductError`].
-fn concentration(parameters: &Parameters, spec: &FixedFftSpec) -> f64 {
-    spec.error(parameters.bootstrap_gadget(), parameters.ggsw_rows(), parameters.torus_bits()).concentration
+/// The error that `spec` predicts of itself.
+fn model(parameters: &Parameters, spec: &FixedFftSpec) -> ProductError {
+    spec.error(parameters.bootstrap_gadget(), parameters.ggsw_rows(), parameters.torus_bits())
 }
 
 /// What is narrowed.
@@ -157,6 +160,8 @@ pub struct Derived {
     pub log2_coefficient: f64,
     /// How much more than a white error it has where the secret's mean is, by the model.
     pub concentration: f64,
+    /// log2 of the unit of results, in units of the torus.
+    pub log2_unit: u32,
     /// What counts of that, over what the three parts may take together.
     pub share: f64,
 }
@@ -170,7 +175,8 @@ impl Derived {
 
     /// The transform's error with them, for the noise formulas.
     pub fn transform(&self) -> Transform {
-        Transform::Measured { coefficient_variance: self.log2_coefficient.exp2(), concentration: self.concentration }
+        let (concentration, log2_unit) = (self.concentration, self.log2_unit);
+        Transform::Measured { coefficient_variance: self.log2_coefficient.exp2(), concentration, log2_unit }
     }
 }
 
@@ -409,6 +415,7 @@ fn derive_on<T: Torus>(
     }
     let [key, forward, inverse] = [0, 1, 2].map(|part: usize| formats[part].width);
     let last = transform(widths(key, forward, inverse));
+    let predicted = last.as_ref().map(|fft| model(parameters, fft.spec()));
     let coefficient = last.as_ref().map_or(f64::NAN, |fft| samples.error(fft));
     let weighed = last.as_ref().map_or(f64::NAN, |fft| judge.weigh(parameters, fft.spec(), coefficient));
     let mut formats = formats.into_iter();
@@ -421,7 +428,8 @@ fn derive_on<T: Torus>(
         tolerance,
         formats,
         log2_coefficient: coefficient.log2(),
-        concentration: last.as_ref().map_or(f64::NAN, |fft| concentration(parameters, fft.spec())),
+        concentration: predicted.map_or(f64::NAN, |error| error.concentration),
+        log2_unit: predicted.map_or(0, |error| error.log2_unit),
         share: weighed / (bound / 2.0),
     })
 }

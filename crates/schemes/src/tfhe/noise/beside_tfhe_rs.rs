@@ -93,7 +93,7 @@ impl Stated {
     /// Products whose error in a phase is tfhe-rs's fit.
     fn with_fit(&self) -> Transform {
         let masks = self.formulas().masks() as f64;
-        Transform::Measured { coefficient_variance: self.fit() / (1.0 + masks / 2.0), concentration: 0.0 }
+        Transform::Measured { coefficient_variance: self.fit() / (1.0 + masks / 2.0), concentration: 0.0, log2_unit: 0 }
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Transform {
         coefficient_variance: f64,
         /// How much more than a white error it has where the secret's mean is: see [`polyfabric_kernels::fixed::ProductError`].
         concentration: f64,
+        /// log2 of the unit of a product's results, in units of the torus: accumulators are multiples of it.
+        log2_unit: u32,
     },
 }
 
@@ -156,12 +158,13 @@ impl Formulas {
         Transform::Measured {
             coefficient_variance: error.variance * unit_squared(self.torus_bits),
             concentration: error.concentration,
+            log2_unit: error.log2_unit,
         }
     }
 
     /// What the transform's error of one external product is in a phase: that of the body, and those of the masks times S_j. Half of the energy
     /// of S_j is that of its mean, w'/kN in every coefficient, which an error may resemble, and which makes neighbours err together.
-    fn transform_in_phase(&self, transform: Transform) -> Noise {
+    pub(super) fn transform_in_phase(&self, transform: Transform) -> Noise {
         let weight = self.large_weight();
         let concentration = match transform {
             Transform::Exact => 0.0,
@@ -189,8 +192,9 @@ impl Formulas {
         let (gadget, bits) = (self.bootstrap_gadget, self.torus_bits);
         let (masks, weight) = (self.masks() as f64, self.large_weight());
         let digits = self.ggsw_rows() as f64 * self.ring_degree.get() as f64;
-        let rounding = rounding_variance(bits, gadget.kept_bits());
-        let mean = rounding_mean_squared(bits, gadget.kept_bits()) * (masks * masks / 12.0 + masks / 4.0);
+        let unit = if let Transform::Measured { log2_unit, .. } = transform { log2_unit } else { 0 };
+        let rounding = rounding_variance_of(bits, gadget.kept_bits(), unit);
+        let mean = rounding_mean_squared_of(bits, gadget.kept_bits(), unit) * (masks * masks / 12.0 + masks / 4.0);
         let rounding =
             Noise { together: self.neighbours() * rounding + mean, ..Noise::random((1.0 + weight) * rounding + mean) };
         let noise = self.fresh(LweKind::Large).variance;
@@ -263,13 +267,24 @@ fn unit_squared(torus_bits: u32) -> f64 {
 
 /// Variance of rounding a uniform torus element to its `kept_bits` top bits: (D² − 1)/12 units², D = q / 2^kept_bits.
 fn rounding_variance(torus_bits: u32, kept_bits: u32) -> f64 {
+    rounding_variance_of(torus_bits, kept_bits, 0)
+}
+
+/// [`rounding_variance`] of multiples of U = 2^`log2_unit` units: (D² − U²)/12, none if none are dropped.
+fn rounding_variance_of(torus_bits: u32, kept_bits: u32, log2_unit: u32) -> f64 {
     let dropped = f64::from(torus_bits) - f64::from(kept_bits);
-    ((2.0 * dropped).exp2() - 1.0) / 12.0 * unit_squared(torus_bits)
+    ((2.0 * dropped).exp2() - (2.0 * f64::from(log2_unit)).exp2()).max(0.0) / 12.0 * unit_squared(torus_bits)
 }
 
 /// Mean of a decomposition's rounding error: half a unit (halves are rounded up), none if nothing is dropped.
 fn rounding_mean_squared(torus_bits: u32, kept_bits: u32) -> f64 {
-    if kept_bits < torus_bits { unit_squared(torus_bits) / 4.0 } else { 0.0 }
+    rounding_mean_squared_of(torus_bits, kept_bits, 0)
+}
+
+/// [`rounding_mean_squared`] of multiples of 2^`log2_unit` units.
+fn rounding_mean_squared_of(torus_bits: u32, kept_bits: u32, log2_unit: u32) -> f64 {
+    let unit = unit_squared(torus_bits) * (2.0 * f64::from(log2_unit)).exp2();
+    if kept_bits + log2_unit < torus_bits { unit / 4.0 } else { 0.0 }
 }
 
 /// Variance of a uniform digit in [−β/2, β/2), whose mean is −1/2: (β² − 1)/12.
@@ -334,6 +349,7 @@ pub fn transform_error(parameters: &Parameters, transform: Transform) -> f64 {
 ///
 /// with a shared mean of deviation √((k+1) · l · N · V_glwe/4): the digits' mean of −1/2 times the rows' noise. D = q / β^l; w and w' are
 /// the weights of the two keys. The third line is zero where β^l = q.
+/// In fixed point, results and so accumulators are multiples of a unit U of the torus: (D² − U²)/12 and U² in the second and the third line.
 pub fn external_product(parameters: &Parameters, transform: Transform) -> Noise {
     accepted(parameters).external_product(transform)
 }

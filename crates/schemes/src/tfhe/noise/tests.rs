@@ -297,10 +297,18 @@ fn noiseless<T: Torus>(client: &ClientKey<T>, message: &[T], seed: u64) -> Vec<T
     ciphertext
 }
 
+/// What a blind rotation starts with: as it is run, or with masks of which no bit is known, as the formulas have every iteration.
+#[derive(PartialEq)]
+enum Start {
+    Trivial,
+    Random,
+}
+
 /// Measures n CMUXes in the set's own ring with a small n; all N coefficients of the result are samples.
 fn measure_blind_rotation<T: Torus>(
     parameters: &Parameters,
     runs: u64,
+    start: Start,
     products: impl Fn(&ServerKey<T>) -> Products<T>,
 ) -> f64 {
     let degree = parameters.ring_degree().get();
@@ -311,6 +319,11 @@ fn measure_blind_rotation<T: Torus>(
         let products = products(&server);
         let message = vec![T::from_fraction(0.125); degree];
         let mut accumulator = noiseless(&client, &message, run);
+        if start == Start::Trivial {
+            let masks = accumulator.len() - degree;
+            accumulator[..masks].fill(T::default());
+            accumulator[masks..].copy_from_slice(&message);
+        }
         let mut exponents = vec![0u32; parameters.lwe_dimension().get()];
         Seeds::for_tests(run).mask.stream(Purpose::Encryption, 7).fill_uniform(&mut exponents);
         let mut total = 0;
@@ -347,7 +360,7 @@ fn every_source_of_a_blind_rotations_noise() {
             literal.bootstrap_gadget = gadget;
             literal.glwe_noise_log2 = noise;
         });
-        let measured = measure_blind_rotation::<u32>(&parameters, runs, Products::exact);
+        let measured = measure_blind_rotation::<u32>(&parameters, runs, Start::Random, Products::exact);
         close(what, measured, average_rotation(&parameters, Transform::Exact), tolerance);
     };
     check("digits times rows' noise", Gadget { log2_base: 8, levels: 2 }, -22.0, 60, 1.05);
@@ -377,7 +390,7 @@ fn check_blind_rotation<T: Torus>(name: &str, n: usize, gadget: Option<Gadget>) 
         literal.key_switch_gadget = None;
         literal.bootstrap_gadget = gadget.unwrap_or(literal.bootstrap_gadget);
     });
-    let measured = measure_blind_rotation::<T>(&parameters, RUNS, Products::exact);
+    let measured = measure_blind_rotation::<T>(&parameters, RUNS, Start::Random, Products::exact);
     let predicted = average_rotation(&parameters, Transform::Exact);
     let what = format!("{name} {n} CMUXes, {:?}", parameters.bootstrap_gadget());
     close(&what, measured, predicted, tolerance(&parameters, RUNS));
@@ -412,14 +425,14 @@ fn set_iv_in_32_bits_is_noise() {
         literal.key_switch_gadget = None;
     });
     assert!(average_rotation(&parameters, Transform::Exact) > 1.0 / 12.0);
-    let measured = measure_blind_rotation::<u32>(&parameters, 2, Products::exact);
+    let measured = measure_blind_rotation::<u32>(&parameters, 2, Start::Random, Products::exact);
     close("morphling-IV-t32, against uniform", measured, 1.0 / 12.0, 1.2);
 }
 
 #[test]
 fn a_whole_blind_rotation_at_paper_size() {
     let parameters = sets::parameters("strix-I").expect("a known set");
-    let measured = measure_blind_rotation::<u32>(&parameters, 1, Products::f64);
+    let measured = measure_blind_rotation::<u32>(&parameters, 1, Start::Trivial, Products::f64);
     let predicted = average_rotation(&parameters, Transform::F64);
     close("strix-I, all 500 CMUXes, f64", measured, predicted, tolerance(&parameters, 1));
 }
@@ -451,8 +464,7 @@ fn measure_transform<T: Torus>(
 
 /// What a transform adds to a phase in one external product, on average over keys.
 fn average_transform(parameters: &Parameters, transform: Transform) -> f64 {
-    let formulas = Formulas::of(parameters, Keys::Average);
-    formulas.external_product(transform).variance - formulas.external_product(Transform::Exact).variance
+    Formulas::of(parameters, Keys::Average).transform_in_phase(transform).variance
 }
 
 fn few_iterations(name: &str) -> Parameters {
@@ -550,6 +562,27 @@ fn sources_of_a_fixed_point_transforms_noise() {
     check("an inverse transform", tiny, FixedWidths { inverse: 26, accumulator: 26, ..exact });
     check("words of 32 bits, tiny digits", tiny, FixedWidths::uniform(32));
     check("words of 22 bits, small digits", Gadget { log2_base: 3, levels: 6 }, FixedWidths::uniform(22));
+}
+
+/// Whole rotations on words of 32 bits, as they are run: accumulators are multiples of a unit of results, which decomposition rounds half up.
+#[test]
+fn blind_rotations_in_fixed_point() {
+    for (name, widths) in [
+        ("polyfabric-1-p128-t32-narrow", FixedWidths::uniform(32)),
+        ("polyfabric-direct-1024-t32", FixedWidths::uniform(32)),
+        ("polyfabric-1-p64-t32", FixedWidths::uniform(32)),
+    ] {
+        let parameters = changed(name, |literal| {
+            literal.lwe_dimension = 64;
+            literal.key_switch_gadget = None;
+        });
+        let spec = fixed_of(&parameters, widths, 0.25);
+        let predicted = average_rotation(&parameters, Transform::fixed(&spec, &parameters));
+        let rotations =
+            measure_blind_rotation::<u32>(&parameters, 60, Start::Trivial, |key| Products::fixed(key, spec.clone()));
+        // Errors of a rotation are little more than one complex number: 60 of them vary by √(1/60).
+        close(&format!("{name}, whole rotations"), rotations, predicted, 1.25);
+    }
 }
 
 /// What twiddle factors err by is no random number: a few of them decide at the points where digits and secret are large. It is told to a factor of 2,
